@@ -4,7 +4,7 @@
  * Invariant: a reader sees the log as it was at one moment, even if the broker writes or rotates meanwhile. It holds
  * one line and one chunk of a file in memory.
  */
-import { open, readdir } from 'node:fs/promises';
+import { constants, open, readdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError } from '../base/errors.ts';
@@ -95,12 +95,12 @@ export async function openSnapshot(current: string): Promise<Snapshot> {
     return { files: inOrder.map((file) => ({ path: file.path, lines: () => linesOf(file) })), close };
   } catch (error) {
     await close();
-    throw unreadable(current, error);
+    throw error instanceof KeyturnError ? error : unreadable(current, systemCode(error));
   }
 }
 
-function unreadable(file: string, error: unknown): KeyturnError {
-  return new KeyturnError('file_unreadable', `The audit log ${file} can't be read (${systemCode(error)}).`, {
+function unreadable(file: string, why: string): KeyturnError {
+  return new KeyturnError('file_unreadable', `The audit log ${file} can't be read (${why}).`, {
     hint: 'Keyturn left it as it is. See that the files of the log are files, and yours (0600).',
   });
 }
@@ -108,13 +108,16 @@ function unreadable(file: string, error: unknown): KeyturnError {
 async function openFile(file: string): Promise<OpenFile | undefined> {
   let handle: FileHandle;
   try {
-    handle = await open(file, 'r');
+    // O_NONBLOCK: a named pipe in its place must not block us.
+    handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
-    throw error;
+    throw unreadable(file, systemCode(error));
   }
-  const { size, ino } = await handle.stat({ bigint: true });
-  return { handle, path: file, size: Number(size), inode: ino };
+  const about = await handle.stat({ bigint: true });
+  if (about.isFile()) return { handle, path: file, size: Number(about.size), inode: about.ino };
+  await handle.close();
+  throw unreadable(file, 'it is no file');
 }
 
 /** Bytes of a read: large enough that reads are few, small beside the log. */
@@ -128,7 +131,7 @@ async function* linesOf({ handle, path: file, size }: OpenFile): AsyncGenerator<
   while (position < size) {
     const chunk = Buffer.allocUnsafe(Math.min(chunkSize, size - position));
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, position).catch((error: unknown) => {
-      throw unreadable(file, error);
+      throw unreadable(file, systemCode(error));
     });
     if (bytesRead === 0) break;
     position += bytesRead;

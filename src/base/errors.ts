@@ -235,3 +235,12 @@ const secretLike = /(?=[\w~+=%-]*[a-z])(?=[\w~+=%-]*[A-Z])[\w~+=%-]{16,}|[0-9a-f
 export function quotedWithheld(text: string): string {
   return quoted(text.replace(secretLike, '…'));
 }
+
+/** A wall-clock instant (milliseconds since the epoch) for a sentence or a table: local, to the second. */
+export function moment(milliseconds: number): string {
+  const date = new Date(milliseconds);
+  if (Number.isNaN(date.getTime())) return 'a time far away';
+  const two = (n: number): string => String(n).padStart(2, '0');
+  const day = [date.getFullYear(), date.getMonth() + 1, date.getDate()].map(two).join('-');
+  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`;
+}

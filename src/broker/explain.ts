@@ -5,8 +5,8 @@
  * Invariant: never a secret; what isn't known is said to be not known. The sentences say what the facts
  * say; instants in them are UTC by the wall clock.
  */
-import { quoted, shellWord } from '../base/errors.ts';
-import { attemptSentence, moment } from './refusals/login-required.ts';
+import { quoted, shellWord, moment } from '../base/errors.ts';
+import { attemptSentence } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
 import type { Grant, GrantState } from './records/grant.ts';
 import type { BrokerParts } from './parts.ts';

@@ -5,8 +5,7 @@
  * shortened: of two, the later end counts. Only `end`, or its own end, is the end of it. This object is what the running
  * broker goes by; the vault keeps the pause (daemon/home/kept-pause.ts).
  */
-import { KeyturnError } from '../../base/errors.ts';
-import { moment } from './login-required.ts';
+import { KeyturnError, moment } from '../../base/errors.ts';
 
 /** Times in milliseconds since 1970, by the wall clock. */
 export interface Pause {

@@ -7,14 +7,9 @@
  * opens no sign-in page by itself, because the user wanted less access. A page opens again after the user signs in,
  * or allows the program again.
  */
-import { quoted } from '../../base/errors.ts';
+import { moment, quoted } from '../../base/errors.ts';
 import type { Grant, GrantState, RefreshAttempt } from '../records/grant.ts';
 import type { Permission } from '../records/permission.ts';
-
-/** A wall-clock instant (milliseconds since the epoch) for a sentence: UTC, to the second. */
-export function moment(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
-}
 
 /** Describes a refresh attempt with an unknown outcome, as a whole sentence. */
 export function attemptSentence({ startedAt, isUnanswered }: RefreshAttempt): string {

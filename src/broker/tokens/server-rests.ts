@@ -3,8 +3,8 @@
  * requests through this class.
  *
  * Invariant: the data is in memory and bounded, and every rest ends by itself. A program's request reaches no resting
- * server; the refusal says when the rest ends. A server's own Retry-After also binds a person's own sign-in, except
- * for one try in ten seconds.
+ * server; the refusal says when the rest ends. A person's own sign-in is tried at once. If a server asked for no requests,
+ * a person has one try in ten seconds.
  */
 import { Unreachable, detailsOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
@@ -28,7 +28,8 @@ interface Rest {
 
 interface Failure extends Rest {
   readonly error: Unreachable;
-  readonly at: number;
+  /** A person's last try. */
+  readonly personAt: number | undefined;
   readonly inARow: number;
 }
 
@@ -67,7 +68,7 @@ export class ServerRests {
       return answer;
     } catch (error) {
       if (!(error instanceof Unreachable) || !outages.includes(error.reason)) throw error;
-      throw this.#failed(what, error);
+      throw this.#failed({ what, isByPerson }, error);
     }
   }
 
@@ -82,23 +83,25 @@ export class ServerRests {
     }
   }
 
-  #left({ until, askedUntil, at }: Failure, isByPerson: boolean): number {
+  #left({ until, askedUntil, personAt }: Failure, isByPerson: boolean): number {
     const now = this.#now();
-    const end = isByPerson ? Math.min(askedUntil, at + personsPause) : until;
+    const end = isByPerson ? Math.min(askedUntil, (personAt ?? -Infinity) + personsPause) : until;
     return Math.max(0, end - now);
   }
 
-  #failed(what: string, error: Unreachable): AtRest {
+  #failed({ what, isByPerson }: Asking, error: Unreachable): AtRest {
     this.#prune();
     const now = this.#now();
-    const inARow = (this.#failures.get(what)?.inARow ?? 0) + 1;
+    const last = this.#failures.get(what);
+    const inARow = (last?.inARow ?? 0) + 1;
+    const personAt = isByPerson ? now : last?.personAt;
     // A step within this one already rests: its error has the time and the failure.
     const { rest: inner, failure = error } = error instanceof AtRest ? error : {};
     const askedUntil = inner?.askedUntil ?? now + (error.retryAfter ?? 0) * 1000;
     const ownEnd = now + backoffDelay(inARow, firstWait, maxWait);
     const rest = { until: Math.max(ownEnd, askedUntil, inner?.until ?? 0), askedUntil };
     this.#failures.delete(what);
-    this.#failures.set(what, { ...rest, error: failure, at: now, inARow });
+    this.#failures.set(what, { ...rest, error: failure, personAt, inARow });
     return new AtRest(unreachableUntil(error, rest.until - now), failure, rest);
   }
 

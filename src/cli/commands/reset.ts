@@ -6,7 +6,7 @@
  */
 import { existsSync } from 'node:fs';
 import { takeLock } from '../../daemon/home/single-instance.ts';
-import { exitCodes, KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
+import { detailsOf, exitCodes, KeyturnError, quoted, type Reason } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
@@ -52,16 +52,33 @@ export const command = defineCommand(
   },
 );
 
-/** Undefined if there is nothing to ask: no home, or (`isSure`) a broker that can't prove itself, which is ended. */
+/** A broker refuses a home for these; `--yes` ends the home without one. */
+const broken: readonly Reason[] = [
+  'broker_unreachable',
+  'file_unreadable',
+  'handshake_failed',
+  'socket_unsafe',
+];
+
+/** Undefined if there is nothing to ask: no home, or (`isSure`) a broken one, whose broker is ended. */
 async function connected(paths: HomePaths, isSure: boolean): Promise<Connection | undefined> {
   try {
     return (await connectIfRunning()) ?? (isHome(paths) ? await connect() : undefined);
   } catch (error) {
-    if (!isSure || reasonOf(error) !== 'handshake_failed') throw error;
+    if (!(error instanceof KeyturnError) || !broken.includes(error.reason)) throw error;
+    if (!isSure) throw withReset(error);
     await stopBroker();
-    say('keyturn: home.json or owner.key is lost, so nothing is revoked, and a keychain keeps what it has.');
+    say(`keyturn: ${error.message}`);
+    say(
+      'keyturn: the home is ended without its vault: nothing is revoked, and a keychain keeps what it has.',
+    );
     return undefined;
   }
+}
+
+function withReset(error: KeyturnError): KeyturnError {
+  const hint = `${error.hint ?? ''} To end the home as it is: keyturn reset --yes`.trim();
+  return new KeyturnError(error.reason, error.message, { ...detailsOf(error), hint });
 }
 
 type ResetAnswer = ResultOf<'home.reset'>;

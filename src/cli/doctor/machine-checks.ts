@@ -9,7 +9,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { shellWord } from '../../base/errors.ts';
+import { moment, shellWord } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { fromEnvironment, type Settings } from '../../daemon/settings/settings.ts';
@@ -231,7 +231,7 @@ function clockFindings({ paths, now }: Machine): Finding[] {
   return [
     {
       kind: 'clock.behind',
-      what: `The clock says ${new Date(now).toISOString()}, and files of Keyturn are newer: ${new Date(newest).toISOString()}.`,
+      what: `The clock says ${moment(now)}, and files of Keyturn are newer: ${moment(newest)}.`,
       mend: 'timedatectl set-ntp true',
     },
   ];

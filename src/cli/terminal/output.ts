@@ -6,7 +6,7 @@
  * code is the table's in errors.ts. A foreign error shows its name only: its text may hold anything.
  * No server's text reaches the terminal as a command to it: control characters are shown as escapes.
  */
-import { exitCodes, KeyturnError, reasons, valuesBelow } from '../../base/errors.ts';
+import { exitCodes, KeyturnError, moment, reasons, valuesBelow } from '../../base/errors.ts';
 import { visible } from '../../base/text/visible.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { labelOf } from './rule-label.ts';
@@ -111,12 +111,8 @@ function printBlocks(header: readonly string[], rows: readonly (readonly string[
   }
 }
 
-/** A point in time as a person reads it: local, to the minute. `seconds` since the epoch. */
-export function when(seconds: number): string {
-  const date = new Date(seconds * 1000);
-  const two = (n: number): string => String(n).padStart(2, '0');
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
-}
+/** `seconds` since the epoch. */
+export const when = (seconds: number): string => moment(seconds * 1000);
 
 /** The end of the sentence "all access is paused …". `until` in seconds since the epoch; absent: without an end. */
 export function pauseEnd({ until }: { readonly until?: number | undefined }): string {

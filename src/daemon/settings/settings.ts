@@ -7,13 +7,15 @@
  * desk and in a desk's home: there the table `standing` says what a written value counts for.
  */
 import Conf from 'conf';
-import { basename, isAbsolute } from 'node:path';
+import { statSync } from 'node:fs';
+import path, { basename, isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { formats, refuseOtherFormat } from '../../store/record-formats.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { requireClientMetadataUrl } from '../../oauth/client/client-metadata.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { replaceFileAtOnce } from '../../base/private-file.ts';
+import { systemCode } from '../../base/system-error.ts';
 import { firstSet, noProxyNames, proxyOf } from '../../base/system/proxy-variables.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { levels } from '../system/log.ts';
@@ -207,6 +209,10 @@ export function readSettings({ paths, env, isNewHome, autoStarted }: SettingsSou
 
 /** The file, 0600, replaced whole at each change. Throws `file_unreadable`. */
 export function openStore(paths: HomePaths): Conf {
+  const file = path.join(paths.config, 'settings.json');
+  // To read a named pipe would wait for its writer.
+  const isOther = statSync(file, { throwIfNoEntry: false })?.isFile() === false;
+  if (isOther) throw unusable(`${file} is not a plain file.`);
   try {
     return new Conf({
       cwd: paths.config,
@@ -214,11 +220,16 @@ export function openStore(paths: HomePaths): Conf {
       configFileMode: 0o600,
       clearInvalidConfig: false,
     });
-  } catch {
-    throw new KeyturnError('file_unreadable', `${paths.config}/settings.json is not JSON.`, {
-      hint: 'Keyturn left it as it is. Mend it, or move it away to start with the defaults.',
-    });
+  } catch (error) {
+    const why = error instanceof SyntaxError ? 'is not JSON' : `can't be read (${systemCode(error)})`;
+    throw unusable(`${file} ${why}.`);
   }
+}
+
+function unusable(problem: string): KeyturnError {
+  return new KeyturnError('file_unreadable', problem, {
+    hint: 'Keyturn left it as it is. Mend it, or move it away to start with the defaults.',
+  });
 }
 
 /**

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 
-import { KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError, moment, quoted } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
@@ -90,13 +90,13 @@ function requireValid(assertion: string, server: TokenServer, now: number): void
   }
   if (claims.exp * 1000 <= now) {
     throw invalidAssertion(
-      `it expired at ${moment(claims.exp)}`,
+      `it expired at ${moment(claims.exp * 1000)}`,
       'Check that the platform still renews it. Keyturn reads it anew at each use.',
     );
   }
   if (claims.nbf !== undefined && claims.nbf * 1000 > now + notBeforeLeeway) {
     throw invalidAssertion(
-      `it is not valid before ${moment(claims.nbf)}`,
+      `it is not valid before ${moment(claims.nbf * 1000)}`,
       'Check the clocks of this machine and of the platform.',
     );
   }
@@ -119,12 +119,6 @@ function jsonOf(payload: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** UTC, to the second. A time beyond what a date can hold is far away, whichever it is. */
-function moment(seconds: number): string {
-  const date = new Date(seconds * 1000);
-  return Number.isNaN(date.getTime()) ? 'a time far away' : `${date.toISOString().slice(0, 19)}Z`;
 }
 
 /** `hint`: what to do. */

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { moment } from '../../../src/base/errors.ts';
 import { explainGrant, leftOver } from '../../../src/broker/explain.ts';
 import { deadOrigin, openSite } from '../../oauth/site.ts';
 import type { Page, Site } from '../../oauth/site.ts';
@@ -39,6 +40,8 @@ const page = (status: number, body = '', headers: Record<string, string> = {}): 
 });
 const html = { 'content-type': 'text/html' };
 
+const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5);
+
 describe('an attempt', () => {
   it('an attempt is on the disk before the request leaves, and gone when the outcome is kept', async () => {
     const { rig, server } = await needingRefresh();
@@ -47,11 +50,11 @@ describe('an attempt', () => {
       seen.push(onDisk(rig).attempt);
       return usual;
     };
-    const startedAt = rig.clock.wall();
+    const refreshedAt = rig.clock.wall();
     await rig.ask(never);
-    expect(seen).toEqual([{ startedAt }]);
+    expect(seen).toEqual([{ startedAt: refreshedAt }]);
     expect(onDisk(rig).attempt).toBeUndefined();
-    expect(onDisk(rig).lastRefreshedAt).toBe(startedAt);
+    expect(onDisk(rig).lastRefreshedAt).toBe(refreshedAt);
   });
 
   it.each<[string, Page]>([
@@ -109,10 +112,9 @@ describe('an attempt', () => {
 
   it('an attempt of a broker that crashed is reported as such, and success clears it', async () => {
     const { rig } = await needingRefresh();
-    const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5);
     await rig.parts.grants.change(rig.grant(), { attempt: { startedAt } });
     expect(explainGrant(rig.parts, rig.grant()).attempt).toBe(
-      'The broker ended during the refresh of 2026-01-02T03:04:05Z. ' +
+      `The broker ended during the refresh of ${moment(startedAt)}. ` +
         'The next refresh will show whether the server still takes the token that is stored.',
     );
     await rig.ask(never);
@@ -132,19 +134,19 @@ describe('an attempt', () => {
     [
       'during which the broker ended',
       {},
-      'The broker ended during the refresh of 2026-01-02T03:04:05Z, so the server may have replaced the token ' +
+      `The broker ended during the refresh of ${moment(startedAt)}, so the server may have replaced the token ` +
         'and the answer may have been lost',
     ],
     [
       'whose answer was lost',
       { isUnanswered: true },
-      'The answer to the refresh of 2026-01-02T03:04:05Z was lost, so the server may have replaced the token',
+      `The answer to the refresh of ${moment(startedAt)} was lost, so the server may have replaced the token`,
     ],
   ])(
     'an attempt %s is reported if the server refuses the token, with no more than is known',
     async (_what, more, known) => {
       const { rig, server } = await needingRefresh();
-      const attempt = { startedAt: Date.UTC(2026, 0, 2, 3, 4, 5), ...more };
+      const attempt = { startedAt, ...more };
       await rig.parts.grants.change(rig.grant(), { attempt });
       server.answer = () => page(400, '{"error":"invalid_grant"}');
       expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });

@@ -97,7 +97,7 @@ describe('an answer', () => {
     expect(printed.stdout).toBe('[{"a":1}]\n');
   });
 
-  it('shows a time to the minute', () => {
-    expect(when(0)).toMatch(/^19(69|70)-\d\d-\d\d \d\d:\d\d$/);
+  it('shows a time to the second', () => {
+    expect(when(0)).toMatch(/^19(69|70)-\d\d-\d\d \d\d:\d\d:\d\d$/);
   });
 });
