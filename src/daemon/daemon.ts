@@ -5,6 +5,7 @@
  * rotations that are under way, so that no refresh token is lost between the server's answer and the vault
  * (shutdown.ts).
  */
+import { existsSync } from 'node:fs';
 import type { Broker } from '../broker/broker.ts';
 import { lookPeriod } from '../broker/revocation/revocation-queue.ts';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
@@ -103,6 +104,11 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   };
   void repeatEvery(clock, recheckPeriod, recheck, runtime.stopping.signal);
   const look = async (): Promise<boolean> => {
+    // Somebody removed the whole home. In a window its person is told by what fails.
+    if (options.ownsProcess && !existsSync(options.paths.state)) {
+      await shutdown.finish();
+      return false;
+    }
     const wasLost = await listens.look();
     await forwards.look();
     return wasLost;

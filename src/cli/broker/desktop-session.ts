@@ -41,9 +41,9 @@ export function displayName({ DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): st
   return process.platform === 'linux' ? WAYLAND_DISPLAY || DISPLAY || undefined : undefined;
 }
 
-/** Whether this terminal belongs to a desktop, on which a window can open. */
+/** Whether this terminal belongs to a desktop, on which a window can open. That of WSL is Windows'. */
 export function hasDisplay(env: NodeJS.ProcessEnv): boolean {
-  return process.platform !== 'linux' || displayName(env) !== undefined;
+  return process.platform !== 'linux' || displayName(env) !== undefined || Boolean(env['WSL_DISTRO_NAME']);
 }
 
 /** Asks first why there is no vault: one that a person locked must not be opened in passing. */

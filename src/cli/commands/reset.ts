@@ -17,7 +17,7 @@ import { defineCommand } from '../terminal/command.ts';
 import { connect, connectIfRunning } from '../broker/connection.ts';
 import { isHome, removeHomeFiles } from '../broker/home-files.ts';
 import { stopBroker } from '../broker/restart.ts';
-import { print, printJson, say } from '../terminal/output.ts';
+import { print, printJson, refuse, say } from '../terminal/output.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
 import { receiptLine } from '../words/receipt.ts';
 import { answerTo, isAtTerminal } from '../terminal/standard-input.ts';
@@ -68,7 +68,7 @@ async function connected(paths: HomePaths, isSure: boolean): Promise<Connection 
     if (!(error instanceof KeyturnError) || !broken.includes(error.reason)) throw error;
     if (!isSure) throw withReset(error);
     await stopBroker();
-    say(`keyturn: ${error.message}`);
+    refuse(error);
     say(
       'keyturn: the home is ended without its vault: nothing is revoked, and a keychain keeps what it has.',
     );

@@ -135,7 +135,9 @@ function keyFileOf(paths: HomePaths, name: string): string {
 const leastRoom = 1024 * 1024;
 const littleRoom = 32 * leastRoom;
 
+/** Of a folder that isn't there yet: whether it can be made. */
 function roomFindings(folder: string): Finding[] {
+  if (!existsSync(folder)) return makingFindings(folder);
   if (!isFolder(folder)) return [];
   const name = shellWord(folder);
   try {
@@ -168,6 +170,23 @@ function roomFindings(folder: string): Finding[] {
           } as const,
         ]
       : []),
+  ];
+}
+
+function makingFindings(folder: string, above = path.dirname(folder)): Finding[] {
+  if (!existsSync(above) && above !== path.dirname(above)) return makingFindings(folder, path.dirname(above));
+  try {
+    accessSync(above, constants.W_OK | constants.X_OK);
+    if (isFolder(above)) return [];
+  } catch {
+    // Told below.
+  }
+  return [
+    {
+      kind: 'disk.readOnly',
+      what: `${folder} can't be made, since ${above} can't be written or is no folder: Keyturn can keep nothing.`,
+      mend: 'Set KEYTURN_HOME to a folder that you may write to.',
+    },
   ];
 }
 

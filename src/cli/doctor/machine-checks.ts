@@ -114,7 +114,7 @@ function moduleFindings(): Finding[] {
 }
 
 function browserFindings({ settings, env }: Machine): Finding[] {
-  const program = browserProgram(settings.browser);
+  const program = browserProgram(settings.browser, process.platform, env);
   const isThere = program !== undefined && isExecutable(program, env);
   if (!isThere) {
     return [

@@ -5,7 +5,8 @@
  * a loopback host) gets here, since the request that built it was checked.
  */
 import { spawn } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { KeyturnError } from '../../base/errors.ts';
 import { displayNames } from './display.ts';
 
@@ -42,7 +43,7 @@ export async function openBrowser(
   url: string,
   { command, env, platform = process.platform, isService: apart = false }: BrowserOptions,
 ): Promise<void> {
-  const words = browserWords(command, platform);
+  const words = browserWords(command, platform, env);
   if (words.length === 0) throw noBrowser('no browser command is known');
   // systemd puts variables in place of `$NAME`, and `$` in place of `$$` (systemd.service(5)).
   const literal = (word: string): string => word.replaceAll('$', '$$$$');
@@ -71,12 +72,24 @@ const unitVariables = (env: NodeJS.ProcessEnv): string[] =>
 export function browserProgram(
   command: string | undefined,
   platform: NodeJS.Platform = process.platform,
+  env: NodeJS.ProcessEnv = process.env,
 ): string | undefined {
-  return browserWords(command, platform)[0];
+  return browserWords(command, platform, env)[0];
 }
 
-function browserWords(command: string | undefined, platform: NodeJS.Platform): readonly string[] {
-  return command === undefined ? (systemOpeners[platform] ?? []) : wordsOf(command);
+function browserWords(
+  command: string | undefined,
+  platform: NodeJS.Platform,
+  env: NodeJS.ProcessEnv,
+): readonly string[] {
+  if (command !== undefined) return wordsOf(command);
+  return platform === 'linux' && hasWslview(env) ? ['wslview'] : (systemOpeners[platform] ?? []);
+}
+
+/** WSL has a browser on the other side only: this opens it there, without a display here. */
+function hasWslview({ PATH = '' }: NodeJS.ProcessEnv): boolean {
+  const places = PATH.split(path.delimiter).map((folder) => path.join(folder, 'wslview'));
+  return places.some((file) => path.isAbsolute(file) && existsSync(file));
 }
 
 /** A command with spaces in its path is taken whole where such a file exists. */

@@ -76,6 +76,12 @@ describe('a browser command', () => {
     });
   });
 
+  it('a browser command is that of WSL if none is set and WSL has one', async () => {
+    scribe('wslview');
+    await openBrowser(url, { env: { PATH: `${folder}:${process.env['PATH']}` }, platform: 'linux' });
+    expect(await argumentsGiven()).toEqual([url]);
+  });
+
   it('a browser command is the default of the system if none is set, and nothing if the system has none', async () => {
     scribe('xdg-open');
     await openBrowser(url, { env: { PATH: `${folder}:${process.env['PATH']}` }, platform: 'linux' });

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { isAlive } from '../../support/home.ts';
+import { isAlive, until } from '../../support/home.ts';
 import { type Desk, newDesk } from './desk.ts';
 
 async function withBroker(): Promise<{ desk: Desk; pid: number }> {
@@ -104,4 +104,11 @@ test('a broker that was started without a desktop opens the browser at the deskt
   await desk.keyturnIn(desktop, 'list');
   expect((await desk.keyturnIn(desktop, 'doctor')).stdout).not.toContain('this terminal');
   expect(JSON.parse((await desk.keyturn('status', '--json')).stdout)).toMatchObject({ display: ':7' });
+});
+
+test('a broker ends if its home is removed', async () => {
+  const { desk, pid } = await withBroker();
+  rmSync(desk.home, { recursive: true });
+  process.kill(pid, 'SIGHUP');
+  await until('the broker ends', () => !isAlive(pid));
 });
