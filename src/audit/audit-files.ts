@@ -4,7 +4,8 @@
  * Invariant: a reader sees the log as it was at one moment, even if the broker writes or rotates meanwhile. It holds
  * one line and one chunk of a file in memory.
  */
-import { constants, open, readdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError } from '../base/errors.ts';

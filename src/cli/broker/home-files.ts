@@ -36,7 +36,7 @@ export function isHome(paths: HomePaths): boolean {
 /**
  * Removes them. The caller holds the home's lock, and no broker runs. `kept`: files that stay.
  * `unlock` gives the lock back.
- * Returns every file that is still there.
+ * Returns every file, and every folder of somebody else's, that is still there.
  */
 export function removeHomeFiles(
   paths: HomePaths,
@@ -63,7 +63,7 @@ export function removeHomeFiles(
   removeNamed(paths.state, [/^daemon\.lock$/]);
   const folders = [clients, paths.run, path.join(paths.state, 'run'), paths.state, paths.config];
   for (const folder of folders) removeEmpty(folder);
-  return folders.flatMap(filesIn);
+  return folders.flatMap(entriesIn).filter((entry) => !folders.includes(entry));
 }
 
 /** What a broker that was killed left. Beside it may be another home's: only the recorded one is ours. */
@@ -88,10 +88,12 @@ function ownKeys(paths: HomePaths, folder: string): string[] {
 }
 
 function filesIn(folder: string): string[] {
+  return entriesIn(folder).filter((entry) => !lstatSync(entry).isDirectory());
+}
+
+function entriesIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => path.join(folder, entry.name));
+  return readdirSync(folder).map((name) => path.join(folder, name));
 }
 
 function removeEmpty(folder: string): void {
