@@ -197,11 +197,6 @@ export class TokenCache {
     this.dropGrant(grantId);
   }
 
-  /** A token that came after its grant had ended: nobody gets it, and the server is told of it too. */
-  retireLate(grantId: string, fields: IssuedToken): void {
-    this.#retired.set(grantId, [...this.retired(grantId), this.#token(fields)]);
-  }
-
   retired(grantId: string): readonly AccessToken[] {
     return this.#retired.get(grantId) ?? [];
   }

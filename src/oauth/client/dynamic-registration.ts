@@ -34,8 +34,8 @@ const clientInformationSchema = z.object({
   token_endpoint_auth_method: z.string().nullish(),
   // An unreadable value counts as absent.
   scope: z.string().nullish().catch(undefined),
-  registration_access_token: z.string().nullish(),
-  registration_client_uri: z.string().nullish(),
+  // Only so that no message repeats it.
+  registration_access_token: z.string().nullish().catch(undefined),
 });
 
 type ClientInformation = z.infer<typeof clientInformationSchema>;
@@ -129,7 +129,7 @@ async function tryRegistration(
 ): Promise<AnsweredRegistration> {
   const { grantTypes, scope } = wanted;
   const reply = await sendRegistration(endpoint, registrationBody(server, wanted), http);
-  return { reply, grantTypes, ...(scope === undefined ? {} : { scope }) };
+  return { reply, grantTypes, scope };
 }
 
 function registrationBody(
@@ -194,12 +194,8 @@ function processRegistration(
       ...refusedScope(scope, answer),
       // RFC 7591 §3.2.1: seconds; 0 is never.
       ...(clientSecret && expiry ? { secretExpiresAt: Math.floor(expiry) * 1000 } : {}),
-      ...(answer.registration_client_uri ? { managementUrl: answer.registration_client_uri } : {}),
     },
     ...(clientSecret ? { clientSecret } : {}),
-    ...(answer.registration_access_token
-      ? { registrationAccessToken: answer.registration_access_token }
-      : {}),
   };
 }
 

@@ -39,8 +39,6 @@ export const registrationSchema = z.object({
   scope: z.array(z.string()).optional(),
   /** Scopes that the server doesn't let this client ask for, as its answers showed (RFC 7591 §3.2.1). */
   refusedScope: z.array(z.string()).optional(),
-  /** RFC 7592: where the registration can be managed. */
-  managementUrl: z.string().optional(),
 });
 
 export type Registration = Readonly<z.infer<typeof registrationSchema>>;
@@ -48,7 +46,6 @@ export type Registration = Readonly<z.infer<typeof registrationSchema>>;
 export interface RegistrationWithSecrets {
   readonly registration: Registration;
   readonly clientSecret?: string;
-  readonly registrationAccessToken?: string;
 }
 
 export interface RegistrationCandidates {
