@@ -1,6 +1,6 @@
 /** Which of the windows this is: the card's, the welcome, or the main one with its tabs. */
 import type { ComponentType } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState, useEffect } from 'preact/hooks';
 import { Activity } from './views/activity/activity.tsx';
 import { announce, useAnnouncement } from './state/announcement.ts';
 import { Programs } from './views/programs/programs.tsx';
@@ -17,7 +17,6 @@ import { VaultBanner } from './views/vault/vault-banner.tsx';
 import { OpenQuestions } from './views/open-questions.tsx';
 import { Overview } from './views/overview/overview.tsx';
 import { Search } from './views/search.tsx';
-import { useKeys } from './state/keys.ts';
 import { Welcome } from './views/welcome/welcome.tsx';
 
 export function App() {
@@ -73,7 +72,7 @@ function MainWindow({ tab, item }: { readonly tab: Tab; readonly item?: string |
         <PauseBanner />
         <OpenQuestions />
         <div id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-          <View {...(item === undefined ? {} : { item })} />
+          <View item={item} />
         </div>
       </main>
       {isSearching && <Search onClose={() => search(false)} />}
@@ -100,4 +99,24 @@ function Announcement() {
       )}
     </div>
   );
+}
+
+/**
+ * Keys of the main window: Ctrl+K and Ctrl+F (on a Mac Cmd) search, Ctrl+, opens the settings. None of them decides
+ * anything. Ctrl+W and Ctrl+Q belong to the app's menu.
+ */
+function useKeys({ search }: { readonly search: () => void }): void {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+      // A dialog asks something first.
+      if (document.querySelector('dialog[open]')) return;
+      if (event.key === 'k' || event.key === 'f') search();
+      else if (event.key === ',') goTo('settings');
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  });
 }

@@ -1,4 +1,4 @@
-/** Open questions, card by card: what one run of an app asks in one breath is one card (broker/questions/shared-card.ts). */
+/** Open questions, card by card: what one run of an app asks in one breath is one card (`sharedCard` of broker/questions/interaction.ts). */
 import type { Question } from './views.ts';
 
 export type Questions = readonly [Question, ...Question[]];

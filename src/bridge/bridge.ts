@@ -13,7 +13,7 @@ import type { Connection } from '../client/connection.ts';
 import { ClientSide } from './client-side.ts';
 import { Eras, type TransportChoice } from './eras/eras.ts';
 import { duplicateId, personLine, rpcErrorOf, tooManyRequests } from './base/errors.ts';
-import { lastAnswers, lastWords, maxRequests, slowBytes } from './base/limits.ts';
+import { lastAnswers, lastWords, maxRequests, slowBytes, parentLook } from './base/limits.ts';
 import {
   type Answer,
   cancelledId,
@@ -233,4 +233,21 @@ class Bridge {
     this.#bytes += bytes;
     this.#client.slow(this.#bytes > slowBytes);
   }
+}
+
+/**
+ * A bridge lives as long as the process that started it, even if another process holds the parent's end of the pipe.
+ * Aborts when the process has another parent than `parent`, or gets a signal to end. `parent`: its id, from a time
+ * before the bridge's modules were loaded: it may die while they are.
+ */
+export function whileWanted(parent: number): AbortSignal {
+  const end = new AbortController();
+  // Node has no event for the death of the parent.
+  const look = (): void => {
+    if (process.ppid !== parent) end.abort();
+  };
+  look();
+  setInterval(look, parentLook).unref();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => end.abort());
+  return end.signal;
 }

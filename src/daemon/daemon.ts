@@ -11,16 +11,14 @@ import { lookPeriod } from '../broker/revocation/revocation-queue.ts';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { repeatEvery } from '../base/clock.ts';
-import type { BrokerServer } from '../ipc/server/server.ts';
+import type { BrokerServer, ServerDeps } from '../ipc/server/server.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { windowAccess } from './clients/sign-in-access.ts';
 import { checkFiles, keepOthersOut, prepareFolders } from './home/home.ts';
 import { takeLock } from './home/single-instance.ts';
-import { forwardsOf } from './forwards.ts';
-import type { Forwards } from './forwards/forwards.ts';
 import { inProcessOwner } from './in-process-owner.ts';
 import type { InProcessOwner } from './in-process-owner.ts';
-import { listen } from './listen.ts';
+import { listen, serverOf } from './listen.ts';
 import type { Listening } from './listen.ts';
 import { approvalsOf, connectionsOf, servicesOf } from './method-services.ts';
 import { dispatcher, recordsVerified } from './methods/dispatch.ts';
@@ -33,6 +31,9 @@ import { Shutdown } from './shutdown.ts';
 import { IdleCollection, idlePeriod, processParts } from './system/idle-collection.ts';
 import { version } from './system/version.ts';
 import { keySourceOf, passphraseFrom } from './vault/key-source.ts';
+import { startServer } from '../ipc/server/server.ts';
+import { prepareForwardSocket } from '../ipc/wire/socket-path.ts';
+import { Forwards } from './forwards/forwards.ts';
 
 export type { DaemonOptions } from './options.ts';
 
@@ -203,5 +204,18 @@ function shutdownOf(runtime: Runtime, { unlock, server, forwards, stopProxies }:
     unlock,
     log: options.log.write,
     after,
+  });
+}
+
+/** The forwards of a running broker. Opens nothing yet. */
+function forwardsOf(runtime: Runtime, dispatch: ServerDeps['dispatch']): Forwards {
+  const { home } = runtime.opened;
+  return new Forwards({
+    broker: runtime.broker,
+    homeId: home.homeId,
+    socketFor: (name) => prepareForwardSocket(home.paths, name, runtime.options.env),
+    dispatch,
+    serve: (forward, own) => startServer({ ...serverOf(runtime, forward), ...own }),
+    changed: () => runtime.subscribers.tell('status.changed'),
   });
 }

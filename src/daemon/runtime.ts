@@ -17,7 +17,6 @@ import { inOrder } from '../vault/guard.ts';
 import type { VaultListener } from '../vault/guard.ts';
 import { assemble, openRecords } from './assembly.ts';
 import type { Records } from '../broker/records/records.ts';
-import { Subscribers } from './clients/subscribers.ts';
 import { openGates } from './gates.ts';
 import type { Gates } from './gates.ts';
 import type { OpenedHome } from './opened-home.ts';
@@ -32,6 +31,8 @@ import { Keys } from './vault/keys.ts';
 import { openSecrets } from './vault/secrets.ts';
 import type { Secrets } from './vault/secrets.ts';
 import { VaultLock } from './vault/vault-lock.ts';
+import type { notifications } from '../ipc/protocol/methods.ts';
+import type { Caller } from '../ipc/server/server.ts';
 
 /** The process has one clock, which notes from its start on what time does. */
 export const clock = machineClock();
@@ -173,4 +174,19 @@ function verifySoon(document: AuthorityDocument): void {
     .verify()
     .then(() => document.settle())
     .catch(() => undefined);
+}
+
+/** The owner's connections that get a notice when a list should be read again. It doesn't say what changed. */
+class Subscribers {
+  readonly #callers = new Set<Caller>();
+
+  /** Until its connection closes. */
+  add(caller: Caller): void {
+    this.#callers.add(caller);
+    caller.onClose(() => this.#callers.delete(caller));
+  }
+
+  tell(what: (typeof notifications)[number]): void {
+    for (const caller of this.#callers) if (caller.role === 'owner') caller.notify(what, {});
+  }
 }

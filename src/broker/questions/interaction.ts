@@ -11,7 +11,6 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { changedClient, refuseTerms } from './answer.ts';
 import type { Answer, Decision, Terms, Verdict } from './answer.ts';
 import type { Question } from './question.ts';
-import { sharedCard } from './shared-card.ts';
 
 export type { Question } from './question.ts';
 
@@ -20,7 +19,7 @@ export interface Interaction {
   readonly question: Question;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** The card that shows it, by the id of the question that opened that card: its own id, or as shared-card.ts says. */
+  /** The card that shows it, by the id of the question that opened that card: its own id, or as `sharedCard` says. */
   readonly card: string;
 }
 
@@ -202,3 +201,36 @@ function shareOf(question: Question): Share {
       return { what: 'cards', counted: 'cards', whose: undefined };
   }
 }
+
+/** As many servers as a person still looks at one by one. */
+const maxOnCard = 5;
+
+/** An open question, and the card that it is on. */
+interface Carded {
+  readonly question: Question;
+  /** The id of the question that opened the card. */
+  readonly card: string;
+}
+
+/**
+ * What one run of a program asks while its card is open is on that card: only if the system attests one process, which
+ * still runs the file that it ran at the earlier question, and if all that a card says of the program is the same. A
+ * shared card is display only: each question has its own answer. Returns the open card that this question joins;
+ * undefined if it needs one of its own.
+ */
+function sharedCard(question: Question, open: readonly Carded[]): string | undefined {
+  const isFull = (card: string): boolean => open.filter((other) => other.card === card).length >= maxOnCard;
+  return open.find((other) => isOfOneRun(other.question, question) && !isFull(other.card))?.card;
+}
+
+function isOfOneRun(earlier: Question, later: Question): boolean {
+  if (earlier.kind !== 'allow' || later.kind !== 'allow' || earlier.asker === undefined) return false;
+  return saidOf(earlier) === saidOf(later) && earlier.asker.standing() === 'same';
+}
+
+/** What a card says of the program, and the run that only the broker sees. */
+function saidOf({ clientId, clientName, asker, proxied, isDetached, forward }: AllowQuestion): string {
+  return JSON.stringify([clientId, clientName, asker, proxied, isDetached, forward]);
+}
+
+type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;

@@ -138,10 +138,9 @@ async function bridge(
   connection: () => Promise<Connection>,
   { account, headers, ignored, transport }: Additions,
 ): Promise<void> {
-  const [{ runBridge }, { bridgeFetch }, { whileWanted }, { ToolFilter }] = await Promise.all([
+  const [{ runBridge, whileWanted }, { bridgeFetch }, { ToolFilter }] = await Promise.all([
     import('../../bridge/bridge.ts'),
     import('../../bridge/network.ts'),
-    import('../../bridge/life.ts'),
     import('../../bridge/tool-filter.ts'),
   ]);
   await runBridge({

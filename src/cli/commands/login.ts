@@ -1,5 +1,6 @@
 /** `keyturn login RESOURCE`: signs in on purpose, even if earlier tries failed. */
-import { exitCodes } from '../../base/errors.ts';
+import { createInterface } from 'node:readline';
+import { exitCodes, quoted } from '../../base/errors.ts';
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { ask, call } from '../broker/request.ts';
 import { secretFromStdin } from '../terminal/standard-input.ts';
@@ -8,11 +9,10 @@ import type { Connection } from '../../client/connection.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { connect, interruptible, throughTakeover } from '../broker/connection.ts';
-import { pasteAddress } from '../waiting/paste.ts';
 import { type OwnClient, signInWith } from '../../daemon/own-client.ts';
-import { says } from '../programs/own-client.ts';
-import { printJson } from '../terminal/output.ts';
+import { printJson, refuse, say } from '../terminal/output.ts';
 import { questionsBefore, watchQuestions } from '../waiting/watch.ts';
+import type { Waivable } from '../../daemon/own-client.ts';
 
 export const command = defineCommand(
   {
@@ -87,10 +87,10 @@ export const command = defineCommand(
       resource,
       method,
       ...scope,
-      ...(options.account === undefined ? {} : { account: options.account }),
-      ...(options.issuer === undefined ? {} : { issuer: options.issuer }),
+      account: options.account,
+      issuer: options.issuer,
       ...(options['new-client'] ? { newClient: true as const } : {}),
-      ...(timeout === undefined ? {} : { timeout }),
+      timeout,
     } as const;
     // Somebody stopped the broker on purpose: only the first try starts one.
     const start = async () =>
@@ -159,3 +159,38 @@ async function watchOwn(connection: Connection, request: ParamsOf<'login.start'>
   ).catch(() => undefined);
   return () => reading?.abort();
 }
+
+/**
+ * The address that a browser elsewhere ended at, from standard input to the sign-in that waits. It holds a code: it is
+ * passed on and never printed. A wrong one is refused and the next line is tried. Reads lines until one is taken, the
+ * input ends, or `signal` aborts.
+ */
+async function pasteAddress(connection: Connection, id: string, signal: AbortSignal): Promise<void> {
+  say('keyturn: when the browser shows an address that it cannot open, paste that whole address here:');
+  for await (const line of createInterface({ input: process.stdin, signal })) {
+    if (line.trim() === '') continue;
+    try {
+      await call(connection, 'login.answer', { id, redirect: line.trim() });
+      return;
+    } catch (error) {
+      if (!signal.aborted) refuse(error);
+    }
+  }
+  if (signal.aborted) return;
+  // Nothing can come any more: waiting on would only look like a hang.
+  say('keyturn: standard input ended before an address of this sign-in came.');
+  await call(connection, 'interaction.answer', { id, answer: 'no' });
+}
+
+const waivers: Readonly<Record<Waivable, string>> = {
+  'no-pkce-metadata':
+    'The metadata of its authorization server says nothing of PKCE. Keyturn uses it all the same.',
+  'no-resource': 'Its authorization server takes no `resource` parameter. Keyturn leaves it out there.',
+};
+
+/** What a sign-in with a client that you registered by hand says. */
+const says = {
+  redirect: (issuer: string, redirectUri: string): void =>
+    say(`keyturn: at ${quoted(issuer)} this client needs the redirect URI ${redirectUri}`),
+  waived: (name: Waivable): void => say(`keyturn: ${waivers[name]} (keyturn override takes that back.)`),
+};

@@ -8,14 +8,15 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, lstatSync, mkdtempSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { tmpdir } from 'node:os';
 import { KeyturnError, quoted, Unreachable } from '../../base/errors.ts';
 import { systemCode } from '../../base/system-error.ts';
-import { ownFolder } from './own-folder.ts';
 import { maxLines, SshLog } from './ssh-log.ts';
+import { isAlive } from '../broker/broker-end.ts';
 
 const run = promisify(execFile);
 
@@ -207,4 +208,23 @@ function unreachable(host: string, said: readonly string[]): Unreachable {
   return new Unreachable('host_unreachable', `${quoted(host)} can’t be reached over ssh.${why}`, {
     hint: 'Try the same host with `ssh`. Its server has to allow AllowStreamLocalForwarding.',
   });
+}
+
+const prefix = 'keyturn-ssh-';
+
+/** Makes it. The name holds the id of this process. */
+function ownFolder(): string {
+  removeLeftovers();
+  return mkdtempSync(path.join(tmpdir(), `${prefix}${process.pid}-`));
+}
+
+/** The folders of commands that were killed. One whose process id is in use again is removed another time. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(prefix))) {
+    const pid = Number(/^\d+(?=-)/.exec(name.slice(prefix.length))?.[0]);
+    const folder = path.join(tmpdir(), name);
+    const found = lstatSync(folder, { throwIfNoEntry: false });
+    if (!found?.isDirectory() || found.uid !== process.getuid?.() || !(pid > 0) || isAlive(pid)) continue;
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -4,7 +4,7 @@
  * Invariant: everything that it must remember is in the storage, so a new process goes on where the last one ended. It
  * listens nowhere by itself: `handler` belongs to a server of Node that the program made.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, createHash } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import { z } from 'zod';
@@ -26,7 +26,6 @@ import { answerHeaders } from './base/pages.ts';
 import { loadOidcProvider } from './base/peer.ts';
 import { rewrittenRequest } from './rewritten-request.ts';
 import type { OidcProvider } from './base/peer.ts';
-import { tellClientsApart } from './base/replays.ts';
 import {
   completeRequests,
   keepErrors,
@@ -296,4 +295,15 @@ function refuse(response: ServerResponse, status: number, retryAfter?: number): 
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
   });
   response.end(error && JSON.stringify(error));
+}
+
+/**
+ * The provider names an assertion by the client's id and its own `jti` in one string, so that "a" with "b1" and "ab"
+ * with "1" were the same. A digest in the place of the `jti` has one length, and says where the client's id ends.
+ */
+function tellClientsApart({ ReplayDetection }: Provider): void {
+  const unique = ReplayDetection.unique.bind(ReplayDetection);
+  ReplayDetection.unique = async (client, jti, end) =>
+    // As JSON: the provider takes a `jti` of any type.
+    unique(client, createHash('sha256').update(JSON.stringify(jti)).digest('base64url'), end);
 }
