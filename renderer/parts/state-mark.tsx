@@ -16,7 +16,7 @@ interface MarkProps {
 
 export function Mark({ tone, icon, title, children }: MarkProps) {
   return (
-    <span class={`mark ${tone}`} {...(title === undefined ? {} : { title })}>
+    <span class={`mark ${tone}`} title={title}>
       <Icon name={icon} />
       <span>{children}</span>
     </span>

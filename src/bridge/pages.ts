@@ -236,7 +236,7 @@ function pageIn(key: string, question: unknown): Asked[] {
 
 function withResponses(request: JSONRPCRequest, { responses, state }: Kept): JSONRPCRequest {
   const { requestState: _state, inputResponses: _responses, ...params } = fieldsOf(request.params);
-  const more = { inputResponses: responses, ...(state === undefined ? {} : { requestState: state }) };
+  const more = { inputResponses: responses, requestState: state };
   return { ...request, params: { ...params, ...more } };
 }
 

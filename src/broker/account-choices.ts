@@ -86,7 +86,7 @@ export class AccountChoices {
     const question = { kind: 'choice', clientId, clientName, endpoint, accounts } as const;
     const shown = {
       ...question,
-      ...(asker === undefined ? {} : { asker }),
+      asker,
       ...(clients.isProxied(clientId) ? { proxied: true as const } : {}),
     };
     const decision = await answerInTime(this.#parts, shown, signal).catch((error: unknown) => {

@@ -86,7 +86,7 @@ export class RequestSignIns {
     const first = {
       endpoint,
       ...(query ? { query } : {}),
-      ...(account === undefined ? {} : { account }),
+      account,
       isUnattended: interaction === 'never',
     };
     return grant.signedInAt === undefined && this.#signIns.isFirstUnderWay(first);
@@ -203,7 +203,7 @@ export class RequestSignIns {
         query: queryOf(request.resource),
         ...noted,
         ...(scope.length === 0 ? {} : { scope }),
-        ...(account === undefined ? {} : { account }),
+        account,
         ...(permission.scope === undefined ? {} : { bound: union(permission.scope, scope) }),
         ...hintOf(request, permission),
         isUnattended: request.interaction === 'never',

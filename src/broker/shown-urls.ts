@@ -106,7 +106,7 @@ export class ShownUrls {
     const clientName = clients.nameOf(clientId);
     const asker = process?.look();
     const question = { kind: 'url', clientId, clientName, endpoint, url, message } as const;
-    const asked = { ...question, ...(asker === undefined ? {} : { asker }) };
+    const asked = { ...question, asker };
     const { verdict } = await answerInTime(this.#parts, asked, signal).catch((error: unknown) => {
       if (signal.aborted) this.#settle(shown, 'withdrawn');
       throw error;

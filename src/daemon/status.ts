@@ -72,7 +72,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     ...sourceAnswer(vaultLock),
     vaultState: vaultLock.state(),
     ...(parts.pause.current && { pause: pauseAnswer(parts.pause.current) }),
-    ...(settings.browser === undefined ? {} : { browser: settings.browser }),
+    browser: settings.browser,
     display: parts.isDesk ? undefined : display.name,
     insecureLoopback: settings.insecureLoopback,
     grants: records.grants.isLoaded ? records.grants.items.length : 0,

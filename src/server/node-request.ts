@@ -37,7 +37,7 @@ export function incomingOf(server: ProtectedServer, request: IncomingMessage): I
     url: urlOf(server, target),
     target,
     headers: headersOf(request),
-    connection: { isEncrypted: isEncrypted(request), ...(address === undefined ? {} : { address }) },
+    connection: { isEncrypted: isEncrypted(request), address },
     digest: (text) => hash('sha256', text, 'base64url'),
     readBody: async (maxBytes) => {
       const parsed = parsedBody(request);

@@ -54,7 +54,7 @@ export function SignInForm({ onDone, isFirst }: SignInFormProps) {
     send(shown);
     const done = await action.run('login.start', {
       ...shown,
-      ...(clientSecret === undefined ? {} : { clientSecret }),
+      clientSecret,
     });
     if (!done) return;
     setOptions(none);

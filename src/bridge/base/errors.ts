@@ -190,9 +190,9 @@ export function rpcErrorOf(error: KeyturnError): RpcError {
     message: `Keyturn: ${sentences(error)}`,
     data: {
       reason,
-      ...(hint === undefined ? {} : { hint }),
-      ...(rule === undefined ? {} : { rule }),
-      ...(retryAfter === undefined ? {} : { retryAfter }),
+      hint,
+      rule,
+      retryAfter,
       ...(error instanceof NoAnswer ? { outcome: error.outcome } : {}),
     },
   };

@@ -82,7 +82,7 @@ export class StatefulClient implements Way {
         protocolVersion: known ?? statefulRevision,
         capabilities: fieldsOf(capabilities),
         serverInfo: info ?? { name: 'unknown', version: '0' },
-        ...(instructions === undefined ? {} : { instructions }),
+        instructions,
       },
     };
   }
@@ -135,7 +135,7 @@ export class StatefulClient implements Way {
       asked = {
         ...request,
         id,
-        params: { ...request.params, ...more, ...(requestState === undefined ? {} : { requestState }) },
+        params: { ...request.params, ...more, requestState },
       };
     }
     return errorAnswer(request.id, unasked);

@@ -115,7 +115,7 @@ export class StatelessClient implements Way {
       ...keepNothing,
       supportedVersions: [statelessRevision],
       capabilities: fieldsOf(capabilities),
-      ...(instructions === undefined ? {} : { instructions }),
+      instructions,
       ...(isImplementation(serverInfo) ? { _meta: { [SERVER_INFO_META_KEY]: serverInfo } } : {}),
     };
     return { jsonrpc: '2.0', id, result };

@@ -43,7 +43,7 @@ export function authorizedFetch({ endpoint, connection, account, fetchFor }: Par
     const ours = withCookies(endpoint.origin, fetch);
     const options = {
       resource: endpoint.href,
-      ...(account === undefined ? {} : { account }),
+      account,
       fetch: ours,
       get interaction() {
         return purposes.getStore()?.isListening ? ('never' as const) : ('allow' as const);

@@ -131,7 +131,7 @@ async function destinationOf(
     resource,
     ...(await chooseServer(parts, request, authorizationServers)),
     ...scopes,
-    ...(scopesSupported === undefined ? {} : { scopesSupported }),
+    scopesSupported,
     ...former(parts, request, authorizationServers),
   };
 }

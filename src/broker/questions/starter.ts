@@ -30,7 +30,7 @@ export function signInDetails({ account, beside, query, starter }: SignInDetails
     account,
     beside,
     ...(query ? { query } : {}),
-    ...(starter === undefined ? {} : { starter }),
+    starter,
   };
 }
 

@@ -77,7 +77,7 @@ async function revokeOne(
     {
       server,
       registration: record.registration,
-      ...(clientSecret === undefined ? {} : { clientSecret }),
+      clientSecret,
       token: value,
       hint,
     },

@@ -113,7 +113,7 @@ async function approval(
     userCode,
     url: verificationUri,
     ...signInDetails(request),
-    ...(verificationUriComplete === undefined ? {} : { completeUrl: verificationUriComplete }),
+    completeUrl: verificationUriComplete,
   } as const;
   const refused = parts.interactions.ask(question, either).then((): never => {
     throw calledOff(issuer, request.endpoint);

@@ -176,8 +176,8 @@ async function visit(
     hint,
     ...(before === undefined ? ifForgotten(redirect, server) : {}),
     ...signInDetails(request),
-    ...(startUrl === undefined ? {} : { startUrl }),
-    ...(formerIssuer === undefined ? {} : { formerIssuer }),
+    startUrl,
+    formerIssuer,
     ...(before === undefined ? {} : { isNewClient: true as const }),
     get stateless() {
       return stateless;

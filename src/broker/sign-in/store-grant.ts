@@ -303,6 +303,6 @@ function newBinding({ createdAt, account, generation }: Grant, { received, befor
     createdAt,
     generation: generation + 1,
     signedInAt: now,
-    ...(loginHint === undefined ? {} : { loginHint }),
+    loginHint,
   };
 }

@@ -45,7 +45,7 @@ export async function prepareRefresh(
     secret,
     server: await servers.of(grant),
     registration: record.registration,
-    ...(clientSecret === undefined ? {} : { clientSecret }),
+    clientSecret,
     refreshToken,
     // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
     resource: grant.resource,
@@ -56,7 +56,7 @@ export async function prepareRefresh(
       ...(isCompanySignIn(registrations, grant) ? providerOverrides : {}),
     },
     ...(secret.proofKey === undefined ? {} : { proofKey: cache.proofKey(grant.id, secret.proofKey) }),
-    ...(scope === undefined ? {} : { scope }),
+    scope,
   };
 }
 

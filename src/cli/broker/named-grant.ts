@@ -23,7 +23,7 @@ export async function withGrant<T>(
 ): Promise<T> {
   const whole = await wholeGrantId(text);
   try {
-    return await work({ ...grantFrom(whole), ...(account === undefined ? {} : { account }) });
+    return await work({ ...grantFrom(whole), account });
   } catch (error) {
     if (!(error instanceof KeyturnError) || !isAboutName(error, text)) throw error;
     const grants = await listed();

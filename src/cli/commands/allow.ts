@@ -62,7 +62,7 @@ export const command = defineCommand(
       resource: resourceFrom(resource),
       decision: 'allow',
       ...scopeFrom(options.scope),
-      ...(options.account === undefined ? {} : { account: options.account }),
+      account: options.account,
       ...until,
     });
     // For a person at a terminal; a script knows what it says.

@@ -51,8 +51,8 @@ export const command = defineCommand(
       id: whole,
       answer,
       ...scopeFrom(options.scope),
-      ...(lease === undefined ? {} : { lease }),
-      ...(options.account === undefined ? {} : { account: options.account }),
+      lease,
+      account: options.account,
     });
     if (question?.kind === 'url' && question.url !== undefined) {
       say('keyturn: the page opens in your browser. If none opened, visit:');
@@ -96,5 +96,5 @@ async function sayNext({ client = 'the program' }: Question, before: readonly Qu
 function leaseFrom(isRun: boolean, time: string | undefined): { run?: true; seconds?: number } | undefined {
   const seconds = time === undefined ? undefined : durationFrom(time, '--for');
   if (!isRun && seconds === undefined) return undefined;
-  return { ...(isRun ? { run: true } : {}), ...(seconds === undefined ? {} : { seconds }) };
+  return { ...(isRun ? { run: true } : {}), seconds };
 }

@@ -97,7 +97,7 @@ function inForce(settings: Settings, status: Status | undefined): Settings {
     ...settings,
     vault: isKind(vault) ? vault : settings.vault,
     vaultKey,
-    ...(browser === undefined ? {} : { browser }),
+    browser,
   };
 }
 

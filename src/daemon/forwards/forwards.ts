@@ -199,7 +199,7 @@ function answerOf({ id, origin, endpoints, socket, mark, until, server }: Open):
     id,
     ...origin,
     socket,
-    ...(mark === undefined ? {} : { mark }),
+    mark,
     resources: [...endpoints],
     until: wholeSeconds(until),
     connections: server.callers().length,

@@ -188,14 +188,14 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(client.lastUsedAt) }),
     ...fileAnswer(client.executable),
     ...(client.proxy === undefined ? {} : { proxied: true as const }),
-    ...(client.forward === undefined ? {} : { forward: client.forward }),
+    forward: client.forward,
     permissions: [
       ...permissions.shownOf(client.id, wall).flatMap((permission) => permissionAnswer(parts, permission)),
       ...leases.of(client.id, wall).flatMap(({ permission, run, once }) =>
         permissionAnswer(parts, permission).map((answer) => ({
           ...answer,
           ...(run === undefined ? {} : { run: processAnswer(run) }),
-          ...(once === undefined ? {} : { once }),
+          once,
         })),
       ),
     ],

@@ -61,7 +61,7 @@ export const clientMethods: Pick<
       ...(lease?.once === undefined ? {} : { once: lease.once }),
       ...(lease?.asBefore === undefined ? {} : { asBefore: lease.asBefore }),
       ...(lease?.seconds === undefined ? {} : { time: lease.seconds * 1000 }),
-      ...(account === undefined ? {} : { account }),
+      account,
     });
     return {};
   },

@@ -55,9 +55,9 @@ export const grantMethods: Pick<
     const grant = await broker.login({
       resource: params.resource,
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
-      ...(params.account === undefined ? {} : { account: params.account }),
-      ...(params.issuer === undefined ? {} : { issuer: params.issuer }),
-      ...(params.newClient === undefined ? {} : { isNewClient: params.newClient }),
+      account: params.account,
+      issuer: params.issuer,
+      isNewClient: params.newClient,
       method: params.method ?? 'browser',
       starter: signIns.starterOf(caller),
       timeout: (params.timeout ?? defaultTimeout) * 1000,

@@ -66,7 +66,7 @@ export function interactionAnswer(
         client: question.clientName,
         ...askerAnswer(question),
         ...(question.isDetached ? { detached: true as const } : {}),
-        ...(question.forward === undefined ? {} : { forward: question.forward }),
+        forward: question.forward,
         resource: question.endpoint + (question.query ?? ''),
         ...(question.key === undefined ? {} : { key: shownKey(question.key) }),
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
@@ -77,7 +77,7 @@ export function interactionAnswer(
         ...common,
         client: question.clientName,
         code: question.code,
-        ...(question.forward === undefined ? {} : { forward: question.forward }),
+        forward: question.forward,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
       };
     case 'login':
@@ -88,7 +88,7 @@ export function interactionAnswer(
         ...card,
         resource: question.endpoint,
         issuer: spelled(question.issuer),
-        ...(question.account === undefined ? {} : { account: question.account }),
+        account: question.account,
         accounts: [...question.known],
       };
     case 'url':
@@ -147,9 +147,9 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<Int
   return {
     ...common,
     ...(mayFinish ? { url: question.url } : {}),
-    ...(question.hint === undefined ? {} : { hint: question.hint }),
+    hint: question.hint,
     ...(mayFinish && question.startUrl !== undefined ? { startUrl: question.startUrl } : {}),
-    ...(question.isNewClient === undefined ? {} : { newClient: question.isNewClient }),
+    newClient: question.isNewClient,
     ...(question.ifForgotten === 'byHand' ? { replacedByHand: true as const } : {}),
     ...(question.browserError === undefined
       ? {}
@@ -194,7 +194,7 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
         client: request.clientName,
         resource: request.endpoint,
         ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
-        ...(request.key === undefined ? {} : { key: request.key }),
+        key: request.key,
         ...whoseAnswer(request),
         ...(request.until === undefined ? {} : { until: wholeSeconds(request.until) }),
       };
@@ -216,7 +216,7 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
         issuer: request.issuer,
         account: request.account,
         ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
-        ...(request.isNewClient === undefined ? {} : { newClient: request.isNewClient }),
+        newClient: request.isNewClient,
       };
     case 'proxy':
       return { command, resource: request.endpoint, client: request.name };

@@ -39,7 +39,7 @@ export function registeredAnswers({
 }: Pick<BrokerParts, 'registrations' | 'servers'>): Registered[] {
   return registrations.shown().map((record) => {
     const state = registrations.standing(record, servers.timeAt(record.registration.issuer));
-    return { ...answer(record), ...(state === undefined ? {} : { state }) };
+    return { ...answer(record), state };
   });
 }
 

@@ -83,7 +83,7 @@ export async function enterRegistration(
   const replaced = earlier[0]?.registration.clientId;
   return {
     ...(purpose.grant === undefined ? { redirectUri } : {}),
-    ...(replaced === undefined ? {} : { replaced }),
+    replaced,
   };
 }
 

@@ -114,7 +114,7 @@ const wideningMethods: {
         authMethod,
         ...(redirectUri === undefined ? {} : { redirectUri: spelled(redirectUri) }),
         ...(idp === undefined ? {} : { idp: spelled(idp.issuer) }),
-        ...(assertion === undefined ? {} : { assertion }),
+        assertion,
         replaces: enteredFor(broker.parts, issuer).length > 0,
       };
     },
@@ -128,9 +128,9 @@ const wideningMethods: {
         endpoint: broker.exact(resource),
         method,
         ...(issuer === undefined ? {} : { issuer: spelled(issuer) }),
-        ...(account === undefined ? {} : { account }),
+        account,
         ...(scope === undefined ? {} : { scope: parseScope(scope) }),
-        ...(newClient === undefined ? {} : { isNewClient: newClient }),
+        isNewClient: newClient,
       };
     },
   },

@@ -37,7 +37,7 @@ export function oauthError(reply: HttpReply): OAuthError | undefined {
   return {
     code,
     ...(typeof description === 'string' && description !== '' ? { description } : {}),
-    ...(reply.secretsSent === undefined ? {} : { secretsSent: reply.secretsSent }),
+    secretsSent: reply.secretsSent,
   };
 }
 

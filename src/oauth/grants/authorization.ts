@@ -108,10 +108,10 @@ function startAuthorization(request: AuthorizationRequest): StartedAuthorization
     redirectUri,
     ...(scope === undefined || scope.length === 0 ? {} : { scope }),
     ...(scope?.includes('openid') ? { nonce: randomNonce() } : {}),
-    ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
-    ...(request.proofKey === undefined ? {} : { proofKey: request.proofKey }),
+    overrides: request.overrides,
+    proofKey: request.proofKey,
     mayBeUnknown: mayBeUnknown(request),
-    ...(request.prompt === undefined ? {} : { prompt: request.prompt }),
+    prompt: request.prompt,
   };
 }
 

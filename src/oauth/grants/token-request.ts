@@ -87,7 +87,7 @@ async function requestOnce(
     const config = clientConfiguration(client, http, { what: 'the token endpoint', processReply, proofKey });
     const result = await genericGrantRequest(config, request.grantType, request.parameters);
     const claims = result.claims();
-    return { ...answer, ...(claims === undefined ? {} : { claims }) };
+    return { ...answer, claims };
   } catch (error) {
     const { fields } = answer;
     if (fields?.id_token && mayDoWithout(fields.id_token, client, request)) return answer;

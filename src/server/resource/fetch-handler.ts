@@ -36,7 +36,7 @@ function incomingOf(request: Request, connection: unknown): IncomingRequest {
     method: request.method,
     url,
     headers: request.headers,
-    connection: { isEncrypted: url.protocol === 'https:', ...(address === undefined ? {} : { address }) },
+    connection: { isEncrypted: url.protocol === 'https:', address },
     readBody: async (maxBytes) => {
       if (request.bodyUsed) throw bodyUsed();
       return request.body === null ? new Uint8Array() : boundedBytes(request.body, maxBytes);

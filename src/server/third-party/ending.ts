@@ -102,7 +102,7 @@ export class Ending {
       receipt: 'pending',
       tries: 0,
       nextAt: this.#seconds(),
-      upstream: { accessToken, ...(refreshToken === undefined ? {} : { refreshToken }), scope },
+      upstream: { accessToken, refreshToken, scope },
     };
     return this.#parts.storage.add(kind, item, { payload, expiresAt: this.#seconds() + receiptLifetime });
   }

@@ -180,7 +180,7 @@ export class UpstreamServer {
       const { data } = answerSchema.safeParse(heard.answer);
       if (data && !(error instanceof ForeignToken)) {
         const { access_token: accessToken, refresh_token: refreshToken, scope = '' } = data;
-        await drop({ accessToken, ...(refreshToken === undefined ? {} : { refreshToken }), scope });
+        await drop({ accessToken, refreshToken, scope });
       }
       throw error;
     }
@@ -235,7 +235,7 @@ export class UpstreamServer {
     const now = Math.floor(this.#now() / 1000);
     return {
       accessToken: access_token,
-      ...(refresh_token === undefined ? {} : { refreshToken: refresh_token }),
+      refreshToken: refresh_token,
       ...(expires_in === undefined ? {} : { expiresAt: now + expires_in }),
       // RFC 6749 §5.1: left out, it is what was asked for.
       scope: grantedScopes(scope, this.#upstream.form.name),

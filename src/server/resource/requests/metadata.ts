@@ -40,8 +40,8 @@ export function resourceMetadata(content: MetadataContent): ResourceMetadata {
     bearer_methods_supported: ['header'],
     dpop_signing_alg_values_supported: content.dpopAlgorithms,
     ...(content.isDpopRequired ? { dpop_bound_access_tokens_required: true } : {}),
-    ...(name === undefined ? {} : { resource_name: name }),
-    ...(documentation === undefined ? {} : { resource_documentation: documentation }),
+    resource_name: name,
+    resource_documentation: documentation,
   });
   return {
     url: locations[0] ?? resource,

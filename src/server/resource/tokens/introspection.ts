@@ -218,7 +218,7 @@ class Introspection implements TokenCheck {
     return frozen({
       issuer: this.#issuer,
       subject,
-      ...(clientId === undefined ? {} : { clientId }),
+      clientId,
       scopes: [...new Set([...scopesIn(json['scope']), ...scopesIn(json['scp'])])],
       // Without an end of its own an answer counts for as long as it is kept.
       expiresAt: claims.exp ?? now + this.#settings.cacheSeconds,

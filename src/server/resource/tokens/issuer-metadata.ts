@@ -37,8 +37,8 @@ export async function issuerMetadata(issuer: string, http: Http): Promise<Issuer
   if (!parsed.success) throw invalid('has a wrong form');
   const { jwks_uri: jwksUri, introspection_endpoint: introspectionEndpoint } = parsed.data;
   return {
-    ...(jwksUri === undefined ? {} : { jwksUri }),
-    ...(introspectionEndpoint === undefined ? {} : { introspectionEndpoint }),
+    jwksUri,
+    introspectionEndpoint,
     freshUntil: found.freshUntil,
   };
 }

@@ -112,7 +112,7 @@ function signedTokens(settings: Settings, context: TokenContext): TokenCheck {
     return frozen({
       issuer: claims.iss,
       subject: claims.sub,
-      ...(clientId === undefined ? {} : { clientId }),
+      clientId,
       scopes: shape.scopesOf(payload),
       expiresAt: claims.exp,
       ...thumbprintOf(claims.cnf),
