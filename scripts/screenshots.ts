@@ -15,7 +15,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BrowserContext } from 'playwright-core';
+import * as z from 'zod';
 import { openBrowserProfile } from '../test/support/browsers/browser.ts';
+import type { Answer } from '../test/support/electron/window-page.ts';
 import build from '../test/support/built.ts';
 import { openStatePage } from '../test/support/states/open-state.ts';
 import { deskStates, isCardState } from '../test/support/states/states.ts';
@@ -29,10 +31,12 @@ const { values, positionals } = parseArgs({
 const [given, width] = positionals;
 const folder = given ?? path.join(import.meta.dirname, '..', 'docs', 'images');
 
-/** CSS pixels. */
-const main = { width: 960, height: 720 };
-const card = { width: 480, height: 700 };
-const welcome = { width: 960, height: 1200 };
+/** CSS pixels: as electron/windows/windows.ts opens them. A card then gets the height that it asks for. */
+const main = { width: 960, height: 680 };
+const card = { width: 480, height: 640 };
+
+/** Pixels for each pixel of CSS: most screens have two. */
+const pixelRatio = 2;
 
 /** The pictures of the documents: which state each shows. */
 const pictures: Readonly<Record<string, string>> = {
@@ -49,6 +53,8 @@ const pictures: Readonly<Record<string, string>> = {
   'card-command': 'card-command',
 };
 
+const cardFit = z.object({ height: z.number() });
+
 interface Picture {
   readonly name: string;
   readonly state: DeskState;
@@ -63,20 +69,25 @@ function chosenPictures(): readonly Picture[] {
   });
 }
 
-function sizeOf(state: DeskState): typeof main {
-  const size = isCardState(state) ? card : state.name === 'welcome' ? welcome : main;
-  return width === undefined ? size : { ...size, width: Number(width) };
-}
-
 async function draw(
   context: BrowserContext,
   { name, state }: Picture,
   scheme: 'light' | 'dark',
 ): Promise<void> {
+  let { height } = isCardState(state) ? card : main;
+  const listen =
+    (answer: Answer): Answer =>
+    (channel, params) => {
+      if (channel === 'card.fit') height = cardFit.parse(params).height;
+      return answer(channel, params);
+    };
   // A page for each: its clock begins at the desk's own moment.
-  const { page, complaints, show } = await openStatePage(context, { scheme });
+  const { page, complaints, show, resize } = await openStatePage(context, { scheme }, listen);
   await show(state);
-  await page.setViewportSize(sizeOf(state));
+  const first = isCardState(state) ? card : main;
+  const columns = width === undefined ? first.width : Number(width);
+  await resize({ width: columns, height });
+  await resize({ width: columns, height });
   // A picture of a document shows the card as it is answered.
   if (!values.every && isCardState(state)) await page.locator('button.primary:enabled').waitFor();
   const picture = await page.screenshot();
@@ -93,6 +104,7 @@ await mkdir(folder, { recursive: true });
 const profile = await openBrowserProfile({
   ca: '',
   origins: [],
+  pixelRatio,
   fonts: path.join(import.meta.dirname, 'screenshots.fonts.conf'),
 });
 try {

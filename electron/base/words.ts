@@ -5,11 +5,12 @@
  * could pass for words of ours. What can't be seen in it is written out. A menu
  * never takes a character of it for a mnemonic, and a notification none for markup.
  */
+import { askedParts } from '../../words/asked.ts';
 import { askerKind } from '../../words/asker.ts';
 import { desktop as english } from '../../words/en/desktop.ts';
 import { bindMessages } from '../../words/messages.ts';
 import type { KeyturnError } from '../../src/base/errors.ts';
-import type { Card, Pause, Question, Row, Server } from './summary.ts';
+import type { Card, Pause, Row, Server } from './summary.ts';
 
 /** A menu is read at a glance: a longer name is cut and ends with an ellipsis. */
 const maxNameLength = 60;
@@ -94,40 +95,11 @@ export const signedOutWords = ({ endpoint }: Server): string =>
 /** What a card asks. */
 export function cardWords([first, ...others]: Card): string {
   const count = new Set([first, ...others].map(({ resource }) => resource)).size;
-  if (count === 1) return questionWords(first);
-  return words().questions.allowSeveral({ ...askerWords(first.client), count: String(count) });
+  return askedParts<never>(words(), first, { name: quotedName, address: serverName }, count).join('');
 }
 
 /** Who asks, as the messages take it. */
 const askerWords = (client = '') => ({ who: askerKind(client), app: quotedName(client) });
-
-function questionWords(question: Question): string {
-  const { kind, client, resource = '', issuer = '', account, key } = question;
-  const { questions } = words();
-  const asker = askerWords(client);
-  const server = serverName(resource);
-  const provider = serverName(issuer);
-  switch (kind) {
-    case 'command':
-      return commandWords(question);
-    case 'account':
-      return questions.account({ server, provider });
-    case 'settings':
-      return questions.settings;
-    case 'allow':
-      return questions[key ? 'key' : 'allow']({ ...asker, server });
-    case 'url':
-      return questions.url({ server, site: serverName(question.server ?? '') });
-    case 'choice':
-      return questions.choice({ ...asker, server });
-    case 'pair':
-      return questions.pair({ app: asker.app });
-    default:
-      return account === undefined
-        ? questions.signIn({ server, provider })
-        : questions.signInAs({ server, provider, account: quotedName(account) });
-  }
-}
 
 /** A time of today by the clock of the person's locale; of another day with its date. */
 function clockTime(milliseconds: number, today = Date.now()): string {
@@ -169,40 +141,5 @@ function activityOf({ event, outcome = 'ok', client, endpoint = '' }: Row): stri
       return outcome === 'over' ? activity.pauseEnded : activity.paused;
     default:
       return undefined;
-  }
-}
-
-function commandWords(question: Question): string {
-  const { command, client, resource = '', issuer = '', server: place = '', setting, key, forward } = question;
-  const { commands } = words();
-  const asker = askerWords(client);
-  const server = serverName(resource);
-  switch (command) {
-    case 'key':
-      return commands.key({ server });
-    case 'allow':
-      return commands[key ? 'allowKey' : 'allow']({ ...asker, server });
-    case 'endDenial':
-      return commands.endDenial({ ...asker, server });
-    case 'register':
-      return commands.register({ provider: serverName(issuer) });
-    case 'login':
-      return commands.login({ server });
-    case 'proxy':
-      return commands.proxy({ server });
-    case 'forward':
-      return commands.forward({ machine: quotedName(forward?.label ?? '') });
-    case 'override':
-      return commands.override({ server: serverName(place) });
-    case 'settings':
-      return commands.settings({ setting: quotedName(setting?.name ?? '') });
-    case 'backup':
-      return commands[command];
-    case 'resume':
-      return commands.resume;
-    case 'passphrase':
-      return commands.passphrase;
-    default:
-      return commands.unlock;
   }
 }

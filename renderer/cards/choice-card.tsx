@@ -21,13 +21,13 @@ export function ChoiceCard({ question, onDone }: CardProps) {
     <ConsentForm
       ids={[question.id]}
       onDone={onDone}
-      words={words}
+      words={{ ...words, title: <Title client={client} resource={resource} /> }}
       content={JSON.stringify(question)}
       approvals={() => (account === undefined ? undefined : [{ id: question.id, answer: 'yes', account }])}
       obstacle={account === undefined ? words.pick : undefined}
     >
       <div class="parties">
-        <RequestingProgram question={question} name={client} note={words.by} isRead />
+        <RequestingProgram question={question} note={words.by} />
         <Facts>
           <Fact name={words.server}>
             <Address url={resource} />
@@ -39,6 +39,17 @@ export function ChoiceCard({ question, onDone }: CardProps) {
         <p>{words.what}</p>
       </Notice>
     </ConsentForm>
+  );
+}
+
+function Title({ client, resource }: { readonly client: string; readonly resource: string }) {
+  return (
+    <>
+      {words.title.parts({
+        app: <UntrustedText text={client} />,
+        server: <UntrustedText text={URL.parse(resource)?.host ?? resource} />,
+      })}
+    </>
   );
 }
 

@@ -4,47 +4,76 @@
  * Invariant: whatever the broker names of the change stands on the card, under a name of its own; a
  * kind of change that this page doesn't know is said to be unknown.
  */
+import type { JSX } from 'preact';
+import { askedParts } from '../../words/asked.ts';
 import { commandName } from '../../words/asker.ts';
-import { RequestingProgram } from './base/requesting-program.tsx';
+import { CommandProgram } from './base/requesting-program.tsx';
 import { QuestionForm } from './base/consent-form.tsx';
-import type { CardProps, ConsentWords } from './base/consent-form.tsx';
+import type { CardProps } from './base/consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { overrideTarget } from '../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
 import { KeyPlace } from '../parts/key-place.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { scopeNames, Scopes } from '../parts/scopes.tsx';
+import { ScrollBox } from '../parts/scroll-box.tsx';
 import { strings } from '../base/strings.ts';
-import type { Question, SettingValue } from '../base/views.ts';
+import type { ClientProcess, Question, SettingValue } from '../base/views.ts';
 import { WhenExactly } from '../parts/when.tsx';
 
 const words = strings.command;
 
 export function CommandCard({ question, onDone }: CardProps) {
-  const { command = 'other' } = question;
+  const { command = 'other', key, asker } = question;
   return (
-    <QuestionForm question={question} onDone={onDone} words={wordsFor(command)}>
-      <div class="parties">
-        <RequestingProgram question={question} name={words.who} note={words.whoWhat} isRead />
-        <Change question={question} />
-      </div>
+    <QuestionForm
+      question={question}
+      onDone={onDone}
+      words={{ ...words, title: <Title question={question} /> }}
+    >
+      <CommandLine claim={asker?.claim} />
       <Notice kind="warn">
-        <p>{question.key && command === 'allow' ? words.allowsKey : words.whats[command]}</p>
+        <p>{key && command === 'allow' ? words.allowsKey : words.whats[command]}</p>
         {asksNobody(question) && <p>{words.unasked}</p>}
-        {question.replaces === true && <p>{question.key ? words.replacesKey : words.replaces}</p>}
+        {question.replaces === true && <p>{key ? words.replacesKey : words.replaces}</p>}
         {question.unchecked && <p>{words.uncheckedKey}</p>}
         {question.client === commandName && (
-          <p>{question.key ? strings.card.cliKeyWarning : strings.card.cliWarning}</p>
+          <p>{key ? strings.card.cliKeyWarning : strings.card.cliWarning}</p>
         )}
       </Notice>
+      <div class="parties">
+        <Change question={question} />
+        <CommandProgram question={question} />
+      </div>
     </QuestionForm>
   );
 }
 
-const wordsFor = (command: keyof typeof words.titles): ConsentWords => ({
-  ...words,
-  title: words.titles[command],
-});
+function Title({ question }: Pick<CardProps, 'question'>) {
+  const name = (text: string) => <UntrustedText text={text} />;
+  const address = (url: string) => <UntrustedText text={URL.parse(url)?.host ?? url} />;
+  return <>{askedParts<JSX.Element>(strings, question, { name, address })}</>;
+}
+
+/** A word that a shell reads as it is. */
+const plainWord = /^[\w@%+=:,./-]+$/;
+
+/** The command as the user typed it, as far as its process says so. What it asks for is not taken from here. */
+function CommandLine({ claim }: Pick<ClientProcess, 'claim'>) {
+  const [script, ...given] = claim?.arguments ?? [];
+  if (script === undefined) return null;
+  const program = script.split(/[/\\]/).includes('keyturn') ? 'keyturn' : script;
+  const typed = [program, ...given].map((word) => (plainWord.test(word) ? word : JSON.stringify(word)));
+  return (
+    <ScrollBox label={words.line}>
+      <p class="command-line">
+        <code>
+          <UntrustedText text={[...typed, ...(claim?.isCut === true ? ['…'] : [])].join(' ')} />
+        </code>
+      </p>
+    </ScrollBox>
+  );
+}
 
 function Change({ question }: { readonly question: Question }) {
   const { client, resource, account, server, issuer, registration, override, until } = question;

@@ -4,8 +4,9 @@
  * Invariant: every word of the program is shown as untrusted text.
  */
 import { QuestionForm } from './base/consent-form.tsx';
-import type { CardProps, ConsentWords } from './base/consent-form.tsx';
+import type { CardProps } from './base/consent-form.tsx';
 import { sanitizeLabel } from '../base/untrusted-text.ts';
+import { UntrustedText } from '../parts/untrusted-text.tsx';
 import { RequestingProgram } from './base/requesting-program.tsx';
 import { strings } from '../base/strings.ts';
 
@@ -13,31 +14,29 @@ const words = strings.card;
 
 export function PairCard({ question, onDone }: CardProps) {
   const { client = '', code = '' } = question;
+  const program = sanitizeLabel(client);
+  const app = <UntrustedText text={client} />;
   return (
-    <QuestionForm question={question} onDone={onDone} words={wordsFor(client)}>
+    <QuestionForm
+      question={question}
+      onDone={onDone}
+      words={{
+        title: <>{words.titlePair.parts({ app })}</>,
+        confirm: words.pair,
+        refuse: words.dontPair,
+        answered: { yes: words.paired({ program }), later: words.notPaired({ program }) },
+      }}
+    >
       <div class="digits">
-        <p>{words.digits}</p>
+        <p>{words.digits.parts({ app })}</p>
         <p class="code" aria-label={Array.from(code).join(' ')}>
           {code}
         </p>
+        <p class="dim small">{words.otherDigits}</p>
       </div>
       <div class="parties">
-        <RequestingProgram question={question} name={client} note={words.ownName} isRead />
+        <RequestingProgram question={question} note={words.ownName} />
       </div>
     </QuestionForm>
   );
-}
-
-function wordsFor(client: string): ConsentWords {
-  const name = sanitizeLabel(client);
-  return {
-    title: words.titlePair,
-    help: words.helpPair,
-    confirm: words.pair,
-    answered: {
-      yes: words.paired({ program: name }),
-      no: words.denied({ program: name }),
-      later: words.postponed,
-    },
-  };
 }

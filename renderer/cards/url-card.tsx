@@ -16,14 +16,19 @@ import { strings } from '../base/strings.ts';
 const words = strings.page;
 
 export function UrlCard({ question, onDone }: CardProps) {
-  const { url = '', client = '', resource = '', message = '' } = question;
+  const { url = '', resource = '', message = '' } = question;
+  const site = <UntrustedText text={URL.parse(url)?.host ?? url} />;
   return (
-    <QuestionForm question={question} onDone={onDone} words={words}>
+    // The server is told that the user declined.
+    <QuestionForm
+      question={question}
+      onDone={onDone}
+      refusal="no"
+      words={{ ...words, title: <>{words.title.parts({ site })}</> }}
+    >
       <div class="host">
         <p>{words.host}</p>
-        <p class="host-name">
-          <UntrustedText text={URL.parse(url)?.host ?? url} />
-        </p>
+        <p class="host-name">{site}</p>
       </div>
       <div class="parties">
         <Facts>
@@ -37,7 +42,7 @@ export function UrlCard({ question, onDone }: CardProps) {
             {message === '' ? words.noMessage : <UntrustedText text={message} />}
           </Fact>
         </Facts>
-        <RequestingProgram question={question} name={client} note={words.by} isRead />
+        <RequestingProgram question={question} note={words.by} />
       </div>
       <Notice kind="warn">
         <p>{words.what}</p>

@@ -2,8 +2,8 @@
  * Scopes in words: the server's own text, and what it means where everybody agrees on that; each with a box where the
  * person chooses.
  *
- * Invariant: the words of a guess look unlike those that everybody agrees on. In a choice, what lets a program do most
- * stands first, and a name that says nothing stands before one that only reads.
+ * Invariant: before a decision, what changes or deletes looks riskier than what only reads. In a choice, what lets a
+ * program do most comes first, and a name that says nothing comes before one that only reads.
  */
 import { useContext } from 'preact/hooks';
 import { UntrustedText, OnCard } from './untrusted-text.tsx';
@@ -32,6 +32,7 @@ export function Scopes({ names }: ScopesProps) {
       {names.slice(0, most).map((name) => (
         <li key={name}>
           <Scope name={name} />
+          {isOnCard && <Risk name={name} />}
           {isOnCard && <span class="end" />}
         </li>
       ))}
@@ -45,9 +46,7 @@ export function Scope({ name }: { readonly name: string }) {
   const meaning = scopeMeaning(name);
   return (
     <>
-      {meaning !== undefined && (
-        <span class={meaning.isGuess ? 'meaning guess' : 'meaning'}>{meaning.words}</span>
-      )}{' '}
+      {meaning !== undefined && <span class="meaning">{meaning.words}</span>}{' '}
       <code>
         <UntrustedText text={name} bound={80} />
       </code>
@@ -55,17 +54,35 @@ export function Scope({ name }: { readonly name: string }) {
   );
 }
 
-/** Verbs after which nothing may be left, and those that change nothing. */
-const strongest: ReadonlySet<string> = new Set(['delete', 'admin', 'manage']);
-const harmless: ReadonlySet<string> = new Set(['read', 'view', 'list']);
+/** Verbs that change nothing, and those after which nothing may be left. */
+const risks: Readonly<Record<string, 'deletes' | 'controls' | undefined>> = {
+  read: undefined,
+  view: undefined,
+  list: undefined,
+  delete: 'deletes',
+  admin: 'controls',
+  manage: 'controls',
+};
+
+function riskOf(name: string): keyof typeof strings.card.risks | undefined {
+  const verb = scopeMeaning(name)?.verb;
+  if (verb === undefined) return undefined;
+  return Object.hasOwn(risks, verb) ? risks[verb] : 'changes';
+}
+
+function Risk({ name }: { readonly name: string }) {
+  const risk = riskOf(name);
+  if (risk === undefined) return null;
+  return <span class={risk === 'changes' ? 'tag warn' : 'tag bad'}>{strings.card.risks[risk]}</span>;
+}
 
 function rank(name: string): number {
   const meaning = scopeMeaning(name);
   if (meaning === undefined) return 2;
-  const { verb } = meaning;
-  if (verb === undefined) return 4;
-  if (strongest.has(verb)) return 0;
-  return harmless.has(verb) ? 3 : 1;
+  if (meaning.verb === undefined) return 4;
+  const risk = riskOf(name);
+  if (risk === undefined) return 3;
+  return risk === 'changes' ? 1 : 0;
 }
 
 /** Those that let a program do most first; else in the order of the request. */
@@ -101,6 +118,7 @@ export function ScopeChoice({ names, fresh = [], kept, onKeep, isDisabled = fals
             />
             <span>
               <Scope name={name} />
+              <Risk name={name} />
               {fresh.includes(name) && <span class="tag">{strings.card.newScope}</span>}
               <span class="end" />
             </span>
@@ -111,7 +129,7 @@ export function ScopeChoice({ names, fresh = [], kept, onKeep, isDisabled = fals
   );
 }
 
-/** What the words in italics are, where there are some. */
+/** What the descriptions are, if there are some. */
 export function GuessNote({ names }: ScopesProps) {
   if (!names.some((name) => scopeMeaning(name)?.isGuess === true)) return null;
   return <p class="dim small">{strings.card.guesses}</p>;

@@ -2,15 +2,13 @@
 import { useState } from 'preact/hooks';
 import { cardsOf, serverCount } from '../base/cards.ts';
 import type { Questions } from '../base/cards.ts';
-import { formatNumber } from '../base/format.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { sanitizeLabel } from '../base/untrusted-text.ts';
 import { Icon } from '../parts/icon.tsx';
 import { QuestionCard } from '../cards/question-card.tsx';
 import { useList } from '../state/store.ts';
 import { strings } from '../base/strings.ts';
-import { askerKind } from '../../words/asker.ts';
-import type { Question } from '../base/views.ts';
+import { askedParts } from '../../words/asked.ts';
 
 export function OpenQuestions() {
   const { value } = useList('interaction.list');
@@ -47,35 +45,10 @@ export function OpenQuestions() {
   );
 }
 
-function summary(questions: Questions): string {
-  const count = serverCount(questions);
-  if (count === 1) return summaryOf(questions[0]);
-  const { client = '' } = questions[0];
-  const asker = { who: askerKind(client), program: sanitizeLabel(client) };
-  return strings.waiting.allowSeveral({ ...asker, count: formatNumber(count) });
-}
-
-function summaryOf({ kind, client = '', resource = '', server: site = '', key }: Question): string {
-  const server = sanitizeLabel(resource);
-  const asker = { who: askerKind(client), program: sanitizeLabel(client) };
-  switch (kind) {
-    case 'allow':
-      return strings.waiting[key ? 'key' : 'allow']({ ...asker, server });
-    case 'pair':
-      return strings.waiting.pair({ program: asker.program });
-    case 'login':
-      return strings.waiting.login({ server });
-    case 'device':
-      return strings.waiting.device({ server });
-    case 'account':
-      return strings.waiting.account({ server });
-    case 'url':
-      return strings.waiting.url({ server, site: sanitizeLabel(site) });
-    case 'choice':
-      return strings.waiting.choice({ ...asker, server });
-    case 'settings':
-      return strings.waiting.settings;
-    case 'command':
-      return strings.waiting.command;
-  }
-}
+const summary = (questions: Questions): string =>
+  askedParts<never>(
+    strings,
+    questions[0],
+    { name: sanitizeLabel, address: sanitizeLabel },
+    serverCount(questions),
+  ).join('');

@@ -110,7 +110,7 @@ describe('a desk where an app has its token', () => {
     await openCard(seat, names.notice.asking);
     await seat.app.quit();
     const next = await desk.sitDownAgain();
-    await answerCard(await openCard(next, names.notice.asking), names.card.later);
+    await answerCard(await openCard(next, names.notice.asking), names.card.refuse);
     await expect(asking).rejects.toMatchObject({
       reason: expect.stringMatching(/^(consent_required|scope_insufficient)$/),
     });

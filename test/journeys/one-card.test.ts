@@ -96,8 +96,8 @@ describe('what one run of an app asks in one breath', () => {
     await answerCard(card, names.card.allow);
     await joined.signIn(await tab(seat, before + 1));
     await asking;
-    await until('the card of the command', () => button(card, names.card.later).isVisible());
-    await answerCard(card, names.card.later);
+    await until('the card of the command', () => button(card, names.card.refuse).isVisible());
+    await answerCard(card, names.card.refuse);
     expect((await another.ended).stdout).toBe('');
   });
 });

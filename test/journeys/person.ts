@@ -128,7 +128,7 @@ export async function openCard({ app }: Seat, words: string): Promise<Page> {
   const page = await until('the card window', async () =>
     (await app.pages()).find((open) => open.url().includes('#card/')),
   );
-  await button(page, names.card.later).waitFor();
+  await page.locator('.question [type=submit]').waitFor();
   return page;
 }
 
@@ -143,7 +143,8 @@ export async function answerCard(card: Page, answer: string): Promise<void> {
 
 /** Denies it for good; the window stays, and offers to undo that. */
 export async function deny(card: Page): Promise<void> {
-  await button(card, names.card.deny).click();
+  await card.getByLabel(names.card.remember).check();
+  await button(card, names.card.refuse).click();
   await button(card, names.card.undo).waitFor();
 }
 

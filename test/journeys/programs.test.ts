@@ -127,7 +127,7 @@ describe('a program', () => {
     await button(main, names.programs.undo).click();
     await shown.getByText(names.programs.nothing).waitFor();
     const again = asks(program, { resource });
-    await answerCard(await openCard(seat, names.notice.asking), names.card.later);
+    await answerCard(await openCard(seat, names.notice.asking), names.card.refuse);
     await expect(again).rejects.toMatchObject({ reason: 'consent_required' });
     expect(seat.tabs()).toEqual(tabs);
   });

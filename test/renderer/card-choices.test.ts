@@ -2,6 +2,7 @@
  * What a card offers and says, over answers that are written down: how long, and to whom.
  * That the broker keeps to it is question-card.test.ts's.
  */
+import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { exampleAnswer, exampleLater, exampleNow } from '../support/homes/example-desk.ts';
@@ -9,6 +10,7 @@ import {
   approvable,
   button,
   idle,
+  openDetails,
   overflowing,
   releaseTimers,
   takesKeys,
@@ -17,6 +19,11 @@ import {
 } from './page-window.ts';
 
 const openWindow = windowsOfTests();
+
+/** The words of each duration, without what explains it. */
+const choicesOf = (page: Page): Promise<string[]> =>
+  page.locator('.leases label > :nth-child(2)').allInnerTexts();
+const chosenChoice = '.leases label:has(:checked) > :nth-child(2)';
 
 /** What the wire lets through at most: many names, long ones, and a change at the very end. */
 const longNames = Array.from({ length: 60 }, (_none, at) => `https://scopes.example/${'a'.repeat(20)}/${at}`);
@@ -70,6 +77,7 @@ describe('what a card says', () => {
     await page.locator('.scopes').waitFor();
     const shown = await page.locator('.scopes code').allTextContents();
     expect(shown).toEqual([...longNames, longName]);
+    await openDetails(page);
     const text = (await page.locator('.question').textContent()) ?? '';
     for (const part of [longPath, longUrl, 'g ← h', 'bound to a key']) expect(text).toContain(part);
     expect(text).not.toContain('…');
@@ -85,12 +93,12 @@ describe('what a card says', () => {
     await box.focus();
     await page.keyboard.press('End');
     await expect.poll(() => box.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
-    expect(await page.getByRole('group', { name: 'Requested', exact: true }).count()).toBe(0);
+    expect(await page.getByRole('group', { name: 'Sign-in provider', exact: true }).count()).toBe(0);
   });
 
   it('is the whole value of a setting, and the whole client id, of a command', async () => {
     const { page } = await open('card/command');
-    await page.getByText('Let a command change a setting').waitFor();
+    await page.getByText('A command wants to change the setting browser').waitFor();
     const text = (await page.locator('.question').textContent()) ?? '';
     for (const part of ['--profile /last', `${'x'.repeat(1000)}-end`, longUrl]) expect(text).toContain(part);
     expect(await overflowing(page)).toEqual([]);
@@ -145,15 +153,15 @@ describe('how long it is allowed', () => {
       },
     });
     await approvable(page);
-    const choices = await page.locator('.segments label').allInnerTexts();
-    const chosen = await page.locator('.segments label:has(:checked)').innerText();
+    const choices = await choicesOf(page);
+    const chosen = await page.locator(chosenChoice).innerText();
     return { page, answers, choices, chosen };
   }
 
   it('is asked of the broker as the choice says', async () => {
     const { page, answers, choices, chosen } = await cardOf({});
-    expect(choices).toEqual(['Once', '1 hour', 'This session', 'Until revoked']);
-    expect(chosen).toBe('Until revoked');
+    expect(choices).toEqual(['Just this time', 'For 1 hour', 'Until editor quits', 'Until you revoke it']);
+    expect(chosen).toBe('Until you revoke it');
     for (const choice of choices) {
       await page.getByLabel(choice).check();
       await button(page, 'Allow').click();
@@ -182,16 +190,16 @@ describe('how long it is allowed', () => {
     });
     await approvable(page);
     for (const [setting, label] of [
-      ['once', 'Once'],
-      ['hour', '1 hour'],
-      ['run', 'This session'],
-      ['untilRevoked', 'Until revoked'],
-      ['once', 'Once'],
-      ['for ever', 'Until revoked'],
+      ['once', 'Just this time'],
+      ['hour', 'For 1 hour'],
+      ['run', 'Until editor quits'],
+      ['untilRevoked', 'Until you revoke it'],
+      ['once', 'Just this time'],
+      ['for ever', 'Until you revoke it'],
     ] as const) {
       defaultLease = setting;
       await change();
-      await expect.poll(() => page.locator('.segments label:has(:checked)').innerText()).toBe(label);
+      await expect.poll(() => page.locator(chosenChoice).innerText()).toBe(label);
     }
   });
 
@@ -211,32 +219,35 @@ describe('how long it is allowed', () => {
       }),
     });
     const card = page.locator('.question');
-    const choices = page.locator('.segments label');
-    await page.getByText('Any program you run can then get').waitFor();
+    await page.getByText('Every program on this computer can then get').waitFor();
     expect(await page.getByRole('heading', { level: 3 }).innerText()).toBe(
       'Allow the keyturn command to use notes.example?',
     );
     expect(await card.innerText()).toContain('The keyturn command: any program you run can use it.');
-    await choices.first().waitFor();
-    expect(await choices.allInnerTexts()).toEqual(['Once', '1 hour']);
+    await page.locator('.leases label').first().waitFor();
+    expect(await choicesOf(page)).toEqual(['Just this time', 'For 1 hour']);
     await page.evaluate('location.hash = "card/nobody"');
-    await page.getByText('unverified').waitFor();
-    expect(await choices.allInnerTexts()).toEqual(['1 hour', 'Until revoked']);
-    expect(await card.innerText()).not.toContain('Another file');
+    await page.getByText('can’t tell which program this is').waitFor();
+    expect(await choicesOf(page)).toEqual(['For 1 hour', 'Until you revoke it']);
+    expect(await card.innerText()).not.toContain('another file');
     await page.evaluate('location.hash = "card/other"');
-    await page.getByText('Another file than when it was connected: /opt/editor').waitFor();
-    expect(await choices.allInnerTexts()).toContain('This session');
+    await page.getByText('It ran from another file when you connected it: /opt/editor').waitFor();
     // The process may have ended.
     await page.evaluate('location.hash = "card/left"');
-    await expect.poll(async () => choices.allInnerTexts()).toEqual(['1 hour', 'Until revoked']);
+    await expect.poll(async () => choicesOf(page)).toEqual(['For 1 hour', 'Until you revoke it']);
   });
 
   it('is as long as before, and no longer, where it asks for more', async () => {
     // With an end or without: the broker goes by what stands at the answer, not by what the card read.
     for (const had of [{ until: exampleNow + 500 }, {}]) {
       const { page, answers, choices, chosen } = await cardOf({ had });
-      expect(choices).toEqual(['Once', '1 hour', 'This session', 'As before']);
-      expect(chosen).toBe('As before');
+      expect(choices).toEqual([
+        'Just this time',
+        'For 1 hour',
+        'Until editor quits',
+        'As long as its current access',
+      ]);
+      expect(chosen).toBe('As long as its current access');
       await button(page, 'Allow').click();
       await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', lease: { asBefore: true } }]);
     }
@@ -266,19 +277,19 @@ describe('how long it is allowed', () => {
         return value === undefined ? exampleAnswer({})(channel, params) : { ok: true, value };
       },
     });
-    const chosen = page.locator('.segments label:has(:checked)');
+    const chosen = page.locator(chosenChoice);
     const shown = () => calls.filter((channel) => channel === 'card.shown').length;
     await timerHeld(page);
     await releaseTimers(page);
     await approvable(page);
-    await page.getByLabel('1 hour').check();
+    await page.getByLabel('For 1 hour').check();
     // What the card doesn't say is no change of it.
     const used = { ...client, lastUsedAt: exampleNow, permissions: [had] };
     lists['client.list'] = { clients: [used] };
     await change();
     await page.evaluate('window.keyturn.call("status", {})');
-    expect(await chosen.innerText()).toBe('1 hour');
-    expect(await page.getByText('has changed since the card opened').count()).toBe(0);
+    expect(await chosen.innerText()).toBe('For 1 hour');
+    expect(await page.getByText('has changed since it opened').count()).toBe(0);
     expect(shown()).toBe(1);
     if (what.startsWith('what was before')) lists['client.list'] = { clients: [client] };
     if (what.startsWith('another file')) {
@@ -293,9 +304,11 @@ describe('how long it is allowed', () => {
       lists['interaction.list'] = { interactions: [{ ...question, scope: 'a b c' }] };
     }
     await change();
-    await page.getByText('has changed since the card opened').waitFor();
+    await page.getByText('has changed since it opened').waitFor();
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    expect(await chosen.innerText()).toBe(what.startsWith('what was before') ? 'Until revoked' : 'As before');
+    expect(await chosen.innerText()).toBe(
+      what.startsWith('what was before') ? 'Until you revoke it' : 'As long as its current access',
+    );
     await timerHeld(page);
     expect(shown()).toBe(2);
     await releaseTimers(page);
@@ -312,9 +325,9 @@ describe('how long it is allowed', () => {
           : exampleAnswer({ 'interaction.list': { interactions: [question] } })(channel, params),
     });
     await page.getByRole('alert').getByText('The programs can not be read.').waitFor();
-    expect(await page.locator('.segments').count()).toBe(0);
+    expect(await page.locator('.leases').count()).toBe(0);
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    expect(await button(page, 'Not now').isDisabled()).toBe(false);
+    expect(await button(page, 'Don’t allow').isDisabled()).toBe(false);
   });
 
   it('is chosen and answered by the keyboard alone', async () => {
@@ -323,8 +336,12 @@ describe('how long it is allowed', () => {
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('ArrowLeft');
-    expect(await page.getByLabel('This session').isChecked()).toBe(true);
-    for (const name of ['Always deny', 'Not now', 'Allow']) {
+    expect(await page.getByLabel('Until editor quits').isChecked()).toBe(true);
+    await page.keyboard.press('Tab');
+    expect(await page.getByLabel('Don’t ask again').evaluate((box) => box.matches(':focus-visible'))).toBe(
+      true,
+    );
+    for (const name of ['Don’t allow', 'Allow']) {
       await page.keyboard.press('Tab');
       expect(await button(page, name).evaluate((element) => element.matches(':focus-visible'))).toBe(true);
     }
@@ -332,7 +349,7 @@ describe('how long it is allowed', () => {
     await page.keyboard.press('Space');
     await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', lease: { run: true } }]);
     await idle(page);
-    await page.getByLabel('Once').focus();
+    await page.getByLabel('Just this time').focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => answers.at(-1)).toEqual({ id: 'q1', answer: 'later' });
   });
@@ -365,13 +382,13 @@ describe('which account an app uses', () => {
     });
     await page.getByText('Choose an account.').waitFor();
     expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
-    expect(await button(page, 'Use it').isDisabled()).toBe(true);
+    expect(await button(page, 'Use this account').isDisabled()).toBe(true);
     await page.getByRole('radio', { name: 'anna@work.example' }).check();
     await page.getByRole('radio', { name: 'anna@home.example' }).check();
     expect(await page.getByRole('radio', { checked: true }).count()).toBe(1);
     await approvable(page);
     expect(await accessibilityFaults(page)).toEqual([]);
-    await button(page, 'Use it').click();
+    await button(page, 'Use this account').click();
     await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', account: 'anna@home.example' }]);
   });
 });

@@ -5,6 +5,7 @@ import {
   approvable,
   button,
   idle,
+  openDetails,
   releaseTimers,
   takesKeys,
   timerHeld,
@@ -59,7 +60,7 @@ describe('the card of a command', () => {
     [
       { command: 'allow', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:read' },
       [
-        'Let a command give an app access',
+        'A command wants to give editor access to notes.example',
         'editor',
         'https://notes.example/mcp',
         'Read notes',
@@ -72,7 +73,7 @@ describe('the card of a command', () => {
     ],
     [
       { command: 'register', issuer: 'https://login.example', registration: 'by-hand' },
-      ['Let a command add an OAuth client', 'https://login.example', 'by-hand'],
+      ['A command wants to add an OAuth client for login.example', 'https://login.example', 'by-hand'],
     ],
     [
       {
@@ -86,7 +87,7 @@ describe('the card of a command', () => {
         replaces: true,
       },
       [
-        'This client gets tokens without asking anybody',
+        'This client gets tokens without your approval',
         'It replaces the current client',
         'enterprise-managed',
         'Private key',
@@ -101,19 +102,19 @@ describe('the card of a command', () => {
         grant: 'jwt-bearer',
         assertion: 'env:JOB_TOKEN',
       },
-      ['workload identity', 'env:JOB_TOKEN', 'This client gets tokens without asking anybody'],
+      ['workload identity', 'env:JOB_TOKEN', 'This client gets tokens without your approval'],
     ],
     [
       { command: 'register', issuer: 'https://login.example', grant: 'client_credentials' },
-      ['For itself, without a person', 'This client gets tokens without asking anybody'],
+      ['Client credentials (no user)', 'This client gets tokens without your approval'],
     ],
     [
       { command: 'endDenial', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:write' },
       [
-        'Let a command undo your denial',
+        'A command wants to undo the denial of editor',
         'editor',
         'https://notes.example/mcp',
-        'The app could then ask you again',
+        'The app can then ask you again',
       ],
     ],
     [
@@ -127,8 +128,8 @@ describe('the card of a command', () => {
         newClient: true,
       },
       [
-        'Let a command sign in',
-        'Keyturn would register again',
+        'A command wants to sign in to notes.example',
+        'Keyturn registers again',
         'https://notes.example/mcp',
         'https://login.example',
         'work',
@@ -140,7 +141,7 @@ describe('the card of a command', () => {
     [
       { command: 'override', server: 'https://notes.example/mcp', override: 'no-resource' },
       [
-        'Let a command add a security exception',
+        'A command wants to add a security exception',
         'https://notes.example/mcp',
         'Ask without the resource',
         'Danger',
@@ -148,15 +149,15 @@ describe('the card of a command', () => {
     ],
     [
       { command: 'override', server: 'https://tools.intern.example', override: 'private-address' },
-      ['tools.intern.example', 'Let a command add a security exception', 'private network', 'Danger'],
+      ['tools.intern.example', 'A command wants to add a security exception', 'private network', 'Danger'],
     ],
     [
       { command: 'settings', setting: { name: 'browser', value: 'firefox' } },
-      ['Let a command change a setting', 'browser', 'firefox'],
+      ['A command wants to change the setting', 'browser', 'firefox'],
     ],
-    [{ command: 'settings', setting: { name: 'browser' } }, ['not set: the default applies again']],
-    [{ command: 'unlock' }, ['Let a command unlock the vault']],
-    [{ command: 'passphrase' }, ['Let a command change the passphrase']],
+    [{ command: 'settings', setting: { name: 'browser' } }, ['not set (default)']],
+    [{ command: 'unlock' }, ['A command wants to unlock the vault']],
+    [{ command: 'passphrase' }, ['A command wants to change the vault’s passphrase']],
     [
       {
         command: 'forward',
@@ -164,9 +165,14 @@ describe('the card of a command', () => {
         ...reached,
         until: exampleNow,
       },
-      ['Let programs elsewhere ask for tokens', 'build.example', 'kkk', 'https://notes.example/mcp'],
+      [
+        'A command wants to let programs on build.example ask for tokens',
+        'build.example',
+        'kkk',
+        'https://notes.example/mcp',
+      ],
     ],
-    [{ command: 'resume' }, ['Let a command resume all access', 'The pause would end']],
+    [{ command: 'resume' }, ['A command wants to resume all access', 'The pause ends']],
   ] as const;
 
   // The first part is waited for: no card before it may say the same.
@@ -177,16 +183,24 @@ describe('the card of a command', () => {
     });
     for (const [at, [{ command }, parts]] of changes.entries()) {
       await page.evaluate(`location.hash = "card/q${at}"`);
-      await page.getByText(parts[0]).waitFor();
+      await page.getByText(parts[0]).first().waitFor();
+      await openDetails(page);
       const text = (await page.locator('.question').innerText()).toLowerCase();
-      const who = ['/usr/bin/node', 'interpreter', 'Process 7', 'Claimed by', 'bin.js allow …', '/home/anna'];
-      const more = ['the unit app-terminal.scope', 'other users, of a group, can change'];
+      const who = [
+        '/usr/bin/node',
+        'This file runs scripts',
+        'Process 7',
+        'Claimed by',
+        'bin.js allow …',
+        '/home/anna',
+      ];
+      const more = ['the unit app-terminal.scope', 'other users in the file’s group can change'];
       for (const part of [...parts, ...who, ...more]) {
         expect(text, command).toContain(part.toLowerCase());
       }
-      expect(text, command).not.toContain('path verified');
+      expect(await page.locator('.question .good').count(), command).toBe(0);
       // The command runs here: only what it wants to open leads elsewhere.
-      expect(text, command).not.toContain('come by a forward');
+      expect(text, command).not.toContain('come through a forward');
       // A private address is confirmed for a host.
       expect(text, command).not.toContain('https://tools');
     }
@@ -214,16 +228,15 @@ describe('the card of a command', () => {
     await approve.press('Space');
     await releaseTimers(page);
     await takesKeys(page);
-    await button(page, 'Not now').focus();
+    await button(page, 'Don’t allow').focus();
     await page.keyboard.down('Enter');
     await page.keyboard.up('Enter');
     await approvable(page);
     await page.evaluate('document.querySelector("button.primary").click()');
     await approve.press('Space');
     await idle(page);
-    await button(page, 'Not now').press('Enter');
-    await page.getByText('Not decided.').waitFor();
-    await button(page, 'Deny').click();
-    await expect.poll(() => answers).toEqual(['yes', 'later', 'no'].map((answer) => ({ id: 'q1', answer })));
+    await button(page, 'Don’t allow').press('Enter');
+    await page.getByText('The command was not allowed.').waitFor();
+    await expect.poll(() => answers).toEqual(['yes', 'later'].map((answer) => ({ id: 'q1', answer })));
   });
 });

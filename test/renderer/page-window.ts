@@ -91,3 +91,7 @@ export async function overflowing(page: Page): Promise<string[]> {
     .concat(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ['the page itself'] : []);
   }`);
 }
+
+/** Opens whatever a card keeps behind "Details". */
+export const openDetails = (page: Page): Promise<void> =>
+  page.evaluate(`document.querySelectorAll('details').forEach((details) => (details.open = true))`);

@@ -8,6 +8,7 @@ import {
   approvable,
   button,
   noteDialogFocus,
+  openDetails,
   type PageWindow,
   releaseTimers,
   takesKeys,
@@ -42,7 +43,7 @@ async function asked(options: Partial<WindowOptions> = {}): Promise<Asked> {
   token.catch(() => undefined);
   await questionId(broker.owner, 'allow');
   const { page } = await cardWindow(broker, options);
-  await button(page, 'Always deny').waitFor();
+  await button(page, 'Don’t allow').waitFor();
   return { broker, page, editor, token };
 }
 
@@ -72,13 +73,24 @@ describe('the card of a program that asks for access', () => {
   it('says who asks for what, and how far that is known', async () => {
     const { page, broker } = await asked();
     await approvable(page);
+    const first = await page.locator('.question').innerText();
+    for (const part of [
+      'editor',
+      process.execPath,
+      'This file runs scripts',
+      broker.resource,
+      'notes:read',
+    ]) {
+      expect(first).toContain(part);
+    }
+    expect(first).not.toContain('Process');
+    await openDetails(page);
     const text = await page.locator('.question').innerText();
-    for (const part of ['editor', process.execPath, 'interpreter', broker.resource, 'notes:read']) {
+    for (const part of [`Process ${process.pid}`, 'Claimed by the app', 'Asked']) {
       expect(text).toContain(part);
     }
     // The very process of this test asks, and node tells nothing of what it runs.
-    expect(text).toContain('Claimed by the app');
-    expect(text).not.toContain('path verified');
+    expect(await page.locator('.question .good').count()).toBe(0);
     const name = page.locator('.question .party-name').first();
     expect(await name.innerText()).toBe('editor');
     expect(text).toContain('Shown when you sign in');
@@ -121,33 +133,33 @@ describe('the card of a program that asks for access', () => {
       return broker.answer(channel, params);
     };
     const { page } = await cardWindow(broker, { answer, areTimersHeld: true });
-    await button(page, 'Always deny').waitFor();
+    await button(page, 'Don’t allow').waitFor();
     // Calls arrive in their order: what the card said of itself would be there before this.
     await page.evaluate('window.keyturn.call("status", {})');
     expect(broker.shownCards).toEqual([]);
     expect(await releaseTimers(page)).not.toContain(500);
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    expect(await page.locator('.question').innerText()).not.toContain('unverified');
+    expect(await page.locator('.question').innerText()).not.toContain('can’t tell which');
     list.resolve();
     await timerHeld(page);
     expect(broker.shownCards).toHaveLength(1);
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     await releaseTimers(page);
     await approvable(page);
-    expect(await page.locator('.question').innerText()).toContain('interpreter');
+    expect(await page.locator('.question').innerText()).toContain('This file runs scripts');
   });
 
   it('allows nothing "as before" once what was before is revoked, and says so', async () => {
     const { page, broker, token } = await askedForMore('notes:write');
     const { owner, resource } = broker;
     await approvable(page);
-    await page.getByLabel('As before').check();
+    await page.getByLabel('As long as its current access').check();
     await owner.request('permission.end', { client: 'editor', resource });
     await button(page, 'Allow').click();
     await page.getByText('What editor was allowed there before has ended.').waitFor();
     expect(await isOpen(broker)).toBe(true);
     expect(await owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
-    await button(page, 'Not now').click();
+    await button(page, 'Don’t allow').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
   });
 
@@ -171,24 +183,27 @@ describe('the card of a program that asks for access', () => {
   it.each(['Enter', 'Escape'])('is put off, and not denied, by %s from where it begins', async (key) => {
     const { page, broker, token } = await asked();
     await takesKeys(page);
-    expect(await button(page, 'Not now').evaluate((later) => later.matches(':focus'))).toBe(true);
+    expect(await button(page, 'Don’t allow').evaluate((refusing) => refusing.matches(':focus'))).toBe(true);
     await page.keyboard.press(key);
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
     await gone(page);
     expect(await broker.owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
   });
 
-  it('remembers "Always deny", which can be undone at once', async () => {
+  it('remembers a refusal only with "Don’t ask again", which can be undone at once', async () => {
     const { page, broker, editor, token } = await asked();
     // "Undo" needs the list of programs, which may come after the card's buttons.
     await page.evaluate(settled);
-    await button(page, 'Always deny').click();
+    await page.getByLabel('Don’t ask again').check();
+    await page.getByText('Keyturn will refuse it without asking').waitFor();
+    expect(await button(page, 'Allow').isDisabled()).toBe(true);
+    await button(page, 'Don’t allow').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_denied' });
     await gone(page);
     const again = editor.getToken({ resource: broker.resource, interaction: 'allow' });
     await expect(again).rejects.toMatchObject({ reason: 'consent_denied' });
     await button(page, 'Undo').click();
-    await page.getByText('editor may ask for').waitFor();
+    await page.getByText('editor can ask for').waitFor();
     expect(await broker.owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
   });
 
@@ -198,8 +213,9 @@ describe('the card of a program that asks for access', () => {
     const allow = button(page, 'Allow');
     await takesKeys(page);
     await allow.press('Enter');
+    await page.getByText('To allow, press Space or click.').waitFor();
     expect(await isOpen(broker)).toBe(true);
-    await page.getByLabel('1 hour').check();
+    await page.getByLabel('For 1 hour').check();
     await allow.press('Space');
     expect((await token).access_token).not.toBe('');
     await gone(page);
@@ -216,7 +232,7 @@ describe('the card of a program that asks for access', () => {
 
   it('is approved by a click until the person ends it, and by that only once', async () => {
     const { page, broker, token } = await asked();
-    await page.getByLabel('Until revoked').check();
+    await page.getByLabel('Until you revoke it').check();
     await approvable(page);
     await button(page, 'Allow').click();
     const { access_token: secret } = await token;
@@ -228,9 +244,9 @@ describe('the card of a program that asks for access', () => {
     for (const issued of await broker.secrets([secret])) expect(seen).not.toContain(issued);
   });
 
-  it('is put off by "Not now", which nobody remembers', async () => {
+  it('is put off by "Don’t allow", which nobody remembers', async () => {
     const { page, broker, token } = await asked();
-    await button(page, 'Not now').click();
+    await button(page, 'Don’t allow').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
     await gone(page);
     expect(await broker.owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
@@ -240,13 +256,13 @@ describe('the card of a program that asks for access', () => {
     const scope = 'notes:read notes:write';
     const { page, broker, token } = await askedForMore(scope);
     const { owner } = broker;
-    await page.getByText('It has access to this server already').waitFor();
+    await page.getByText('Already has access to this server').waitFor();
     expect(await page.locator('.scopes li').allInnerTexts()).toEqual([
-      expect.stringMatching(/notes:write\s*new$/),
+      expect.stringMatching(/notes:write\s*makes changes\s*new$/),
       'Read notes notes:read',
     ]);
-    await page.getByLabel('As before').check();
-    expect(await page.getByLabel('Until revoked').count()).toBe(0);
+    await page.getByLabel('As long as its current access').check();
+    expect(await page.getByLabel('Until you revoke it').count()).toBe(0);
     await approvable(page);
     await button(page, 'Allow').click();
     await token;
@@ -279,7 +295,7 @@ const clientsOf = async (broker: PageBroker): Promise<unknown> => broker.owner.r
 describe('how long it is allowed', () => {
   it('a yes for once serves the token that waits, and the next request is a question again', async () => {
     const { page, broker, editor, token } = await asked();
-    await page.getByLabel('Once').check();
+    await page.getByLabel('Just this time').check();
     await approvable(page);
     await button(page, 'Allow').click();
     expect((await token).access_token).not.toBe('');
@@ -292,8 +308,7 @@ describe('how long it is allowed', () => {
   it('a yes for this session leaves nothing once the program is gone', async () => {
     const { page, broker, editor, token } = await asked();
     await approvable(page);
-    await page.getByLabel('This session').check();
-    expect(await page.getByText(/^Until the app ends/).innerText()).toContain(String(process.pid));
+    await page.getByLabel('Until editor quits').check();
     await button(page, 'Allow').click();
     expect((await token).access_token).not.toBe('');
     expect(await clientsOf(broker)).toMatchObject({
@@ -321,9 +336,12 @@ describe('the card of a program that pairs', () => {
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     expect(await answer.evaluate((opener) => opener.matches(':focus'))).toBe(true);
-    expect(await dialogFocus()).toEqual(['came Not now', expect.stringMatching(/^went Answer… editor/)]);
+    expect(await dialogFocus()).toEqual([
+      'came Don’t connect',
+      expect.stringMatching(/^went Answer… editor/),
+    ]);
     await answer.click();
-    const pair = dialog.getByRole('button', { name: 'Connect' });
+    const pair = dialog.getByRole('button', { name: 'Connect', exact: true });
     await dialog.locator('button.primary:enabled').waitFor();
     await pair.click();
     expect((await pairing).isOpen).toBe(true);

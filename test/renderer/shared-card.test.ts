@@ -92,7 +92,7 @@ describe('the card of several questions of one run', () => {
     expect(await page.getByText('Request 1 of').count()).toBe(0);
     expect(await accessibilityFaults(page)).toEqual([]);
     await approvable(page);
-    await page.getByLabel('1 hour').check();
+    await page.getByLabel('For 1 hour').check();
     await button(page, 'Allow').click();
     const lease = { seconds: 3600 };
     await expect
@@ -133,24 +133,30 @@ describe('the card of several questions of one run', () => {
     const each = (answer: string) => ['q1', 'q2', 'q3'].map((id) => ({ id, answer }));
     await expect.poll(() => calls).toEqual([['card.answer', { answers: each('later') }]]);
     await idle(page);
-    await button(page, 'Always deny').click();
+    await page.getByLabel('Don’t ask again').check();
+    await button(page, 'Don’t allow').click();
     await expect.poll(() => calls.at(-1)).toEqual(['card.answer', { answers: each('no') }]);
     calls.length = 0;
     await button(page, 'Undo').click();
-    await page.getByText('editor may ask for these servers again.').waitFor();
+    await page.getByText('editor can ask for these servers again.').waitFor();
     expect(calls).toEqual(three.map(({ resource }) => ['permission.end', { client: 'c1', resource }]));
   });
 
   it('offers the durations that mean the same for each of its servers', async () => {
     const had = { resource: three[0]?.resource, scope: 'notes:read', decision: 'allow' };
-    const choices = (page: Page) => page.locator('.segments label').allInnerTexts();
+    const choices = (page: Page) => page.locator('.leases label > :nth-child(2)').allInnerTexts();
     const mixed = await card({ permissions: [had] });
     await approvable(mixed.page);
-    expect(await choices(mixed.page)).toEqual(['Once', '1 hour', 'This session']);
+    expect(await choices(mixed.page)).toEqual(['Just this time', 'For 1 hour', 'Until editor quits']);
     const all = three.map(({ resource }) => ({ ...had, resource }));
     const { page, calls } = await card({ permissions: all });
     await approvable(page);
-    expect(await choices(page)).toEqual(['Once', '1 hour', 'This session', 'As before']);
+    expect(await choices(page)).toEqual([
+      'Just this time',
+      'For 1 hour',
+      'Until editor quits',
+      'As long as its current access',
+    ]);
     await button(page, 'Allow').click();
     const lease = { asBefore: true };
     await expect
@@ -161,7 +167,7 @@ describe('the card of several questions of one run', () => {
   it('says of a key that it is one', async () => {
     const key = { header: 'Authorization', scheme: 'Bearer' };
     const { page } = await card({ questions: [asked('q1'), asked('q2', { key, scope: undefined })] });
-    await page.getByText('It asks for your API key for this server.').waitFor();
+    await page.getByText('Asks for your API key for this server').waitFor();
     await page.getByText('The app gets the key itself, and').waitFor();
   });
 
@@ -179,7 +185,7 @@ describe('the card of several questions of one run', () => {
     await ask(asked('q4', { card: 'q4' }));
     await page.getByRole('heading', { name: 'Allow editor to use q4.example?' }).waitFor();
     // It is no change of the card before.
-    expect(await page.getByText('has changed since the card opened').count()).toBe(0);
+    expect(await page.getByText('has changed since it opened').count()).toBe(0);
   });
 
   it('can be allowed only after each server was in view, one without scopes too', async () => {
@@ -209,7 +215,7 @@ describe('a card that grows', () => {
     await takesKeys(page);
     await ask(...three);
     await page.getByRole('heading', { name: 'Allow editor to use 3 servers?' }).waitFor();
-    await page.getByText('has changed since the card opened').waitFor();
+    await page.getByText('has changed since it opened').waitFor();
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     expect(await page.locator('.question').getAttribute('data-takes-keys')).toBe('false');
     await button(page, 'Allow').click({ force: true });
@@ -242,7 +248,7 @@ describe('a card that grows', () => {
     await serverTick(page, 'q3').uncheck();
     await ask(three[0] ?? {}, three[2] ?? {});
     await page.getByRole('heading', { name: 'Allow editor to use 2 servers?' }).waitFor();
-    await page.getByText('has changed since the card opened').waitFor();
+    await page.getByText('has changed since it opened').waitFor();
     await approvable(page);
     await button(page, 'Allow').click();
     const answers = [

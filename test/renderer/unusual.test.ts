@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { attestedEditor } from '../support/homes/example-askers.ts';
 import { differingIndex, emptyStatus as status, exampleLater } from '../support/homes/example-desk.ts';
-import { type PageWindow, windowsOfTests } from './page-window.ts';
+import { openDetails, type PageWindow, windowsOfTests } from './page-window.ts';
 import { answering, grant, hour, inHours, type Lists, now, program, question } from './written-lists.ts';
 
 const openWindow = windowsOfTests();
@@ -219,7 +219,8 @@ describe('a card', () => {
     const { page } = await show({ 'interaction.list': { interactions } }, 'card/q1');
     const card = page.locator('.question');
     await card.waitFor();
-    for (const part of ['/usr/bin/editor', 'path verified', '4711', 'tmux']) {
+    await openDetails(page);
+    for (const part of ['/usr/bin/editor', '4711', 'tmux']) {
       expect(await card.innerText()).toContain(part);
     }
     await page.evaluate('location.hash = "card/q2"');
@@ -228,7 +229,7 @@ describe('a card', () => {
     for (const part of [
       'WDJB-MJHT',
       'https://old-login.example',
-      'Go on only if you expected this change.',
+      'Continue only if you expected this change.',
     ]) {
       expect(text).toContain(part);
     }

@@ -1,8 +1,5 @@
 /** What several views say: buttons, notices, states, permissions, counts. */
 
-/** After “Not now”. */
-export const notDecided = 'Not decided. It may ask again.';
-
 export const common = {
   appName: 'Keyturn',
   bridgeUnavailable: 'Keyturn did not answer. Close this window and open it again.',

@@ -1,4 +1,6 @@
 /** The desktop's own words in English: menus, tray, dialogs and notifications. */
+import { requests } from './requests.ts';
+
 export const desktop = {
   tray: {
     fine: 'Keyturn',
@@ -19,41 +21,7 @@ export const desktop = {
     loginRequired: 'signed out',
   } as Readonly<Record<string, string | undefined>>,
 
-  questions: {
-    account: 'Another account signed in to {server} at {provider}',
-    settings: 'Settings were changed outside Keyturn',
-    allow: '{who, select, command {The keyturn command} other {{app}}} wants access to {server}',
-    allowSeveral:
-      '{who, select, command {The keyturn command} other {{app}}} wants access to {count} servers',
-    key: '{who, select, command {The keyturn command} other {{app}}} wants to use your API key for {server}',
-    url: '{server} asks you to open a page at {site}',
-    choice:
-      'Which account should {who, select, command {the keyturn command} other {{app}}} use at {server}?',
-    pair: '{app} wants to connect',
-    signIn: 'Sign in to {server} at {provider}',
-    signInAs: 'Sign in to {server} at {provider} as {account}',
-  },
-
-  /** What a command asks for. */
-  commands: {
-    key: 'A command wants to set an API key for {server}',
-    allow:
-      'A command wants to give {who, select, command {the keyturn command} other {{app}}} access to {server}',
-    allowKey:
-      'A command wants to let {who, select, command {the keyturn command} other {{app}}} use your API key for {server}',
-    endDenial:
-      'A command wants to undo the denial of {who, select, command {the keyturn command} other {{app}}} at {server}',
-    register: 'A command wants to add an OAuth client for {provider}',
-    login: 'A command wants to sign in to {server}',
-    proxy: 'A command wants to add a proxy for {server}',
-    forward: 'A command wants to let programs on {machine} ask for tokens',
-    override: 'A command wants to add a security exception for {server}',
-    settings: 'A command wants to change the setting {setting}',
-    backup: 'A command wants to open the backup of a configuration',
-    resume: 'A command wants to resume all access',
-    passphrase: 'A command wants to change the vault’s passphrase',
-    unlock: 'A command wants to unlock the vault',
-  },
+  ...requests,
 
   /** What happened, after its time. */
   activity: {

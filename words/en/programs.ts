@@ -10,20 +10,10 @@ export const programs = {
     used: 'used',
     cli: 'The keyturn command: any program you run can use it.',
     proxied: 'The address of a proxy: any program of yours that knows it uses it. It gets no token.',
-    file: 'File',
-    files: {
-      attested: {
-        mark: 'path verified when connected',
-        what: 'The system confirmed which file was running when the app was connected.',
-      },
-      interpreter: {
-        mark: 'interpreter',
-        what: 'This file runs scripts. The system didn’t tell which script was running when the app was connected.',
-      },
-      unverified: {
-        mark: 'unverified',
-        what: 'The name is only what the app calls itself.',
-      },
+    doubts: {
+      attested: '',
+      interpreter: 'This file runs scripts. Keyturn couldn’t tell which script it ran when you connected it.',
+      unverified: 'Keyturn couldn’t tell which program this is. Any program can use this name.',
     },
     paired: 'Connected',
     lastUsed: 'Last used',
@@ -45,11 +35,11 @@ export const programs = {
     narrowAt: 'Reduce access of {program} to {server}',
     end: 'Revoke access',
     endAt: 'Revoke access of {program} to {server}',
-    ended: '{program} gets no further tokens for {server}. It may ask again.',
+    ended: '{program} gets no further tokens for {server}. It can ask again.',
     restored: '{program} has its access to {server} again.',
     undo: 'Undo denial',
     undoAt: 'Undo denial of {server} for {program}',
-    undone: '{program} may ask for {server} again.',
+    undone: '{program} can ask for {server} again.',
     remove: 'Remove…',
     removeProgram: 'Remove {program}',
     removeTitle: 'Remove this app?',
@@ -64,7 +54,7 @@ export const programs = {
 
   forwards: {
     title: 'Open to other machines and sandboxes',
-    hint: 'Programs there may ask for tokens of these servers. You opened each with the command keyturn forward.',
+    hint: 'Programs there can ask for tokens of these servers. You opened each with the command keyturn forward.',
     servers: 'Servers',
     until: 'Until',
     end: 'End',

@@ -48,19 +48,6 @@ export const views = {
   waiting: {
     title: 'Waiting for you',
     answer: 'Answer…',
-    allow: '{who, select, command {The keyturn command} other {{program}}} wants access to {server}',
-    allowSeveral:
-      '{who, select, command {The keyturn command} other {{program}}} wants access to {count} servers',
-    key: '{who, select, command {The keyturn command} other {{program}}} wants to use your API key for {server}',
-    choice:
-      'Which account should {who, select, command {the keyturn command} other {{program}}} use at {server}?',
-    pair: '{program} wants to connect',
-    account: 'Another account signed in to {server}',
-    settings: 'Settings were changed outside Keyturn',
-    url: '{server} asks you to open a page at {site}',
-    command: 'A command wants to change access or settings',
-    login: 'Sign-in to {server} is in progress',
-    device: 'Sign-in to {server} needs a code',
     dialog: 'A question for you',
     none: 'Nothing waits for you.',
     noneHint: 'Requests from apps and sign-ins appear here.',

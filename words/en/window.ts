@@ -10,6 +10,7 @@ import { commands } from './commands.ts';
 import { common } from './common.ts';
 import { programs } from './programs.ts';
 import { providers } from './providers.ts';
+import { requests } from './requests.ts';
 import { servers } from './servers.ts';
 import { settings } from './settings.ts';
 import { views } from './views.ts';
@@ -24,6 +25,7 @@ export const window = {
   ...settings,
   ...providers,
   ...cards,
+  ...requests,
   ...commands,
   ...welcome,
 } as const;

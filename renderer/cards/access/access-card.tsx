@@ -13,7 +13,6 @@ import { serverCount } from '../../base/cards.ts';
 import type { Questions } from '../../base/cards.ts';
 import { ConsentForm } from '../base/consent-form.tsx';
 import type { ConsentWords } from '../base/consent-form.tsx';
-import { Facts } from '../../parts/facts.tsx';
 import { formatNumber } from '../../base/format.ts';
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
@@ -26,7 +25,7 @@ import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { RequestingProgram } from '../base/requesting-program.tsx';
 import { GuessNote, scopeNames } from '../../parts/scopes.tsx';
-import { OneOfSeveral, OnlyServer, TimeFact } from './server-request.tsx';
+import { OneOfSeveral, OnlyServer } from './server-request.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Question, Refusal } from '../../base/views.ts';
 
@@ -62,7 +61,6 @@ export function AccessCard({ questions, onDone }: AccessCardProps) {
       <div class="parties">
         <RequestingProgram
           question={questions[0]}
-          name={questions[0].client ?? ''}
           note={questions[0].client === commandName ? strings.programs.cli : words.ownName}
           paired={asker}
           isRead={context !== undefined}
@@ -75,7 +73,7 @@ export function AccessCard({ questions, onDone }: AccessCardProps) {
         <LeasePicker
           leases={leases}
           chosen={chosen}
-          pid={questions[0].asker?.pid}
+          client={questions[0].client ?? ''}
           onChoose={(choice) => choose({ choice, content })}
         />
       )}
@@ -106,23 +104,16 @@ function Servers({ requests, kept }: { readonly requests: Requests; readonly kep
     const onKeep = (scopes: readonly string[]): void => kept.tick(only.question, { kept: scopes });
     return <OnlyServer {...only} kept={kept.of(only.question).kept} onKeep={onKeep} />;
   }
-  return (
-    <>
-      {requests.map(({ question, context }) => (
-        <OneOfSeveral
-          key={question.id}
-          question={question}
-          context={context}
-          {...kept.of(question)}
-          onKeep={(scopes) => kept.tick(question, { kept: scopes })}
-          onInclude={(isIncluded) => kept.tick(question, { isIncluded })}
-        />
-      ))}
-      <Facts>
-        <TimeFact questions={requests.map(({ question }) => question)} />
-      </Facts>
-    </>
-  );
+  return requests.map(({ question, context }) => (
+    <OneOfSeveral
+      key={question.id}
+      question={question}
+      context={context}
+      {...kept.of(question)}
+      onKeep={(scopes) => kept.tick(question, { kept: scopes })}
+      onInclude={(isIncluded) => kept.tick(question, { isIncluded })}
+    />
+  ));
 }
 
 /** What a yes means here beyond the scopes. */
@@ -186,13 +177,13 @@ function wordsFor(questions: Questions): ConsentWords {
   const isSeveral = serverCount(questions) > 1;
   return {
     title: <Title questions={questions} />,
-    help: questions.length > 1 ? words.helpSeveral : words.help,
+    ...(questions.length > 1 ? { help: words.helpSeveral } : {}),
     confirm: words.allow,
-    deny: words.denyAlways,
+    remembered: words.remembered,
     answered: {
       yes: key && !isSeveral ? words.keyGiven(asker) : words.allowed(asker),
       no: words[isSeveral ? 'deniedAlwaysSeveral' : 'deniedAlways'](asker),
-      later: words.postponed,
+      later: words.refused(asker),
     },
   };
 }

@@ -28,8 +28,10 @@ export function leaseChoices(
     // Once is for one token of the run that asked.
     ...((asker === undefined && !proxied) || detached ? [] : (['once'] as const)),
     'hour',
-    // The command's session is one command: over before the next one asks.
-    ...(isCommand || asker === undefined || detached ? [] : (['run'] as const)),
+    // Only if the system says which process that is. A command's is over before the next one asks.
+    ...(isCommand || asker?.verified !== true || asker.pid === undefined || detached
+      ? []
+      : (['run'] as const)),
     // Only where it means the same for all of them.
     ...(had === permissions.length ? (['asBefore'] as const) : []),
     // What the command may do always ends.
@@ -67,7 +69,10 @@ export function currentPermission(
 }
 
 /** Which of the scopes it asks for are new to it. */
-export function newScopes({ scope }: Question, permission: Permission | undefined): readonly string[] {
+export function newScopes(
+  { scope }: Pick<Question, 'scope'>,
+  permission: Permission | undefined,
+): readonly string[] {
   const known = scopeNames(permission?.scope);
   return permission?.scope === undefined ? [] : scopeNames(scope).filter((name) => !known.includes(name));
 }

@@ -14,7 +14,6 @@ import { GuessNote, ScopeChoice, scopeNames } from '../../parts/scopes.tsx';
 import { ScrollBox } from '../../parts/scroll-box.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Question } from '../../base/views.ts';
-import { When } from '../../parts/when.tsx';
 
 const words = strings.card;
 
@@ -28,23 +27,22 @@ interface ServerRequestProps {
 }
 
 /** The only one of its card. */
-export function OnlyServer({ question, context, kept, onKeep }: ServerRequestProps) {
-  const names = scopeNames(question.scope);
+export function OnlyServer(props: ServerRequestProps) {
+  const { question } = props;
   return (
     <>
-      <Server question={question} context={context}>
+      <div class="party">
+        <Icon name="key" />
+        <div>
+          <Asked {...props} />
+          <GuessNote names={scopeNames(question.scope)} />
+        </div>
+      </div>
+      <Server {...props}>
         <p class="party-name">
           <Address url={question.resource ?? ''} />
         </p>
       </Server>
-      <Facts>
-        <AccountFacts question={question} />
-        <AccessFact question={question} context={context}>
-          <ScopeChoice names={names} fresh={freshOf(question, context)} kept={kept} onKeep={onKeep} />
-          <GuessNote names={names} />
-        </AccessFact>
-        <TimeFact questions={[question]} />
-      </Facts>
     </>
   );
 }
@@ -54,10 +52,10 @@ interface OneOfSeveralProps extends ServerRequestProps {
   readonly onInclude: (isIncluded: boolean) => void;
 }
 
-export function OneOfSeveral({ question, context, kept, onKeep, isIncluded, onInclude }: OneOfSeveralProps) {
+export function OneOfSeveral({ isIncluded, onInclude, ...props }: OneOfSeveralProps) {
   return (
     <section class={isIncluded ? 'one-of-several' : 'one-of-several left-out'}>
-      <Server question={question} context={context} isKeyNamed>
+      <Server {...props} asked={<Asked {...props} isDisabled={!isIncluded} />}>
         <label class="party-name">
           <input
             type="checkbox"
@@ -65,109 +63,102 @@ export function OneOfSeveral({ question, context, kept, onKeep, isIncluded, onIn
             onChange={(event) => onInclude(event.currentTarget.checked)}
           />
           <span>
-            <Address url={question.resource ?? ''} />
+            <Address url={props.question.resource ?? ''} />
           </span>
         </label>
       </Server>
-      <Facts>
-        <AccountFacts question={question} />
-        <AccessFact question={question} context={context}>
-          <ScopeChoice
-            names={scopeNames(question.scope)}
-            fresh={freshOf(question, context)}
-            kept={kept}
-            onKeep={onKeep}
-            isDisabled={!isIncluded}
-          />
-        </AccessFact>
-      </Facts>
       {/* A server without scopes has to be seen as well. */}
       <span class="end" />
     </section>
   );
 }
 
-const freshOf = (question: Question, context: ServerContext | undefined): readonly string[] =>
-  newScopes(question, context?.permission);
-
 interface ServerProps extends Pick<ServerRequestProps, 'question' | 'context'> {
   /** Its address. */
   readonly children: ComponentChildren;
-  /** Says that the question is about the key: the title doesn't. */
-  readonly isKeyNamed?: boolean;
+  /** What is asked there, if that isn't said elsewhere. */
+  readonly asked?: ComponentChildren;
 }
 
-function Server({ question: { key, accounts }, context, isKeyNamed = false, children }: ServerProps) {
+/** Which server, by whose sign-in, and whose tokens they would be. */
+function Server({ question, context, asked, children }: ServerProps) {
+  const { key, account, accounts = [], tokenType } = question;
   return (
     <div class="party">
       <Icon name="server" />
       <div>
         <ScrollBox label={words.server}>{children}</ScrollBox>
-        {context && !key && <Issuers urls={context.issuers} />}
-        {key && isKeyNamed && <p class="small">{words.keyAsked}</p>}
-        {context?.permission && !key && <p class="small">{accounts ? words.anotherAccount : words.more}</p>}
+        {asked}
+        <Facts>
+          {context && !key && (
+            <Fact name={words.issuer}>
+              {context.issuers.length === 0 && <span class="dim">{words.issuerLater}</span>}
+              {context.issuers.map((url) => (
+                <Address key={url} url={url} />
+              ))}
+            </Fact>
+          )}
+          {account !== undefined && (
+            <Fact name={words.account}>
+              <UntrustedText text={account} />
+            </Fact>
+          )}
+          {accounts.length > 0 && (
+            <Fact name={words.currentAccounts}>
+              <UntrustedLines texts={accounts} />
+            </Fact>
+          )}
+          {tokenType === 'DPoP' && <Fact name={strings.servers.tokenType}>{strings.servers.bound}</Fact>}
+        </Facts>
       </div>
     </div>
   );
 }
 
-/** Whose tokens they would be. */
-function AccountFacts({ question: { account, accounts = [], tokenType } }: Pick<ServerProps, 'question'>) {
-  return (
-    <>
-      {account !== undefined && (
-        <Fact name={words.account}>
-          <UntrustedText text={account} />
-        </Fact>
-      )}
-      {accounts.length > 0 && (
-        <Fact name={words.currentAccounts}>
-          <UntrustedLines texts={accounts} />
-        </Fact>
-      )}
-      {tokenType === 'DPoP' && <Fact name={strings.servers.tokenType}>{strings.servers.bound}</Fact>}
-    </>
-  );
+interface AskedProps extends ServerRequestProps {
+  readonly isDisabled?: boolean;
 }
 
 /** Where a key goes; else the scopes, if there are any. */
-function AccessFact({ question: { key, scope }, children }: ServerProps) {
+function Asked({
+  question: { key, scope, accounts },
+  context,
+  kept,
+  onKeep,
+  isDisabled = false,
+}: AskedProps) {
+  const names = scopeNames(scope);
   if (key) {
     return (
-      <Fact name={words.keyIn}>
-        <KeyPlace of={key} />
-      </Fact>
+      <div>
+        <p>{words.keyAsked}</p>
+        <ScrollBox label={words.keyIn}>
+          <KeyPlace of={key} />
+        </ScrollBox>
+      </div>
     );
   }
-  const hasScopes = scopeNames(scope).length > 0;
+  const permission = context?.permission;
+  const more = accounts ? words.anotherAccount : words.more;
   return (
-    <Fact name={words.scopes}>{hasScopes ? children : <span class="dim">{words.scopesNone}</span>}</Fact>
-  );
-}
-
-/** Since when they wait, and until when the first of them does. */
-export function TimeFact({ questions }: { readonly questions: readonly Question[] }) {
-  const asked = Math.min(...questions.map(({ createdAt }) => createdAt));
-  const ends = questions.flatMap(({ expiresAt }) => expiresAt ?? []);
-  return (
-    <Fact name={words.asked}>
-      <When at={asked} />
-      {ends.length > 0 && (
+    <div>
+      {permission && <p class="small">{more}</p>}
+      {names.length === 0 ? (
+        <p>{words.scopesNone}</p>
+      ) : (
         <>
-          , {words.expires} <When at={Math.min(...ends)} />
+          <p class="dim small">{words.asksFor}</p>
+          <ScrollBox label={words.scopes}>
+            <ScopeChoice
+              names={names}
+              fresh={newScopes({ scope }, permission)}
+              kept={kept}
+              onKeep={onKeep}
+              isDisabled={isDisabled}
+            />
+          </ScrollBox>
         </>
       )}
-    </Fact>
-  );
-}
-
-function Issuers({ urls }: { readonly urls: ServerContext['issuers'] }) {
-  return (
-    <p class="dim small">
-      {words.issuer}: {urls.length === 0 && words.issuerLater}
-      {urls.map((url) => (
-        <Address key={url} url={url} />
-      ))}
-    </p>
+    </div>
   );
 }

@@ -1,13 +1,14 @@
 /**
- * The form of every card that asks for approval: deny, not now, and an approval that takes a real press.
+ * The form of every card that asks for approval: a button that refuses, and one that approves by a real press.
  *
- * Invariants: "Not now" is the default: Enter presses it wherever the focus is, and so does Escape in the card's own
- * window. No key counts in a card's first second, nor one that was down before: it was meant for another window.
- * Neither Enter nor Escape ever approves or denies. Approval takes a trusted click or the space bar on a card that may
- * be approved (approval-delay.ts): it has said all that it has to say. One that says something else later says so.
+ * Invariants: refusing is the default: Enter presses that button wherever the focus is, and Escape puts the request off.
+ * A refusal is remembered only if the user ticked "Don't ask again". No key is valid in a card's first second, nor one
+ * that was down before: it was meant for another window. Neither Enter nor Escape ever approves. Approval takes a
+ * trusted click or the space bar on a card that may be approved (approval-delay.ts): it is complete and was in view.
+ * A card that changes says so.
  */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import type { Undo } from '../../state/announcement.ts';
 import { useApprovalDelay, useScopesSeen, useTakesKeys } from './approval-delay.ts';
@@ -32,14 +33,16 @@ export type AnswerParams = ParamsOn<'interaction.answer'>;
 /** What a card says around its content. */
 export interface ConsentWords {
   readonly title: ComponentChildren;
-  /** How to answer, and what each answer leads to. */
-  readonly help: string;
+  /** What an answer leads to, if the buttons don't say it. */
+  readonly help?: string;
   /** On the button that approves. */
   readonly confirm: string;
-  /** On the button that denies, where "Deny" says too much. */
-  readonly deny?: string;
+  /** On the button that refuses. */
+  readonly refuse?: string;
+  /** What a refusal that is remembered leads to, if the card offers one. */
+  readonly remembered?: string;
   /** Announced after each answer. */
-  readonly answered: Readonly<Record<Answer, string>>;
+  readonly answered: Readonly<Partial<Record<Answer, string>> & Record<'yes' | 'later', string>>;
 }
 
 interface FormProps {
@@ -49,7 +52,10 @@ interface FormProps {
 }
 
 /** The form of a card whose content is its question and nothing else. */
-export function QuestionForm({ question, ...props }: FormProps & CardProps) {
+export function QuestionForm({
+  question,
+  ...props
+}: FormProps & CardProps & Pick<ConsentFormProps, 'refusal'>) {
   const approvals = (): AnswerParams[] => [{ id: question.id, answer: 'yes' }];
   return (
     <ConsentForm {...props} ids={[question.id]} content={JSON.stringify(question)} approvals={approvals} />
@@ -61,11 +67,13 @@ interface ConsentFormProps extends FormProps {
   readonly ids: readonly string[];
   /** All that the card says, as text; undefined until that is complete: before that nothing may be approved. */
   readonly content: string | undefined;
-  /** The answer to each question, if the person approves; undefined where nothing may be approved. */
+  /** The answer to each question, if the user approves; undefined if nothing may be approved. */
   readonly approvals: () => readonly AnswerParams[] | undefined;
-  /** Why nothing may be approved as the card stands now. */
+  /** Why nothing may be approved as the card is now. */
   readonly obstacle?: string | undefined;
-  /** Takes back a denial that is remembered. */
+  /** The answer that the refusing button gives. */
+  readonly refusal?: Exclude<Answer, 'yes'>;
+  /** Ends a denial that is remembered. */
   readonly undo?: Undo | undefined;
 }
 
@@ -76,22 +84,26 @@ export function ConsentForm({
   content,
   approvals,
   obstacle,
+  refusal = 'later',
   undo,
   children,
 }: ConsentFormProps) {
   const takesKeys = useTakesKeys(content);
   const scopes = useScopesSeen(content);
   const action = useAction();
+  // Of what the card said when it was ticked, and of nothing else.
+  const [ticked, remember] = useState<{ readonly content: string | undefined }>();
+  const isRemembered = ticked !== undefined && ticked.content === content;
   const give = async (answer: Answer, answers = ids.map((id): AnswerParams => ({ id, answer }))) => {
     if (!(await send(action, answers))) return;
-    announce(words.answered[answer], answer === 'no' ? undo : undefined);
+    announce(words.answered[answer] ?? words.answered.later, answer === 'no' ? undo : undefined);
     onDone();
   };
   useEscape(takesKeys, () => void give('later'));
-  const approve = (): void => {
-    const answers = approvals();
-    if (answers) void give('yes', [...answers]);
-  };
+  const approve = (answers = approvals()): void => void (answers && give('yes', [...answers]));
+  const isUnseen = content !== undefined && !scopes.isSeen;
+  const why =
+    (isRemembered ? words.remembered : obstacle) ?? (isUnseen ? strings.card.unseenScopes : undefined);
   return (
     <form
       class="question"
@@ -103,48 +115,79 @@ export function ConsentForm({
       }}
       onSubmit={(event) => {
         event.preventDefault();
-        void give('later');
+        void give(isRemembered ? 'no' : refusal);
       }}
     >
       <h3>{words.title}</h3>
       <ChangedNotice content={content} />
       {children}
       <Refused refusal={action.refusal} />
-      <footer>
-        <Help obstacle={obstacle} isUnseen={content !== undefined && !scopes.isSeen} help={words.help} />
-        <Answers
-          ids={ids}
-          confirm={words.confirm}
-          deny={words.deny ?? strings.card.deny}
-          content={scopes.isSeen && obstacle === undefined ? content : undefined}
-          isBusy={action.isBusy}
-          onDeny={() => void give('no')}
-          onApprove={approve}
-        />
-      </footer>
+      <Foot
+        ids={ids}
+        words={words}
+        why={why}
+        content={content}
+        isBusy={action.isBusy}
+        isRemembered={isRemembered}
+        onRemember={(isOn) => remember(isOn ? { content } : undefined)}
+        onApprove={() => approve()}
+      />
     </form>
   );
 }
 
-interface HelpProps extends Pick<ConsentFormProps, 'obstacle'> {
-  readonly isUnseen: boolean;
-  /** What it says in the end. It has its room from the first drawing on, so that no button moves from under a press. */
-  readonly help: string;
-}
-
-function Help({ obstacle, isUnseen, help }: HelpProps) {
-  const shown = obstacle ?? (isUnseen ? strings.card.unseenScopes : help);
+/** Has its room from the first drawing on, so that no button moves from under a press. */
+function Help({ shown }: { readonly shown: string | undefined }) {
   return (
     <div class="help">
-      <p class="dim small" id="card-help">
+      <p class="dim small" id="card-help" role="status">
         {shown}
       </p>
-      {shown !== help && (
+      {shown !== strings.card.unseenScopes && (
         <p class="dim small" aria-hidden="true">
-          {help}
+          {strings.card.unseenScopes}
         </p>
       )}
     </div>
+  );
+}
+
+interface FootProps extends Pick<ConsentFormProps, 'ids' | 'words' | 'content'> {
+  /** Why nothing may be approved now. */
+  readonly why: string | undefined;
+  readonly isBusy: boolean;
+  readonly isRemembered: boolean;
+  readonly onRemember: (isOn: boolean) => void;
+  readonly onApprove: () => void;
+}
+
+function Foot({ ids, words, why, content, isBusy, isRemembered, onRemember, onApprove }: FootProps) {
+  // Enter doesn't approve: it may have been meant for another window.
+  const [isEntered, enter] = useState(false);
+  return (
+    <footer>
+      <Help shown={why ?? (isEntered ? strings.card.pressSpace : words.help)} />
+      <div class="actions" aria-busy={isBusy}>
+        {words.remembered !== undefined && (
+          <label class="remember">
+            <input
+              type="checkbox"
+              checked={isRemembered}
+              onChange={(event) => onRemember(event.currentTarget.checked)}
+            />
+            {strings.card.remember}
+          </label>
+        )}
+        <Answers
+          ids={ids}
+          confirm={words.confirm}
+          refuse={words.refuse ?? strings.card.refuse}
+          content={why === undefined ? content : undefined}
+          onApprove={onApprove}
+          onEnter={() => enter(true)}
+        />
+      </div>
+    </footer>
   );
 }
 
@@ -178,25 +221,22 @@ function useEscape(takesKeys: boolean, onEscape: () => void): void {
 interface AnswersProps extends Pick<ConsentFormProps, 'content'> {
   readonly ids: readonly string[];
   readonly confirm: string;
-  readonly deny: string;
-  readonly isBusy: boolean;
-  readonly onDeny: () => void;
+  readonly refuse: string;
   readonly onApprove: () => void;
+  /** Enter was pressed on the button that approves. */
+  readonly onEnter: () => void;
 }
 
-function Answers({ ids, confirm, deny, content, isBusy, onDeny, onApprove }: AnswersProps) {
+function Answers({ ids, confirm, refuse, content, onApprove, onEnter }: AnswersProps) {
   const canApprove = useApprovalDelay(ids, content);
-  const later = useRef<HTMLButtonElement>(null);
-  // In the moment it is drawn: a later focus could take it from where the person went meanwhile. Without scrolling: a
+  const refusing = useRef<HTMLButtonElement>(null);
+  // In the moment it is drawn: a later focus could take it from where the user went meanwhile. Without scrolling: a
   // card that is longer than its window is read from its beginning.
-  useLayoutEffect(() => later.current?.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => refusing.current?.focus({ preventScroll: true }), []);
   return (
-    <div class="actions" aria-busy={isBusy}>
-      <button type="button" class="danger" aria-describedby="card-help" onClick={onDeny}>
-        {deny}
-      </button>
-      <button type="submit" ref={later} aria-describedby="card-help">
-        {strings.card.later}
+    <>
+      <button type="submit" ref={refusing} aria-describedby="card-help">
+        {refuse}
       </button>
       <button
         type="button"
@@ -204,15 +244,17 @@ function Answers({ ids, confirm, deny, content, isBusy, onDeny, onApprove }: Ans
         disabled={!canApprove}
         aria-describedby="card-help"
         onKeyDown={(event) => {
-          if (event.key === 'Enter') event.preventDefault();
+          if (event.key !== 'Enter') return;
+          event.preventDefault();
+          onEnter();
         }}
         onClick={(event) => {
-          // A script can click too; only a person's own act counts.
+          // A script can click too; only a user's own press is valid.
           if (event.isTrusted && canApprove) onApprove();
         }}
       >
         {confirm}
       </button>
-    </div>
+    </>
   );
 }

@@ -1,9 +1,10 @@
 /**
- * Who asks: the program's name, its file, its process and what started it, and how far that is known.
+ * Who asks: the program's name and file, what makes either doubtful, and the rest of what is known behind "Details".
  *
- * Invariant: a mark of attestation stands beside a path only, never beside a name. Names, arguments, folders and what
- * holds the process are the program's own choice, and are said to be. Of a proxy's address no process is shown.
+ * Invariant: no file, process or container makes a name look confirmed. Names, arguments, folders and what holds the
+ * process are the program's own choice, and are said to be. Of a proxy's address no process is shown.
  */
+import type { ComponentChildren } from 'preact';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -11,6 +12,7 @@ import { Notice } from '../../parts/notice.tsx';
 import { ScrollBox } from '../../parts/scroll-box.tsx';
 import { strings } from '../../base/strings.ts';
 import type { ClientProcess, LocalClient, Question } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
 
 const words = strings.card;
 
@@ -19,62 +21,119 @@ export const maxPathLength = 300;
 
 interface RequestingProgramProps {
   readonly question: Question;
-  /** What stands as the name; of a command, that it is one. */
-  readonly name: string;
-  /** What is to be known of that name. */
+  /** What is to be known of its name. */
   readonly note: string;
   /** The paired program of that name. */
   readonly paired?: Pick<LocalClient, 'executable'> | undefined;
   /** Whether the paired programs are known yet. */
-  readonly isRead: boolean;
+  readonly isRead?: boolean;
 }
 
-export function RequestingProgram({ question, name, note, paired, isRead }: RequestingProgramProps) {
+export function RequestingProgram({ question, note, paired, isRead = true }: RequestingProgramProps) {
+  const { client = '', asker = { verified: false }, proxied, forward } = question;
   return (
     <div class="party">
       <Icon name="program" />
       <div>
         <p class="party-name">
           <strong>
-            <UntrustedText text={name} />
+            <UntrustedText text={client} />
           </strong>
         </p>
-        {question.proxied ? (
+        {proxied ? (
           <Notice kind="warn">{words.proxied}</Notice>
         ) : (
           <>
             <p class="dim small">{note}</p>
-            {/* A command's is the one that it wants to open: the command itself runs here. */}
-            {question.kind !== 'command' && <Elsewhere forward={question.forward} />}
-            <Process asker={question.asker ?? { verified: false }} paired={paired} isRead={isRead} />
+            <Elsewhere forward={forward} />
+            <File asker={asker} paired={paired} />
+            {isRead && <Doubts asker={asker} paired={paired} />}
           </>
         )}
+        <Details question={question} />
       </div>
     </div>
   );
 }
 
-interface ProcessProps extends Pick<RequestingProgramProps, 'paired' | 'isRead'> {
+/** Who ran a command. Nothing of it proves that the user did, so that all of it is evidence only. */
+export function CommandProgram({ question }: Pick<RequestingProgramProps, 'question'>) {
+  const { asker = { verified: false } } = question;
+  return (
+    <div class="party">
+      <Icon name="program" />
+      <div>
+        <p class="small">{strings.command.by}</p>
+        <Details question={question}>
+          <File asker={asker} />
+          <Doubts asker={asker} />
+        </Details>
+      </div>
+    </div>
+  );
+}
+
+interface ProcessProps extends Pick<RequestingProgramProps, 'paired'> {
   readonly asker: ClientProcess;
 }
 
-function Process({ asker, paired, isRead }: ProcessProps) {
-  const { executable, pid, parents = [] } = asker;
+/** Why the file says little about the program. */
+function Doubts({ asker, paired }: ProcessProps) {
   return (
     <>
-      <File asker={asker} paired={paired} />
-      {isRead && <p class="dim small">{fileTrust(asker).what}</p>}
-      <ClaimedFacts claim={asker.claim} />
-      {pid !== undefined && (
-        <p class="dim small">
-          {words.process({ pid: String(pid) })}
-          <Parents names={parents} />
-        </p>
-      )}
-      <Enclosures enclosures={asker.enclosures} />
-      {asker.changeableBy !== undefined && <p class="dim small">{words.changeable[asker.changeableBy]}</p>}
-      <OtherFile now={executable} before={paired?.executable} />
+      <Caution>{words.doubts[fileOf(asker)]}</Caution>
+      <Caution>{asker.changeableBy && words.changeable[asker.changeableBy]}</Caution>
+      <OtherFile now={asker.executable} before={paired?.executable} />
     </>
+  );
+}
+
+/** A line to look at before the answer. */
+export function Caution({ children }: { readonly children: ComponentChildren }) {
+  if (children === undefined || children === '') return null;
+  return (
+    <p class="caution small">
+      <Icon name="warn" />
+      <span>{children}</span>
+    </p>
+  );
+}
+
+interface DetailsProps extends Pick<RequestingProgramProps, 'question'> {
+  readonly children?: ComponentChildren;
+}
+
+/** Evidence, for who wants to look further. */
+function Details({
+  question: { asker = { verified: false }, proxied, createdAt, expiresAt },
+  children,
+}: DetailsProps) {
+  const { pid, parents = [], claim, enclosures } = asker;
+  return (
+    <details class="evidence small">
+      <summary>{words.details}</summary>
+      {children}
+      {!proxied && (
+        <>
+          <ClaimedFacts claim={claim} />
+          {pid !== undefined && (
+            <p class="dim">
+              {words.process({ pid: String(pid) })}
+              <Parents names={parents} />
+            </p>
+          )}
+          <Enclosures enclosures={enclosures} />
+        </>
+      )}
+      <p class="dim">
+        {words.asked} <When at={createdAt} />
+        {expiresAt !== undefined && (
+          <>
+            , {words.expires} <When at={expiresAt} />
+          </>
+        )}
+      </p>
+    </details>
   );
 }
 
@@ -89,54 +148,37 @@ function Elsewhere({ forward }: Pick<Question, 'forward'>) {
   );
 }
 
-/** The path with its mark; without a path, only the mark. */
-function File({
-  asker,
-  paired,
-}: {
-  readonly asker: ClientProcess;
-  readonly paired: RequestingProgramProps['paired'];
-}) {
-  const { executable } = asker;
+/** The path, on a ground that praises nothing. */
+function File({ asker: { executable }, paired }: ProcessProps) {
   const file = executable ?? paired?.executable;
-  const mark = <FileMark trust={fileTrust(asker)} />;
-  if (file === undefined) return <p>{mark}</p>;
+  if (file === undefined) return null;
   return (
     <ScrollBox label={words.file}>
-      <p class="path">
-        <UntrustedText text={file} bound={maxPathLength} />
-        {executable === undefined && <span class="dim"> {words.seenAtPairing}</span>} {mark}
+      <p class="small">
+        <span class="dim">{words.file} </span>
+        <RunFile path={file} />
+        {executable === undefined && <span class="dim"> {words.seenAtPairing}</span>}
       </p>
     </ScrollBox>
   );
 }
 
-/** What is known of the file; nothing where the broker says nothing. */
-function fileTrust({ verified, file = 'unreadable' }: ClientProcess): FileTrust {
-  const known = verified ? file : 'unreadable';
-  return { isGood: known === 'attested', ...words.files[known] };
-}
-
-interface FileTrust {
-  readonly isGood: boolean;
-  readonly mark: string;
-  readonly what: string;
-}
-
-export function FileMark({ trust: { isGood, mark, what } }: { readonly trust: FileTrust }) {
+export function RunFile({ path }: { readonly path: string }) {
   return (
-    <span class={`tag ${isGood ? 'good' : 'warn'}`} title={what}>
-      <Icon name={isGood ? 'shield' : 'ask'} /> {mark}
-    </span>
+    <code class="path">
+      <UntrustedText text={path} bound={maxPathLength} />
+    </code>
   );
 }
+
+const fileOf = ({ verified, file = 'unreadable' }: ClientProcess) => (verified ? file : 'unreadable');
 
 /** What an interpreter says that it runs: any process can write that of itself. */
 function ClaimedFacts({ claim }: { readonly claim: ClientProcess['claim'] }) {
   if (claim === undefined) return null;
   const { script, arguments: given, isCut, folder } = claim;
   return (
-    <div class="claims small">
+    <div class="claims">
       <p class="dim">{words.claims}</p>
       <Facts>
         {script !== undefined && <ClaimedFact name={words.script} text={script} />}
@@ -162,7 +204,7 @@ function ClaimedFact({ name, text }: { readonly name: string; readonly text: str
 function Enclosures({ enclosures = [] }: Pick<ClientProcess, 'enclosures'>) {
   if (enclosures.length === 0) return null;
   return (
-    <p class="dim small">
+    <p class="dim">
       {words.runsIn}{' '}
       {enclosures.map(({ kind, name }, at) => (
         <span key={`${kind} ${name}`}>
@@ -201,11 +243,8 @@ function OtherFile({
 }) {
   if (now === undefined || before === undefined || now === before) return null;
   return (
-    <Notice kind="warn">
-      {words.otherFile}{' '}
-      <span class="path">
-        <UntrustedText text={before} bound={maxPathLength} />
-      </span>
-    </Notice>
+    <Caution>
+      {words.otherFile} <RunFile path={before} />
+    </Caution>
   );
 }

@@ -1,7 +1,7 @@
 /** One local client: what is known of it, when it was used, what it may reach. */
 import { useMemo } from 'preact/hooks';
 import { commandName } from '../../../words/asker.ts';
-import { FileMark, maxPathLength } from '../../cards/base/requesting-program.tsx';
+import { Caution, RunFile } from '../../cards/base/requesting-program.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
@@ -71,20 +71,15 @@ export function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly
 
 function File({ program: { executable, file, proxied } }: { readonly program: LocalClient }) {
   if (proxied) return <p class="dim small">{words.proxied}</p>;
-  const known = executable === undefined ? 'unverified' : (file ?? 'unverified');
-  const trust = { isGood: known === 'attested', ...words.files[known] };
   return (
     <>
-      <p class="path">
-        {executable !== undefined && (
-          <>
-            <span class="visually-hidden">{words.file}: </span>
-            <UntrustedText text={executable} bound={maxPathLength} />{' '}
-          </>
-        )}
-        <FileMark trust={trust} />
-      </p>
-      {!trust.isGood && <p class="dim small">{trust.what}</p>}
+      {executable !== undefined && (
+        <p class="small">
+          <span class="dim">{strings.card.file} </span>
+          <RunFile path={executable} />
+        </p>
+      )}
+      <Caution>{words.doubts[executable === undefined ? 'unverified' : (file ?? 'unverified')]}</Caution>
     </>
   );
 }

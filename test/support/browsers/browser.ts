@@ -29,6 +29,8 @@ export interface BrowserProfileOptions {
   readonly origins: readonly string[];
   /** A domain whose hosts are all this machine to the browser. */
   readonly domain?: string;
+  /** Pixels for each pixel of CSS; one unless told otherwise. */
+  readonly pixelRatio?: number;
 }
 
 /**
@@ -69,7 +71,12 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
     ];
     const fonts: Record<string, string> =
       options.fonts === undefined ? {} : { FONTCONFIG_FILE: options.fonts };
-    const context = await launchChromium(folder, ['--no-proxy-server', ...switches], fonts);
+    const context = await launchChromium(
+      folder,
+      ['--no-proxy-server', ...switches],
+      fonts,
+      options.pixelRatio,
+    );
     const page = context.pages()[0] ?? (await context.newPage());
     return {
       page,
@@ -93,6 +100,7 @@ export async function launchChromium(
   folder: string,
   switches: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  pixelRatio = 1,
 ): Promise<BrowserContext> {
   const context = await chromium.launchPersistentContext(folder, {
     timeout: patience,
@@ -101,6 +109,7 @@ export async function launchChromium(
     handleSIGHUP: false,
     executablePath: program,
     headless: true,
+    deviceScaleFactor: pixelRatio,
     // Root can't use Chromium's sandbox; every page here is one of the test's own.
     chromiumSandbox: false,
     // A home of its own, so that certificates, fonts' caches and crash reports go there too.

@@ -1,0 +1,84 @@
+/**
+ * The sentence of a request, with the names in it as each place draws them.
+ *
+ * Invariant: no name of a program, a server or a setting is part of a sentence before its place made it fit to show.
+ */
+import { askerKind } from './asker.ts';
+import type { AskerKind } from './asker.ts';
+import type { requests } from './en/requests.ts';
+import type { Bound } from './messages.ts';
+
+type Words = Bound<typeof requests>;
+
+/** Of a request, what its sentence names. */
+export interface Asked {
+  readonly kind: 'login' | 'device' | 'command' | Exclude<keyof Words['questions'], 'signIn' | 'key'>;
+  readonly command?: keyof Words['commands'] | undefined;
+  readonly client?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly issuer?: string | undefined;
+  readonly account?: string | undefined;
+  readonly server?: string | undefined;
+  readonly key?: object | undefined;
+  readonly setting?: { readonly name: string } | undefined;
+  readonly forward?: { readonly label: string } | undefined;
+}
+
+/** How a place shows names and addresses: as text, or as something drawn. */
+interface Shown<T extends object> {
+  readonly name: (text: string) => T | string;
+  readonly address: (url: string) => T | string;
+}
+
+interface Values<T extends object> {
+  readonly who: AskerKind;
+  readonly count: string;
+  readonly app: T | string;
+  readonly server: T | string;
+  readonly provider: T | string;
+  readonly account: T | string;
+  readonly site: T | string;
+  readonly machine: T | string;
+  readonly setting: T | string;
+}
+
+/** A message of some of these values, or of none. */
+type Sentence<T extends object> = string | { parts(values: Values<T>): readonly (string | T)[] };
+
+/** The sentence in pieces. `count`: of the servers that the requests on its card are about. */
+export function askedParts<T extends object>(
+  words: Words,
+  asked: Asked,
+  { name, address }: Shown<T>,
+  count = 1,
+): readonly (string | T)[] {
+  const { client = '', resource = '', server = '', issuer = '', account = '', forward, setting } = asked;
+  const sentence: Sentence<T> = count > 1 ? words.questions.allowSeveral : sentenceOf<T>(words, asked);
+  if (typeof sentence === 'string') return [sentence];
+  return sentence.parts({
+    who: askerKind(client),
+    count: String(count),
+    app: name(client),
+    server: address(asked.command === 'override' ? server : resource),
+    provider: address(issuer),
+    account: name(account),
+    site: address(server),
+    machine: name(forward?.label ?? ''),
+    setting: name(setting?.name ?? ''),
+  });
+}
+
+function sentenceOf<T extends object>(
+  { questions, commands }: Words,
+  { kind, command = 'other', key, account }: Asked,
+): Sentence<T> {
+  switch (kind) {
+    case 'command':
+      return commands[key && command === 'allow' ? 'allowKey' : command];
+    case 'login':
+    case 'device':
+      return questions[account === undefined ? 'signIn' : 'signInAs'];
+    default:
+      return questions[key ? 'key' : kind];
+  }
+}
