@@ -1,5 +1,5 @@
 /**
- * How the bridge reaches the server: undici with an agent of its own, which waits as long as a tool works.
+ * How the bridge reaches the server: directly or by a proxy. It waits as long as a tool works.
  *
  * Invariant: trusts the bundled and the system's authorities, and those of NODE_EXTRA_CA_CERTS or else of the
  * broker's settings; checks certificates whatever NODE_TLS_REJECT_UNAUTHORIZED says. What the environment of the
@@ -7,18 +7,16 @@
  */
 import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
-import { fetch } from 'undici';
-import { agentBy } from '../base/system/proxied-agent.ts';
 import { firstSet, NoProxy, noProxyNames, proxyOf, proxyUrl } from '../base/system/proxy-variables.ts';
 import { Authorities } from '../base/system/tls-trust.ts';
 import type { Connection } from '../client/connection.ts';
 import { isNetworkResult, type NetworkResult } from '../ipc/wire/network-messages.ts';
-import { refusedByProxy } from './base/errors.ts';
+import { directFetch } from './direct-fetch.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Asks the broker for what the environment leaves open. Node's own fetch ends an answer after 300 s of silence. Throws
+ * Asks the broker for what the environment leaves open. Throws
  * the broker's refusal, and `invalid_request` for a proxy that can't be used; the fetch throws a KeyturnError where a
  * proxy refuses to connect.
  */
@@ -38,25 +36,9 @@ export async function bridgeFetch(
   const trusted = new Authorities(
     authorities === undefined ? undefined : [...getCACertificates('default'), authorities],
   );
-  const dispatcher = agentBy(
-    { proxy, noProxy },
-    {
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: trusted.connector(),
-    },
-    proxy === undefined ? {} : { requestTls: trusted.all(), proxyTls: trusted.all() },
-  );
-  const isWithheld = isBrokers && asked.proxyCredentials === 'withheld';
-  // undici's types and the global ones describe the same objects under two names.
-  const untyped = fetch as unknown as (input: unknown, init: object) => Promise<Response>;
-  return async (input, init) => {
-    try {
-      return await untyped(input, { ...init, dispatcher });
-    } catch (error) {
-      throw refusedByProxy(error, isWithheld) ?? error;
-    }
-  };
+  if (proxy === undefined) return directFetch(trusted);
+  const { proxiedFetch } = await import('./proxied-fetch.ts');
+  return proxiedFetch({ proxy, noProxy }, trusted, isBrokers && asked.proxyCredentials === 'withheld');
 }
 
 /** Through a forward, the broker refuses: its network is another machine's. */

@@ -9,7 +9,7 @@ import { getCACertificates } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import { lookupFor } from '../addresses.ts';
 import type { FindAddresses, Reach } from '../addresses.ts';
-import { agentBy } from './proxied-agent.ts';
+import { agentBy, undiciConnector } from './proxied-agent.ts';
 import { proxyUrl } from './proxy-variables.ts';
 import { Authorities } from './tls-trust.ts';
 
@@ -38,7 +38,7 @@ export function makeAgent(options: AgentOptions, times: SenderOptions = {}): Dis
   const further = authorities === undefined ? [] : [authorities];
   const trusted = new Authorities([...getCACertificates('bundled'), ...further]);
   // A proxy resolves names itself, so `lookup` can't check addresses there.
-  const parts = { ...times, connect: trusted.connector(lookupFor(reach, find)) };
+  const parts = { ...times, connect: undiciConnector(trusted, lookupFor(reach, find)) };
   const proxy = httpsProxy === undefined ? undefined : proxyUrl(httpsProxy);
   if (proxy === undefined) return agentBy({ proxy, noProxy }, parts);
   return agentBy({ proxy, noProxy }, parts, { requestTls: trusted.all(), proxyTls: trusted.all() });

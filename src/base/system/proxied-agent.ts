@@ -3,8 +3,10 @@
  *
  * Invariant: `NoProxy` alone decides which.
  */
-import { Agent, Dispatcher, ProxyAgent } from 'undici';
+import type { LookupFunction } from 'node:net';
+import { Agent, buildConnector, Dispatcher, ProxyAgent } from 'undici';
 import { NoProxy } from './proxy-variables.ts';
+import { type Authorities, connectTimeout, type Connector } from './tls-trust.ts';
 
 interface Proxied {
   /** As `proxyUrl` returns it. */
@@ -26,6 +28,16 @@ export function agentBy(
     new NoProxy(noProxy),
   );
 }
+
+/** `lookup` finds addresses; the system does unless given. */
+export function undiciConnector(trusted: Authorities, lookup?: LookupFunction): buildConnector.connector {
+  const options = { timeout: connectTimeout, ...(lookup ? { lookup } : {}) };
+  // undici's type has the two outcomes as two forms of the callback.
+  const connectBy = (tls: object) => buildConnector({ ...tls, ...options }) as UndiciConnector;
+  return trusted.connector(connectBy) as buildConnector.connector;
+}
+
+type UndiciConnector = Connector<buildConnector.Options, Parameters<buildConnector.Callback>[1]>;
 
 class SplitAgent extends Dispatcher {
   readonly #direct: Dispatcher;

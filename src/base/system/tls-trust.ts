@@ -3,17 +3,15 @@
  *
  * Invariant: a certificate is always checked, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
  */
-import type { LookupFunction } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import type { SecureContext } from 'node:tls';
-import { buildConnector } from 'undici';
 import { systemCode } from '../system-error.ts';
 import { certificateFault } from './connection-faults.ts';
 
 /** Milliseconds for each attempt to connect: metadata has 10 s in all. */
-const connectTimeout = 10_000;
+export const connectTimeout = 10_000;
 
-/** For undici's connectors. Without `secureContext` Node's default authorities count. */
+/** For whoever connects. Without `secureContext` Node's default authorities count. */
 export interface TlsOptions {
   readonly secureContext?: SecureContext;
   readonly rejectUnauthorized: true;
@@ -39,6 +37,12 @@ function trusting(authorities: readonly string[]): TlsOptions {
   return { ...trustingDefault, secureContext: createSecureContext({ ca: [...new Set(authorities)] }) };
 }
 
+/** Connects to a target: `done` gets a socket, or why there is none. */
+export type Connector<Target, Socket> = (
+  target: Target,
+  done: (error: Error | null, socket: Socket | null) => void,
+) => void;
+
 /** The authorities that vouch for servers: those at hand, and the system's. */
 export class Authorities {
   readonly #atHand: readonly string[] | undefined;
@@ -59,24 +63,19 @@ export class Authorities {
 
   /**
    * Connects by the authorities at hand, and by all of them if no chain of the certificate leads to one of those: few
-   * servers need the system's, which take 70 ms to read. What is trusted is the same. Nothing was sent before. `lookup`
-   * finds addresses; the system does unless given.
+   * servers need the system's, which take 70 ms to read. What is trusted is the same. Nothing was sent before.
    */
-  connector(lookup?: LookupFunction): buildConnector.connector {
-    const connectBy = (tls: TlsOptions): buildConnector.connector =>
-      buildConnector({ ...tls, timeout: connectTimeout, ...(lookup ? { lookup } : {}) });
+  connector<Target, Socket>(
+    connectBy: (tls: TlsOptions) => Connector<Target, Socket>,
+  ): Connector<Target, Socket> {
     const byAtHand = connectBy(this.#atHand ? trusting(this.#atHand) : trustingDefault);
     let connect = byAtHand;
-    return (target, callback) => {
-      const attempt = (by: buildConnector.connector, failed: (error: Error) => void): void =>
-        by(target, (...[error, socket]: Parameters<buildConnector.Callback>) =>
-          error ? failed(error) : callback(null, socket),
-        );
+    return (target, done) => {
       const chosen = connect;
-      attempt(chosen, (fault) => {
-        if (chosen !== byAtHand || !isOfChain(fault)) return callback(fault, null);
+      chosen(target, (fault, socket) => {
+        if (!fault || chosen !== byAtHand || !isOfChain(fault)) return done(fault, socket);
         if (connect === byAtHand) connect = connectBy(this.all());
-        attempt(connect, (error) => callback(error, null));
+        connect(target, done);
       });
     };
   }

@@ -3,8 +3,6 @@
  *
  * Invariant: kept in memory, within bounds; sent to the server's own origin and to no other. The client never sees one.
  */
-import { getSetCookies } from 'undici';
-
 /** RFC 6265 §6.1 asks of a program for 50 of 4,096 bytes at least. */
 const maxCookies = 50;
 const maxCookie = 4096;
@@ -36,22 +34,35 @@ export function withCookies(origin: string, fetch: typeof globalThis.fetch): typ
 }
 
 function keep(cookies: Map<string, Cookie>, { headers }: Response, { pathname }: URL): void {
-  for (const { name, value, path, maxAge, expires } of getSetCookies(headers as never)) {
-    if (name.length + value.length > maxCookie) continue;
+  for (const text of headers.getSetCookie()) {
+    const [, name = '', value = '', rest = ''] =
+      /^\s*([^=;]+?)\s*=\s*([^;]*?)\s*(?:;(.*))?$/s.exec(text) ?? [];
+    if (name === '' || name.length + value.length > maxCookie) continue;
+    const said = attributesIn(rest);
+    const path = said.get('path');
     // RFC 6265 §5.1.4: else the folder of the request's path.
     const where = path?.startsWith('/') ? path : pathname.slice(0, pathname.lastIndexOf('/')) || '/';
-    const end =
-      maxAge === undefined
-        ? expires === undefined || expires === null
-          ? Infinity
-          : new Date(expires).getTime()
-        : Date.now() + maxAge * 1000;
+    const end = endOf(said);
     const key = `${name} ${where}`;
     cookies.delete(key);
     if (end > Date.now()) cookies.set(key, { value, path: where, until: end });
     const [oldest] = cookies.keys();
     if (cookies.size > maxCookies && oldest !== undefined) cookies.delete(oldest);
   }
+}
+
+/** RFC 6265 §5.2. The last of a name is valid. */
+function attributesIn(text: string): ReadonlyMap<string, string> {
+  const pairs = text.split(';').map((each) => each.split('='));
+  return new Map(pairs.map(([name = '', ...value]) => [name.trim().toLowerCase(), value.join('=').trim()]));
+}
+
+/** RFC 6265 §5.2.1, §5.2.2: an attribute that can't be read is ignored. `Max-Age` comes first. */
+function endOf(said: ReadonlyMap<string, string>): number {
+  const seconds = said.get('max-age') ?? '';
+  if (/^-?\d+$/.test(seconds)) return Date.now() + Number(seconds) * 1000;
+  const end = Date.parse(said.get('expires') ?? '');
+  return Number.isNaN(end) ? Infinity : end;
 }
 
 /** RFC 6265 §5.1.4. */

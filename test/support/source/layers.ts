@@ -94,7 +94,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'what a connection of ours trusts, for the broker and for its proxies alike',
   },
   'base/system/proxied-agent.ts': {
-    mayImport: ['base/system/proxy-variables.ts'],
+    mayImport: ['base/system/proxy-variables.ts', 'base/system/tls-trust.ts'],
     packages: ['undici'],
     why: 'one choice between a proxy and none, for the broker and the bridge alike',
   },
@@ -105,7 +105,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   },
   'base/system/tls-trust.ts': {
     mayImport: ['base/system-error.ts', 'base/system/connection-faults.ts'],
-    packages: ['undici'],
+    packages: [],
     why: 'what a TLS connection of ours trusts; the bridge loads it without the check of addresses',
   },
   'oauth/': {
