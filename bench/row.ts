@@ -1,108 +1,87 @@
 /**
- * What a measurement hands to the table: its figures, and whether its goals are met.
+ * What a measurement hands to the table.
  *
  * Invariant: a ratio is the median of pairs that were measured one after the other, never of two separate runs.
  */
-import { medianOf } from './median.ts';
-import type { RefreshHome } from './refresh-home.ts';
-import type { BenchWorld } from './world.ts';
+import process from 'node:process';
+import type { World } from './world.ts';
+
+/** Few rounds, which only show that everything runs. */
+export const isSmoke = process.argv.includes('--smoke');
 
 export interface Row {
-  readonly name: string;
   readonly what: string;
-  readonly unit: string;
+  /** More is better for `/s`, less for every other one. */
+  readonly unit: 'µs' | 'ms' | 'MB' | '/s';
   readonly ours: number;
-  /** What Node can do at all. */
-  readonly floor?: number;
-  /** Programs that people use instead, and a floor in C. NaN: this machine lacks it. */
-  readonly peers?: Readonly<Record<string, number>>;
-  /** Ours divided by the floor's or a peer's, by its name, as the median of pairs. */
-  readonly ratios?: Readonly<Record<string, number>>;
-  readonly goals: readonly Goal[];
+  /** NaN: this machine lacks it. */
+  readonly peers: Readonly<Record<string, number>>;
+  /** Ours divided by the peer's, as the median of pairs. */
+  readonly ratios: Readonly<Record<string, number>>;
+  /** Bounds of the ratios; `itself` bounds our own figure. */
+  readonly goals: Readonly<Record<string, number>>;
 }
-
-/** Bounds of a ratio to the contender that `of` names, or of our own figure in the row's unit. */
-export type Goal = { readonly of: string } & ({ readonly atMost: number } | { readonly atLeast: number });
-
-/** A bound of our own figure, by no contender. */
-export const itself = 'itself';
 
 export interface Measurement {
   readonly name: string;
-  /** The names of its rows, if they are several. */
-  readonly rows?: readonly string[];
-  readonly measure: (stage: Stage) => Promise<Row | readonly Row[]>;
-}
-
-export interface Stage {
-  /** Opened by the first measurement that needs it. */
-  readonly world: () => Promise<BenchWorld>;
-  /** Grants whose access tokens live so many seconds. In the smoke form all measurements get the first one's. */
-  readonly refreshHome: (count: number, lifetime: number) => Promise<RefreshHome>;
+  /** `world`: opened by the first measurement that needs it. */
+  readonly measure: (world: () => Promise<World>) => Promise<readonly Row[]>;
 }
 
 export type Verdict = 'met' | 'missed' | 'not known';
 
-/** `not known` where the row lacks a figure that a goal is about. */
-export function verdictOf({ goals, ours, ratios = {} }: Row): Verdict {
-  const verdicts = goals.map((goal) => {
-    const value = goal.of === itself ? ours : ratios[goal.of];
-    if (value === undefined || Number.isNaN(value)) return 'not known';
-    return ('atMost' in goal ? value <= goal.atMost : value >= goal.atLeast) ? 'met' : 'missed';
+export function verdictOf({ goals, ours, ratios, unit }: Row): Verdict {
+  const verdicts = Object.entries(goals).map(([of, bound]) => {
+    const value = of === 'itself' ? ours : (ratios[of] ?? Number.NaN);
+    if (Number.isNaN(value)) return 'not known';
+    return (unit === '/s' ? value >= bound : value <= bound) ? 'met' : 'missed';
   });
   if (verdicts.includes('missed')) return 'missed';
   return verdicts.includes('not known') ? 'not known' : 'met';
 }
 
-export function goalText({ goals, unit }: Row): string {
-  const texts = goals.map((goal) => {
-    const bound = 'atMost' in goal ? `≤ ${goal.atMost}` : `≥ ${goal.atLeast}`;
-    return goal.of === itself ? `${bound} ${unit}` : `${bound} × ${goal.of}`;
-  });
-  return texts.join('; ');
-}
+type Contenders = Readonly<Record<string, () => Promise<number>>>;
 
-/** Milliseconds, microseconds or requests a second of one contender in one turn. */
-export type Contenders = Readonly<Record<string, () => Promise<number>>>;
-
-/**
- * Measures the contenders in turn, A B A B, so that a machine that gets slower slows them all. Answers the median of
- * each, and the median of `ours` divided by each other one within each turn.
- */
+/** Measures the contenders in turn, A B A B, so that a machine that gets slower slows them all. */
 export async function inTurn(
   turns: number,
-  { ours, floor, ...peers }: Contenders & Readonly<Record<'ours', () => Promise<number>>>,
-): Promise<Pick<Row, 'ours' | 'floor' | 'peers' | 'ratios'>> {
-  const contenders = Object.entries({ ours, ...(floor ? { floor } : {}), ...peers });
-  const turnsDone: Record<string, number>[] = [];
-  for (let turn = 0; turn < turns; turn += 1) {
+  contenders: Contenders & Readonly<Record<'ours', () => Promise<number>>>,
+): Promise<Pick<Row, 'ours' | 'peers' | 'ratios'>> {
+  const done: Record<string, number>[] = [];
+  for (let turn = 0; turn < (isSmoke ? 1 : turns); turn += 1) {
     const figures: Record<string, number> = {};
-    for (const [name, measure] of contenders) figures[name] = await measure();
-    turnsDone.push(figures);
+    for (const [name, measure] of Object.entries(contenders)) figures[name] = await measure();
+    done.push(figures);
   }
-  const over = (value: (figures: Record<string, number>) => number): number => medianOf(turnsDone.map(value));
-  const medianFor = (name: string): number => over((figures) => figures[name] ?? Number.NaN);
-  const others = contenders.map(([name]) => name).filter((name) => name !== 'ours');
+  const others = Object.keys(contenders).filter((name) => name !== 'ours');
+  const of = (name: string): number[] => done.map((figures) => figures[name] ?? Number.NaN);
+  const ours = of('ours');
+  const ratiosTo = (name: string): number[] =>
+    of(name).map((figure, turn) => (ours[turn] ?? Number.NaN) / figure);
   return {
-    ours: medianFor('ours'),
-    ...(floor ? { floor: medianFor('floor') } : {}),
-    peers: Object.fromEntries(Object.keys(peers).map((name) => [name, medianFor(name)])),
-    ratios: Object.fromEntries(
-      others.map((name) => [
-        name,
-        over((figures) => (figures['ours'] ?? Number.NaN) / (figures[name] ?? Number.NaN)),
-      ]),
-    ),
+    ours: percentile(ours, 0.5),
+    peers: Object.fromEntries(others.map((name) => [name, percentile(of(name), 0.5)])),
+    ratios: Object.fromEntries(others.map((name) => [name, percentile(ratiosTo(name), 0.5)])),
   };
 }
 
-/** The median time of one call, in milliseconds. The first tenth warms up. */
-export async function timeOf(count: number, work: () => unknown): Promise<number> {
+/** The value below which this part of them is; NaN for no values. */
+export function percentile(values: readonly number[], part: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
+}
+
+/** Milliseconds that each of so many calls takes, one after the other. The first tenth warms up. */
+export async function timesOf(count: number, work: () => unknown): Promise<readonly number[]> {
+  const rounds = isSmoke ? Math.min(count, 5) : count;
   const times: number[] = [];
-  for (let n = 0; n < count; n += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const from = performance.now();
     await work();
     times.push(performance.now() - from);
   }
-  return medianOf(times.slice(Math.ceil(times.length / 10)));
+  return times.slice(Math.floor(rounds / 10));
 }
+
+/** The median of these, in microseconds. */
+export const microseconds = async (count: number, work: () => unknown): Promise<number> =>
+  1000 * percentile(await timesOf(count, work), 0.5);

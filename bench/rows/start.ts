@@ -1,67 +1,70 @@
-/** From the start of the broker's process to its first token, which is in the sealed file, among few grants and among many. */
-import { rmSync } from 'node:fs';
-import path from 'node:path';
-import { connect } from '../../src/client/index.ts';
-import { copyHome } from '../broker-home.ts';
-import { isSmoke } from '../form.ts';
-import { addGrants } from '../many-grants.ts';
-import { inTurn, type Measurement } from '../row.ts';
-import { floorConnection } from '../socket-peers.ts';
+/** From the start of a broker's process to its first token, with many sign-ins and with one, in the keychain and in a sealed file. */
+import { once } from 'node:events';
+import process from 'node:process';
+import { Home } from '../home.ts';
+import { fileHere, started } from '../process.ts';
+import { inTurn, isSmoke, type Measurement, type Row } from '../row.ts';
+import type { World } from '../world.ts';
 
-const floorFile = path.join(import.meta.dirname, '..', 'floor.mjs');
+const count = isSmoke ? 5 : 1000;
 
 export const start: Measurement = {
   name: 'start',
-  async measure({ world }) {
-    const { resourceWithoutRefresh, sealedHomeAt } = await world();
-    const resource = await resourceWithoutRefresh();
-    const home = await sealedHomeAt(resource);
-    try {
-      const [few, many, turns] = isSmoke ? [2, 5, 1] : [10, 10_000, 11];
-      const homes = { few: home.env['KEYTURN_HOME'] ?? '', many: path.join(home.folder, 'many') };
-      await addGrants(home.env, few - 1);
-      copyHome(homes.few, homes.many);
-      await addGrants({ ...home.env, KEYTURN_HOME: homes.many }, many - few);
-      const ours = async (folder: string): Promise<number> => {
-        home.env['KEYTURN_HOME'] = folder;
-        const from = performance.now();
-        await home.startBroker();
-        const connection = await connect({ name: 'bench', env: home.env });
-        await connection.getToken({ resource });
-        const time = performance.now() - from;
-        connection.close();
-        await home.endLast();
-        return time;
-      };
-      const floor = async (): Promise<number> => {
-        const socket = path.join(home.folder, 'floor.sock');
-        rmSync(socket, { force: true });
-        const from = performance.now();
-        await home.start(floorFile, socket, '1500');
-        const connection = await floorConnection(socket, resource);
-        await connection.ask();
-        const time = performance.now() - from;
-        connection.close();
-        await home.endLast();
-        return time;
-      };
-      const figures = await inTurn(turns, {
-        ours: async () => ours(homes.few),
-        floor,
-        [`${many} grants`]: async () => ours(homes.many),
-      });
-      return {
-        name: 'start',
-        what: `broker's start to its first token from the sealed file, among ${few} grants`,
-        unit: 'ms',
-        ...figures,
-        goals: [
-          { of: 'floor', atMost: 1.6 },
-          { of: `${many} grants`, atLeast: 0.67 },
-        ],
-      };
-    } finally {
-      await home.close();
-    }
+  async measure(world) {
+    const opened = await world();
+    await using keyring = await openKeyring();
+    await using another = await openKeyring();
+    return [
+      await row(opened, 'a sealed file', [
+        new Home(opened.ca, 'sealed-file'),
+        new Home(opened.ca, 'sealed-file'),
+      ]),
+      await row(opened, 'the keychain', [
+        new Home(opened.ca, 'keychain', keyring.env),
+        new Home(opened.ca, 'keychain', another.env),
+      ]),
+    ];
   },
 };
+
+async function row(world: World, where: string, homes: readonly [Home, Home]): Promise<Row> {
+  await using many = homes[0];
+  await using one = homes[1];
+  await prepare(world, many, count);
+  await prepare(world, one, 1);
+  const first = (home: Home) => async (): Promise<number> => {
+    const from = performance.now();
+    await home.startBroker();
+    const connection = await home.connection();
+    await connection.getToken({ resource: world.lasting });
+    const time = performance.now() - from;
+    connection.close();
+    await home.endBroker();
+    return time;
+  };
+  const figures = await inTurn(9, { ours: first(many), 'one sign-in': first(one) });
+  const what = `first token after a start with ${count} sign-ins in ${where}`;
+  return { what, unit: 'ms', ...figures, goals: { 'one sign-in': 1.3 } };
+}
+
+async function prepare({ lasting, resource }: World, home: Home, signIns: number): Promise<void> {
+  await home.prepare([lasting]);
+  await home.endBroker();
+  await home.copySignIn(Array.from({ length: signIns - 1 }, (_, n) => resource(3600, 0, `s${n}`)));
+}
+
+/** A throw-away one; one for each home, since a keyring gets slower with its items. */
+async function openKeyring() {
+  const script = fileHere('../scripts/with-keyring.sh');
+  // Ends with its input.
+  const { child, line } = await started('sh', [script, 'sh', '-c', 'env; exec cat'], process.env);
+  const env = Object.fromEntries(
+    [...line.matchAll(/^(DBUS_SESSION_BUS_ADDRESS|XDG_\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+  ) as Record<string, string>;
+  const end = async (): Promise<void> => {
+    const gone = once(child, 'close');
+    child.stdin?.end();
+    await gone;
+  };
+  return { env, [Symbol.asyncDispose]: end };
+}

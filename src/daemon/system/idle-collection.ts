@@ -1,7 +1,6 @@
 /**
  * Gives the memory of past work back while the broker is idle. V8 collects when it needs space, and so keeps what a busy
- * minute took for as long as nothing else needs it: after busy work a broker had 2.9 times its memory at rest, now 1.6
- * (`memory-used`, docs/performance.md).
+ * minute took for as long as nothing else needs it: after busy work a broker had 2.9 times its memory at rest, now 1.6.
  *
  * Invariant: it collects only after a whole period with hardly any work, and only if the heap has grown by half since
  * the last time, so that hardly anybody meets the pause.

@@ -1,0 +1,170 @@
+/**
+ * A home in a temporary folder, with its broker.
+ *
+ * Invariant: everything runs from the build, and nothing of it is left after its scope (`await using`).
+ */
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { signInAt } from '../demo/user-agent.ts';
+import { homePaths } from '../src/base/paths.ts';
+import { GrantRoster } from '../src/broker/grants/grant-roster.ts';
+import { type Grant, grantSchema, grantVaultId } from '../src/broker/records/grant.ts';
+import { nodeFlags } from '../src/cli/broker/auto-start.ts';
+import { connectAsOwner } from '../src/client/connect.ts';
+import type { Connection } from '../src/client/connection.ts';
+import { connect, pair } from '../src/client/index.ts';
+import { RecordLog } from '../src/store/record-log.ts';
+import type { Vault, VaultKind } from '../src/vault/base/vault.ts';
+import { keychainVault } from '../src/vault/keychain/keychain.ts';
+import { forkWorker, type SpawnWorker } from '../src/vault/keychain/keychain-process.ts';
+import { sealedFileVault } from '../src/vault/sealed/sealed-file.ts';
+import { browserHere } from '../test/support/browsers/browser-here.ts';
+import { bin, ended, started } from './process.ts';
+
+const passphrase = 'correct horse battery staple';
+
+/** The least that a sealed file may ask for: the time to open it is not what is measured. */
+const cost = { N: 2 ** 14, r: 1, p: 1 };
+
+const Pending = z.object({ interactions: z.array(z.object({ id: z.string() })) });
+
+export class Home {
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'kb-'));
+  readonly env: Record<string, string>;
+  readonly #kind: VaultKind;
+  readonly #browser;
+  #broker: ChildProcess | undefined;
+
+  /** `ca`: PEM text of the authority that it trusts. `env`: further variables of its processes. */
+  constructor(ca: string, kind: VaultKind = 'memory', env: Readonly<Record<string, string>> = {}) {
+    const [caFile, keyFile] = [path.join(this.folder, 'ca.pem'), path.join(this.folder, 'key')];
+    writeFileSync(caFile, ca);
+    writeFileSync(keyFile, passphrase, { mode: 0o600 });
+    this.#kind = kind;
+    this.#browser = browserHere(path.join(this.folder, 'tabs'), async (url) =>
+      signInAt(url, { account: 'alice', ca }),
+    );
+    this.env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: this.folder,
+      KEYTURN_HOME: path.join(this.folder, 'home'),
+      KEYTURN_VAULT: kind,
+      ...(kind === 'sealed-file' ? { KEYTURN_VAULT_KEY: `file:${keyFile}` } : {}),
+      NODE_EXTRA_CA_CERTS: caFile,
+      KEYTURN_BROWSER: this.#browser.command(),
+      ...env,
+    };
+  }
+
+  get pid(): number {
+    return this.#broker?.pid ?? 0;
+  }
+
+  /** As a command starts it that finds none. */
+  async startBroker(): Promise<void> {
+    const args = [...nodeFlags, bin, 'daemon', '--auto-started'];
+    this.#broker = (await started(process.execPath, args, this.env)).child;
+  }
+
+  async endBroker(): Promise<void> {
+    if (this.#broker) await ended(this.#broker);
+  }
+
+  /** As the program `bench`. */
+  async connection(): Promise<Connection> {
+    return connect({ name: 'bench', env: this.env });
+  }
+
+  /** Starts the broker, pairs the program `bench`, and signs in. */
+  async prepare(resources: readonly string[]): Promise<void> {
+    if (this.#kind === 'sealed-file') await this.#withVault(async () => undefined);
+    await this.startBroker();
+    const pairing = pair({ name: 'bench', env: this.env, onCode: () => undefined });
+    const owner = await this.owner();
+    let cards: readonly { id: string }[] = [];
+    while (cards.length === 0) {
+      await sleep(50);
+      cards = Pending.parse(await owner.request('interaction.list')).interactions;
+    }
+    await owner.request('interaction.answer', { id: cards[0]?.id, answer: 'yes' });
+    owner.close();
+    await pairing;
+    await this.signIn(resources);
+  }
+
+  /** And allows the resources. */
+  async signIn(resources: readonly string[]): Promise<void> {
+    const owner = await this.owner();
+    for (const resource of resources) await owner.request('login.start', { resource, method: 'browser' });
+    owner.close();
+    await this.allow(resources);
+  }
+
+  /** For `bench`, and for `keyturn token`. */
+  async allow(resources: readonly string[]): Promise<void> {
+    const owner = await this.owner();
+    for (const resource of resources)
+      for (const client of ['bench', 'cli'])
+        await owner.request('permission.set', { client, resource, decision: 'allow' });
+    owner.close();
+  }
+
+  async owner(): Promise<Connection> {
+    return connectAsOwner({ env: this.env });
+  }
+
+  /**
+   * Copies the first sign-in for these resources: its line in the index, its item in the vault, its name in the vault's list, as
+   * after a sign-in. No broker may run.
+   */
+  async copySignIn(resources: readonly string[]): Promise<void> {
+    const log = new RecordLog(path.join(homePaths(this.env).state, 'grants.jsonl'), grantSchema);
+    await log.load();
+    const [first] = log.items;
+    if (!first) throw new Error('the home has no sign-in');
+    const copies = resources.map((resource): Grant => {
+      return { ...first, id: randomBytes(8).toString('hex'), endpoints: [resource], resource };
+    });
+    await this.#withVault(async (vault) => {
+      const item = JSON.parse(await vault.read(grantVaultId(first.id))) as { binding: object };
+      const roster = new GrantRoster(vault);
+      await Promise.all(copies.map(async ({ id }) => roster.add(id)));
+      for (const { id, endpoints, resource } of copies) {
+        const binding = { ...item.binding, endpoints, resource };
+        await vault.write(grantVaultId(id), JSON.stringify({ ...item, binding }));
+      }
+    });
+    for (const copy of copies) await log.put(copy);
+  }
+
+  async #withVault(work: (vault: Vault) => Promise<unknown>): Promise<void> {
+    const { state } = homePaths(this.env);
+    if (this.#kind === 'keychain') {
+      const text = readFileSync(path.join(state, 'home.json'), 'utf8');
+      const { homeId } = z.object({ homeId: z.string() }).parse(JSON.parse(text));
+      const spawnWorker: SpawnWorker = () => forkWorker({ ...process.env, ...this.env });
+      const vault = keychainVault({ service: `keyturn/${homeId}`, spawnWorker });
+      await work(vault);
+      return vault.close();
+    }
+    const vault = sealedFileVault({
+      file: path.join(state, 'vault.sealed'),
+      key: { kind: 'passphrase', cost },
+    });
+    await vault.unlock(passphrase);
+    await work(vault);
+    return vault.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.endBroker();
+    await this.#browser.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
