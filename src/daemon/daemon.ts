@@ -73,6 +73,23 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
+/** False once the home is gone. Else: the socket was lost, and listens again. */
+async function lookAround(
+  { options }: Runtime,
+  shutdown: ReturnType<typeof shutdownOf>,
+  listens: Listening,
+  forwards: ReturnType<typeof forwardsOf>,
+): Promise<boolean> {
+  // Somebody removed the whole home. In a window its person is told by what fails.
+  if (options.ownsProcess && !existsSync(options.paths.state)) {
+    await shutdown.finish();
+    return false;
+  }
+  const wasLost = await listens.look();
+  await forwards.look();
+  return wasLost;
+}
+
 async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   const { options, opened, broker, vaultLock, revocations, upkeep, homeCheck } = runtime;
   // Requests come only after it listens: a connection is accepted in a later turn of the event loop.
@@ -104,16 +121,7 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
     proxies.desk.recheck();
   };
   void repeatEvery(clock, recheckPeriod, recheck, runtime.stopping.signal);
-  const look = async (): Promise<boolean> => {
-    // Somebody removed the whole home. In a window its person is told by what fails.
-    if (options.ownsProcess && !existsSync(options.paths.state)) {
-      await shutdown.finish();
-      return false;
-    }
-    const wasLost = await listens.look();
-    await forwards.look();
-    return wasLost;
-  };
+  const look = async (): Promise<boolean> => lookAround(runtime, shutdown, listens, forwards);
   void repeatEvery(clock, socketPeriod, async () => void (await look()), runtime.stopping.signal);
   if (options.ownsProcess) collectWhileIdle(runtime.stopping.signal);
   upkeep.start();

@@ -236,8 +236,8 @@ function unusable(problem: string): KeyturnError {
  * Puts the whole file in its place: by our own hands, since Conf takes a part that fits on a full disk for the whole.
  * Throws `file_unreadable`.
  */
-export function writeSettings({ path }: Conf, settings: Readonly<Record<string, unknown>>): void {
-  replaceFileAtOnce(path, `${JSON.stringify(settings, undefined, 2)}\n`);
+export function writeSettings(conf: Conf, settings: Readonly<Record<string, unknown>>): void {
+  replaceFileAtOnce(conf.path, `${JSON.stringify(settings, undefined, 2)}\n`);
 }
 
 /** The settings in the environment, not checked yet. */
