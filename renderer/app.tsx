@@ -68,9 +68,12 @@ function MainWindow({ tab, item }: { readonly tab: Tab; readonly item?: string |
     <>
       <TabBar tab={tab} onChoose={goTo} onSearch={() => search(true)} />
       <main tabIndex={-1}>
-        <VaultBanner />
-        <PauseBanner />
-        <OpenQuestions />
+        {/* All that waits for the user, in one place. */}
+        <div class="inbox">
+          <VaultBanner />
+          <PauseBanner />
+          <OpenQuestions />
+        </div>
         <div id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
           <View item={item} />
         </div>

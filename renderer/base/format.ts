@@ -8,9 +8,9 @@ import type { SettingValue } from './views.ts';
 
 const numbers = new Intl.NumberFormat(locale);
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
-const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'medium' });
-const hours = new Intl.DateTimeFormat(locale, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
-const times = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const hours = new Intl.DateTimeFormat(locale, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
+const times = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit' });
 const lists = new Intl.ListFormat(locale, { type: 'conjunction' });
 
 export const formatNumber = (value: number): string => numbers.format(value);

@@ -20,6 +20,8 @@ interface ConfirmedActionProps {
   readonly title: string;
   /** What happens then. */
   readonly what: string;
+  /** Nothing is lost by it. */
+  readonly isMild?: boolean;
   /** On the button that does it. */
   readonly confirm: string;
   /** Said once it is done. */
@@ -34,7 +36,12 @@ export function ConfirmedAction(props: ConfirmedActionProps) {
   const [isAsking, ask] = useState(false);
   return (
     <>
-      <button type="button" class="danger" aria-label={props.label} onClick={() => ask(true)}>
+      <button
+        type="button"
+        class={props.isMild ? '' : 'danger'}
+        aria-label={props.label}
+        onClick={() => ask(true)}
+      >
         {props.button}
       </button>
       {isAsking && <Question {...props} onClose={() => ask(false)} />}

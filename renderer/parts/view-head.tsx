@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 
 interface ViewHeadProps {
   readonly title: string;
-  readonly lead: string;
+  readonly lead?: string;
   readonly children?: ComponentChildren;
 }
 
@@ -12,7 +12,7 @@ export function ViewHead({ title, lead, children }: ViewHeadProps) {
     <div class="view-head">
       <div>
         <h2>{title}</h2>
-        <p class="dim">{lead}</p>
+        {lead !== undefined && <p class="dim">{lead}</p>}
       </div>
       {children}
     </div>

@@ -89,7 +89,7 @@ esac
   it('is let go once the person has the service removed, and the app starts', async () => {
     const { home, unit, asked } = await heldHome();
     await startInDouble(home, ['--hidden'], { pressed: 0 });
-    expect(double.messages).toEqual(['A service keeps Keyturn from starting']);
+    expect(double.messages).toEqual(['A background service already runs Keyturn']);
     expect(double.errors).toEqual([]);
     expect(await home.json<{ pid: number }>('status')).toMatchObject({ pid: process.pid });
     expect(existsSync(unit('keyturn.socket'))).toBe(false);

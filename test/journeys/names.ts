@@ -31,6 +31,8 @@ export const names = {
     title: 'Welcome to Keyturn',
     clients: 'Connect the apps on this computer',
     startAtLogin: 'Start when I log in',
+    next: 'Next',
+    skip: 'Set up later',
     done: 'Show my servers',
   },
   card: {
@@ -64,7 +66,7 @@ export const names = {
     confirmed: 'The sign-in provider confirmed that it revoked the tokens.',
     pending: /(issuer|sign-in provider) could not be (reached|told)/,
     signedIn: 'Signed in',
-    signInNeeded: 'Sign-in needed',
+    signInNeeded: 'Sign-in required',
     ended: 'Access revoked',
   },
   programs: {
@@ -73,7 +75,7 @@ export const names = {
     save: 'Save',
     end: /^Revoke access of/,
     denied: 'Denied',
-    nothing: 'Nothing: it has no access.',
+    nothing: 'Nothing.',
   },
   /** A row about a permission. */
   activity: { access: 'Access', allowed: 'allowed' },

@@ -111,7 +111,7 @@ export async function openMain({ app }: Seat, name: keyof typeof names.tabs): Pr
     (await app.pages()).find((open) => !open.url().includes('#card')),
   );
   const view = page.getByRole('tab', { name: names.tabs[name] });
-  const welcomed = page.getByRole('button', { name: names.welcome.done });
+  const welcomed = page.getByRole('button', { name: names.welcome.skip });
   await view.or(welcomed).waitFor();
   if (await welcomed.isVisible()) await welcomed.click();
   await view.click();

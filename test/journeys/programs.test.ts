@@ -59,6 +59,8 @@ describe('the first run', () => {
     if (!page) throw new Error('no window was opened');
     await page.getByRole('heading', { name: names.welcome.title }).waitFor();
     await page.getByRole('heading', { name: names.welcome.clients }).waitFor();
+    await button(page, names.welcome.next).click();
+    await button(page, names.welcome.next).click();
     await page.getByLabel(names.welcome.startAtLogin).check();
     const entry = path.join(config, 'autostart', 'keyturn.desktop');
     const text = await until('the autostart file', () => {

@@ -49,7 +49,7 @@ describe('the window', () => {
     await page.getByRole('button', { name: /^Revoke access of editor/ }).click();
     await page.getByText('Your API key, in the header').waitFor({ state: 'detached' });
     await page.getByRole('tab', { name: 'Servers' }).click();
-    await keys.getByText('no app may use it').waitFor();
+    await keys.getByText('no app has access').waitFor();
     await page.getByRole('button', { name: /^Remove the API key/ }).click();
     await button(page, 'Remove').click();
     await keys.waitFor({ state: 'detached' });

@@ -223,7 +223,9 @@ describe('how long it is allowed', () => {
     expect(await page.getByRole('heading', { level: 3 }).innerText()).toBe(
       'Allow the keyturn command to use notes.example?',
     );
-    expect(await card.innerText()).toContain('The keyturn command: any program you run can use it.');
+    expect(await card.innerText()).toContain(
+      'The keyturn command. Every program on this computer can use it.',
+    );
     await page.locator('.leases label').first().waitFor();
     expect(await choicesOf(page)).toEqual(['Just this time', 'For 1 hour']);
     await page.evaluate('location.hash = "card/nobody"');

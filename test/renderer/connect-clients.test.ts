@@ -56,7 +56,7 @@ describe('the panel that connects apps', () => {
     await panel.getByRole('checkbox', { name: /mail/ }).uncheck();
     expect(text()).toBe(before);
 
-    await panel.getByRole('button', { name: 'Connect 1 entry' }).click();
+    await panel.getByRole('button', { name: 'Connect Cursor' }).click();
     await panel.getByText('Restart these apps.').waitFor();
     expect(text()).toContain(path.join(broker.personHome, 'bin', 'keyturn'));
     expect(text()).toContain('"--as", "cursor-notes"');
@@ -77,7 +77,7 @@ describe('the panel that connects apps', () => {
     const { broker, text } = await deskWithCursor();
     const { page } = await openApps(broker);
     const panel = page.getByRole('region', { name: 'Connect the apps on this computer' });
-    await panel.getByRole('button', { name: 'Connect 2 entries' }).click();
+    await panel.getByRole('button', { name: 'Connect Cursor' }).click();
     await panel.getByText('Restart these apps.').waitFor();
     // This server offers a sign-in, so the key isn't needed.
     expect(await panel.innerText()).toContain('The secret in X-Api-Key is in the sealed backup only');
@@ -92,7 +92,7 @@ describe('the panel that connects apps', () => {
     await panel.getByRole('checkbox', { name: /mail/ }).uncheck();
     const other = '{ "mcpServers": { "notes": { "url": "https://notes.example/mcp", "disabled": true } } }';
     writeFileSync(file, other);
-    await panel.getByRole('button', { name: 'Connect 1 entry' }).click();
+    await panel.getByRole('button', { name: 'Connect Cursor' }).click();
     await panel.getByText('the file has changed in the meantime').waitFor();
     expect(text()).toBe(other);
   });
@@ -105,7 +105,7 @@ describe('the panel that connects apps', () => {
     if (['/usr/local/bin/keyturn', '/opt/homebrew/bin/keyturn', '/usr/bin/keyturn'].some(existsSync)) return;
     const { page } = await openApps(broker);
     await page.getByText('which is not installed').waitFor();
-    expect(await page.getByRole('button', { name: /^Connect \d/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Connect Cursor' }).count()).toBe(0);
     expect(text()).toBe(before);
   });
 

@@ -23,7 +23,7 @@ const screens: readonly (readonly [hash: string, sign: string, opener?: string])
   ['settings/security', '#vault-title'],
   ['settings/providers', '#registered-title'],
   ['settings/advanced', '#broker-title'],
-  ['welcome', '.steps'],
+  ['welcome', '.step'],
   ['card/allow', '.question button.primary'],
   ['card/pair', '.question button.primary'],
   ['card/url', '.question button.primary'],

@@ -90,7 +90,11 @@ it('a refusal without registration leads to the client, whose secret leaves its 
   resolve();
   await page.getByText('with these security exceptions: ').waitFor();
   const card = await page.locator('article').innerText();
-  for (const shown of ['Assume that it checks PKCE', 'Ask without the resource parameter', 'notes.read'])
+  for (const shown of [
+    'Assume that it checks PKCE',
+    'Don’t require tokens to be limited to this server',
+    'notes.read',
+  ])
     expect(card).toContain(shown);
   expect(said.join('\n')).not.toContain(secret);
   expect(complaints).toEqual([]);

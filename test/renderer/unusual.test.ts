@@ -113,11 +113,11 @@ describe('what is out of the ordinary', () => {
     // Nothing is green beside a trouble: the one that is active still has one.
     expect(marks.toSorted()).toEqual([
       ...Array.from({ length: 3 }, () => 'Access revoked'),
-      'No new token',
-      'Sign-in needed',
+      'Can’t refresh',
+      'Sign-in required',
     ]);
     await page.evaluate('location.hash = "programs"');
-    await page.getByText('For this session of the app (process 4711), at the latest in 2 hours').waitFor();
+    await page.getByText('Until the app quits (process 4711), at the latest in 2 hours').waitFor();
     // Nothing on the wire narrows a permission for one run without making it a lasting one.
     expect(await page.getByRole('button', { name: /^Reduce/ }).count()).toBe(0);
     expect(complaints).toEqual([]);
@@ -136,11 +136,10 @@ describe('what is out of the ordinary', () => {
       'a sealed file, opened by a passphrase',
       'Unlock it here.',
       'is 75 s behind this computer',
-      'Other programs of yours may read Keyturn’s memory: desktop portals need that',
+      'Other programs of this user can read Keyturn’s memory: desktop portals need that',
       'can’t be written: disk_full',
       'could not be written',
       'Its MAC is wrong.',
-      '2 sign-ins compared with the vault',
       'It named another issuer.',
       '7 more',
       'after restart',
@@ -148,7 +147,7 @@ describe('what is out of the ordinary', () => {
       expect(settings).toContain(part);
     }
     await page.getByRole('button', { name: 'Security', exact: true }).click();
-    await page.getByLabel('Lock after idle').selectOption('900');
+    await page.getByLabel('Auto-lock after').selectOption('900');
     await page.getByText('The change takes effect once Keyturn starts again.').waitFor();
     expect(asked).toEqual([]);
   });

@@ -45,7 +45,7 @@ describe('Servers', () => {
     const explained = page.getByRole('dialog', { name: 'Sign-in details' });
     await explained.locator('.timeline li').first().waitFor();
     expect(await explained.locator('.timeline li').allInnerTexts()).toEqual([
-      expect.stringContaining('Token handed out'),
+      expect.stringContaining('Token issued'),
       expect.stringContaining('Sign-in'),
     ]);
     const standing = await explained.innerText();
@@ -148,12 +148,12 @@ describe('Connected apps', () => {
     expect(await card('editor').innerText()).not.toContain('notes:write');
     const revoke = () => card('editor').getByRole('button', { name: /^Revoke access of/ });
     await revoke().click();
-    await card('editor').getByText('Nothing: it has no access.').waitFor();
+    await card('editor').getByText('Nothing.').waitFor();
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await expect.poll(() => said(page)).toMatch(/^editor has its access to .* again\.$/);
     expect(await owner.request('client.list')).toMatchObject({ clients: [{}, listed, {}] });
     await revoke().click();
-    await card('editor').getByText('Nothing: it has no access.').waitFor();
+    await card('editor').getByText('Nothing.').waitFor();
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
 
     await choose('reader');
@@ -162,7 +162,7 @@ describe('Connected apps', () => {
     await card('reader')
       .getByRole('button', { name: /^Undo denial/ })
       .click();
-    await card('reader').getByText('Nothing: it has no access.').waitFor();
+    await card('reader').getByText('Nothing.').waitFor();
     expect(await card('reader').innerText()).toContain('interpreter');
 
     await card('reader')
@@ -200,12 +200,10 @@ describe('Activity', () => {
     await expect
       .poll(() => page.getByRole('img').getAttribute('aria-label'))
       .toBe(
-        'In the last 24 hours: 1 token or key handed out, 0 requests refused, 0 refreshes, and 0 refreshes failed.',
+        'In the last 24 hours: 1 token or key issued, 0 requests refused, 0 refreshes, and 0 refreshes failed.',
       );
-    await page.getByText('The same as a list').click();
-    expect(await page.locator('.hours li').allInnerTexts()).toEqual([
-      expect.stringMatching(/: 1 token or key handed out$/),
-    ]);
+    await page.getByText('Show as table').click();
+    expect(await page.locator('.hours tbody td').allInnerTexts()).toEqual(['1', '0', '0', '0']);
     await page.getByLabel('Kind').selectOption({ label: 'Access' });
     expect(await rows.count()).toBe(2);
     await page.getByLabel('App', { exact: true }).selectOption({ label: 'reader' });
@@ -248,7 +246,7 @@ describe('Settings', () => {
     await page.getByRole('button', { name: 'General', exact: true }).click();
     await page.getByLabel('Notifications').uncheck();
     await expect.poll(() => broker.preferences.notifications).toBe(false);
-    const withScreen = page.getByLabel('Lock with the screen');
+    const withScreen = page.getByLabel('Lock when the screen locks');
     await withScreen.waitFor();
     broker.preferences.screenLock = 'ended';
     await change();
@@ -327,9 +325,12 @@ describe('the first run', () => {
     await page.getByRole('heading', { name: 'Welcome to Keyturn' }).waitFor();
     await page.getByText('npm run setup && npm install --global .').waitFor();
     expect(await page.locator('main').innerText()).toContain('six digits');
+    expect(await page.getByLabel('Server address').count()).toBe(0);
+    await page.getByRole('button', { name: 'Next' }).click();
     await page.getByLabel('Server address').fill(broker.resource);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByText('Signed in.').waitFor();
+    await page.getByRole('button', { name: 'Next' }).click();
     await page.getByLabel('Start when I log in').check();
     await expect.poll(() => broker.preferences.openAtLogin).toBe(true);
     await page.getByRole('button', { name: 'Show my servers' }).click();
@@ -348,7 +349,7 @@ describe('the first run', () => {
         return envelope;
       },
     });
-    await page.getByRole('button', { name: 'Show my servers' }).click();
+    await page.getByRole('button', { name: 'Set up later' }).click();
     // The page hears of the change first.
     await expect.poll(() => broker.preferences.isWelcomed).toBe(true);
     await change();

@@ -48,21 +48,22 @@ describe('the overview', () => {
       expect.stringMatching(/^notes-backup\s+notes\.example · 4 months ago/),
     ]);
     expect(await page.locator('.servers .node').allInnerTexts()).toEqual([
+      expect.stringMatching(/^calendar\.example\s+Sign-in required\s+Quill · 9 hours ago/),
+      expect.stringMatching(/^tickets\.example\s+Can’t refresh\s+Helm agent · 11 minutes ago/),
       expect.stringMatching(/^notes\.example\s+Quill, notes-backup · 4 minutes ago/),
-      expect.stringMatching(/^calendar\.example\s+Sign-in needed\s+Quill · 9 hours ago/),
-      expect.stringMatching(/^tickets\.example\s+No new token\s+Helm agent · 11 minutes ago/),
     ]);
     // The denial of "Helm agent" for notes.example is no line.
     expect(await page.locator('.link').count()).toBe(4);
-    await page.locator('.servers .node').first().hover();
+    const notes = page.locator('.servers .node', { hasText: 'notes.example' });
+    await notes.hover();
     expect(await page.locator('.link.hot').count()).toBe(2);
-    await page.locator('.servers .node').first().click();
+    await notes.click();
     expect(await hashOf(page)).toBe('#servers/g1');
     await page.getByRole('tab', { name: 'Overview' }).click();
     await apps.nth(1).press('Enter');
     await page.locator('article', { hasText: '/home/anna/.local/bin/helm-agent' }).waitFor();
     // What is shown of its use says how much that is.
-    await page.getByText(/In the last 24 hours: \d+ tokens and keys handed out\./).waitFor();
+    await page.getByText(/In the last 24 hours: \d+ tokens and keys issued\./).waitFor();
   });
 
   it('names a server that an app may use though nobody is signed in there', async () => {

@@ -26,10 +26,10 @@ export const common = {
 
   state: {
     active: 'Signed in',
-    noNewToken: 'No new token',
+    noNewToken: 'Can’t refresh',
     refreshing: 'Refreshing',
     expired: 'Expired',
-    loginRequired: 'Sign-in needed',
+    loginRequired: 'Sign-in required',
     revoked: 'Access revoked',
   } as Readonly<Record<string, string | undefined>>,
 
@@ -59,12 +59,12 @@ export const common = {
 
   counts: {
     rows: '{count, plural, one {# row} other {# rows}}',
-    handedOut: '{count, plural, one {# token or key handed out} other {# tokens and keys handed out}}',
+    handedOut: '{count, plural, one {# token or key issued} other {# tokens and keys issued}}',
     refused: '{count, plural, one {# request refused} other {# requests refused}}',
     refreshed: '{count, plural, one {# refresh} other {# refreshes}}',
     failed: '{count, plural, one {# refresh failed} other {# refreshes failed}}',
     grants: '{count, plural, one {# server} other {# servers}}',
     programs: '{count, plural, one {# app} other {# apps}}',
-    questions: '{count, plural, one {# question} other {# questions}}',
+    questions: '{count, plural, one {# request} other {# requests}}',
   },
 } as const;

@@ -11,7 +11,7 @@ export const views = {
 
   overview: {
     title: 'Who uses what',
-    lead: 'Your connected apps, the servers that they may use, and how much they did in the last 24 hours.',
+    lead: 'Your connected apps and the servers they have access to.',
     emptyTitle: 'You are not signed in anywhere yet',
     empty: 'Add a server under Servers, or let an app ask for access.',
     hint: 'A thicker line means more use in the last 24 hours.',
@@ -30,12 +30,12 @@ export const views = {
     settings: {
       openAtLogin: 'Start when I log in',
       notifications: 'Notifications',
-      lockWithScreen: 'Lock with the screen',
+      lockWithScreen: 'Lock when the screen locks',
       defaultLease: 'Default access duration',
       pause: 'Pause all access',
       revokeAll: 'Revoke all access',
       lock: 'Lock and unlock the vault',
-      lockAfter: 'Lock after idle',
+      lockAfter: 'Auto-lock after',
       passphrase: 'Change the passphrase',
       overrides: 'Security exceptions',
       clients: 'OAuth clients by provider',
@@ -47,8 +47,8 @@ export const views = {
 
   waiting: {
     title: 'Waiting for you',
-    answer: 'Answer…',
-    dialog: 'A question for you',
+    answer: 'Review…',
+    dialog: 'A request for you',
     none: 'Nothing waits for you.',
     noneHint: 'Requests from apps and sign-ins appear here.',
   },

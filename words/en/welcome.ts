@@ -2,27 +2,30 @@
 export const welcome = {
   welcome: {
     title: 'Welcome to Keyturn',
-    lead: 'You sign in once per server. Keyturn keeps the tokens in the keychain and gives short-lived ones to the apps that you allow. You see and revoke everything here.',
+    lead: 'Sign in once per server. Every app that you allow can then use it, and you can revoke its access at any time.',
     clients: 'Connect the apps on this computer',
     server: 'Sign in to a server',
     serverWhat:
       'Enter a server that your apps use. Your browser opens, and you sign in once for all of them.',
     signedIn: 'Signed in.',
-    login: 'Be ready when an app asks',
+    login: 'Start Keyturn at login',
     loginWhat: 'You can change it in Settings.',
     programOwn:
       'An app that uses keyturn/client connects by itself: it shows six digits, and a card here shows the same.',
+    step: 'Step {at} of {of}',
+    next: 'Next',
+    skip: 'Set up later',
     done: 'Show my servers',
   },
 
   setup: {
     title: 'Connect the apps on this computer',
-    lead: 'Apps that sign in by themselves, or keep a key in a plain file, can leave both to Keyturn: their entry then starts Keyturn’s bridge, and the key moves into the vault. Nothing changes until you press a button here, and you can undo all of it.',
+    lead: 'Keyturn can sign in for apps that you already use. It changes one entry in each app’s configuration. You can undo it.',
     open: 'Connect apps',
     looking: 'Looking for apps…',
-    none: 'No app on this computer has an entry that Keyturn could take over.',
+    none: 'No app on this computer has a server that Keyturn can sign in to.',
     noCommand:
-      'An entry needs the keyturn command, which is not installed and doesn’t come with this app. With Node.js 22.19 or newer, in a clone of Keyturn, run in a terminal:',
+      'This needs the keyturn command, which is not installed. With Node.js 22.19 or newer, run this in a clone of Keyturn:',
     install: 'npm run setup && npm install --global .',
     change: 'Show the change',
     exposed:
@@ -35,7 +38,7 @@ export const welcome = {
       unusable: 'This file can’t be read or changed.',
       notUnderstood: 'Keyturn can’t follow what is written in this file.',
       versioned: 'This file belongs to a project under version control.',
-      form: 'it is written in a form that Keyturn doesn’t change.',
+      form: 'unsupported configuration format.',
       ownSignIn: 'it says itself how it signs in.',
       servers: 'it names no server, or several.',
       arguments: 'it has an argument that Keyturn doesn’t know.',
@@ -52,13 +55,13 @@ export const welcome = {
       keyThere: 'the vault already has an API key for this server. Remove that one first to use this one.',
       keyFailed: 'its key could not be moved into the vault.',
     },
-    connect: '{count, plural, one {Connect # entry} other {Connect # entries}}',
+    connect: 'Connect {names}',
     connecting: 'Connecting…',
     again: 'Look again',
     changed: 'The files were changed.',
     resultTitle: 'What was done',
     restart: 'Restart these apps. Each asks here for its access at its first start.',
-    switched: 'starts Keyturn’s bridge now.',
+    switched: 'uses Keyturn now.',
     secret: {
       vault: 'The secret in {header} is in the vault now.',
       sealed: 'The secret in {header} is in the sealed backup only, since the server offers a sign-in.',

@@ -1,7 +1,7 @@
 /**
- * What happened in the last day, hour by hour: bars for the eye, a list for everybody.
+ * What happened in the last day, hour by hour: bars for the eye, a table for everybody.
  *
- * Invariant: what the bars show stands in the list as numbers. The broker counts, over all rows of the log.
+ * Invariant: what the bars show is in the table as numbers. The broker counts, over all rows of the log.
  */
 import { strings } from '../../base/strings.ts';
 import { useList } from '../../state/store.ts';
@@ -66,9 +66,10 @@ function Bars({ hours, label }: HoursProps & { readonly label: string }) {
   const sizeOf = (value: number): number => (value / top) * height;
   return (
     <div class="plot">
-      {/* The highest bar; the ground line is nothing. */}
-      <span class="dim small" aria-hidden="true">
-        {formatNumber(top)}
+      {/* The highest bar, and the ground line. */}
+      <span class="scale dim small" aria-hidden="true">
+        <span>{words.perHour({ count: formatNumber(top) })}</span>
+        <span>{formatNumber(0)}</span>
       </span>
       <svg
         role="img"
@@ -98,7 +99,7 @@ function Bars({ hours, label }: HoursProps & { readonly label: string }) {
   );
 }
 
-/** When the hours were, every sixth; the list has those in which something happened. */
+/** When the hours were, every sixth; the table has those in which something happened. */
 function Axis({ hours }: HoursProps) {
   return (
     <div class="axis dim small" aria-hidden="true">
@@ -115,11 +116,28 @@ function List({ hours }: HoursProps) {
   const busy = hours.filter((hour) => columns.some((column) => hour[column] > 0));
   if (busy.length === 0) return <p class="dim small">{words.chartNothing}</p>;
   return (
-    <ul class="hours">
-      {busy.map((hour) => (
-        <li key={hour.at}>{textOf(hour)}</li>
-      ))}
-    </ul>
+    <table class="hours">
+      <thead>
+        <tr>
+          <th scope="col">{words.hour}</th>
+          {columns.map((column) => (
+            <th key={column} scope="col">
+              {words[column]}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {busy.map((hour) => (
+          <tr key={hour.at}>
+            <th scope="row">{formatHour(hour.at / 1000)}</th>
+            {columns.map((column) => (
+              <td key={column}>{formatNumber(hour[column])}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

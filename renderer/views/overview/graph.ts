@@ -54,7 +54,7 @@ interface Lists {
   readonly uses: readonly Use[];
 }
 
-/** The apps that were used last, and the servers that they may use first. */
+/** The apps that were used last. Servers that need attention come first, then those that these apps may use. */
 export function graphOf({ clients, grants, keys, uses }: Lists): Graph {
   const all = clients
     .map((client) => ({ ...client, servers: allowedServers(client) }))
@@ -69,6 +69,7 @@ export function graphOf({ clients, grants, keys, uses }: Lists): Graph {
   }));
   const standing = grants.filter(({ state }) => state !== 'revoked');
   const endpoints = distinct([
+    ...standing.filter((grant) => grant.state !== 'active' || grant.trouble).map(({ endpoint }) => endpoint),
     ...apps.flatMap(({ servers }) => servers),
     ...standing.map(({ endpoint }) => endpoint),
     ...keys.map(({ resource }) => resource),

@@ -6,6 +6,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { useAction } from '../../state/action.ts';
+import { formatCount, formatList } from '../../base/format.ts';
 import { announce } from '../../state/announcement.ts';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
@@ -16,6 +17,9 @@ import { ClientEntries } from './client-entries.tsx';
 import { Applied, Undone } from './setup-results.tsx';
 
 const words = strings.setup;
+
+/** Apps that the button names. */
+const maxNames = 3;
 
 type Outcome = { readonly applied: readonly SetupResult[] } | { readonly undone: SetupUndone };
 
@@ -37,6 +41,11 @@ export function ConnectClients() {
     return looking.refusal ? <Refused refusal={looking.refusal} /> : <p class="dim">{words.looking}</p>;
   }
   const entries = found.clients.flatMap(switchesOf).filter((id) => !left.has(id));
+  const apps = found.clients.filter((client) => switchesOf(client).some((id) => !left.has(id)));
+  const names =
+    apps.length > maxNames
+      ? formatCount(apps.length, 'programs')
+      : formatList(apps.map(({ title }) => title));
   const connect = async (): Promise<void> => {
     const done = await work.run('setup.apply', { look: found.look, entries });
     if (done) {
@@ -58,7 +67,7 @@ export function ConnectClients() {
       <div class="actions">
         {entries.length > 0 && (
           <button type="button" class="primary" aria-disabled={work.isBusy} onClick={() => void connect()}>
-            {work.isBusy ? words.connecting : words.connect({ count: entries.length })}
+            {work.isBusy ? words.connecting : words.connect({ names })}
           </button>
         )}
         <button type="button" aria-disabled={looking.isBusy} onClick={() => void look()}>
@@ -107,6 +116,7 @@ function NoCommand() {
 function UndoButton({ onDone }: { readonly onDone: (value: SetupUndone) => Promise<void> }) {
   return (
     <ConfirmedAction
+      isMild
       button={words.undo}
       label={words.undo}
       title={words.undoTitle}

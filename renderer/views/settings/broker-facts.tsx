@@ -46,7 +46,6 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
           <Path text={home} />
         </Fact>
         <Log status={status} />
-        <Fact name={words.index}>{words.indexChecked({ count: index.checked })}</Fact>
         <Fact name={words.shield}>
           <Lines
             lines={status.shieldGaps.map((gap) => words.shieldGaps[gap] ?? gap)}

@@ -1,5 +1,6 @@
 /** Rules that the person waived for single servers; each can be kept again with one press. */
 import { useState } from 'preact/hooks';
+import { Caution } from '../../cards/base/requesting-program.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { ListRow } from '../../lists/list-row.tsx';
@@ -8,7 +9,6 @@ import { Address } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel, overrideTarget } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { Mark } from '../../parts/state-mark.tsx';
 import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { OverrideName, Status } from '../../base/views.ts';
@@ -58,14 +58,7 @@ function KnownOverride({ server, name }: KnownOverrideProps) {
   };
   return (
     <ListRow
-      head={
-        <>
-          <Address url={place} />
-          <Mark tone="warn" icon="warn">
-            {name}
-          </Mark>
-        </>
-      }
+      head={<Address url={place} />}
       actions={
         <>
           <div class="actions">
@@ -82,7 +75,7 @@ function KnownOverride({ server, name }: KnownOverrideProps) {
       }
     >
       <p>{rule}</p>
-      <p class="small">{words.overrideDangers[name]}</p>
+      <Caution>{words.overrideDangers[name]}</Caution>
     </ListRow>
   );
 }

@@ -32,7 +32,7 @@ export function Settings({ item }: { readonly item?: string }) {
   const status = useList('status');
   return (
     <>
-      <ViewHead title={words.title} lead={words.lead} />
+      <ViewHead title={words.title} />
       <div class="sectioned">
         <nav aria-label={words.sections}>
           {sections.map((name) => (

@@ -1,6 +1,7 @@
 /** The first run: a first server, the apps on this computer, start at login. None of it needs a terminal. */
 import { useState } from 'preact/hooks';
 import { useAction } from '../../state/action.ts';
+import { formatNumber } from '../../base/format.ts';
 import { Switch } from '../../parts/field.tsx';
 import { Icon, Logo } from '../../parts/icon.tsx';
 import { Refused } from '../../parts/refused.tsx';
@@ -13,12 +14,13 @@ import { ConnectClients } from '../programs/connect-clients.tsx';
 
 const words = strings.welcome;
 
+/** One is shown at a time. */
+const titles = [words.clients, words.server, words.login] as const;
+
 export function Welcome() {
-  const { value } = useList('preferences.get');
-  const atLogin = useAction();
-  // Its own: a click on it counts while the switch is still at work.
   const action = useAction();
-  const [isSignedIn, noteSignIn] = useState(false);
+  const [at, goOn] = useState(0);
+  const isLast = at === titles.length - 1;
   const finish = async (): Promise<void> => {
     if (await action.run('preferences.set', { isWelcomed: true })) leaveFor('servers');
   };
@@ -28,41 +30,67 @@ export function Welcome() {
       <h1>{words.title}</h1>
       <p class="lead">{words.lead}</p>
       <VaultBanner />
-      <ol class="steps">
-        <li>
-          <h2>{words.clients}</h2>
-          <p>{strings.setup.lead}</p>
-          <ConnectClients />
-          <p class="dim">{words.programOwn}</p>
-        </li>
-        <li>
-          <h2>{words.server}</h2>
-          <p>{words.serverWhat}</p>
-          {isSignedIn && (
-            <p>
-              <Icon name="check" /> {words.signedIn}
-            </p>
-          )}
-          <SignInForm isFirst={false} onDone={() => noteSignIn(true)} />
-        </li>
-        <li>
-          <h2>{words.login}</h2>
-          <Switch
-            label={strings.settings.openAtLogin}
-            hint={words.loginWhat}
-            isOn={value?.openAtLogin ?? false}
-            onSwitch={async (openAtLogin) =>
-              (await atLogin.run('preferences.set', { openAtLogin })) !== undefined
-            }
-          />
-        </li>
-      </ol>
-      <Refused refusal={atLogin.refusal ?? action.refusal} />
+      <section class="step" aria-labelledby="step-title">
+        <p class="dim small">{words.step({ at: formatNumber(at + 1), of: formatNumber(titles.length) })}</p>
+        <h2 id="step-title">{titles[at]}</h2>
+        {at === 0 && (
+          <>
+            <p>{strings.setup.lead}</p>
+            <ConnectClients />
+            <p class="dim">{words.programOwn}</p>
+          </>
+        )}
+        {at === 1 && <FirstSignIn />}
+        {isLast && <AtLogin />}
+      </section>
+      <Refused refusal={action.refusal} />
       <div class="actions">
-        <button type="button" class="primary" onClick={() => void finish()}>
-          {words.done}
-        </button>
+        {isLast ? (
+          <button type="button" class="primary" onClick={() => void finish()}>
+            {words.done}
+          </button>
+        ) : (
+          <>
+            <button type="button" onClick={() => void finish()}>
+              {words.skip}
+            </button>
+            <button type="button" class="primary" onClick={() => goOn(at + 1)}>
+              {words.next}
+            </button>
+          </>
+        )}
       </div>
     </main>
+  );
+}
+
+function FirstSignIn() {
+  const [isSignedIn, noteSignIn] = useState(false);
+  return (
+    <>
+      <p>{words.serverWhat}</p>
+      {isSignedIn && (
+        <p>
+          <Icon name="check" /> {words.signedIn}
+        </p>
+      )}
+      <SignInForm isFirst={false} onDone={() => noteSignIn(true)} />
+    </>
+  );
+}
+
+function AtLogin() {
+  const { value } = useList('preferences.get');
+  const action = useAction();
+  return (
+    <>
+      <Switch
+        label={strings.settings.openAtLogin}
+        hint={words.loginWhat}
+        isOn={value?.openAtLogin ?? false}
+        onSwitch={async (openAtLogin) => (await action.run('preferences.set', { openAtLogin })) !== undefined}
+      />
+      <Refused refusal={action.refusal} />
+    </>
   );
 }

@@ -256,7 +256,7 @@ const rows: Row[] = [
 const details: ResultOn<'settings.get'>['details'] = [
   { name: 'vault', value: 'keychain', default: 'keychain', source: 'default', live: false },
   { name: 'lockAfter', value: 3600, source: 'file', live: false },
-  { name: 'defaultLease', value: 'hour', default: 'untilRevoked', source: 'file', live: true },
+  { name: 'defaultLease', value: 'run', default: 'run', source: 'default', live: true },
   { name: 'browser', source: 'default', live: true },
   { name: 'clientMetadataUrl', value: 'https://anna.example/keyturn.json', source: 'file', live: false },
   { name: 'logLevel', value: 'info', default: 'info', source: 'default', live: true },

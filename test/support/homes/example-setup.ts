@@ -9,7 +9,7 @@ export const exampleLook: ResultOn<'setup.look'> = {
   clients: [
     {
       title: 'Cursor',
-      file: '/home/alice/.cursor/mcp.json',
+      file: '/home/anna/.cursor/mcp.json',
       entries: [
         {
           id: 'e1',
@@ -29,7 +29,7 @@ export const exampleLook: ResultOn<'setup.look'> = {
     },
     {
       title: 'Codex',
-      file: '/home/alice/.codex/config.toml',
+      file: '/home/anna/.codex/config.toml',
       entries: [
         {
           id: 'e3',

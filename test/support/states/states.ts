@@ -25,6 +25,7 @@ import {
   withStatus,
   wrong,
 } from './lists.ts';
+import { exampleLook } from '../homes/example-setup.ts';
 import type { Lists } from './lists.ts';
 import { questions } from './questions.ts';
 import { severalStates } from './several.ts';
@@ -357,9 +358,18 @@ const cardStates: readonly DeskState[] = [
   },
 ];
 
+const nextButton = ({ welcome }: typeof english): string => welcome.next;
+
 /** The first run, and the apps on this computer wherever they are connected. */
 const setupStates: readonly DeskState[] = [
-  { name: 'welcome', hash: 'welcome', sign: '.setup .client' },
+  {
+    name: 'welcome',
+    hash: 'welcome',
+    sign: '.setup .client',
+    lists: { 'setup.look': { ...exampleLook, runs: 0 } },
+  },
+  { name: 'welcome-server', hash: 'welcome', sign: '.step input', press: [nextButton] },
+  { name: 'welcome-login', hash: 'welcome', sign: '.step .toggle', press: [nextButton, nextButton] },
   {
     name: 'welcome-change',
     hash: 'welcome',
@@ -381,7 +391,7 @@ const setupStates: readonly DeskState[] = [
       'setup.apply': {
         results: [
           {
-            file: '/home/alice/.cursor/mcp.json',
+            file: '/home/anna/.cursor/mcp.json',
             entry: 'notes',
             outcome: 'switched',
             endpoint: 'https://notes.example/mcp',
@@ -389,7 +399,7 @@ const setupStates: readonly DeskState[] = [
             exposed: 'X-Api-Key',
           },
           {
-            file: '/home/alice/.cursor/mcp.json',
+            file: '/home/anna/.cursor/mcp.json',
             entry: 'mail',
             outcome: 'left',
             endpoint: 'https://mail.example/mcp',
