@@ -47,7 +47,6 @@ export function ActivityChart() {
       </figcaption>
       <Refused refusal={refusal} />
       <Bars hours={hours} label={text} />
-      <Axis hours={hours} />
       <p class="dim small">{text}</p>
       <details class="disclosure">
         <summary>{words.chartList}</summary>
@@ -95,6 +94,7 @@ function Bars({ hours, label }: HoursProps & { readonly label: string }) {
         ))}
         <rect class="ground" x={0} y={height} width={slot * hours.length} height={1} />
       </svg>
+      <Axis hours={hours} />
     </div>
   );
 }
