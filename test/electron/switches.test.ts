@@ -49,7 +49,7 @@ describe('the command line', () => {
     await startInDouble(home, ['--no-sandbox', `--\u001B]0;x\u0007\u202E${'a'.repeat(5000)}`]);
     expect(double).toMatchObject({ exitCode: 2, isReady: false });
     const [said = ''] = double.errors;
-    expect(said).toContain('It was started with “--no-sandbox”, “--\\u{1b}]0;x\\u{7}\\u{202e}aaa');
+    expect(said).toContain('Keyturn does not accept “--no-sandbox”, “--\\u{1b}]0;x\\u{7}\\u{202e}aaa');
     expect(said.length).toBeLessThan(500);
     expect((await home.keyturn(['daemon', '--stop'])).stderr).toContain('no broker runs');
   });

@@ -91,7 +91,7 @@ it('a refusal without registration leads to the client, whose secret leaves its 
   await page.getByText('with these security exceptions: ').waitFor();
   const card = await page.locator('article').innerText();
   for (const shown of [
-    'Assume that it checks PKCE',
+    'Assume that the provider checks PKCE',
     'Don’t require tokens to be limited to this server',
     'notes.read',
   ])
