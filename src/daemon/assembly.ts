@@ -123,7 +123,18 @@ export function assemble({
   const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
   const gated = settledFirst(vault, settled);
-  const shared = { ...given, network, clock, overrides, vault: gated, grants, registrations, servers };
+  const { document } = records;
+  const shared = {
+    ...given,
+    document,
+    network,
+    clock,
+    overrides,
+    vault: gated,
+    grants,
+    registrations,
+    servers,
+  };
   return {
     ...shared,
     urlPolicy,

@@ -122,17 +122,24 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   homeCheck.begin();
   const broker = new Broker(parts);
   const keys = new Keys({ home, master, ...parts });
-  const pause = new KeptPause({ ...assembled, homeCheck, ended: statusChanged });
+  const pause = new KeptPause({ ...assembled, document: records.document, homeCheck, ended: statusChanged });
   const proxies = new Proxies(records.proxies);
   return { ...built, proxies, stopping, ...background, homeCheck, pause, broker, vaultLock, keys };
 }
 
 /** What the first verification does besides, in this order. */
-function addSteps(document: AuthorityDocument, homeCheck: HomeCheck, { refresher, keys }: BrokerParts): void {
+function addSteps(
+  document: AuthorityDocument,
+  homeCheck: HomeCheck,
+  { refresher, keys, pause, clock: { wall } }: BrokerParts,
+): void {
   // First: in a home that may be another vault's, nothing else is verified.
   document.beside(() => homeCheck.verify());
   document.beside(() => refresher.secrets.open());
   document.afterwards(() => homeCheck.mark(() => document.renewVerified()));
+  document.afterwards(async () => {
+    if (document.isHeld) pause.begin({ since: wall() });
+  });
   // What can't be removed now stays in the vault's list, and is removed later.
   document.afterwards(() => keys.tidy().catch(() => undefined));
 }

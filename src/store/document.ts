@@ -11,8 +11,9 @@
  *
  * Invariants: nothing decides before the document is verified; it can be listed before. A document that is refused is
  * never replaced. All changes that wait share one write. While the number is owed, only taking away is accepted, and
- * replaces the same number. If the file can't be written, what takes away holds until the broker ends. If another broker
- * has set `newest`, nothing decides any more.
+ * replaces the same number. If the file can't be written, what takes away holds until the broker ends, and the vault notes
+ * that the next start begins paused (`held`), until something is given. If another broker has set `newest`, nothing
+ * decides any more.
  */
 import { randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -30,7 +31,7 @@ import { documentText, readDocument } from './document-text.ts';
 import type { Mark, ReadDocument, State } from './document-text.ts';
 import { takesAway } from './list-rules.ts';
 import type { ListRules } from './list-rules.ts';
-import type { Newest } from './newest.ts';
+import type { Known, Newest } from './newest.ts';
 import type { FileTrouble } from './record-store.ts';
 import { troubleWith } from './record-store.ts';
 
@@ -82,6 +83,7 @@ export class AuthorityDocument {
   /** What takes away and is not on the disk, also after its write failed. */
   #unsaved: Waiting[] = [];
   #turn: Promise<void> | undefined;
+  #isHeld = false;
   isVerified = false;
 
   constructor(parts: DocumentParts) {
@@ -124,6 +126,11 @@ export class AuthorityDocument {
 
   get trouble(): FileTrouble | undefined {
     return this.#trouble && troubleWith(this.path, this.#trouble);
+  }
+
+  /** True if a broker before this one took something away and could not store it, and nothing was given since. */
+  get isHeld(): boolean {
+    return this.#isHeld;
   }
 
   /** True while the vault doesn't have the number of the document on the disk. */
@@ -195,6 +202,16 @@ export class AuthorityDocument {
     await mine.promise;
   }
 
+  /**
+   * Before a secret is used: no other broker works on a copy of this home. If one does, nothing decides here any more.
+   * Throws that, and the vault's errors.
+   */
+  async confirm(): Promise<void> {
+    await this.verify();
+    void this.state;
+    await this.#ownNewest();
+  }
+
   /** Writes the same records as a new document, so that no earlier copy is accepted. Throws as `change`. */
   async renew(): Promise<void> {
     await this.verify();
@@ -226,6 +243,7 @@ export class AuthorityDocument {
     const { number, id } = found ?? known ?? this.#mark;
     this.#mark = { number, id };
     if (known) this.#has(known);
+    this.#isHeld = known?.held === true;
     this.#inEffect = found?.state ?? emptyState;
     // A broker ended between its two writes: the vault follows.
     if (this.isOwed) await this.#note().catch(() => undefined);
@@ -250,16 +268,18 @@ export class AuthorityDocument {
   /** One document for all of these. Throws `file_unreadable`, and that another broker works on a copy. */
   async #write(batch: readonly Waiting[]): Promise<void> {
     const owed = await this.#readNewest().then(() => undefined, asIs);
-    if (isOtherBroker(owed)) throw (this.#trouble = owed);
+    if (isOtherBroker(owed)) throw owed;
     const refusal = owed ?? (await this.#notedFirst());
     let next = this.state;
     for (const one of batch.filter(({ takes }) => !takes)) next = applied(one, next, refusal);
-    if (next !== this.state || this.#unsaved.length > 0) {
+    const hasGiven = next !== this.state;
+    if (hasGiven || this.#unsaved.length > 0) {
       // Before the first document, so that the next start doesn't refuse it.
       if (!this.#noted) await this.#note();
       const saved = [...this.#unsaved];
-      const isDurable = await this.#replace(next);
+      const isDurable = await this.#replacedOrHeld(next);
       this.#unsaved = this.#unsaved.filter((one) => !saved.includes(one));
+      if (hasGiven) this.#isHeld = false;
       if (isDurable && owed === undefined) await this.#note().catch(() => undefined);
       this.#inEffect = this.#unsaved.reduce((state, one) => applied(one, state), next);
     }
@@ -268,10 +288,26 @@ export class AuthorityDocument {
 
   /** Step 1. Throws the vault's errors. */
   async #readNewest(): Promise<void> {
-    const known = await this.#parts.newest.read();
-    if (known && !this.#ours.has(known.id)) throw otherBroker();
+    const known = await this.#ownNewest();
     if (known) this.#has(known);
-    else if (this.#noted) throw withoutNumber();
+  }
+
+  async #ownNewest(): Promise<Known | undefined> {
+    const known = await this.#parts.newest.read();
+    if (known && !this.#ours.has(known.id)) throw (this.#trouble = otherBroker());
+    if (!known && this.#noted) throw withoutNumber();
+    return known;
+  }
+
+  /** If the file can't be replaced, the next start must not go on as if nothing had been taken away. */
+  async #replacedOrHeld(state: State): Promise<boolean> {
+    try {
+      return await this.#replace(state);
+    } catch (failure) {
+      const hasNoted = this.#noted?.id === this.#mark.id;
+      if (hasNoted && this.#unsaved.length > 0) await this.#note().catch(() => undefined);
+      throw failure;
+    }
   }
 
   /** Why the vault can't have the number of the document on the disk. */
@@ -299,7 +335,8 @@ export class AuthorityDocument {
     const mark = this.#mark;
     this.#ours.add(mark.id);
     try {
-      await this.#parts.newest.write(mark);
+      const isHeld = this.#isHeld || this.#unsaved.length > 0;
+      await this.#parts.newest.write(isHeld ? { ...mark, held: true } : mark);
     } catch (error) {
       this.#perhaps.push(mark.id);
       throw error;
@@ -307,7 +344,8 @@ export class AuthorityDocument {
     this.#has(mark);
   }
 
-  #has(mark: Mark): void {
+  #has({ number, id }: Mark): void {
+    const mark = { number, id };
     this.#noted = mark;
     this.#perhaps = [];
     this.#ours.add(mark.id);

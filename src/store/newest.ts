@@ -1,23 +1,29 @@
 /**
- * The vault's item `newest`: number and id of the newest document.
+ * The vault's item `newest`: number and id of the newest document, and whether the next start begins paused.
  *
  * Invariant: an item of an unknown shape is reported and left as it is.
  */
 import { z } from 'zod';
 import { VaultError } from '../vault/base/trouble.ts';
 import type { Vault } from '../vault/base/vault.ts';
-import type { Mark } from './document-text.ts';
 
 /** The vault's item. */
 export const newestItem = 'newest';
 
-const schema = z.strictObject({ number: z.int().nonnegative(), id: z.string().min(1) });
+const schema = z.strictObject({
+  number: z.int().nonnegative(),
+  id: z.string().min(1),
+  /** Something was taken away that the file could not take. */
+  held: z.literal(true).optional(),
+});
+
+export type Known = z.infer<typeof schema>;
 
 /** Both methods throw the vault's errors. */
 export interface Newest {
   /** Undefined only if the vault certainly has none. */
-  read(): Promise<Mark | undefined>;
-  write(mark: Mark): Promise<void>;
+  read(): Promise<Known | undefined>;
+  write(known: Known): Promise<void>;
 }
 
 export function newestIn(vault: Pick<Vault, 'find' | 'write'>): Newest {
@@ -26,11 +32,11 @@ export function newestIn(vault: Pick<Vault, 'find' | 'write'>): Newest {
       const text = await vault.find(newestItem);
       return text === undefined ? undefined : markIn(text);
     },
-    write: ({ number, id }) => vault.write(newestItem, JSON.stringify({ number, id })),
+    write: (known) => vault.write(newestItem, JSON.stringify(known)),
   };
 }
 
-function markIn(text: string): Mark {
+function markIn(text: string): Known {
   try {
     return schema.parse(JSON.parse(text));
   } catch {

@@ -13,6 +13,7 @@ import type { Http } from '../../oauth/base/http.ts';
 import { refresh } from '../../oauth/grants/token.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { UnclearRefusal } from '../../oauth/grants/token-failure.ts';
+import type { AuthorityDocument } from '../../store/document.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AccessPause } from '../refusals/access-pause.ts';
@@ -61,6 +62,7 @@ export interface RefresherParts extends Omit<PreparedRefreshParts, 'secrets'> {
   readonly grants: Grants;
   readonly audit: Audit;
   readonly pause: Pick<AccessPause, 'refuse'>;
+  readonly document: Pick<AuthorityDocument, 'confirm'>;
   /** Gets lines for the broker's log. */
   readonly report?: (line: string) => void;
 }
@@ -170,7 +172,7 @@ export class Refresher {
     this.#obeyBackoff(read.id, read);
     if (scope !== undefined) this.#obeyBackoff(keyOfSet(grantId, scope), read);
     await this.#probe();
-    await this.#parts.registrations.verify();
+    await this.#parts.document.confirm();
     await this.secrets.compareWithVault(grantId).catch((error: unknown) => this.#failed(read, error));
     const grant = activeGrant(grants, grantId);
     // What is taken from a grant of one program is taken from nobody else.

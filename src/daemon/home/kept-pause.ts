@@ -9,12 +9,14 @@ import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
+import type { AuthorityDocument } from '../../store/document.ts';
 import type { AccessPause, Pause } from '../../broker/refusals/access-pause.ts';
 import type { HomeCheck } from './home-check.ts';
 
 export interface KeptPauseParts {
   readonly pause: AccessPause;
   readonly homeCheck: Pick<HomeCheck, 'keepPause'>;
+  readonly document: Pick<AuthorityDocument, 'isHeld' | 'renew'>;
   readonly audit: Pick<Audit, 'record' | 'note'>;
   readonly clock: Pick<Clock, 'wall'>;
   /** A pause came to its own end. */
@@ -54,12 +56,14 @@ export class KeptPause {
 
   /** Throws what the vault throws; the pause stands then. */
   async end(): Promise<void> {
-    const { pause, homeCheck, audit } = this.#parts;
+    const { pause, homeCheck, document, audit } = this.#parts;
     await this.#inTurn(async () => {
       if (!pause.current) return;
       // First: nobody gets more before it is written down that somebody resumed.
       await audit.record({ event: 'pause', outcome: 'resumed' });
       await homeCheck.keepPause(undefined);
+      // The pause of a start that found something held.
+      if (document.isHeld) await document.renew();
       pause.end();
     });
   }

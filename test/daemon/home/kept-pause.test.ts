@@ -34,6 +34,7 @@ function stage(): Stage {
         scene.held.push(standing);
       },
     },
+    document: { isHeld: false, renew: async () => undefined },
     audit: { note, record: async (row) => note(row) },
     clock: { wall: () => scene.now },
     ended: () => void (scene.ends += 1),
