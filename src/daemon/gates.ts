@@ -16,7 +16,7 @@ import type { SettingsVerdict } from './settings/settings-card.ts';
 import type { Secrets } from './vault/secrets.ts';
 import { askAboutSettings } from './settings/settings-question.ts';
 
-export interface GateParts extends Omit<HomeCheckParts, 'vault' | 'master' | 'ask' | 'pause'> {
+export interface GateParts extends Omit<HomeCheckParts, 'vault' | 'master' | 'ask'> {
   readonly secrets: Pick<Secrets, 'vault' | 'master'>;
   /** Milliseconds since 1970. */
   readonly wall: () => number;
@@ -49,7 +49,7 @@ export function openGates({ secrets, wall, proxyFor, parts, over, ...rest }: Gat
     return asking ? askAboutSettings(asking, different, over, answered) : 'later';
   };
   const pause = new AccessPause(wall);
-  const homeCheck = new HomeCheck({ ...rest, ask, pause, vault, master: () => master.key() });
+  const homeCheck = new HomeCheck({ ...rest, ask, vault, master: () => master.key() });
   const settled = (): Promise<void> => homeCheck.settled();
   const net = daemonFetch(async () => {
     await settled();

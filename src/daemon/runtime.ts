@@ -102,7 +102,8 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   const built = { options, opened, secrets, records, net, subscribers, display: new BrowserDisplay(env) };
   const assembled = partsOf(built, gates);
   parts = assembled;
-  addSteps(records.document, homeCheck, assembled);
+  const pause = new KeptPause({ ...assembled, ...records, changed: statusChanged });
+  addSteps(records.document, { homeCheck, pause }, assembled);
   await startRecords(records, parts, { log: log.write, isMismatched: mismatch !== undefined });
 
   const background = backgroundOf(parts);
@@ -122,7 +123,6 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   homeCheck.begin();
   const broker = new Broker(parts);
   const keys = new Keys({ home, master, ...parts });
-  const pause = new KeptPause({ ...assembled, document: records.document, homeCheck, ended: statusChanged });
   const proxies = new Proxies(records.proxies);
   return { ...built, proxies, stopping, ...background, homeCheck, pause, broker, vaultLock, keys };
 }
@@ -130,16 +130,14 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
 /** What the first verification does besides, in this order. */
 function addSteps(
   document: AuthorityDocument,
-  homeCheck: HomeCheck,
-  { refresher, keys, pause, clock: { wall } }: BrokerParts,
+  { homeCheck, pause }: Pick<Runtime, 'homeCheck' | 'pause'>,
+  { refresher, keys }: BrokerParts,
 ): void {
   // First: in a home that may be another vault's, nothing else is verified.
   document.beside(() => homeCheck.verify());
   document.beside(() => refresher.secrets.open());
+  document.afterwards(async () => pause.verified());
   document.afterwards(() => homeCheck.mark(() => document.renewVerified()));
-  document.afterwards(async () => {
-    if (document.isHeld) pause.begin({ since: wall() });
-  });
   // What can't be removed now stays in the vault's list, and is removed later.
   document.afterwards(() => keys.tidy().catch(() => undefined));
 }

@@ -16,8 +16,8 @@ function copyOf(from: string, to: string): void {
   for (const name of ['', 'config', 'state', 'run']) chmodSync(path.join(to, name), 0o700);
 }
 
-/** A home whose files are of the time before the pause that its vault has. */
-async function pausedHome(): Promise<TestHome> {
+/** A home that the person paused at a desk; the function puts back every file of the time before. */
+async function pausedHome(): Promise<{ home: TestHome; goBack: () => void }> {
   const home = newHome({ vault: 'keychain' });
   const { owner, stop } = await openDesk(home);
   await owner.call('permission.set', allowed);
@@ -25,14 +25,16 @@ async function pausedHome(): Promise<TestHome> {
   cpSync(home.folder, before, { recursive: true });
   await owner.call('access.pause', {});
   await stop();
-  rmSync(home.folder, { recursive: true });
-  copyOf(before, home.folder);
-  return home;
+  const goBack = (): void => {
+    rmSync(home.folder, { recursive: true });
+    copyOf(before, home.folder);
+  };
+  return { home, goBack };
 }
 
 describe('a pause of all access', () => {
-  it('outlives a restart and an older copy of every file; at the closed desk the owner’s key can’t end it', async () => {
-    const home = await pausedHome();
+  it('outlives a restart; at the closed desk the owner’s key can’t end it', async () => {
+    const { home } = await pausedHome();
     const { line, stop } = await openHeadless(home);
     await expect(line.request('token.get', wanted)).rejects.toMatchObject(paused);
     expect(await line.request('status')).toHaveProperty('pause.since');
@@ -52,7 +54,17 @@ describe('a pause of all access', () => {
     await expect(desk.line.request('token.get', wanted)).rejects.toMatchObject({ reason: 'login_required' });
   });
 
-  it('stays in the vault when a broker on a copy of the home, which runs since before, writes what it knows', async () => {
+  it('is not lifted by an older copy of every file: nothing is served from it', async () => {
+    const { home, goBack } = await pausedHome();
+    goBack();
+    const { line } = await openHeadless(home);
+    await expect(line.request('token.get', wanted)).rejects.toMatchObject({
+      reason: 'file_unreadable',
+      message: expect.stringContaining('not the newest one'),
+    });
+  });
+
+  it('is not lifted by a broker on a copy of the home that runs since before: it serves nothing once it changes something', async () => {
     const home = newHome({ vault: 'keychain' });
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed);
@@ -60,10 +72,14 @@ describe('a pause of all access', () => {
     const copy = newHome({ vault: 'keychain' });
     copyOf(home.folder, copy.folder);
     const other = await openHeadless(copy);
-    await other.line.request('permission.set', allowed);
+    await other.line.request('proxy.list');
     const mine = await openHeadless(home);
     await mine.line.request('access.pause', {});
-    await other.line.request('settings.set', { name: 'lockAfter', value: 600 });
+    const change = other.line.request('permission.set', { ...allowed, decision: 'deny' });
+    await expect(change).rejects.toMatchObject({ message: expect.stringContaining('another broker') });
+    await expect(other.line.request('token.get', wanted)).rejects.toMatchObject({
+      reason: 'vault_unreadable',
+    });
     await mine.stop();
     const { line } = await openHeadless(home);
     await expect(line.request('token.get', wanted)).rejects.toMatchObject(paused);

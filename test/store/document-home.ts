@@ -34,6 +34,10 @@ export class VaultDouble {
     await answered(this.writes);
   }
 
+  get isAway(): boolean {
+    return this.reads === 'fails';
+  }
+
   set away(isAway: boolean) {
     this.reads = isAway ? 'fails' : 'works';
     this.writes = isAway ? 'fails' : 'works';

@@ -1,4 +1,5 @@
 /** The records that one home has, by name. */
+import type { AccessRecord } from '../refusals/access-pause.ts';
 import type { ApiKey } from './api-key.ts';
 import type { RecordLog } from '../../store/record-log.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
@@ -20,6 +21,7 @@ export interface Records {
   readonly overrides: AuthorityStore<OverrideRecord>;
   readonly proxies: AuthorityStore<ProxyRecord>;
   readonly keys: AuthorityStore<ApiKey>;
+  readonly access: AuthorityStore<AccessRecord>;
 }
 
 /** The files. */

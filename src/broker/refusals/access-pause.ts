@@ -3,16 +3,33 @@
  *
  * Invariants: while a pause stands, no program gets a token or an API key, and nothing is refreshed. A pause is never
  * shortened: of two, the later end counts. Only `end`, or its own end, is the end of it. This object is what the running
- * broker goes by; the vault keeps the pause (daemon/home/kept-pause.ts).
+ * broker goes by; the document keeps the pause (daemon/home/kept-pause.ts).
  */
+import { z } from 'zod';
 import { KeyturnError, moment } from '../../base/errors.ts';
+import type { RecordRules } from '../../store/list-rules.ts';
 
 /** Times in milliseconds since 1970, by the wall clock. */
-export interface Pause {
-  readonly since: number;
+const pauseSchema = z.object({
+  since: z.number(),
   /** Absent: until the owner resumes. */
-  readonly until?: number | undefined;
-}
+  until: z.number().optional(),
+});
+
+export type Pause = Readonly<z.infer<typeof pauseSchema>>;
+
+const endOf = ({ until = Number.POSITIVE_INFINITY }: Pause): number => until;
+
+/** The one record of its list; absent, or without a pause: all access goes on. */
+export const accessSchema = z.object({ pause: pauseSchema.optional() });
+
+export type AccessRecord = z.infer<typeof accessSchema>;
+
+/** A pause takes away, and so does a longer one. Its end gives. */
+export const accessRules: RecordRules<AccessRecord> = {
+  isLess: ({ pause }, before) =>
+    pause !== undefined && endOf(pause) >= (before?.pause ? endOf(before.pause) : 0),
+};
 
 export class AccessPause {
   readonly #wall: () => number;
@@ -56,8 +73,6 @@ export class AccessPause {
     return this.#pause !== undefined && endOf(this.#pause) <= this.#wall();
   }
 }
-
-const endOf = ({ until = Number.POSITIVE_INFINITY }: Pause): number => until;
 
 function paused({ until }: Pause, wall: number): KeyturnError {
   const when = until === undefined ? 'until you resume it' : `until ${moment(until)}`;

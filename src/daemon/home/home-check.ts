@@ -6,12 +6,10 @@
  * and in a desk's home, a setting of the table `standing` counts as the vault has it, even if the file says otherwise.
  * If the person at a desk was never asked about what the file says, nothing goes to the network until they answer the
  * card. The vault is written before the file. So a crash in between loses no yes, and nothing counts that nobody said
- * yes to. One change of the item at a time: each starts from what the vault has by then. A pause of all access that the
- * vault has begins with the first look at the item.
+ * yes to. One change of the item at a time: each starts from what the vault has by then.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
-import type { AccessPause, Pause } from '../../broker/refusals/access-pause.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { readAuthorities } from '../system/authorities.ts';
 import type { AuthoritiesFile } from '../system/authorities.ts';
@@ -55,8 +53,6 @@ export interface HomeCheckParts {
   /** Why nothing is served, where the files don't belong together. */
   readonly mismatch: Mismatch | undefined;
   readonly ask: AskAboutSettings;
-  /** What the broker goes by. A pause that the vault has begins here. */
-  readonly pause: Pick<AccessPause, 'begin'>;
   /** Makes earlier copies of the files of authority invalid. */
   readonly renewAuthority: () => Promise<void>;
   /** What `state` answers changed, or the settings in force. */
@@ -223,14 +219,8 @@ export class HomeCheck {
     this.#parts.changed();
   }
 
-  /** The owner paused all access, or resumed it. Throws what the vault throws. */
-  async keepPause(pause: Pause | undefined): Promise<void> {
-    await this.verify();
-    await this.#change((item) => ({ ...item, pause }));
-  }
-
   async #learn(): Promise<void> {
-    const { home, book, vault, master, isDesk, pause, changed } = this.#parts;
+    const { home, book, vault, master, isDesk, changed } = this.#parts;
     const before = JSON.stringify(this.state);
     if (vault.kind !== 'memory') {
       await master();
@@ -244,11 +234,10 @@ export class HomeCheck {
       throw this.#mismatch;
     }
     const item = found ?? { version: 1, homeId: home.homeId, desk: 'none' };
-    if (item.pause) pause.begin(item.pause);
     if (isDesk) await this.#learnAtDesk(item);
     else if (item.desk === 'marked') this.#governBy(item);
     else await this.#learnHeadless(item);
-    if (item.pause || JSON.stringify(this.state) !== before) changed();
+    if (JSON.stringify(this.state) !== before) changed();
   }
 
   /** An app may have opened the vault since: this broker may run on a copy of its home. */
@@ -319,7 +308,7 @@ export class HomeCheck {
 
   /**
    * For an item that is known. Two callers at once would otherwise each start from the same item, and one would be
-   * lost. The vault is read again, since a broker on a copy of this home may have written meanwhile: a pause, for one.
+   * lost. The vault is read again, since a broker on a copy of this home may have written meanwhile.
    */
   #change(change: (item: HomeItem) => HomeItem): Promise<void> {
     return this.#inTurn(async () => {

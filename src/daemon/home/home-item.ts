@@ -24,8 +24,6 @@ const itemSchema = z.object({
   settings: confirmedSchema.optional(),
   /** What the person refused there: it is shown, and not asked again. */
   declined: confirmedSchema.optional(),
-  /** The owner paused all access (milliseconds since 1970); absent: no pause. */
-  pause: z.object({ since: z.number(), until: z.number().optional() }).optional(),
   /** What a headless broker last went by, outside a desk's home. */
   seen: confirmedSchema.optional(),
 });

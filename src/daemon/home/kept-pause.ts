@@ -1,26 +1,26 @@
 /**
- * The pause of all access, as the owner begins and ends it: in the running broker, in the vault, and in the audit log.
+ * The pause of all access, as the owner begins and ends it: in the running broker, in the document, and in the audit log.
  *
- * Invariants: a pause takes effect before the vault has it, and even if the vault can't take it. It ends only after the
- * vault has forgotten it. So whatever fails, nobody gets more. What the vault keeps counts at every later start, whatever
- * the files of the home say.
+ * Invariants: a pause takes effect before it is stored, and even if it can't be. It ends only after the document has
+ * forgotten it. So whatever fails, nobody gets more. A start pauses too if something was taken away that could not be
+ * stored.
  */
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
-import { KeyturnError, reasonOf } from '../../base/errors.ts';
+import { detailsOf, KeyturnError, reasonOf } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
+import type { AccessPause, AccessRecord, Pause } from '../../broker/refusals/access-pause.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
-import type { AccessPause, Pause } from '../../broker/refusals/access-pause.ts';
-import type { HomeCheck } from './home-check.ts';
+import type { AuthorityStore } from '../../store/record-store.ts';
 
 export interface KeptPauseParts {
   readonly pause: AccessPause;
-  readonly homeCheck: Pick<HomeCheck, 'keepPause'>;
-  readonly document: Pick<AuthorityDocument, 'isHeld' | 'renew'>;
+  readonly access: Pick<AuthorityStore<AccessRecord>, 'items' | 'change'>;
+  readonly document: Pick<AuthorityDocument, 'isHeld' | 'isVerified'>;
   readonly audit: Pick<Audit, 'record' | 'note'>;
   readonly clock: Pick<Clock, 'wall'>;
-  /** A pause came to its own end. */
-  readonly ended: () => void;
+  /** A pause began with the start, or came to its own end. */
+  readonly changed: () => void;
 }
 
 export class KeptPause {
@@ -31,13 +31,23 @@ export class KeptPause {
     this.#parts = parts;
   }
 
+  /** The document was verified: what it keeps takes effect. */
+  verified(): void {
+    const { pause, access, document, changed } = this.#parts;
+    const [kept] = access.items.flatMap((record) => record.pause ?? []);
+    if (kept) pause.begin(kept);
+    // Not awaited: it is stored once the verification is over.
+    if (document.isHeld) this.begin().catch(() => undefined);
+    if (pause.current) changed();
+  }
+
   /**
    * `until` in milliseconds since 1970; absent: until the owner resumes. Resolves with the pause that stands now, which
    * may be an earlier one that ends later. Throws `invalid_request` for a time that is over; `file_unreadable`, or what
    * the vault throws: then the pause stands as long as this broker runs.
    */
   async begin(until?: number): Promise<Pause> {
-    const { pause, homeCheck, audit, clock } = this.#parts;
+    const { pause, access, document, audit, clock } = this.#parts;
     const since = clock.wall();
     if (until !== undefined && until <= since) throw alreadyOver();
     const asked = { since, until };
@@ -46,34 +56,35 @@ export class KeptPause {
       // Race: a pause that was ended meanwhile took this one with it.
       const standing = pause.begin(asked);
       const end = standing.until === undefined ? '' : ` until ${new Date(standing.until).toISOString()}`;
-      await homeCheck.keepPause(standing).catch((error: unknown) => {
-        throw notKept(error);
-      });
+      await access
+        .change(() => [{ pause: standing }])
+        .catch((error: unknown) => {
+          // A verified document says it itself.
+          throw document.isVerified ? error : notKept(error);
+        });
       await audit.record({ event: 'pause', outcome: `paused${end}` });
       return standing;
     });
   }
 
-  /** Throws what the vault throws; the pause stands then. */
+  /** Throws what the vault throws, and `file_unreadable`; the pause stands then. */
   async end(): Promise<void> {
-    const { pause, homeCheck, document, audit } = this.#parts;
+    const { pause, access, audit } = this.#parts;
     await this.#inTurn(async () => {
       if (!pause.current) return;
       // First: nobody gets more before it is written down that somebody resumed.
       await audit.record({ event: 'pause', outcome: 'resumed' });
-      await homeCheck.keepPause(undefined);
-      // The pause of a start that found something held.
-      if (document.isHeld) await document.renew();
+      await access.change(() => [{}]);
       pause.end();
     });
   }
 
   /** Notes a pause that came to its own end. */
   look(): void {
-    const { pause, audit, ended } = this.#parts;
+    const { pause, audit, changed } = this.#parts;
     if (!pause.takeEnded()) return;
     audit.note({ event: 'pause', outcome: 'over' });
-    ended();
+    changed();
   }
 }
 
@@ -83,16 +94,10 @@ function alreadyOver(): KeyturnError {
   });
 }
 
-function notKept(error: unknown): KeyturnError {
-  const why = error instanceof KeyturnError ? error.message : 'an error of the vault';
-  const isLocked = reasonOf(error) === 'locked';
-  return new KeyturnError(
-    reasonOf(error),
-    `Access is paused until this broker ends. The vault could not keep the pause: ${why}.`,
-    {
-      rule: 'A pause outlives a restart only if the vault keeps it',
-      hint: `${isLocked ? '`keyturn unlock`' : 'See `keyturn status`'}, then pause again.`,
-      cause: error,
-    },
-  );
+function notKept(error: unknown): unknown {
+  if (!(error instanceof KeyturnError)) return error;
+  return new KeyturnError(reasonOf(error), `Access is paused until this broker ends: ${error.message}.`, {
+    ...detailsOf(error),
+    cause: error,
+  });
 }

@@ -61,7 +61,6 @@ function desk(write: () => Promise<void>): Desk {
     changed: () => {
       if (!check.state.isWaiting) closed.resolve();
     },
-    pause: { begin: (pause) => pause },
     log: () => undefined,
   });
   return {

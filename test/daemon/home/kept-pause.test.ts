@@ -15,12 +15,13 @@ const nobody = {} as Caller;
 interface Stage {
   readonly pause: AccessPause;
   readonly kept: KeptPause;
-  /** What the vault got, in order. */
-  readonly held: (Pause | undefined)[];
+  /** What the document got, in order. */
+  readonly stored: (Pause | undefined)[];
   readonly rows: string[];
   now: number;
   trouble: KeyturnError | undefined;
   ends: number;
+  isHeld: boolean;
 }
 
 function stage(): Stage {
@@ -28,18 +29,35 @@ function stage(): Stage {
   const note = (row: { outcome: string }): void => void scene.rows.push(row.outcome);
   const kept = new KeptPause({
     pause,
-    homeCheck: {
-      keepPause: async (standing) => {
+    access: {
+      get items() {
+        return [{ pause: scene.stored.at(-1) }];
+      },
+      change: async (edit) => {
         if (scene.trouble) throw scene.trouble;
-        scene.held.push(standing);
+        scene.stored.push(edit([])[0]?.pause);
       },
     },
-    document: { isHeld: false, renew: async () => undefined },
+    document: {
+      isVerified: false,
+      get isHeld() {
+        return scene.isHeld;
+      },
+    },
     audit: { note, record: async (row) => note(row) },
     clock: { wall: () => scene.now },
-    ended: () => void (scene.ends += 1),
+    changed: () => void (scene.ends += 1),
   });
-  const scene: Stage = { pause, kept, held: [], rows: [], now: 1000, trouble: undefined, ends: 0 };
+  const scene: Stage = {
+    pause,
+    kept,
+    stored: [],
+    rows: [],
+    now: 1000,
+    trouble: undefined,
+    ends: 0,
+    isHeld: false,
+  };
   return scene;
 }
 
@@ -55,14 +73,14 @@ describe('a pause that the owner begins', () => {
   });
 
   it('a pause that the owner begins is kept by the vault and noted, and so is its end', async () => {
-    const { kept, pause, held, rows } = stage();
+    const { kept, pause, stored, rows } = stage();
     const begun = kept.begin(61_000);
     // At once, before the vault has it.
     expect(pause.current).toBeDefined();
     expect(await begun).toEqual({ since: 1000, until: 61_000 });
     await kept.end();
     expect(pause.current).toBeUndefined();
-    expect(held).toEqual([{ since: 1000, until: 61_000 }, undefined]);
+    expect(stored).toEqual([{ since: 1000, until: 61_000 }, undefined]);
     expect(rows).toEqual(['paused until 1970-01-01T00:01:01.000Z', 'resumed']);
   });
 
@@ -71,9 +89,7 @@ describe('a pause that the owner begins', () => {
     scene.trouble = new VaultError('locked', 'the vault is locked');
     await expect(scene.kept.begin()).rejects.toMatchObject({
       reason: 'locked',
-      message:
-        'Access is paused until this broker ends. The vault could not keep the pause: the vault is locked.',
-      hint: '`keyturn unlock`, then pause again.',
+      message: 'Access is paused until this broker ends: the vault is locked.',
     });
     expect(scene.pause.current).toEqual({ since: 1000 });
   });
@@ -87,10 +103,23 @@ describe('a pause that the owner begins', () => {
   });
 
   it('a pause that the owner begins stands in vault and broker if it begins while an earlier one is ended', async () => {
-    const { kept, pause, held } = stage();
+    const { kept, pause, stored } = stage();
     await kept.begin();
     await Promise.all([kept.end(), kept.begin()]);
-    expect([pause.current, held.at(-1)]).toEqual([{ since: 1000 }, { since: 1000 }]);
+    expect([pause.current, stored.at(-1)]).toEqual([{ since: 1000 }, { since: 1000 }]);
+  });
+
+  it('a pause that the owner begins stands at the next start, and a start pauses if something could not be stored', async () => {
+    const before = stage();
+    await before.kept.begin();
+    before.pause.end();
+    before.kept.verified();
+    expect(before.pause.current).toEqual({ since: 1000 });
+    const held = stage();
+    held.isHeld = true;
+    held.kept.verified();
+    expect(held.pause.current).toEqual({ since: 1000 });
+    await expect.poll(() => held.stored).toEqual([{ since: 1000 }]);
   });
 
   it('a pause that the owner begins is refused with an end in the past', async () => {
