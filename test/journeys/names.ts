@@ -70,7 +70,7 @@ export const names = {
     ended: 'Access revoked',
   },
   programs: {
-    undo: /^Undo denial/,
+    undo: /^Remove denial/,
     reduce: /^Reduce access of/,
     save: 'Save',
     end: /^Revoke access of/,

@@ -143,7 +143,7 @@ describe('the card of a command', () => {
       [
         'A command wants to add a security exception',
         'https://notes.example/mcp',
-        'Ask without the resource',
+        'Don’t require tokens to be limited',
         'Danger',
       ],
     ],

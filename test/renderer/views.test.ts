@@ -160,7 +160,7 @@ describe('Connected apps', () => {
     await card('reader').waitFor();
     expect(await card('reader').innerText()).toContain('Denied');
     await card('reader')
-      .getByRole('button', { name: /^Undo denial/ })
+      .getByRole('button', { name: /^Remove denial/ })
       .click();
     await card('reader').getByText('Nothing.').waitFor();
     expect(await card('reader').innerText()).toContain('interpreter');
