@@ -117,7 +117,7 @@ describe('an older copy of vault.sealed', () => {
     await expectRefused(opened(file, { kind: 'keychain', vault: keychain }), 'it is an older copy');
   });
 
-  it('vault.sealed: does not bring a removed program back together with older files of authority', async () => {
+  it('vault.sealed: does not bring a removed program back together with an older document', async () => {
     const [folder, keychain] = [temporaryFolder(), lastingKeychain()];
     const file = path.join(folder, 'vault.sealed');
     const open = (): Vault => opened(file, { kind: 'keychain', vault: keychain });

@@ -53,7 +53,7 @@ export interface HomeCheckParts {
   /** Why nothing is served, where the files don't belong together. */
   readonly mismatch: Mismatch | undefined;
   readonly ask: AskAboutSettings;
-  /** Makes earlier copies of the files of authority invalid. */
+  /** Makes earlier copies of the document invalid. */
   readonly renewAuthority: () => Promise<void>;
   /** What `state` answers changed, or the settings in force. */
   readonly changed: () => void;

@@ -1,5 +1,5 @@
 /**
- * A home's files of authority over a vault that lasts, opened as a broker opens them at its start: no
+ * A home's document over a vault that lasts, opened as a broker opens it at its start: no
  * process, no socket, and every rule that says which file counts.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
