@@ -69,7 +69,7 @@ describe('the card of a command', () => {
     ],
     [
       { command: 'allow', client: 'reader', resource: 'https://notes.example/mcp', until: exampleNow },
-      ['reader', `${new Date(exampleNow * 1000).getFullYear()} at `],
+      ['reader', `${new Date(exampleNow * 1000).getFullYear()}, `],
     ],
     [
       { command: 'register', issuer: 'https://login.example', registration: 'by-hand' },

@@ -35,19 +35,16 @@ it('the window lists what is open to other machines and sandboxes, and an end fr
   expect(await accessibilityFaults(page)).toEqual([]);
 
   // By the keyboard alone.
-  await page.getByRole('button', { name: 'End agent' }).press('Enter');
-  await page.getByRole('dialog').getByText('from now on').waitFor();
-  await button(page, 'End').press('Enter');
-  await page
-    .locator('.announcement')
-    .getByText('Programs on agent can’t ask for tokens any longer.')
-    .waitFor();
+  await page.getByRole('button', { name: 'Remove agent' }).press('Enter');
+  await page.getByRole('dialog').getByText('any more').waitFor();
+  await button(page, 'Remove').press('Enter');
+  await page.locator('.announcement').getByText('Programs on agent can’t ask for tokens any more.').waitFor();
   await expect(program.request('token.get', { resource })).rejects.toThrow();
   await expect(connect({ key, env })).rejects.toMatchObject({ reason: 'broker_unreachable' });
   expect(await owner.request('forward.list')).toMatchObject({ forwards: [{ label: 'build.example' }] });
 
-  await page.getByRole('button', { name: 'End build.example' }).click();
-  await button(page, 'End').click();
+  await page.getByRole('button', { name: 'Remove build.example' }).click();
+  await button(page, 'Remove').click();
   await section.waitFor({ state: 'detached' });
 });
 
