@@ -163,7 +163,7 @@ describe('Connected apps', () => {
       .getByRole('button', { name: /^Remove denial/ })
       .click();
     await card('reader').getByText('Nothing.').waitFor();
-    expect(await card('reader').innerText()).toContain('interpreter');
+    expect(await card('reader').innerText()).toContain('This file runs scripts');
 
     await card('reader')
       .getByRole('button', { name: /^Remove/ })
