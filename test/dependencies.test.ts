@@ -207,7 +207,7 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
         'service/',
       ].map((name) => `src/${name}`),
     ],
-    packages: ['conf', 'electron', 'zod'],
+    packages: ['electron', 'electron-store', 'zod'],
     why: 'a host: starts the daemon and asks it as its owner; neither the command line nor the demo is in it',
   },
   'electron/preload.ts': {

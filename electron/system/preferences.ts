@@ -4,7 +4,8 @@
  * Invariant: no secret and nothing that confers authority. What doesn't fit its schema counts as the
  * default for a size, and as an error for the person's own choices: a file that can't be read is kept.
  */
-import Conf from 'conf';
+import { ipcMain } from 'electron';
+import Store from 'electron-store';
 import * as z from 'zod';
 import { KeyturnError } from '../../src/base/errors.ts';
 
@@ -29,7 +30,7 @@ export type Size = z.infer<typeof sizeSchema>;
 
 export class PreferenceFile {
   readonly #folder: string;
-  #store: Conf | undefined;
+  #store: Store | undefined;
 
   /** `folder`: the home's config folder. Nothing is read yet. */
   constructor(folder: string) {
@@ -77,16 +78,17 @@ export class PreferenceFile {
     }
   }
 
-  #open(): Conf {
+  #open(): Store {
+    if (this.#store) return this.#store;
+    const name = 'preferences';
     try {
-      return (this.#store ??= new Conf({
-        cwd: this.#folder,
-        configName: 'preferences',
-        configFileMode: 0o600,
-        clearInvalidConfig: false,
-      }));
+      this.#store = new Store({ cwd: this.#folder, name, configFileMode: 0o600, clearInvalidConfig: false });
+      return this.#store;
     } catch {
       throw this.#unreadable();
+    } finally {
+      // electron-store answers pages on a channel of its own, which ours don't need.
+      ipcMain.removeAllListeners('electron-store-get-data');
     }
   }
 

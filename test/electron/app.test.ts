@@ -48,6 +48,7 @@ describe('one app', () => {
   describe('the walls of the host', () => {
     it('asks Electron for every wall there is, before the first page', async () => {
       expect(double).toMatchObject({ isSandboxed: true, errors: [] });
+      expect([...double.listeners]).toEqual([]);
       expect(double.schemes).toEqual([
         { scheme: 'keyturn-app', privileges: { standard: true, secure: true } },
       ]);

@@ -19,7 +19,8 @@ export { app, BrowserWindow, double, Notification, Tray, utilityProcess };
 export const ipcMain = {
   handle: (channel: string, handler: typeof double.handlers extends Map<string, infer H> ? H : never) =>
     void double.handlers.set(channel, handler),
-  on: () => undefined,
+  on: (channel: string) => void double.listeners.add(channel),
+  removeAllListeners: (channel: string) => void double.listeners.delete(channel),
 };
 
 export const protocol = {

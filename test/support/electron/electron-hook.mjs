@@ -1,4 +1,4 @@
-/** Loads the double wherever a module imports `electron`. */
+/** Loads the double wherever a module imports `electron`, electron-store's included. */
 import { registerHooks } from 'node:module';
 
 const double = new URL('electron-double.ts', import.meta.url).href;

@@ -34,6 +34,8 @@ function fresh() {
     schemes: [] as Electron.CustomScheme[],
     protocols: new Map<string, (request: Request) => Promise<Response>>(),
     handlers: new Map<string, IpcHandler>(),
+    /** The channels of `ipcMain.on`. The app needs none. */
+    listeners: new Set<string>(),
     permissionRequest: undefined as
       | Parameters<Electron.Session['setPermissionRequestHandler']>[0]
       | undefined,
