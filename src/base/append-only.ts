@@ -5,8 +5,8 @@
  * back to its acknowledged end before anything is added. A torn tail is saved durably in a file of its own before it
  * is cut off. Calls must not overlap; each throws the system's error.
  *
- * The audit log, the sealed file and the record log use this module. Each finds its own torn tail, because only its
- * format tells a torn line or record from a damaged one. The audit log leaves a torn line in place, because its next
+ * The audit log and the record log use this module. Each finds its own torn tail, because only its format tells a torn
+ * line from a damaged one. The audit log leaves a torn line in place, because its next
  * row describes that line.
  */
 import { randomBytes } from 'node:crypto';
@@ -80,12 +80,6 @@ export async function cutTornTail(
   await syncFolder(path.dirname(file));
   await cutBack(handle, end);
   return aside;
-}
-
-/** True for the name of a torn tail that was saved beside the file of this name, and for its draft. */
-export function isTornTailOf(name: string, file: string): boolean {
-  const start = `${file}.torn-`;
-  return name.startsWith(start) && /^[0-9a-f]{8}(\.new)?$/.test(name.slice(start.length));
 }
 
 /** Writes all of `bytes`; one call to the system may take less. */

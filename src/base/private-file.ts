@@ -21,6 +21,7 @@ import {
 import { lstat, open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError, quoted, shellWord } from './errors.ts';
 import type { Reason } from './errors.ts';
 import { systemCode } from './system-error.ts';
@@ -188,13 +189,40 @@ export async function newDraft(file: string): Promise<Draft> {
     handle,
     async publish() {
       await handle.sync();
-      await rename(draft, file);
+      await takePlace(draft, file);
     },
     async discard() {
       await handle.close().catch(() => undefined);
       await rm(draft, { force: true }).catch(() => undefined);
     },
   };
+}
+
+/** Milliseconds for which a scanner of Windows may hold a file that is to be replaced, and between two tries. */
+const heldFor = 1000;
+const betweenTries = 50;
+
+interface Replacing {
+  readonly platform?: NodeJS.Platform;
+  readonly move?: (from: string, to: string) => Promise<void>;
+  readonly pause?: (milliseconds: number) => Promise<unknown>;
+}
+
+/** On Windows a file that another process holds for a moment can't be replaced: tries again for a second. */
+export async function takePlace(
+  draft: string,
+  file: string,
+  { platform = process.platform, move = rename, pause = sleep }: Replacing = {},
+): Promise<void> {
+  for (let waited = 0; ; waited += betweenTries) {
+    try {
+      return await move(draft, file);
+    } catch (error) {
+      const isHeld = platform === 'win32' && ['EPERM', 'EBUSY', 'EACCES'].includes(systemCode(error));
+      if (!isHeld || waited >= heldFor) throw error;
+      await pause(betweenTries);
+    }
+  }
 }
 
 /**

@@ -3,6 +3,7 @@
  *
  * Invariant: one of each a home. Nothing here reads a file, a keychain or the network.
  */
+import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -32,18 +33,18 @@ import {
 } from '../broker/records/registrations.ts';
 import type { TokenCache } from '../broker/tokens/token-cache.ts';
 import type { Http } from '../oauth/base/http.ts';
+import { requireStorable } from '../vault/base/vault.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { ServerClocks } from '../oauth/base/server-clock.ts';
 import type { DaemonFetch } from './system/fetch.ts';
 import type { Home } from './home/home.ts';
 import { requireShowable } from './methods/open-questions.ts';
-import type { Master } from './vault/master.ts';
 import type { Settings } from './settings/settings.ts';
 
 export interface RecordParts {
   readonly home: Home;
   readonly vault: Vault;
-  readonly master: Master;
+  readonly master: () => Promise<KeyObject>;
   /** Gets lines for the broker's log. */
   readonly log: (line: string) => void;
 }
@@ -51,7 +52,7 @@ export interface RecordParts {
 /** Reads nothing yet. */
 export function openRecords({ home, vault, master, log }: RecordParts): Records {
   const folder = home.paths.state;
-  const document = openDocument({ folder, homeId: home.homeId, vault, master: () => master.key() });
+  const document = openDocument({ folder, homeId: home.homeId, vault, master });
   return recordsOf(folder, document, log);
 }
 
@@ -124,7 +125,11 @@ export function assemble({
   const grants = new Grants(records.grants, grantsChanged);
   const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
-  const gated = settledFirst(vault, settled);
+  // They begin with no settings that nobody confirmed.
+  const requireVault = async (): Promise<void> => {
+    await settled();
+    await requireStorable(vault);
+  };
   const { document } = records;
   const shared = {
     ...given,
@@ -132,7 +137,8 @@ export function assemble({
     network,
     clock,
     overrides,
-    vault: gated,
+    vault,
+    requireVault,
     grants,
     registrations,
     servers,
@@ -150,7 +156,7 @@ export function assemble({
       requireShowable,
     }),
     clients: new LocalClients(records.clients),
-    keys: new ApiKeys(records.keys, gated),
+    keys: new ApiKeys(records.keys, vault),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
     openBrowser: async (url) => {
@@ -190,23 +196,4 @@ export function networkOf({
     allowInsecureLoopback: settings.insecureLoopback,
     ...(deadline ? { deadline } : {}),
   });
-}
-
-/**
- * Refreshes and sign-ins ask first whether a token could be kept: they begin with no settings that nobody confirmed.
- */
-function settledFirst(vault: Vault, settled: () => Promise<void>): Vault {
-  return {
-    kind: vault.kind,
-    find: (id) => vault.find(id),
-    read: (id) => vault.read(id),
-    write: (id, secret) => vault.write(id, secret),
-    remove: (id) => vault.remove(id),
-    probe: async () => {
-      await settled();
-      await vault.probe();
-    },
-    destroy: (ids) => vault.destroy(ids),
-    close: () => vault.close(),
-  };
 }

@@ -17,7 +17,7 @@ import type { Secrets } from './vault/secrets.ts';
 import { askAboutSettings } from './settings/settings-question.ts';
 
 export interface GateParts extends Omit<HomeCheckParts, 'vault' | 'master' | 'ask'> {
-  readonly secrets: Pick<Secrets, 'vault' | 'master'>;
+  readonly secrets: Pick<Secrets, 'vault' | 'root'>;
   /** Milliseconds since 1970. */
   readonly wall: () => number;
   readonly proxyFor: ProxyFor | undefined;
@@ -41,7 +41,7 @@ export interface Gates {
 /** Throws `file_unreadable` where the authorities that count at a headless broker can't be read. */
 export function openGates({ secrets, wall, proxyFor, parts, over, ...rest }: GateParts): Gates {
   const { book, isDesk } = rest;
-  const { vault, master } = secrets;
+  const { vault, root } = secrets;
   const { extraAuthorities } = book.written;
   if (!isDesk && extraAuthorities !== undefined) readAuthorities(extraAuthorities);
   const ask = async (different: readonly Difference[], answered: () => void): Promise<SettingsVerdict> => {
@@ -49,7 +49,7 @@ export function openGates({ secrets, wall, proxyFor, parts, over, ...rest }: Gat
     return asking ? askAboutSettings(asking, different, over, answered) : 'later';
   };
   const pause = new AccessPause(wall);
-  const homeCheck = new HomeCheck({ ...rest, ask, vault, master: () => master.key() });
+  const homeCheck = new HomeCheck({ ...rest, ask, vault, master: root });
   const settled = (): Promise<void> => homeCheck.settled();
   const net = daemonFetch(async () => {
     await settled();

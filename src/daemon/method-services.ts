@@ -31,12 +31,12 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
   const { options, opened, broker, records, subscribers, vaultLock, homeCheck, pause, display } = runtime;
   const { log } = options;
   const { home, book } = opened;
-  const { trail, master } = runtime.secrets;
+  const { trail, root } = runtime.secrets;
   const { parts } = broker;
   return {
     broker,
     vaultLock,
-    backupKeys: new BackupKeys({ master: () => master.key(), homeId: home.homeId }),
+    backupKeys: new BackupKeys({ root, homeId: home.homeId }),
     pause,
     trail,
     settings: book,

@@ -82,8 +82,8 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
     log: log.write,
     listener: () => listener,
   });
-  const { vault, master } = secrets;
-  const records = openRecords({ home, vault, master, log: log.write });
+  const { vault, root } = secrets;
+  const records = openRecords({ home, vault, master: root, log: log.write });
   const subscribers = new Subscribers();
   const statusChanged = (): void => subscribers.tell('status.changed');
   const stopping = new AbortController();
@@ -122,7 +122,7 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   book.whenKnown(() => vaultLock.settingsKnown());
   homeCheck.begin();
   const broker = new Broker(parts);
-  const keys = new Keys({ home, master, ...parts });
+  const keys = new Keys({ home, root, ...parts });
   const proxies = new Proxies(records.proxies);
   return { ...built, proxies, stopping, ...background, homeCheck, pause, broker, vaultLock, keys };
 }

@@ -18,7 +18,7 @@ import type { AuthorityStore, FileTrouble } from './record-store.ts';
 export interface AuthorityParts extends Pick<DocumentParts, 'homeId'> {
   /** The home's state folder. */
   readonly folder: string;
-  readonly vault: Pick<Vault, 'kind' | 'find' | 'write'>;
+  readonly vault: Pick<Vault, 'kind' | 'get' | 'set'>;
   /** The master secret. Throws the vault's errors. */
   readonly master: () => Promise<KeyObject>;
 }

@@ -2,7 +2,7 @@
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { VaultError } from '../vault/base/trouble.ts';
 import type { Mark } from './document-text.ts';
-import { newestItem } from './newest.ts';
+import { newestItem } from '../vault/base/vault.ts';
 
 /** The document as found, and what the vault knows of it. */
 export interface Compared {

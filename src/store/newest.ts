@@ -5,10 +5,8 @@
  */
 import { z } from 'zod';
 import { VaultError } from '../vault/base/trouble.ts';
+import { getIfAny, newestItem } from '../vault/base/vault.ts';
 import type { Vault } from '../vault/base/vault.ts';
-
-/** The vault's item. */
-export const newestItem = 'newest';
 
 const schema = z.strictObject({
   number: z.int().nonnegative(),
@@ -26,13 +24,13 @@ export interface Newest {
   write(known: Known): Promise<void>;
 }
 
-export function newestIn(vault: Pick<Vault, 'find' | 'write'>): Newest {
+export function newestIn(vault: Pick<Vault, 'get' | 'set'>): Newest {
   return {
     read: async () => {
-      const text = await vault.find(newestItem);
+      const text = await getIfAny(vault, newestItem);
       return text === undefined ? undefined : markIn(text);
     },
-    write: (known) => vault.write(newestItem, JSON.stringify(known)),
+    write: (known) => vault.set(newestItem, JSON.stringify(known)),
   };
 }
 

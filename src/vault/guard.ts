@@ -2,11 +2,15 @@
  * The guard in front of every kind of vault. It refuses each call while the vault is locked, reports the result of
  * each call to the watch, and tells a listener when the vault begins to answer and when it stops.
  *
- * Invariants: while the guard is shut, only `destroy` and `close` reach the vault. `shut` resolves only when the calls
- * that it had admitted before have ended. The guard keeps no secret, and makes no call to the vault by itself.
+ * Invariants: while the guard is shut, only `destroy`, `close` and calls for `newest` reach the vault. `shut` resolves only when the calls
+ * that it had admitted before have ended. The guard keeps no secret but the root key, which it forgets when it is shut,
+ * and makes no call to the vault by itself.
  */
+import type { KeyObject } from 'node:crypto';
 import { reasonOf } from '../base/errors.ts';
-import { personIsAsked, VaultError } from './base/trouble.ts';
+import { rootItem } from './base/item-store.ts';
+import { lockedVault, MissingItem, personIsAsked, VaultError } from './base/trouble.ts';
+import { newestItem } from './base/vault.ts';
 import type { Vault, VaultKind } from './base/vault.ts';
 import type { VaultWatch } from './base/watch.ts';
 
@@ -32,6 +36,7 @@ export class VaultGuard implements Vault {
   readonly #watch: VaultWatch;
   readonly #listener: VaultListener;
   readonly #underWay = new Set<Promise<unknown>>();
+  #root: Promise<KeyObject> | undefined;
   #isAnswering = false;
 
   constructor(vault: Vault, watch: VaultWatch, listener: VaultListener = inOrder()) {
@@ -41,29 +46,37 @@ export class VaultGuard implements Vault {
     this.#listener = listener;
   }
 
-  find(id: string): Promise<string | undefined> {
-    return this.#pass('read', id, () => this.#vault.find(id));
+  get(name: string): Promise<string> {
+    return this.#pass('read', name, () => this.#vault.get(name));
   }
 
-  read(id: string): Promise<string> {
-    return this.#pass('read', id, () => this.#vault.read(id));
+  set(name: string, value: string): Promise<void> {
+    return this.#pass('write', name, () => this.#vault.set(name, value));
   }
 
-  write(id: string, secret: string): Promise<void> {
-    return this.#pass('write', id, () => this.#vault.write(id, secret));
+  /** Of `newest` also while the guard is shut: the vault decides. */
+  replace(name: string, before: string | undefined, after: string): Promise<string | undefined> {
+    return this.#pass('write', name, () => this.#vault.replace(name, before, after));
   }
 
-  remove(id: string): Promise<void> {
-    return this.#pass('write', id, () => this.#vault.remove(id));
+  delete(name: string): Promise<void> {
+    return this.#pass('write', name, () => this.#vault.delete(name));
   }
 
-  probe(): Promise<void> {
-    return this.#pass('write', 'probe', () => this.#vault.probe());
+  /** Read once, until the guard is shut. A failure is not remembered. */
+  async root(): Promise<KeyObject> {
+    if (this.#watch.block) throw this.#watch.block.error;
+    this.#root ??= this.#pass('read', rootItem, () => this.#vault.root());
+    const root = this.#root;
+    return root.catch((error: unknown) => {
+      if (this.#root === root) this.#root = undefined;
+      throw error;
+    });
   }
 
   /** Works while the guard is shut, too: it returns no secret. */
-  destroy(ids: readonly string[]): Promise<void> {
-    return this.#vault.destroy(ids);
+  destroy(names: readonly string[]): Promise<void> {
+    return this.#vault.destroy(names);
   }
 
   close(): Promise<void> {
@@ -74,6 +87,7 @@ export class VaultGuard implements Vault {
   async shut({ isNew = false } = {}): Promise<void> {
     this.#watch.block = { state: isNew ? 'new' : 'locked', error: isNew ? neverOpened() : lockedVault() };
     await Promise.allSettled(this.#underWay);
+    this.#root = undefined;
   }
 
   /**
@@ -95,17 +109,22 @@ export class VaultGuard implements Vault {
 
   async #pass<T>(did: 'read' | 'write', item: string, call: () => Promise<T>): Promise<T> {
     try {
-      if (this.#watch.block) throw this.#watch.block.error;
+      if (this.#watch.block && item !== newestItem) throw this.#watch.block.error;
       const value = await this.#awaited(call());
-      this.#watch.passed(did, item);
-      this.#tell(true);
+      this.#answered(did, item);
       return value;
     } catch (error) {
+      if (error instanceof MissingItem) this.#answered('read', item);
       this.#watch.failed(error);
       // For a damaged item the listener isn't called: the vault still serves the other items.
       if (['locked', 'vault_unavailable'].includes(reasonOf(error))) this.#tell(false);
       throw error;
     }
+  }
+
+  #answered(did: 'read' | 'write', item: string): void {
+    this.#watch.passed(did, item);
+    this.#tell(true);
   }
 
   async #awaited<T>(answer: Promise<T>): Promise<T> {
@@ -123,14 +142,6 @@ export class VaultGuard implements Vault {
     if (isAnswering) this.#listener.answered();
     else this.#listener.failed();
   }
-}
-
-/** The error of every call while the vault is locked. */
-export function lockedVault(): VaultError {
-  return new VaultError('locked', 'the vault is locked', {
-    rule: 'vault: a locked vault gives nothing until you unlock it',
-    hint: 'Unlock it with: keyturn unlock',
-  });
 }
 
 function neverOpened(): VaultError {

@@ -2,67 +2,34 @@
  * The vault in memory, which is empty again after a restart: for a first try, for machines without a keychain, and
  * for tests.
  *
- * Invariant: no secret leaves this process's memory. It refuses the same ids and secrets as every other vault.
+ * Invariant: no secret leaves this process's memory. Each memory vault has a root key of its own.
  */
-import { quoted } from '../base/errors.ts';
-import { VaultError } from './base/trouble.ts';
-import type { Vault } from './base/vault.ts';
-import { checkId, checkSecret, closedVault } from './base/vault.ts';
+import { randomBytes } from 'node:crypto';
+import { rootItem } from './base/item-store.ts';
+import type { ItemStore } from './base/item-store.ts';
+import { ItemVault } from './item-vault.ts';
 
-class MemoryVault implements Vault {
-  readonly kind = 'memory';
-  readonly #secrets = new Map<string, string>();
-  #closed = false;
-
-  async find(id: string): Promise<string | undefined> {
-    checkId(id);
-    this.#checkOpen();
-    return this.#secrets.get(id);
-  }
-
-  async read(id: string): Promise<string> {
-    const secret = await this.find(id);
-    if (secret !== undefined) return secret;
-    throw new VaultError('damaged', `the memory vault no longer holds ${quoted(id)}`, {
-      item: id,
-      hint: 'This vault forgets everything when the broker exits: sign in again, or use the keychain.',
-    });
-  }
-
-  async write(id: string, secret: string): Promise<void> {
-    checkId(id);
-    checkSecret(secret);
-    this.#checkOpen();
-    this.#secrets.set(id, secret);
-  }
-
-  async remove(id: string): Promise<void> {
-    checkId(id);
-    this.#checkOpen();
-    this.#secrets.delete(id);
-  }
-
-  async probe(): Promise<void> {
-    this.#checkOpen();
-  }
-
-  async destroy(ids: readonly string[]): Promise<void> {
-    ids.forEach(checkId);
-    this.#closed = true;
-    this.#secrets.clear();
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#secrets.clear();
-  }
-
-  #checkOpen(): void {
-    if (this.#closed) throw closedVault();
-  }
+export function memoryStore(): ItemStore {
+  const items = new Map([[rootItem, randomBytes(32).toString('base64url')]]);
+  return {
+    get: async (name) => items.get(name),
+    set: async (name, value) => items.set(name, value).get(name),
+    replace: async (name, before, value) => {
+      if (items.get(name) === before) items.set(name, value);
+      return items.get(name);
+    },
+    delete: async (name) => {
+      items.delete(name);
+      return undefined;
+    },
+    createRoot: async () => items.get(rootItem),
+    prove: async () => undefined,
+    destroy: async () => items.clear(),
+    close: async () => items.clear(),
+  };
 }
 
 /** A new, empty vault in memory. */
-export function memoryVault(): Vault {
-  return new MemoryVault();
+export function memoryVault(store = memoryStore()): ItemVault {
+  return new ItemVault({ kind: 'memory', store, homeId: 'memory', hadRoot: async () => true });
 }

@@ -4,35 +4,27 @@
  * Invariant: the caller gets the kind that it asked for, or an error, and never another kind instead.
  */
 import { KeyturnError } from '../base/errors.ts';
-import { keychainVault } from './keychain/keychain.ts';
-import type { KeychainVault } from './keychain/keychain.ts';
-import { memoryVault } from './memory.ts';
-import type { SpawnWorker } from './keychain/keychain-process.ts';
-import { sealedFileVault } from './sealed/sealed-file.ts';
-import type { SealedFileVault } from './sealed/sealed-file.ts';
 import type { Vault, VaultKind } from './base/vault.ts';
-import type { VaultWatch } from './base/watch.ts';
+import { ItemVault } from './item-vault.ts';
+import { KeychainStore } from './keychain/keychain.ts';
+import type { KeychainOptions } from './keychain/keychain.ts';
+import { memoryVault } from './memory.ts';
+import { besideKeychain } from './sealed/beside-keychain.ts';
+import { ItemFolder } from './sealed/item-folder.ts';
+import { PassphraseStore } from './sealed/passphrase-store.ts';
 
-/** Where the key of a sealed file comes from. */
+/** Where the root key of a folder of sealed files is. */
 export type SealedKey = 'passphrase' | 'keychain';
 
-export interface OpenOptions {
-  /** Names the home's items in the OS keychain, e.g. `keyturn/HOMEID`. */
-  readonly service: string;
-  /** How to start the keychain's worker; by default with Node. */
-  readonly spawnWorker?: SpawnWorker;
-  /** Gets the result of each keychain call, and decides when the keychain may be asked again. */
-  readonly watch?: VaultWatch;
-  /** Whether the keychain has a collection to store in. */
-  readonly hasDefault?: () => Promise<boolean>;
+export interface OpenOptions extends KeychainOptions {
+  readonly homeId: string;
+  /** True once this home had a root key. Throws if that can't be known. */
+  readonly hadRoot: () => Promise<boolean>;
   /** Required for `sealed-file`. */
-  readonly sealedFile?: {
-    /** Absolute path, e.g. `vault.sealed` in the state folder. */
-    readonly file: string;
-    /** A passphrase, or one item of the keychain under `service`. */
+  readonly sealed?: {
+    /** Absolute path, e.g. `items` in the state folder. */
+    readonly folder: string;
     readonly key: SealedKey;
-    /** Gets lines for the broker's log; none holds a secret. */
-    readonly report?: (line: string) => void;
   };
 }
 
@@ -47,23 +39,29 @@ export interface LockableVault {
   look(): Promise<void>;
   /** True if nobody has chosen a passphrase: the next `unlock` sets it. Throws `vault_unreadable`. */
   isNew(): Promise<boolean>;
-  /** `timeout`: milliseconds for the person to answer the keychain's question. Throws as `Lockable.unlock`. */
+  /**
+   * `timeout`: milliseconds for the person to answer the keychain's question. Throws `locked` for a wrong passphrase
+   * (the caller makes the person wait longer after each), `invalid_request` for a missing one, `vault_unreadable`,
+   * `vault_unavailable`. A vault that was open stays open then.
+   */
   unlock(timeout: number, passphrase?: string): Promise<void>;
   /** Forgets the keys that the vault holds, once the running calls have ended. */
   lock(): Promise<void>;
-  /** Throws `invalid_request` if the vault has no passphrase; else as `Lockable.changePassphrase`. */
+  /**
+   * Throws `invalid_request` if the vault has no passphrase; else as `unlock`, and `locked` while the vault is locked.
+   */
   changePassphrase(current: string, next: string): Promise<void>;
 }
 
 const openers = {
   keychain: openKeychain,
-  'sealed-file': openSealedFile,
+  'sealed-file': openSealed,
   memory: openMemory,
 } as const satisfies Record<VaultKind, (options: OpenOptions) => LockableVault>;
 
 /**
  * A vault of this kind. Reads no file and no keychain yet. A `sealed-file` with a passphrase begins locked. Throws
- * `invalid_request` for a `sealed-file` without `sealedFile`.
+ * `invalid_request` for a `sealed-file` without `sealed`.
  */
 export function openVault(kind: VaultKind, options: OpenOptions): LockableVault {
   return openers[kind](options);
@@ -73,7 +71,6 @@ const withoutPassphrase = {
   hasPassphrase: false,
   look: () => Promise.resolve(),
   isNew: () => Promise.resolve(false),
-  lock: () => Promise.resolve(),
   changePassphrase: () =>
     Promise.reject(
       new KeyturnError('invalid_request', 'this vault has no passphrase', {
@@ -83,49 +80,59 @@ const withoutPassphrase = {
 } as const;
 
 function openKeychain(options: OpenOptions): LockableVault {
-  const vault = keychainVault(options);
+  const store = new KeychainStore(options);
+  const vault = new ItemVault({ ...options, kind: 'keychain', store });
   return {
     ...withoutPassphrase,
     vault,
-    look: () => vault.look(),
-    unlock: (timeout) => vault.unlock(timeout),
+    look: () => store.look(),
+    unlock: (timeout) => store.withTimeout(timeout, () => vault.unlock()),
+    lock: async () => vault.lock(),
   };
 }
 
 function openMemory(): LockableVault {
-  return { ...withoutPassphrase, vault: memoryVault(), unlock: () => Promise.resolve() };
+  const vault = memoryVault();
+  return { ...withoutPassphrase, vault, unlock: () => vault.unlock(), lock: async () => vault.lock() };
 }
 
-function openSealedFile({ sealedFile, ...options }: OpenOptions): LockableVault {
-  if (!sealedFile)
-    throw new KeyturnError('invalid_request', 'a sealed-file vault needs to know its file and its key');
-  const { key, ...rest } = sealedFile;
-  if (key === 'passphrase') return withPassphrase(sealedFileVault({ ...rest, key: { kind: key } }));
-  const keychain = keychainVault(options);
-  return withKeychain(sealedFileVault({ ...rest, key: { kind: key, vault: keychain } }), keychain);
+function openSealed(options: OpenOptions): LockableVault {
+  const { sealed } = options;
+  if (!sealed)
+    throw new KeyturnError('invalid_request', 'a sealed-file vault needs to know its folder and its key');
+  return sealed.key === 'passphrase'
+    ? withPassphrase(options, sealed.folder)
+    : withKeychain(options, new ItemFolder(sealed.folder));
 }
 
-function withPassphrase(vault: SealedFileVault): LockableVault {
+function withPassphrase({ homeId, hadRoot }: OpenOptions, folder: string): LockableVault {
+  const store = new PassphraseStore({ folder, homeId, hadRoot });
+  const vault = new ItemVault({ kind: 'sealed-file', store, homeId, hadRoot });
   return {
     vault,
     hasPassphrase: true,
     look: () => Promise.resolve(),
-    isNew: async () => (await vault.condition()).state === 'new',
-    unlock: (_timeout, passphrase) => vault.unlock(passphrase),
-    lock: () => vault.lock(),
-    changePassphrase: (current, next) => vault.changePassphrase(current, next),
+    isNew: () => store.isNew(),
+    unlock: async (_timeout, passphrase) => {
+      await store.unlock(passphrase);
+      await vault.unlock();
+    },
+    lock: async () => {
+      store.lock();
+      vault.lock();
+    },
+    changePassphrase: (current, next) => store.changePassphrase(current, next),
   };
 }
 
-function withKeychain(vault: SealedFileVault, keychain: KeychainVault): LockableVault {
+function withKeychain(options: OpenOptions, folder: ItemFolder): LockableVault {
+  const keychain = new KeychainStore(options);
+  const vault = new ItemVault({ ...options, kind: 'sealed-file', store: besideKeychain(keychain, folder) });
   return {
     ...withoutPassphrase,
     vault,
     look: () => keychain.look(),
-    unlock: async (timeout) => {
-      await keychain.unlock(timeout);
-      await vault.unlock();
-    },
-    lock: () => vault.lock(),
+    unlock: (timeout) => keychain.withTimeout(timeout, () => vault.unlock()),
+    lock: async () => vault.lock(),
   };
 }

@@ -17,14 +17,14 @@ const told = (rig: Rig): string[] =>
   rig.parts.refresher.secrets.comparison.differences.map(({ what }) => what);
 
 const itemOf = async (rig: Rig, { id }: Grant): Promise<Record<string, unknown>> =>
-  JSON.parse(await rig.vault.read(`grant.${id}`)) as Record<string, unknown>;
+  JSON.parse(await rig.vault.get(`grant.${id}`)) as Record<string, unknown>;
 
 describe('an item without a binding', () => {
   it('gives nothing, and is kept', async () => {
     const { rig, restarted } = await ground();
     await rig.login();
     const { binding: _known, ...item } = await itemOf(rig, rig.grant());
-    await rig.vault.write(`grant.${rig.grant().id}`, JSON.stringify(item));
+    await rig.vault.set(`grant.${rig.grant().id}`, JSON.stringify(item));
     const after = await restarted();
     expect(await refused(after.ask({ interaction: 'never' }))).toMatchObject({ reason: 'vault_unreadable' });
     expect(await itemOf(after, rig.grant())).toEqual(item);
@@ -98,7 +98,7 @@ describe('a line that says revoked', () => {
     const { rig, restarted, authorizationServer } = await ground();
     await rig.login();
     const before = readFileSync(indexOf(rig));
-    rig.vault.failing.add('read').add('write');
+    rig.vault.failing.add('get').add('set');
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
     rig.vault.failing.clear();
     authorizationServer.server.on('POST', '/revoke', { status: 503 });
@@ -118,7 +118,7 @@ describe('a line that says revoked', () => {
     await rig.login();
     writeFileSync(indexOf(rig), older);
     const behind = await restarted();
-    behind.vault.failing.add('read').add('write');
+    behind.vault.failing.add('get').add('set');
     behind.clock.advance(1000);
     await revokeGrant(behind.parts, behind.grant());
     behind.vault.failing.clear();
@@ -167,7 +167,7 @@ describe('a crash between the vault and the index', () => {
 
   it('a crash between the vault and the index before the vault has the first tokens leaves nothing that looks usable', async () => {
     const { rig, restarted } = await ground();
-    rig.vault.failing.add('write');
+    rig.vault.failing.add('set');
     await refused(rig.login()).catch(() => undefined);
     rig.vault.failing.clear();
     const after = await restarted();
@@ -180,17 +180,17 @@ describe('a crash between the vault and the index', () => {
     const { rig, restarted, authorizationServer } = await ground();
     await rig.login();
     const before = readFileSync(indexOf(rig));
-    const item = await rig.vault.read(`grant.${rig.grant().id}`);
+    const item = await rig.vault.get(`grant.${rig.grant().id}`);
     authorizationServer.server.on('POST', '/revoke', { status: 503 });
     await revokeGrant(rig.parts, rig.grant());
     const ended = readFileSync(indexOf(rig));
-    const marked = await rig.vault.read(`grant.${rig.grant().id}`);
+    const marked = await rig.vault.get(`grant.${rig.grant().id}`);
     for (const [index, secret] of [
       [before, marked],
       [ended, item],
     ] as const) {
       writeFileSync(indexOf(rig), index);
-      await rig.vault.write(`grant.${rig.grant().id}`, secret);
+      await rig.vault.set(`grant.${rig.grant().id}`, secret);
       const after = await restarted();
       await refused(after.ask({ interaction: 'never' }));
       expect(after.grant().state).toMatchObject({ kind: 'revoked', receipt: 'pending' });

@@ -88,13 +88,13 @@ describe('a line in the index that names another issuer', () => {
     // The evil server's own grant disappears, and the victim's takes its place.
     appendFileSync(indexOf(rig), `${JSON.stringify({ remove: lure.id })}\n`);
     forge(rig, victim, { issuer, server, registrationId, resource, endpoints });
-    const secret = JSON.parse(await rig.vault.read(`grant.${victim.id}`)) as { refreshToken: string };
+    const secret = JSON.parse(await rig.vault.get(`grant.${victim.id}`)) as { refreshToken: string };
     const after = await restarted();
     const signedIn = await after.login({ resource: trap.url });
     expect(signedIn.id).not.toBe(victim.id);
     await revokeGrant(after.parts, signedIn);
     expect(evil.server.holding(secret.refreshToken)).toEqual([]);
-    expect(await after.vault.read(`grant.${victim.id}`)).toContain(secret.refreshToken);
+    expect(await after.vault.get(`grant.${victim.id}`)).toContain(secret.refreshToken);
   });
 });
 
@@ -119,9 +119,9 @@ describe('a line in the index that names another endpoint', () => {
     const harmless = 'https://harmless.example/mcp';
     const endpoints = [...victim.endpoints, harmless];
     await rig.allow('game', undefined, harmless);
-    const item = JSON.parse(await rig.vault.read(`grant.${victim.id}`)) as { binding: object };
+    const item = JSON.parse(await rig.vault.get(`grant.${victim.id}`)) as { binding: object };
     const listed = { ...item, binding: { ...item.binding, endpoints } };
-    await rig.vault.write(`grant.${victim.id}`, JSON.stringify(listed));
+    await rig.vault.set(`grant.${victim.id}`, JSON.stringify(listed));
     forge(rig, victim, { endpoints });
     const after = await restarted();
     const asked = after.ask({ clientId: 'game', resource: harmless, interaction: 'never' });
@@ -257,7 +257,7 @@ describe('a line in the index for a grant that the vault does not know', () => {
     const real = rig.grant();
     appendFileSync(indexOf(rig), `${JSON.stringify({ remove: real.id })}\n`);
     forge(rig, real, { id: 'f'.repeat(16), scope: [], requestedScope: ['admin'] });
-    await rig.vault.remove(`grant.${real.id}`);
+    await rig.vault.delete(`grant.${real.id}`);
     const after = await restarted();
     expect(await refused(after.ask({ scope: ['write'] }))).toMatchObject({ reason: 'vault_unreadable' });
     expect(after.pages).toEqual([]);

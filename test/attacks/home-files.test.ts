@@ -29,7 +29,7 @@ function homeOf(folder: string): HomePaths {
   return paths;
 }
 
-/** A home that was used: its vault holds the master secret, and home.json says so. */
+/** A home that was used: its vault holds the root key, and home.json says so. */
 async function usedHome() {
   const [folder, vault] = [temporaryFolder(), lastingVault()];
   const broker = await startOn(folder, vault);
@@ -43,27 +43,7 @@ async function usedHome() {
 
 const forgetful = (home: object): string => JSON.stringify({ ...home, hasMaster: false });
 
-describe('home.json that says no master secret was ever made', () => {
-  it('home.json: makes no new one where the vault holds one', async () => {
-    const { folder, vault, forget } = await usedHome();
-    const before = await vault.read('master');
-    forget();
-    await startOn(folder, vault);
-    expect(await vault.read('master')).toBe(before);
-  });
-
-  it('home.json: makes no new one where the vault shows none and a file was written under one', async () => {
-    const { folder, forget } = await usedHome();
-    forget();
-    const emptied = lastingVault();
-    await expect(startOn(folder, emptied)).rejects.toMatchObject({
-      reason: 'vault_unreadable',
-      message: expect.stringContaining("doesn't hold this home's master secret"),
-      hint: expect.stringContaining('keyturn reset --yes'),
-    });
-    expect(await emptied.find('master')).toBeUndefined();
-  });
-
+describe('home.json that says no root key was ever made', () => {
   it('authority.json home.json: lets no file that Keyturn did not write count where the vault was emptied too', async () => {
     const { folder, attacker, forget } = await usedHome();
     forget();
@@ -73,16 +53,15 @@ describe('home.json that says no master secret was ever made', () => {
 });
 
 describe('a document that Keyturn did not write', () => {
-  it('authority.json: does not count where the broker was killed right after it made the master secret', async () => {
+  it('authority.json: does not count where the broker was killed right after it made the root key', async () => {
     const [folder, vault] = [temporaryFolder(), lastingVault()];
     const made = Promise.withResolvers<void>();
-    const write = async (id: string, secret: string): Promise<void> => {
-      await vault.write(id, secret);
-      if (id !== 'master') return;
+    const root = async (): Promise<never> => {
+      await vault.root();
       made.resolve();
-      await new Promise<never>(() => undefined);
+      return new Promise(() => undefined);
     };
-    void startOn(folder, { ...vault, write });
+    void startOn(folder, { ...vault, root });
     await made.promise;
     const attacker = intruder(folder);
     attacker.writes('authority.json', forged(['permissions', { ...permission, clientId: 'cli' }]));
@@ -90,7 +69,7 @@ describe('a document that Keyturn did not write', () => {
     expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
   });
 
-  it('home.json: does not count where home.json could not be written after the master secret was made', async () => {
+  it('home.json: does not count where home.json could not be written after the root key was made', async () => {
     const [folder, vault] = [temporaryFolder(), lastingVault()];
     await openHome(homeOf(folder));
     mkdirSync(path.join(folder, 'state', 'home.json.new'));

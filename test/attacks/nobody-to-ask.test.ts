@@ -9,7 +9,6 @@ import { Approvals } from '../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
 import type { Home } from '../../src/daemon/home/home.ts';
 import { Keys } from '../../src/daemon/vault/keys.ts';
-import type { Master } from '../../src/daemon/vault/master.ts';
 import { askAboutSettings } from '../../src/daemon/settings/settings-question.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { PairingQueue } from '../../src/ipc/server/pairing.ts';
@@ -110,8 +109,7 @@ async function anotherAccount(rig: Rig, server: BentAuthorizationServer): Promis
 
 function pairing({ parts, clock }: Rig): Promise<unknown> {
   const home = { homeId: 'A'.repeat(22) } as Home;
-  const master = { key: async () => createSecretKey(Buffer.alloc(32, 7)) } as Master;
-  const keys = new Keys({ ...parts, home, master });
+  const keys = new Keys({ ...parts, home, root: async () => createSecretKey(Buffer.alloc(32, 7)) });
   const desk = new PairingQueue({
     pair: (request) => keys.pair(request),
     now: () => clock.now(),

@@ -156,7 +156,7 @@ async function startAndDie(folder: string, vault: Vault): Promise<void> {
   const reached = Promise.withResolvers<void>();
   const broker = await startOn(folder, {
     ...vault,
-    write: () => {
+    set: () => {
       reached.resolve();
       return new Promise<void>(() => undefined);
     },

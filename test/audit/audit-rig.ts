@@ -7,6 +7,7 @@ import { verifyAudit } from '../../src/audit/audit-verify.ts';
 import type { AuditVerdict } from '../../src/audit/audit-verify.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
+import { getIfAny } from '../../src/vault/base/vault.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -47,8 +48,8 @@ export function auditRig(): AuditRig {
   // "audit-…" sorts before "audit.jsonl": full files first, the growing one last.
   const files = (): string[] => readdirSync(folder).sort();
   const anchor = {
-    read: () => vault.find('audit-anchor'),
-    write: (head: string) => vault.write('audit-anchor', head),
+    read: () => getIfAny(vault, 'audit-anchor'),
+    write: (head: string) => vault.set('audit-anchor', head),
   };
   return {
     folder,

@@ -7,6 +7,7 @@ import { AuditLog, usualLimits } from '../../src/audit/audit-log.ts';
 import { auditRig, recordRows } from './audit-rig.ts';
 import type { AuditRig } from './audit-rig.ts';
 import { refusal, turnOfEvents } from '../broker/rig.ts';
+import { getIfAny } from '../../src/vault/base/vault.ts';
 
 /** Sealed and stopped: 1 started, 2 sealed, 3–8 rows. */
 async function sealedLog(): Promise<AuditRig> {
@@ -49,7 +50,7 @@ describe('a log that nobody touched', () => {
     const audit = rig.run();
     await recordRows(audit, 1);
     await audit.flush();
-    expect(await rig.vault.find('audit-anchor')).toBeUndefined();
+    expect(await getIfAny(rig.vault, 'audit-anchor')).toBeUndefined();
     expect(audit.fingerprint('token-1')).toBeUndefined();
     await audit.seal();
     expect(audit.fingerprint('token-1')).toMatch(/^[0-9a-f]{16}$/);
@@ -185,13 +186,13 @@ describe('the anchor', () => {
 
   it('an anchor that is gone or unreadable is a problem, and stays one', async () => {
     const rig = await sealedLog();
-    await rig.vault.remove('audit-anchor');
+    await rig.vault.delete('audit-anchor');
     expect(await rig.verify()).toMatchObject({ ok: false, firstProblem: { sequence: 0 } });
     const audit = rig.run();
     await audit.seal();
     await audit.flush();
     expect(await rig.verify()).toMatchObject({ ok: false });
-    await rig.vault.write('audit-anchor', 'nonsense');
+    await rig.vault.set('audit-anchor', 'nonsense');
     expect(await rig.verify()).toMatchObject({ ok: false });
   });
 
@@ -233,20 +234,20 @@ describe('the anchor', () => {
     const audit = rig.run();
     await audit.seal();
     await audit.flush();
-    rig.vault.write = () => new Promise(() => undefined);
+    rig.vault.set = () => new Promise(() => undefined);
     await recordRows(audit, 1);
     expect(rig.rows().at(-1)).toMatchObject({ event: 'permission', outcome: 'row 1' });
   });
 
   it('a vault that refuses the log’s first anchor leaves the log unsealed, and the next run finds no cut in it', async () => {
     const rig = auditRig();
-    const write = rig.vault.write.bind(rig.vault);
-    rig.vault.write = () => Promise.reject(new Error('locked'));
+    const write = rig.vault.set.bind(rig.vault);
+    rig.vault.set = () => Promise.reject(new Error('locked'));
     const audit = rig.run();
     await expect(audit.seal()).rejects.toThrow('locked');
     await recordRows(audit, 1);
     expect(audit.state).toMatchObject({ isSealed: false, trouble: 'internal' });
-    rig.vault.write = write;
+    rig.vault.set = write;
 
     const next = rig.run();
     await next.seal();
@@ -260,12 +261,12 @@ describe('the anchor', () => {
     const audit = rig.run();
     await audit.seal();
     await audit.flush();
-    const write = rig.vault.write.bind(rig.vault);
-    rig.vault.write = () => Promise.reject(new Error('locked'));
+    const write = rig.vault.set.bind(rig.vault);
+    rig.vault.set = () => Promise.reject(new Error('locked'));
     await recordRows(audit, 1);
     await audit.flush();
     expect(audit.state).toMatchObject({ sequence: 10, anchored: 9, trouble: 'internal' });
-    rig.vault.write = write;
+    rig.vault.set = write;
     await audit.flush();
     expect(audit.state).toMatchObject({ anchored: 10, trouble: undefined });
   });

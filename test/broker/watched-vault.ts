@@ -3,47 +3,45 @@ import { KeyturnError } from '../../src/base/errors.ts';
 import { memoryVault } from '../../src/vault/memory.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 
+type Call = 'probe' | 'set' | 'get';
+
 export interface WatchedVault extends Vault {
-  /** `write grant.…`, `probe` and so on, in order; each is recorded when it has ended. */
+  /** `set grant.…`, `probe` and so on, in order; each is recorded when it has ended. */
   readonly done: string[];
   /** Calls of these names fail with `vault_unavailable` until the set is emptied. */
-  readonly failing: Set<'probe' | 'write' | 'read'>;
+  readonly failing: Set<Call>;
 }
 
 export function watchedVault(): WatchedVault {
   const inner = memoryVault();
   const done: string[] = [];
-  const failing = new Set<'probe' | 'write' | 'read'>();
-  const check = (name: 'probe' | 'write' | 'read'): void => {
+  const failing = new Set<Call>();
+  const check = (name: Call): void => {
     if (failing.has(name)) throw new KeyturnError('vault_unavailable', 'the vault is out of order');
   };
   return {
     kind: inner.kind,
     done,
     failing,
-    async find(id) {
-      check('read');
-      return inner.find(id);
+    async get(name) {
+      check('get');
+      return inner.get(name);
     },
-    async read(id) {
-      check('read');
-      return inner.read(id);
+    async set(name, value) {
+      check(name === 'probe' ? 'probe' : 'set');
+      await inner.set(name, value);
+      done.push(name === 'probe' ? 'probe' : `set ${name}`);
     },
-    async write(id, secret) {
-      check('write');
-      await inner.write(id, secret);
-      done.push(`write ${id}`);
+    async replace(name, before, after) {
+      check('set');
+      return inner.replace(name, before, after);
     },
-    async remove(id) {
-      await inner.remove(id);
-      done.push(`remove ${id}`);
+    async delete(name) {
+      await inner.delete(name);
+      if (name !== 'probe') done.push(`delete ${name}`);
     },
-    async probe() {
-      check('probe');
-      await inner.probe();
-      done.push('probe');
-    },
-    destroy: (ids) => inner.destroy(ids),
+    root: () => inner.root(),
+    destroy: (names) => inner.destroy(names),
     close: () => inner.close(),
   };
 }

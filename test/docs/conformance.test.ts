@@ -105,7 +105,7 @@ describe('the state files of SECURITY.md', () => {
       'home.json',
       'owner.key',
       'clients/NAME.key',
-      'vault.sealed',
+      'items/NAME',
       'audit.jsonl, audit-NNNNNN.jsonl',
       'desktop/command.json',
       'setup-N.sealed',

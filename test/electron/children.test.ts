@@ -1,10 +1,11 @@
 /** The keychain's worker as Electron starts it: a real process, a real keyring, Electron's channel. */
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { spawnKeychainChild } from '../../electron/system/children.ts';
-import { keychainVault } from '../../src/vault/keychain/keychain.ts';
+import { keychainVault } from '../vault/vaults.ts';
 import { keychainWorkerFile } from '../../src/vault/keychain/keychain-process.ts';
 import { double } from '../support/electron/electron-double.ts';
 import { freshService, rawItems, requireTestKeyring } from '../vault/keychain/keyring.ts';
+import { getIfAny } from '../../src/vault/base/vault.ts';
 
 describe('the keychain child', () => {
   beforeEach(() => void (double.isReady = true));
@@ -15,10 +16,10 @@ describe('the keychain child', () => {
     const earlier = double.children.length;
     const vault = keychainVault({ service: freshService(), spawnWorker: spawnKeychainChild });
     onTestFinished(() => vault.close());
-    await vault.write('item', 'a secret');
-    expect(await vault.find('item')).toBe('a secret');
-    await vault.remove('item');
-    expect(await vault.find('item')).toBeUndefined();
+    await vault.set('item', 'a secret');
+    expect(await getIfAny(vault, 'item')).toBe('a secret');
+    await vault.delete('item');
+    expect(await getIfAny(vault, 'item')).toBeUndefined();
     expect(new Set(double.children.slice(earlier))).toEqual(new Set([keychainWorkerFile]));
   });
 

@@ -10,13 +10,14 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { grantVaultId } from '../../src/broker/records/grant.ts';
-import { masterItem } from '../../src/daemon/vault/master.ts';
+import { rootItem } from '../../src/vault/base/item-store.ts';
 import { serviceOf } from '../../src/daemon/vault/secrets.ts';
-import { keychainVault } from '../../src/vault/keychain/keychain.ts';
+import { keychainVault } from '../vault/vaults.ts';
 import { double } from '../support/electron/electron-double.ts';
 import type { TestHome } from '../support/home.ts';
 import { learnKeys } from '../support/secret-scan.ts';
 import { type Finding, keepSecret, secretsIn, secretsKnown, told as toldOf } from '../support/secrets.ts';
+import { getIfAny } from '../../src/vault/base/vault.ts';
 
 const typed: ReadonlySet<Finding['kind']> = new Set(['passphrase', 'client secret', 'private key', 'code']);
 
@@ -60,15 +61,16 @@ function tokensIn(item: string): string[] {
   return refreshToken === undefined ? values : [refreshToken, ...values];
 }
 
-/** The master secret, and every token that the home's grants have in the vault. */
+/** The root key, and every token that the home's grants have in the vault. */
 async function learnVault({ paths }: TestHome): Promise<void> {
   const { homeId } = homeFile.parse(JSON.parse(readFileSync(path.join(paths.state, 'home.json'), 'utf8')));
-  const vault = keychainVault({ service: serviceOf({ homeId }) });
+  const vault = keychainVault({ service: serviceOf({ homeId }) }, { homeId, hadRoot: async () => true });
   try {
-    const master = await vault.find(masterItem);
-    if (master !== undefined) keepSecret('master secret', master);
+    const root = await vault.store.get(rootItem);
+    if (root === undefined) return;
+    keepSecret('master secret', root);
     for (const id of grantIds(path.join(paths.state, 'grants.jsonl'))) {
-      const item = await vault.find(grantVaultId(id));
+      const item = await getIfAny(vault, grantVaultId(id));
       for (const token of item === undefined ? [] : tokensIn(item)) keepSecret('refresh token', token);
     }
   } finally {

@@ -27,6 +27,7 @@ import { homePaths } from '../../src/base/paths.ts';
 import type { Answer } from '../support/electron/window-page.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
+import { getIfAny } from '../../src/vault/base/vault.ts';
 
 export interface PageBroker {
   readonly world: TestWorld;
@@ -189,7 +190,7 @@ export async function startPageBroker(): Promise<PageBroker> {
     async secrets(handedOut) {
       const { grants, vault } = daemon.broker.parts;
       const kept: string[] = [];
-      for (const { id } of grants.all()) kept.push((await vault.find(grantVaultId(id))) ?? '');
+      for (const { id } of grants.all()) kept.push((await getIfAny(vault, grantVaultId(id))) ?? '');
       const tokens = kept.flatMap((text) => text.match(/[A-Za-z0-9_-]{40,}/g) ?? []);
       return [...new Set([...handedOut, ...tokens])];
     },

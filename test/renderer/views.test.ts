@@ -5,6 +5,7 @@ import { registrationVaultId } from '../../src/broker/records/registrations.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { type PageBroker, startPageBroker } from './page-broker.ts';
 import { noteDialogFocus, windowsOfTests } from './page-window.ts';
+import { getIfAny } from '../../src/vault/base/vault.ts';
 
 const openWindow = windowsOfTests();
 
@@ -277,7 +278,8 @@ describe('the clients at issuers', () => {
     })) as { redirectUri: string };
     const { registrations } = broker.daemon.broker.parts;
     const record = registrations.all().find(({ registration }) => registration.clientId === 'by-hand');
-    const keptSecret = () => broker.daemon.broker.parts.vault.find(registrationVaultId(record?.id ?? ''));
+    const keptSecret = () =>
+      getIfAny(broker.daemon.broker.parts.vault, registrationVaultId(record?.id ?? ''));
     expect(await keptSecret()).toBe(secret);
 
     const { page, complaints } = await openWindow({ answer: broker.answer, hash: 'settings/providers' });

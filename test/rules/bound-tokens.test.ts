@@ -140,7 +140,7 @@ describe('tokens are bound to a key', () => {
     const before = thumbprintKey(
       rig.broker.prove({ clientId: 'editor', tokenId, method: 'GET', url: rig.endpoint }),
     );
-    const { d } = (JSON.parse(await rig.vault.read(`grant.${rig.grant().id}`)) as { proofKey: { d: string } })
+    const { d } = (JSON.parse(await rig.vault.get(`grant.${rig.grant().id}`)) as { proofKey: { d: string } })
       .proofKey;
     await rig.parts.audit.flush();
     expect(rig.texts().join('\n')).not.toContain(d);

@@ -46,7 +46,7 @@ function answering({ authorizationServer }: Ground, grantType: string, answer: A
     request.form.get('grant_type') === grantType ? answer : undefined;
 }
 
-const stored = async ({ rig }: Ground): Promise<string> => rig.vault.read(`grant.${rig.grant().id}`);
+const stored = async ({ rig }: Ground): Promise<string> => rig.vault.get(`grant.${rig.grant().id}`);
 
 /** The grant gives tokens again, without a page. */
 async function goesOn({ rig }: Ground): Promise<void> {

@@ -26,7 +26,7 @@ const scopesAsked = ({ authorizationServer }: Ground): (string | null)[] =>
   tokenRequests(authorizationServer, 'refresh_token').map(({ form }) => form.get('scope'));
 
 const stored = async ({ vault, grant }: Rig): Promise<Record<string, unknown>> =>
-  JSON.parse(await vault.read(`grant.${grant().id}`));
+  JSON.parse(await vault.get(`grant.${grant().id}`));
 
 describe('a refresh token that a narrower refresh narrowed for good', () => {
   it('W-9: reports a refresh token that a narrower refresh narrowed for good, and one sign-in brings its scopes back', async () => {

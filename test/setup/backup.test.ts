@@ -11,19 +11,19 @@ const secret = 'aSecretOfABackup-1618';
 const entry = { way: ['mcpServers', 'notes'], before: secret, after: 'b' };
 const files = [{ file: '/a', before: 'AA==', after: 'cc', format: 'json' as const, entries: [entry] }];
 const backup = { keys: [], files };
-const keysOf = (homeId: string, master = randomBytes(32)): BackupKeys =>
-  new BackupKeys({ master: () => Promise.resolve(createSecretKey(master)), homeId });
+const keysOf = (homeId: string, root = randomBytes(32)): BackupKeys =>
+  new BackupKeys({ root: () => Promise.resolve(createSecretKey(root)), homeId });
 
 it('setup-N.sealed: a backup of a configuration opens as it was, only whole, and only by the vault that sealed it', async () => {
   const folder = temporaryFolder();
-  const master = randomBytes(32);
-  const keys = keysOf('home', master);
+  const root = randomBytes(32);
+  const keys = keysOf('home', root);
   const open = async (sealedKey: string): Promise<string> => (await keys.open(sealedKey)).key;
   const file = await keepBackup(folder, backup, await keys.seal());
   await keepBackup(folder, backup, await keys.seal());
   expect(await backupsIn(folder)).toEqual([file, file.replace('setup-1', 'setup-2')]);
   expect(await openBackup(file, open)).toEqual(backup);
-  for (const other of [keysOf('another', master), keysOf('home')]) {
+  for (const other of [keysOf('another', root), keysOf('home')]) {
     const elsewhere = openBackup(file, async (sealedKey) => (await other.open(sealedKey)).key);
     await expect(elsewhere).rejects.toMatchObject({ reason: 'vault_unreadable' });
   }

@@ -7,6 +7,7 @@ import { DocumentList, listOf, openDocument } from '../../src/store/authority.ts
 import type { AuthorityParts } from '../../src/store/authority.ts';
 import type { AuthorityDocument } from '../../src/store/document.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
+import { MissingItem } from '../../src/vault/base/trouble.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 export const itemSchema = z.object({ name: z.string(), denies: z.boolean().optional() });
@@ -22,13 +23,15 @@ export class VaultDouble {
   writes: Answer = 'works';
   readonly calls: string[] = [];
 
-  async find(id: string): Promise<string | undefined> {
+  async get(name: string): Promise<string> {
     this.calls.push('read');
     await answered(this.reads);
-    return this.items.get(id);
+    const text = this.items.get(name);
+    if (text === undefined) throw new MissingItem(name);
+    return text;
   }
 
-  async write(id: string, text: string): Promise<void> {
+  async set(id: string, text: string): Promise<void> {
     this.calls.push('write');
     if (this.writes === 'works' || this.writes === 'keeps and fails') this.items.set(id, text);
     await answered(this.writes);

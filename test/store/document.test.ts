@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { refusal } from '../broker/rig.ts';
 import { add, DocumentHome, namesOf, savedHome, without } from './document-home.ts';
+import { MissingItem } from '../../src/vault/base/trouble.ts';
 
 /** The document is refused with these words; file and vault are as they were. */
 async function expectRefused(home: DocumentHome, words: RegExp): Promise<void> {
@@ -64,7 +65,10 @@ describe('the document', () => {
 
   it('of the memory vault is on no disk', async () => {
     const home = new DocumentHome();
-    const vault = { kind: 'memory' as const, find: async () => undefined, write: async () => undefined };
+    const get = async (): Promise<never> => {
+      throw new MissingItem('newest');
+    };
+    const vault = { kind: 'memory' as const, get, set: async () => undefined };
     const broker = await home.start({ vault });
     await broker.list.change(add({ name: 'a' }));
     expect(namesOf(broker)).toEqual(['a']);
@@ -235,8 +239,8 @@ describe('a change', () => {
   it('writes the vault only after the file', async () => {
     const { home, broker } = await savedHome();
     const seen: [number | undefined, boolean][] = [];
-    const write = home.vault.write.bind(home.vault);
-    home.vault.write = async (id, text) => {
+    const write = home.vault.set.bind(home.vault);
+    home.vault.set = async (id, text) => {
       seen.push([home.vault.number, home.text.includes('"c"')]);
       await write(id, text);
     };

@@ -5,14 +5,15 @@
  */
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { MissingItem } from '../../src/vault/base/trouble.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
-import { maxSecretLength } from '../../src/vault/base/vault.ts';
+import { getIfAny, maxValueLength } from '../../src/vault/base/vault.ts';
 import { anyText } from '../support/any-text.ts';
 
 const id = 'grant.1';
 
-/** Bytes that fill one chunk of the keychain exactly: 1,200 characters of base64url. */
-const chunkBytes = 900;
+/** Bytes whose sealed form fills one part of Windows's keychain: 1,200 characters, of 28 bytes more. */
+const partBytes = 871;
 
 interface ContractOptions {
   /** One vault for all tests that leave it open, and empty: where opening one takes longer than its tests. */
@@ -46,19 +47,19 @@ export function vaultContract(name: string, open: () => Vault, options: Contract
       ['one character', 'x'],
       ['Unicode, line breaks and quotation marks', 'Schlüssel 🔑 "\\"\r\n\u2028\ufeff end'],
       ['leading and trailing blanks', '  x \n'],
-      ['one byte less than a chunk', 'a'.repeat(chunkBytes - 1)],
-      ['a chunk exactly', 'b'.repeat(chunkBytes)],
-      ['one byte more than a chunk', 'c'.repeat(chunkBytes + 1)],
+      ['one byte less than a part', 'a'.repeat(partBytes - 1)],
+      ['a part exactly', 'b'.repeat(partBytes)],
+      ['one byte more than a part', 'c'.repeat(partBytes + 1)],
       [
-        'a character across the border of two chunks',
-        `${'d'.repeat(chunkBytes - 2)}🔑${'e'.repeat(chunkBytes)}`,
+        'a character across the border of two parts',
+        `${'d'.repeat(partBytes - 2)}🔑${'e'.repeat(partBytes)}`,
       ],
       ['100 kB', '0123456789'.repeat(10_000)],
     ])('gives back %s unchanged', async (_, secret) => {
-      await vault.write(id, secret);
-      expect(await vault.find(id)).toBe(secret);
-      expect(await vault.read(id)).toBe(secret);
-      await vault.remove(id);
+      await vault.set(id, secret);
+      expect(await getIfAny(vault, id)).toBe(secret);
+      expect(await vault.get(id)).toBe(secret);
+      await vault.delete(id);
     });
 
     test('gives back any well-formed text unchanged', async () => {
@@ -66,62 +67,61 @@ export function vaultContract(name: string, open: () => Vault, options: Contract
       const secrets = text.filter((secret) => !secret.includes('\0'));
       await fc.assert(
         fc.asyncProperty(secrets, async (secret) => {
-          await vault.write(id, secret);
-          expect(await vault.read(id)).toBe(secret);
+          await vault.set(id, secret);
+          expect(await vault.get(id)).toBe(secret);
         }),
         { numRuns: 15 },
       );
-      await vault.remove(id);
+      await vault.delete(id);
     });
 
     test('keeps the last of several values, whether longer or shorter', async () => {
-      for (const secret of ['first', 'x'.repeat(3 * chunkBytes), 'third']) await vault.write(id, secret);
-      expect(await vault.read(id)).toBe('third');
-      await vault.remove(id);
+      for (const secret of ['first', 'x'.repeat(3 * partBytes), 'third']) await vault.set(id, secret);
+      expect(await vault.get(id)).toBe('third');
+      await vault.delete(id);
     });
 
     test('keeps the later of two writes at the same time', async () => {
-      await Promise.all([vault.write(id, 'earlier'.repeat(400)), vault.write(id, 'later')]);
-      expect(await vault.read(id)).toBe('later');
-      await vault.remove(id);
+      await Promise.all([vault.set(id, 'earlier'.repeat(400)), vault.set(id, 'later')]);
+      expect(await vault.get(id)).toBe('later');
+      await vault.delete(id);
     });
 
     test('answers a read during a write with the old value or the new one', async () => {
-      await vault.write(id, 'old');
-      const [, seen] = await Promise.all([vault.write(id, 'new'), vault.read(id)]);
+      await vault.set(id, 'old');
+      const [, seen] = await Promise.all([vault.set(id, 'new'), vault.get(id)]);
       expect(['old', 'new']).toContain(seen);
-      await vault.remove(id);
+      await vault.delete(id);
     });
 
-    test('keeps two items apart, even if one id begins with the other', async () => {
-      await vault.write('grant', 'outer');
-      await vault.write('grant.a', 'inner');
-      await vault.remove('grant');
-      expect(await vault.find('grant')).toBeUndefined();
-      expect(await vault.read('grant.a')).toBe('inner');
-      await vault.remove('grant.a');
+    test('keeps two items apart, even if one name begins with the other', async () => {
+      await vault.set('grant', 'outer');
+      await vault.set('grant.a', 'inner');
+      await vault.delete('grant');
+      expect(await getIfAny(vault, 'grant')).toBeUndefined();
+      expect(await vault.get('grant.a')).toBe('inner');
+      await vault.delete('grant.a');
     });
 
-    test('finds nothing under an id that was never written, and a read of that id fails as unreadable', async () => {
-      expect(await vault.find('never')).toBeUndefined();
-      await expect(vault.read('never')).rejects.toMatchObject({ reason: 'vault_unreadable' });
+    test('finds nothing under a name that was never set, and says that it is missing', async () => {
+      await expect(vault.get('never')).rejects.toThrow(MissingItem);
     });
 
     test('removes an item for good, and allows a second removal', async () => {
-      await vault.write(id, 'gone soon');
-      await vault.remove(id);
-      await vault.remove(id);
-      expect(await vault.find(id)).toBeUndefined();
+      await vault.set(id, 'gone soon');
+      await vault.delete(id);
+      await vault.delete(id);
+      expect(await getIfAny(vault, id)).toBeUndefined();
     });
 
-    test.each(['', 'A', '-a', '.a', '_witness', 'a/b', 'a b', 'a\n', 'é', 'a'.repeat(129)])(
-      'refuses the id %j in every call',
+    test.each(['', '-a', '.a', 'a.', '_probe', 'a/b', '..', 'a b', 'a\n', 'é', 'a.new', 'a'.repeat(129)])(
+      'refuses the name %j in every call',
       async (bad) => {
         const refused = { reason: 'invalid_request' };
-        await expect(vault.find(bad)).rejects.toMatchObject(refused);
-        await expect(vault.read(bad)).rejects.toMatchObject(refused);
-        await expect(vault.write(bad, 'x')).rejects.toMatchObject(refused);
-        await expect(vault.remove(bad)).rejects.toMatchObject(refused);
+        await expect(vault.replace(bad, undefined, 'x')).rejects.toMatchObject(refused);
+        await expect(vault.get(bad)).rejects.toMatchObject(refused);
+        await expect(vault.set(bad, 'x')).rejects.toMatchObject(refused);
+        await expect(vault.delete(bad)).rejects.toMatchObject(refused);
       },
     );
 
@@ -129,46 +129,58 @@ export function vaultContract(name: string, open: () => Vault, options: Contract
       ['is empty', ''],
       ['contains NUL', 'hidden\0tail'],
       ['contains half a character', 'hidden\ud800'],
-      ['is longer than 1 MiB', 'hidden'.padEnd(maxSecretLength + 1, 'x')],
-    ])('refuses a secret that %s, without repeating it', async (_, secret) => {
-      const error: unknown = await vault.write(id, secret).catch((thrown: unknown) => thrown);
+      ['is longer than 1 MiB', 'hidden'.padEnd(maxValueLength + 1, 'x')],
+    ])('refuses a value that %s, without repeating it', async (_, secret) => {
+      const error: unknown = await vault.set(id, secret).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ reason: 'invalid_request' });
       expect(String(error)).not.toContain('hidden');
-      expect(await vault.find(id)).toBeUndefined();
+      expect(await getIfAny(vault, id)).toBeUndefined();
     });
 
-    test('several probes of a working vault succeed at once, and leave no item', async () => {
-      await Promise.all([vault.probe(), vault.probe(), vault.probe()]);
-      expect(await vault.find('probe')).toBeUndefined();
+    test('replaces a value only if it is the one that the caller knows, and tells the other one', async () => {
+      expect(await vault.replace(id, 'first', 'second')).toBeUndefined();
+      expect(await vault.replace(id, undefined, 'first')).toBe('first');
+      expect(await vault.replace(id, undefined, 'second')).toBe('first');
+      expect(await vault.replace(id, 'other', 'second')).toBe('first');
+      expect(await vault.replace(id, 'first', 'second')).toBe('second');
+      expect(await vault.get(id)).toBe('second');
+      await vault.delete(id);
+    });
+
+    test('has one root key, which no item gives away', async () => {
+      const root = await vault.root();
+      expect(root.symmetricKeySize).toBe(32);
+      expect((await vault.root()).equals(root)).toBe(true);
+      await expect(vault.set('root', 'x')).rejects.toMatchObject({ reason: 'invalid_request' });
+      await expect(vault.get('root')).rejects.toMatchObject({ reason: 'invalid_request' });
+      await expect(vault.delete('root')).rejects.toMatchObject({ reason: 'invalid_request' });
     });
 
     test('a destroyed vault refuses every call', async () => {
       const own = ownVault();
-      await own.write(id, 'soon gone');
-      await own.write('master', 'x'.repeat(3 * chunkBytes));
-      await own.destroy([id, 'master', 'never']);
+      await own.set(id, 'soon gone');
+      await own.set('other', 'x'.repeat(3 * partBytes));
+      await own.destroy([id, 'other', 'never']);
       const refused = { reason: 'vault_unavailable' };
-      await expect(own.find(id)).rejects.toMatchObject(refused);
-      await expect(own.write('master', 'x')).rejects.toMatchObject(refused);
-      await expect(own.remove(id)).rejects.toMatchObject(refused);
-      await expect(own.probe()).rejects.toMatchObject(refused);
+      await expect(getIfAny(own, id)).rejects.toMatchObject(refused);
+      await expect(own.set('other', 'x')).rejects.toMatchObject(refused);
+      await expect(own.delete(id)).rejects.toMatchObject(refused);
     });
 
-    test('destroys nothing if one of the ids is invalid', async () => {
-      await vault.write(id, 'kept');
-      await expect(vault.destroy([id, '_witness'])).rejects.toMatchObject({ reason: 'invalid_request' });
-      expect(await vault.read(id)).toBe('kept');
-      await vault.remove(id);
+    test('destroys nothing if one of the names is invalid', async () => {
+      await vault.set(id, 'kept');
+      await expect(vault.destroy([id, '_probe'])).rejects.toMatchObject({ reason: 'invalid_request' });
+      expect(await vault.get(id)).toBe('kept');
+      await vault.delete(id);
     });
 
     test('a closed vault refuses every call', async () => {
       const own = ownVault();
       await own.close();
       const refused = { reason: 'vault_unavailable' };
-      await expect(own.find(id)).rejects.toMatchObject(refused);
-      await expect(own.write(id, 'x')).rejects.toMatchObject(refused);
-      await expect(own.remove(id)).rejects.toMatchObject(refused);
-      await expect(own.probe()).rejects.toMatchObject(refused);
+      await expect(getIfAny(own, id)).rejects.toMatchObject(refused);
+      await expect(own.set(id, 'x')).rejects.toMatchObject(refused);
+      await expect(own.delete(id)).rejects.toMatchObject(refused);
     });
   });
 }

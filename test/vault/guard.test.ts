@@ -1,8 +1,9 @@
 /** The guard: what it admits and refuses, what a lock waits for, and when its listener is called. */
 import { describe, expect, test } from 'vitest';
 import { VaultGuard } from '../../src/vault/guard.ts';
-import { memoryVault } from '../../src/vault/memory.ts';
-import { VaultError } from '../../src/vault/base/trouble.ts';
+import { memoryStore, memoryVault } from '../../src/vault/memory.ts';
+import { MissingItem, VaultError } from '../../src/vault/base/trouble.ts';
+import { getIfAny } from '../../src/vault/base/vault.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 import { VaultWatch } from '../../src/vault/base/watch.ts';
 import { vaultContract } from './contract.ts';
@@ -15,11 +16,11 @@ function guarded(vault: Vault = memoryVault()): { guard: VaultGuard; watch: Vaul
 vaultContract('memory', () => guarded().guard);
 
 const calls: [string, (vault: Vault) => Promise<unknown>][] = [
-  ['find', (vault) => vault.find('a')],
-  ['read', (vault) => vault.read('a')],
-  ['write', (vault) => vault.write('a', 'x')],
-  ['remove', (vault) => vault.remove('a')],
-  ['probe', (vault) => vault.probe()],
+  ['get', (vault) => vault.get('a')],
+  ['set', (vault) => vault.set('a', 'x')],
+  ['replace', (vault) => vault.replace('a', undefined, 'x')],
+  ['delete', (vault) => vault.delete('a')],
+  ['root', (vault) => vault.root()],
 ];
 
 describe('a guard that is shut', () => {
@@ -45,22 +46,23 @@ describe('a guard that is shut', () => {
   test('a guard that is shut before a passphrase was chosen shows the vault as new', async () => {
     const { guard, watch } = guarded();
     await guard.shut({ isNew: true });
-    await expect(guard.find('a')).rejects.toMatchObject({ reason: 'locked' });
+    await expect(getIfAny(guard, 'a')).rejects.toMatchObject({ reason: 'locked' });
     expect(watch.state.state).toBe('new');
   });
 
   test('a guard shuts once the calls that it had admitted have ended', async () => {
-    const vault = memoryVault();
+    const store = memoryStore();
     const held = Promise.withResolvers<void>();
-    const { guard } = guarded({
-      ...vault,
-      kind: 'memory',
-      find: async (id) => {
-        await held.promise;
-        return vault.find(id);
-      },
-    });
-    const found = guard.find('a');
+    const { guard } = guarded(
+      memoryVault({
+        ...store,
+        get: async (name) => {
+          await held.promise;
+          return store.get(name);
+        },
+      }),
+    );
+    const found = getIfAny(guard, 'a');
     let isShut = false;
     const shut = guard.shut().then(() => (isShut = true));
     await new Promise((resolve) => setImmediate(resolve));
@@ -70,12 +72,27 @@ describe('a guard that is shut', () => {
     expect(await found).toBeUndefined();
   });
 
+  test('a guard that is shut forgets the root key, and still lets calls for `newest` through', async () => {
+    const vault = memoryVault();
+    const { guard } = guarded(vault);
+    const root = await guard.root();
+    await guard.set('newest', 'document 1');
+    await guard.shut();
+    vault.lock();
+    await expect(guard.root()).rejects.toMatchObject({ reason: 'locked' });
+    expect(await guard.replace('newest', 'document 1', 'document 2')).toBe('document 2');
+    await vault.unlock();
+    guard.open();
+    expect((await guard.root()).equals(root)).toBe(true);
+    expect(await guard.get('newest')).toBe('document 2');
+  });
+
   test('a guard that opens gives back what the vault held before', async () => {
     const { guard, watch } = guarded();
-    await guard.write('a', 'kept');
+    await guard.set('a', 'kept');
     await guard.shut();
     guard.open();
-    expect(await guard.read('a')).toBe('kept');
+    expect(await guard.get('a')).toBe('kept');
     expect(watch.state.state).toBe('open');
   });
 });
@@ -84,17 +101,17 @@ describe('while a person is asked to unlock the vault', () => {
   test('while a person is asked to unlock the vault, other calls fail at once, and succeed afterwards', async () => {
     const { guard, watch } = guarded();
     const putBack = guard.hold();
-    await expect(guard.find('a')).rejects.toMatchObject({ reason: 'locked', trouble: 'waiting' });
+    await expect(getIfAny(guard, 'a')).rejects.toMatchObject({ reason: 'locked', trouble: 'waiting' });
     expect(watch.state.state).toBe('waiting');
     putBack();
-    expect(await guard.find('a')).toBeUndefined();
+    expect(await getIfAny(guard, 'a')).toBeUndefined();
   });
 
   test('while a person is asked to unlock a vault that is open, it still serves other calls', async () => {
     const { guard } = guarded();
-    await guard.write('a', 'kept');
+    await guard.set('a', 'kept');
     guard.hold();
-    expect(await guard.read('a')).toBe('kept');
+    expect(await guard.get('a')).toBe('kept');
   });
 
   test('a guard that was shut stays shut if the unlock fails', async () => {
@@ -103,7 +120,7 @@ describe('while a person is asked to unlock the vault', () => {
     const putBack = guard.hold();
     expect(watch.state.state).toBe('locked');
     putBack();
-    await expect(guard.find('a')).rejects.toMatchObject({ trouble: 'locked' });
+    await expect(getIfAny(guard, 'a')).rejects.toMatchObject({ trouble: 'locked' });
   });
 });
 
@@ -112,11 +129,10 @@ describe('the listener of a guard', () => {
   function heard(): { guard: VaultGuard; answers: { trouble?: VaultError }; said: string[] } {
     const answers: { trouble?: VaultError } = {};
     const said: string[] = [];
-    const find = async (): Promise<string | undefined> => {
-      if (answers.trouble) throw answers.trouble;
-      return undefined;
+    const get = async (name: string): Promise<string> => {
+      throw answers.trouble ?? new MissingItem(name);
     };
-    const vault: Vault = Object.assign(memoryVault(), { find });
+    const vault: Vault = Object.assign(memoryVault(), { get });
     const guard = new VaultGuard(vault, new VaultWatch(() => 0), {
       answered: () => said.push('answered'),
       failed: () => said.push('failed'),
@@ -127,42 +143,42 @@ describe('the listener of a guard', () => {
   test('calls the listener at the first answer, and not at later ones', async () => {
     const { guard, said } = heard();
     expect(said).toEqual([]);
-    await guard.find('a');
-    await guard.find('a');
+    await getIfAny(guard, 'a');
+    await getIfAny(guard, 'a');
     expect(said).toEqual(['answered']);
   });
 
   test('calls the listener once when the vault stops answering, and once when it answers again', async () => {
     const { guard, answers, said } = heard();
     answers.trouble = new VaultError('crashed', 'gone');
-    await expect(guard.find('a')).rejects.toThrow('gone');
+    await expect(getIfAny(guard, 'a')).rejects.toThrow('gone');
     expect(said).toEqual([]);
     delete answers.trouble;
-    await guard.find('a');
+    await getIfAny(guard, 'a');
     answers.trouble = new VaultError('crashed', 'gone');
-    await expect(guard.find('a')).rejects.toThrow('gone');
-    await expect(guard.find('a')).rejects.toThrow('gone');
+    await expect(getIfAny(guard, 'a')).rejects.toThrow('gone');
+    await expect(getIfAny(guard, 'a')).rejects.toThrow('gone');
     delete answers.trouble;
-    await guard.find('a');
+    await getIfAny(guard, 'a');
     expect(said).toEqual(['answered', 'failed', 'answered']);
   });
 
   test('calls the listener at the first call that a locked vault refuses', async () => {
     const { guard, said } = heard();
-    await guard.find('a');
+    await getIfAny(guard, 'a');
     await guard.shut();
     expect(said).toEqual(['answered']);
-    await expect(guard.find('a')).rejects.toThrow('locked');
+    await expect(getIfAny(guard, 'a')).rejects.toThrow('locked');
     guard.open();
-    await guard.find('a');
+    await getIfAny(guard, 'a');
     expect(said).toEqual(['answered', 'failed', 'answered']);
   });
 
   test('does not call the listener for a damaged item', async () => {
     const { guard, answers, said } = heard();
-    await guard.find('a');
+    await getIfAny(guard, 'a');
     answers.trouble = new VaultError('damaged', 'torn', { item: 'a' });
-    await expect(guard.find('a')).rejects.toThrow('torn');
+    await expect(getIfAny(guard, 'a')).rejects.toThrow('torn');
     expect(said).toEqual(['answered']);
   });
 });

@@ -1,13 +1,16 @@
 /** The memory vault keeps the contract, and forgets. */
 import { expect, test } from 'vitest';
 import { memoryVault } from '../../src/vault/memory.ts';
+import { getIfAny } from '../../src/vault/base/vault.ts';
 import { openVault } from '../../src/vault/open.ts';
 import { vaultContract } from './contract.ts';
+import { fresh } from './vaults.ts';
 
-vaultContract('memory', memoryVault);
+vaultContract('memory', () => memoryVault());
 
 test('two memory vaults share nothing', async () => {
-  const [first, second] = [memoryVault(), openVault('memory', { service: 'unused' }).vault];
-  await first.write('grant', 'mine');
-  expect(await second.find('grant')).toBeUndefined();
+  const [first, second] = [memoryVault(), openVault('memory', { service: 'unused', ...fresh }).vault];
+  await first.set('grant', 'mine');
+  expect(await getIfAny(second, 'grant')).toBeUndefined();
+  expect((await first.root()).equals(await second.root())).toBe(false);
 });

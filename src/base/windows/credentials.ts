@@ -33,21 +33,13 @@ export interface CredentialManager {
   setPassword(service: string, account: string, password: string): Promise<void>;
   /** False where there was none. */
   deletePassword(service: string, account: string): Promise<boolean>;
+  findCredentials(service: string): Promise<{ readonly account: string }[]>;
 }
 
 /** Its functions throw what the system refuses, by its number. */
 export async function loadCredentialManager(): Promise<CredentialManager> {
   const { default: koffi } = await import('koffi');
-  const credential = koffi.struct(fields);
-  const pointer = koffi.pointer(credential);
-  const [advapi, kernel] = [koffi.load('advapi32.dll'), koffi.load('kernel32.dll')];
-  const write = advapi.func('__stdcall', 'CredWriteW', 'int', [pointer, 'uint32']);
-  const read = advapi.func(
-    'int __stdcall CredReadW(str16 name, uint32 type, uint32 flags, _Out_ void **found)',
-  );
-  const remove = advapi.func('int __stdcall CredDeleteW(str16 name, uint32 type, uint32 flags)');
-  const free = advapi.func('void __stdcall CredFree(void *found)');
-  const lastError = kernel.func('uint32 __stdcall GetLastError()');
+  const { credential, pointer, write, read, remove, enumerate, free, lastError } = functionsIn(koffi);
   const refused = (what: string): Error =>
     new Error(`the Credential Manager can't ${what}: error ${lastError()}`);
   const isMissing = (): boolean => lastError() === ERROR_NOT_FOUND;
@@ -61,6 +53,19 @@ export async function loadCredentialManager(): Promise<CredentialManager> {
       try {
         const { CredentialBlob: blob, CredentialBlobSize: size } = koffi.decode(found[0], credential) as Blob;
         return Buffer.from(koffi.decode(blob, 'uint8_t', size) as Uint8Array).toString('utf8');
+      } finally {
+        free(found[0]);
+      }
+    },
+    async findCredentials(service) {
+      const [count, found] = [[0], [null]];
+      if (enumerate(nameOf(service, '*'), 0, count, found) === 0) {
+        if (isMissing()) return [];
+        throw refused('list');
+      }
+      try {
+        const items = koffi.decode(found[0], koffi.array(pointer, count[0] ?? 0)) as unknown[];
+        return items.map((item) => ({ account: (koffi.decode(item, credential) as Named).UserName }));
       } finally {
         free(found[0]);
       }
@@ -86,9 +91,33 @@ export async function loadCredentialManager(): Promise<CredentialManager> {
   };
 }
 
+function functionsIn(koffi: typeof import('koffi').default) {
+  const credential = koffi.struct(fields);
+  const pointer = koffi.pointer(credential);
+  const [advapi, kernel] = [koffi.load('advapi32.dll'), koffi.load('kernel32.dll')];
+  const named = (name: string, more: string): ReturnType<typeof advapi.func> =>
+    advapi.func(`int __stdcall ${name}(str16 name, uint32 type, uint32 flags${more})`);
+  return {
+    credential,
+    pointer,
+    write: advapi.func('__stdcall', 'CredWriteW', 'int', [pointer, 'uint32']),
+    read: named('CredReadW', ', _Out_ void **found'),
+    remove: named('CredDeleteW', ''),
+    enumerate: advapi.func(
+      'int __stdcall CredEnumerateW(str16 filter, uint32 flags, _Out_ uint32 *count, _Out_ void **found)',
+    ),
+    free: advapi.func('void __stdcall CredFree(void *found)'),
+    lastError: kernel.func('uint32 __stdcall GetLastError()'),
+  };
+}
+
 interface Blob {
   readonly CredentialBlob: unknown;
   readonly CredentialBlobSize: number;
+}
+
+interface Named {
+  readonly UserName: string;
 }
 
 const empty = {

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { VaultError } from '../../vault/base/trouble.ts';
+import { getIfAny } from '../../vault/base/vault.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { WriteQueue } from '../../store/record-store.ts';
 
@@ -55,14 +56,14 @@ export class GrantRoster {
   }
 
   async #open(): Promise<void> {
-    const text = await this.#vault.find(rosterItem);
+    const text = await getIfAny(this.#vault, rosterItem);
     if (text !== undefined) this.#durable = parsed(this.#vault, text);
     this.#known = this.#durable;
   }
 
   async #write(): Promise<void> {
     const known = new Set(this.ids);
-    await this.#vault.write(rosterItem, JSON.stringify({ version, grants: [...known] }));
+    await this.#vault.set(rosterItem, JSON.stringify({ version, grants: [...known] }));
     this.#durable = known;
   }
 

@@ -12,6 +12,7 @@
 import { z } from 'zod';
 import { reasonOf } from '../../base/errors.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
+import { getIfAny } from '../../vault/base/vault.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
 import { bindingSchema } from './grant-binding.ts';
@@ -151,7 +152,7 @@ export class GrantSecrets {
   /** After a sign-in. Until this resolves, the grant keeps its earlier tokens. */
   async write(grantId: string, secret: GrantSecret): Promise<void> {
     await this.#roster.add(grantId);
-    await this.#parts.vault.write(grantVaultId(grantId), JSON.stringify(secret));
+    await this.#parts.vault.set(grantVaultId(grantId), JSON.stringify(secret));
     this.#unsaved.delete(grantId);
   }
 
@@ -190,7 +191,7 @@ export class GrantSecrets {
   }
 
   async remove(grantId: string): Promise<void> {
-    await this.#parts.vault.remove(grantVaultId(grantId));
+    await this.#parts.vault.delete(grantVaultId(grantId));
     this.#unsaved.delete(grantId);
   }
 
@@ -201,7 +202,7 @@ export class GrantSecrets {
 
   async #item(grantId: string): Promise<GrantSecret> {
     const { vault } = this.#parts;
-    const text = await vault.find(grantVaultId(grantId));
+    const text = await getIfAny(vault, grantVaultId(grantId));
     if (text !== undefined) return parsed(vault, grantId, text);
     this.comparison.missed(grantId);
     throw absent(vault, grantId);
@@ -210,7 +211,7 @@ export class GrantSecrets {
   /** A grant that ended, or a sign-in that was not finished, left nothing in the vault, and so no line comes back. */
   async #restore(grantId: string): Promise<void> {
     const { vault } = this.#parts;
-    const text = await vault.find(grantVaultId(grantId));
+    const text = await getIfAny(vault, grantVaultId(grantId));
     if (text === undefined) return;
     await this.comparison.compare(grantId, parsed(vault, grantId, text));
   }

@@ -118,7 +118,7 @@ export class ApiKeys {
    */
   async read(key: ApiKey): Promise<void> {
     const clearings = this.#clearings;
-    const { value, ...place } = itemIn(key.id, await this.#vault.read(apiKeyVaultId(key.id)));
+    const { value, ...place } = itemIn(key.id, await this.#vault.get(apiKeyVaultId(key.id)));
     if (!isSamePlace(place, key)) throw otherPlace(key);
     // Races: the vault was locked meanwhile, or the owner set the key anew or removed it.
     if (clearings === this.#clearings && this.byId(key.id) === key) this.#values.set(key.id, value);
@@ -136,7 +136,7 @@ export class ApiKeys {
       const id = before && isSamePlace(before, place) ? before.id : randomBytes(8).toString('hex');
       const key = { id, ...place, ...more };
       await this.#roster.add([...this.#ids(), id]);
-      await this.#vault.write(apiKeyVaultId(id), JSON.stringify({ version: 1, ...place, value }));
+      await this.#vault.set(apiKeyVaultId(id), JSON.stringify({ version: 1, ...place, value }));
       try {
         await this.#file.change((items) => [
           ...items.filter(({ endpoint }) => endpoint !== place.endpoint),
@@ -207,7 +207,7 @@ export class ApiKeys {
     if (unnamed.length === 0) return;
     for (const id of unnamed) {
       this.#forget(id);
-      await this.#vault.remove(apiKeyVaultId(id));
+      await this.#vault.delete(apiKeyVaultId(id));
     }
     await this.#roster.drop(unnamed);
   }

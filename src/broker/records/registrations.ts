@@ -170,21 +170,21 @@ export class Registrations {
     const item = registrationVaultId(id);
     await this.#tidy();
     await this.#roster.add([...this.#ids(), id]);
-    const before = hadSecret ? await this.#vault.read(item).catch(() => undefined) : undefined;
-    await this.#vault.write(item, secret);
+    const before = hadSecret ? await this.#vault.get(item).catch(() => undefined) : undefined;
+    await this.#vault.set(item, secret);
     try {
       await this.#file.change(change);
     } catch (error) {
       // A record that names a secret keeps one, also where the former one could not be read. The error that counts is
       // the first one.
-      if (before !== undefined) await this.#vault.write(item, before).catch(() => undefined);
-      else if (!hadSecret) await this.#vault.remove(item).catch(() => undefined);
+      if (before !== undefined) await this.#vault.set(item, before).catch(() => undefined);
+      else if (!hadSecret) await this.#vault.delete(item).catch(() => undefined);
       throw error;
     }
   }
 
   async secret(record: RegistrationRecord): Promise<string | undefined> {
-    return record.hasSecret ? this.#vault.read(registrationVaultId(record.id)) : undefined;
+    return record.hasSecret ? this.#vault.get(registrationVaultId(record.id)) : undefined;
   }
 
   /** The server no longer accepts it. The next sign-in registers anew. Only the user replaces what the user entered. */
@@ -241,7 +241,7 @@ export class Registrations {
     const named = this.#ids();
     const unnamed = ((await this.#roster.ids()) ?? []).filter((id) => !named.includes(id));
     if (unnamed.length === 0) return;
-    for (const id of unnamed) await this.#vault.remove(registrationVaultId(id));
+    for (const id of unnamed) await this.#vault.delete(registrationVaultId(id));
     await this.#roster.drop(unnamed);
   }
 

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { VaultError } from '../../vault/base/trouble.ts';
+import { getIfAny } from '../../vault/base/vault.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 
 /** The vault's items with such a list. */
@@ -33,7 +34,7 @@ export class VaultRoster {
    * `vault_unreadable`.
    */
   async ids(): Promise<readonly string[] | undefined> {
-    const text = await this.#vault.find(this.#item);
+    const text = await getIfAny(this.#vault, this.#item);
     return text === undefined ? undefined : idsIn(this.#vault, this.#item, text);
   }
 
@@ -51,7 +52,7 @@ export class VaultRoster {
   }
 
   async #write(ids: readonly string[]): Promise<void> {
-    await this.#vault.write(this.#item, JSON.stringify({ version, ids }));
+    await this.#vault.set(this.#item, JSON.stringify({ version, ids }));
   }
 }
 

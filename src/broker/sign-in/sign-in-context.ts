@@ -20,6 +20,8 @@ import type { AssertionSources } from './assertion-sources.ts';
 
 export interface SignInParts extends DestinationParts, RedirectParts, StoreGrantParts {
   readonly vault: Vault;
+  /** Throws unless the vault can keep a token. */
+  readonly requireVault: () => Promise<void>;
   readonly overrides: OverrideBook;
   readonly interactions: Interactions;
   readonly refusedPrompts: RefusedPrompts;

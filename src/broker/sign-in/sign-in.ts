@@ -75,7 +75,7 @@ async function signInNow(
   signal: AbortSignal,
 ): Promise<Grant> {
   // If the vault can't store a token, no sign-in starts.
-  await parts.vault.probe();
+  await parts.requireVault();
   const destination = await findDestination(parts, asked);
   const { server } = destination;
   const request = withKeptScope(parts, asked, destination);

@@ -59,6 +59,8 @@ export interface RefresherParts extends Omit<PreparedRefreshParts, 'secrets'> {
   readonly network: (endpoint: string) => Http;
   readonly clock: Clock;
   readonly vault: Vault;
+  /** Throws unless the vault can keep a token, before the request that may replace one. */
+  readonly requireVault: () => Promise<void>;
   readonly grants: Grants;
   readonly audit: Audit;
   readonly pause: Pick<AccessPause, 'refuse'>;
@@ -198,7 +200,7 @@ export class Refresher {
   /** A failed vault probe forbids a refresh, since the rotated token could not be kept. */
   async #probe(): Promise<void> {
     try {
-      await this.#parts.vault.probe();
+      await this.#parts.requireVault();
       this.#isVaultInTrouble = false;
     } catch (error) {
       this.#isVaultInTrouble = true;

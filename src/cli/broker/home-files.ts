@@ -22,7 +22,7 @@ const stateNames = [
   named(String.raw`broker\.path`),
   named(String.raw`audit(?:-\d+)?\.jsonl`),
   /^daemon\.log(?:\.\d)?$/,
-  /^(?:grants\.jsonl|vault\.sealed)(?:\.new|\.torn-[0-9a-f]{8}(?:\.new)?)?$/,
+  /^grants\.jsonl(?:\.new|\.torn-[0-9a-f]{8}(?:\.new)?)?$/,
 ];
 const runNames = [/^broker\.path$/];
 const homeNames = [named(String.raw`home\.json`)];
@@ -53,6 +53,8 @@ export function removeHomeFiles(
   for (const file of ownKeys(paths, clients)) unlinkSync(file);
   removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused(?:\.new)?|ticket|(?:ticket|key)-\d+)$/]);
   removeSocket(paths);
+  const items = path.join(paths.state, 'items');
+  removeNamed(items, [/^[\w.-]+$/]);
   removeNamed(paths.state, stateNames);
   removeNamed(paths.config, [named(String.raw`owner\.key`)]);
   removeNamed(paths.run, runNames);
@@ -61,7 +63,7 @@ export function removeHomeFiles(
   // Windows removes no file that is open. Elsewhere the lock is held to the end, against a broker that starts meanwhile.
   if (process.platform === 'win32') unlock();
   removeNamed(paths.state, [/^daemon\.lock$/]);
-  const folders = [clients, paths.run, path.join(paths.state, 'run'), paths.state, paths.config];
+  const folders = [clients, items, paths.run, path.join(paths.state, 'run'), paths.state, paths.config];
   for (const folder of folders) removeEmpty(folder);
   return folders.flatMap(entriesIn).filter((entry) => !folders.includes(entry));
 }

@@ -17,7 +17,7 @@ export const command = defineCommand(
       },
     },
     about:
-      'Change the passphrase of a sealed-file vault. The vault must be unlocked, and everything in it is encrypted again: an old copy with the old passphrase shows nothing newer.',
+      'Change the passphrase of a sealed-file vault. The vault must be unlocked. An old copy of items/root still opens with the old passphrase: if that leaked, begin a new home.',
     examples: ['keyturn passphrase'],
   },
   async ({ options }) => {

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { VaultError } from '../../vault/base/trouble.ts';
+import { getIfAny } from '../../vault/base/vault.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { confirmedSchema } from '../settings/confirmed-settings.ts';
 
@@ -32,7 +33,7 @@ export type HomeItem = z.infer<typeof itemSchema>;
 
 /** Undefined where the vault certainly has none. Throws what the vault throws. */
 export async function readHomeItem(vault: Vault): Promise<HomeItem | undefined> {
-  const text = await vault.find(homeItem);
+  const text = await getIfAny(vault, homeItem);
   if (text === undefined) return undefined;
   const parsed = itemSchema.safeParse(json(text));
   if (parsed.success) return parsed.data;
@@ -43,7 +44,7 @@ export async function readHomeItem(vault: Vault): Promise<HomeItem | undefined> 
 }
 
 export async function writeHomeItem(vault: Vault, item: HomeItem): Promise<void> {
-  await vault.write(homeItem, JSON.stringify(item));
+  await vault.set(homeItem, JSON.stringify(item));
 }
 
 function json(text: string): unknown {

@@ -72,7 +72,7 @@ export async function keepOthersOut(paths: HomePaths, platform = process.platfor
 
 /** Files that keep the broker from starting where others could read or change them; records refuse by themselves. */
 const checkedInConfig = /^(settings\.json|owner\.key)$/;
-const checkedInState = /^(home\.json|vault\.sealed|audit(-\d+)?\.jsonl|daemon\.(lock|log))$/;
+const checkedInState = /^(home\.json|audit(-\d+)?\.jsonl|daemon\.(lock|log))$/;
 
 /** Throws `file_unreadable` where somebody else may use one. */
 export async function checkFiles(paths: HomePaths): Promise<void> {
@@ -93,13 +93,13 @@ export async function readHome(
   return readJson(homeFile(paths), homeSchema, formats.home);
 }
 
-/** Files of the builds before authority.json. */
-const earlierFiles = ['registrations', 'clients', 'permissions', 'overrides', 'proxies', 'keys'];
+/** Files of the builds before authority.json and the folder items. */
+const earlierFiles = /^((registrations|clients|permissions|overrides|proxies|keys)\.json|vault\.sealed)$/;
 
 /** Throws `file_unreadable` for a home of an earlier build. Nothing is changed. */
 export async function refuseEarlier({ state }: Pick<HomePaths, 'state'>): Promise<void> {
   const names = await readdir(state);
-  if (!earlierFiles.some((name) => names.includes(`${name}.json`))) return;
+  if (!names.some((name) => earlierFiles.test(name))) return;
   throw new KeyturnError('file_unreadable', `An earlier build made this home (${state}).`, {
     hint: 'Run `keyturn reset` with that build, then sign in again. Or use another KEYTURN_HOME.',
   });

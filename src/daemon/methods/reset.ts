@@ -6,7 +6,6 @@
  * are written before the secrets go, and the files go last.
  */
 import type { Broker } from '../../broker/broker.ts';
-import { newestItem } from '../../store/newest.ts';
 import { rosterItem } from '../../broker/grants/grant-roster.ts';
 import { grantVaultId } from '../../broker/records/grant.ts';
 import type { Grant } from '../../broker/records/grant.ts';
@@ -19,9 +18,9 @@ import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { receiptAnswer } from './answers.ts';
 import { storesOf } from '../../broker/records/records.ts';
 import type { Records } from '../../broker/records/records.ts';
+import { newestItem, requireStorable } from '../../vault/base/vault.ts';
 import { anchorItem } from '../vault/audit-trail.ts';
 import { homeItem } from '../home/home-item.ts';
-import { masterItem } from '../vault/master.ts';
 import type { Handlers } from './services.ts';
 
 /** The broker stops afterwards. The command that asked removes the files. */
@@ -81,7 +80,7 @@ async function requireVault({ broker, service }: ResetParts, open: readonly Gran
   const { vault } = broker.parts;
   if (vault.kind !== 'keychain' && open.length === 0) return;
   try {
-    await vault.probe();
+    await requireStorable(vault);
   } catch (error) {
     const left = vault.kind === 'keychain' ? `, and its items stay in the keychain under ${service}` : '';
     throw new KeyturnError(
@@ -136,7 +135,6 @@ async function emptyVault({
     keyRosterItem,
     registrationRosterItem,
     homeItem,
-    masterItem,
   ];
   const unlisted = !keys.isWhole || !registrations.isWhole || !records.grants.isLoaded;
   try {

@@ -11,12 +11,13 @@ import { exportAudit, tailAudit } from '../../audit/audit-export.ts';
 import type { StoredRow } from '../../audit/audit-row.ts';
 import { AuditFile } from '../../audit/audit.ts';
 import { verifyAudit } from '../../audit/audit-verify.ts';
+import type { KeyObject } from 'node:crypto';
 import { KeyturnError } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { HomePaths } from '../../base/paths.ts';
+import { getIfAny } from '../../vault/base/vault.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { WriteLog } from '../system/log.ts';
-import type { Master } from './master.ts';
 
 /** The vault's item. */
 export const anchorItem = 'audit-anchor';
@@ -34,7 +35,7 @@ export interface AuditTrailParts {
   /** The home's state folder. */
   readonly folder: string;
   readonly vault: Vault;
-  readonly master: Master;
+  readonly master: () => Promise<KeyObject>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: WriteLog;
@@ -48,10 +49,10 @@ export class AuditTrail {
     const { folder, vault, master, now } = parts;
     this.#parts = parts;
     const anchor = {
-      read: () => vault.find(anchorItem),
-      write: (head: string) => vault.write(anchorItem, head),
+      read: () => getIfAny(vault, anchorItem),
+      write: (head: string) => vault.set(anchorItem, head),
     };
-    const sealing = { keys: async () => auditKeys(await master.key()), anchor };
+    const sealing = { keys: async () => auditKeys(await master()), anchor };
     this.file = new AuditFile(
       path.join(folder, 'audit.jsonl'),
       now,
@@ -107,7 +108,7 @@ export class AuditTrail {
     }
     await this.file.seal();
     await this.file.flush();
-    const { chain } = auditKeys(await master.key());
-    return verifyAudit(folder, chain, { read: () => vault.find(anchorItem) });
+    const { chain } = auditKeys(await master());
+    return verifyAudit(folder, chain, { read: () => getIfAny(vault, anchorItem) });
   }
 }

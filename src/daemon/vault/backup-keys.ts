@@ -3,15 +3,16 @@
  * stood there in the open, and it can be larger than a frame: so its file is sealed under a key of its own, and that
  * key is sealed here.
  *
- * Invariant: a sealed key opens under this home's master secret only. The master secret itself seals no file.
+ * Invariant: a sealed key opens under this home's root key only. The root key itself seals no file.
  */
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { KeyturnError } from '../../base/errors.ts';
+import { derivedKey } from '../../vault/base/item-store.ts';
 
 export interface BackupKeyParts {
   /** Throws what the vault throws. */
-  readonly master: () => Promise<KeyObject>;
+  readonly root: () => Promise<KeyObject>;
   readonly homeId: string;
 }
 
@@ -54,17 +55,15 @@ export class BackupKeys {
     }
   }
 
-  async #wrappingKey(): Promise<Buffer> {
-    const label = `keyturn/1 backup\n${this.#parts.homeId}`;
-    return createHmac('sha256', await this.#parts.master())
-      .update(label)
-      .digest();
+  async #wrappingKey(): Promise<KeyObject> {
+    const { root, homeId } = this.#parts;
+    return derivedKey(await root(), `backups\n${homeId}`);
   }
 }
 
 function anotherHome(): KeyturnError {
   return new KeyturnError('vault_unreadable', 'This home’s vault does not open that backup.', {
-    rule: 'A backup opens with the master secret under which it was sealed',
+    rule: 'A backup opens with the root key under which it was sealed',
     hint: 'It belongs to another home, or to a vault that is gone. Change the entries back by hand.',
   });
 }

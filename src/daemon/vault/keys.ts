@@ -1,7 +1,7 @@
 /**
  * Which key opens the socket for whom, and how a program gets one.
  *
- * Invariant: no client's key is stored: it is derived from the master secret, the client's id and its
+ * Invariant: no client's key is stored: it is derived from the root key, the client's id and its
  * generation, and given to the program that the user said yes to: to its connection, or to who shows its ticket. It opens the socket that it was made
  * on: the home's own, or those of one forward. The owner's key opens the home's own alone.
  */
@@ -17,13 +17,13 @@ import { deriveClientKey } from '../../ipc/wire/handshake.ts';
 import type { Paired, PairRequest } from '../../ipc/server/server.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { Identity } from '../../ipc/wire/handshake-messages.ts';
+import { derivedKey } from '../../vault/base/item-store.ts';
 import type { Home } from '../home/home.ts';
 import { attested } from '../clients/client-processes.ts';
-import type { Master } from './master.ts';
 
 export interface KeyParts {
   readonly home: Home;
-  readonly master: Master;
+  readonly root: () => Promise<KeyObject>;
   readonly clients: LocalClients;
   readonly interactions: Interactions;
   readonly clock: Clock;
@@ -49,12 +49,12 @@ export class Keys {
     await clients.verify();
     const client = clients.usable(clientId, clock.wall());
     if (!client || !isSameOrigin(client.forward, forward)) return undefined;
-    return deriveClientKey(await this.#parts.master.key(), home.homeId, client.id, client.generation);
+    return this.#keyOf(client);
   }
 
   /** Asks the user; resolves with what makes the new client and its key, or throws `pairing_denied`. */
   async pair(request: PairRequest, forward?: ForwardOrigin): Promise<() => Promise<Paired>> {
-    const { home, clients, interactions, clock, audit } = this.#parts;
+    const { clients, interactions, clock, audit } = this.#parts;
     const clientName = shownName({ name: request.name, forward });
     clients.refuseTaken(clientName, clock.wall());
     const asker = attested(request);
@@ -75,17 +75,23 @@ export class Keys {
     // The path of a forwarded program is one of another machine, or of another view of the disk.
     const from = forward === undefined ? executableOf(asker) : { forward };
     return async () => {
-      const master = await this.#parts.master.key();
+      // First: without it no program is paired.
+      await this.#parts.root();
       const client = await clients.add(request.name, clock.wall(), from);
-      return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
+      return { clientId: client.id, key: await this.#keyOf(client) };
     };
   }
 
   /** For the process of the proxies, which asks for this program. */
   async identityOf({ id, generation }: Pick<LocalClient, 'id' | 'generation'>): Promise<Identity> {
     const { homeId } = this.#parts.home;
-    const key = deriveClientKey(await this.#parts.master.key(), homeId, id, generation);
+    const key = await this.#keyOf({ id, generation });
     return { clientId: id, key: key.export().toString('base64url'), brokerId: homeId };
+  }
+
+  async #keyOf({ id, generation }: Pick<LocalClient, 'id' | 'generation'>): Promise<KeyObject> {
+    const { home, root } = this.#parts;
+    return deriveClientKey(derivedKey(await root(), 'programs'), home.homeId, id, generation);
   }
 
   /** The first good hello makes the pairing count. */

@@ -1,8 +1,9 @@
 /**
- * The vault behind its guard, and what needs it: the master secret and the audit log.
+ * The vault behind its guard, and what needs it: the root key and the audit log.
  *
  * Invariant: touches no keychain. Everybody but the vault's lock uses the vault behind its guard only.
  */
+import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
 import { VaultGuard } from '../../vault/guard.ts';
 import type { VaultListener } from '../../vault/guard.ts';
@@ -16,7 +17,7 @@ import { VaultWatch } from '../../vault/base/watch.ts';
 import { lookAtKeychain } from '../system/keychain-look.ts';
 import { AuditTrail } from './audit-trail.ts';
 import type { Home } from '../home/home.ts';
-import { Master } from './master.ts';
+import { wasOpened } from '../home/mismatched-home.ts';
 import { wrappedBy } from '../settings/settings.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -39,7 +40,8 @@ export interface Secrets {
   readonly lockable: LockableVault;
   readonly watch: VaultWatch;
   readonly bus: SessionBus;
-  readonly master: Master;
+  /** The home's root key, from which its other keys derive. Throws what the vault throws. */
+  readonly root: () => Promise<KeyObject>;
   readonly trail: AuditTrail;
 }
 
@@ -50,14 +52,12 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
   const bus = new SessionBus(env);
   const lockable = openVault(settings.vault, {
     service: serviceOf(home),
+    homeId: home.homeId,
+    hadRoot: () => wasOpened(home),
     spawnWorker: () => spawnWorker(bus.environment()),
     watch,
     hasDefault: async () => (await lookAtKeychain(bus.environment())) !== 'noDefault',
-    sealedFile: {
-      file: path.join(home.paths.state, 'vault.sealed'),
-      key: wrappedBy(settings.vaultKey),
-      report: log,
-    },
+    sealed: { folder: path.join(home.paths.state, 'items'), key: wrappedBy(settings.vaultKey) },
   });
   const guard = new VaultGuard(lockable.vault, watch, {
     answered() {
@@ -67,9 +67,14 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
     failed: () => listener()?.failed(),
   });
   if (lockable.hasPassphrase) await guard.shut({ isNew: await isNew(lockable, watch) });
-  const master = new Master(guard, home);
-  const trail = new AuditTrail({ folder: home.paths.state, vault: guard, master, now, log });
-  return { vault: guard, guard, lockable, watch, bus, master, trail };
+  const root = async (): Promise<KeyObject> => {
+    const key = await guard.root();
+    // What a memory vault holds is no reason to miss it later, in another vault.
+    if (guard.kind !== 'memory' && !home.hasMaster) await home.masterWritten();
+    return key;
+  };
+  const trail = new AuditTrail({ folder: home.paths.state, vault: guard, master: root, now, log });
+  return { vault: guard, guard, lockable, watch, bus, root, trail };
 }
 
 /** What the home's items in the keychain are filed under. */

@@ -13,8 +13,7 @@ import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { methodRow } from '../../ipc/protocol/methods.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
-import { lockedVault } from '../../vault/guard.ts';
-import { VaultError } from '../../vault/base/trouble.ts';
+import { lockedVault, VaultError } from '../../vault/base/trouble.ts';
 import { IdleLock } from './idle-lock.ts';
 import { notOpenedFrom } from './key-source.ts';
 import type { KeySource } from './key-source.ts';
@@ -28,7 +27,7 @@ const personTimeout = 120_000;
 const keychainPeriod = 60_000;
 
 export interface VaultLockParts {
-  readonly secrets: Pick<Secrets, 'guard' | 'lockable' | 'watch' | 'bus' | 'master'>;
+  readonly secrets: Pick<Secrets, 'guard' | 'lockable' | 'watch' | 'bus'>;
   readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'keys' | 'interactions' | 'audit' | 'clock'>;
   readonly settings: Pick<Settings, 'lockAfter'>;
   /** The vault's state changed. */
@@ -207,7 +206,6 @@ export class VaultLock {
     this.#callOffSignIns();
     await this.#settle();
     await secrets.guard.shut();
-    secrets.master.forget();
     broker.cache.clear();
     broker.keys.clear();
     await secrets.lockable.lock();

@@ -4,14 +4,14 @@
  * Invariant: the code that refuses knows which trouble it is, and puts it into the error as a type. No code reads a
  * message to tell troubles apart. No secret enters an error.
  */
-import { KeyturnError } from '../../base/errors.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ErrorDetails, Reason } from '../../base/errors.ts';
 
 /**
  * `locked`: Keyturn locked the vault. `keychainLocked`: the keychain says that it is locked. `waiting`: the keychain
  * asked the person, who has not answered. `absent`: there is no D-Bus, Secret Service or keytar. `crashed`: the
- * keychain's worker process failed. `full`: the store can be read but not written. `damaged`: an item, or the whole
- * file, is missing or unreadable.
+ * keychain's worker process failed. `full`: the store can be read but not written. `damaged`: an item, or the root key,
+ * can't be read, or is missing.
  */
 export type VaultTrouble =
   | 'locked'
@@ -46,6 +46,24 @@ export class VaultError extends KeyturnError {
     this.trouble = trouble;
     if (item !== undefined) this.item = item;
   }
+}
+
+/** The vault is open, and certainly has no such item. This says nothing of the vault's state. */
+export class MissingItem extends VaultError {
+  constructor(item: string) {
+    super('damaged', `the vault has no item ${quoted(item)}`, {
+      item,
+      hint: 'If it was deleted, sign in again.',
+    });
+  }
+}
+
+/** The error of every call while the vault is locked. */
+export function lockedVault(): VaultError {
+  return new VaultError('locked', 'the vault is locked', {
+    rule: 'vault: a locked vault gives nothing until you unlock it',
+    hint: 'Unlock it with: keyturn unlock',
+  });
 }
 
 /** The error of every other call while one unlock waits for the person. */

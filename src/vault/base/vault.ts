@@ -1,90 +1,93 @@
 /**
- * The interface of every vault, and the checks of ids and secrets that all vaults share.
+ * The interface of every vault, and the checks of names and values that all vaults share.
  *
- * Invariant: "absent" and "unreadable" are different answers. A vault that can't tell them apart throws. It never
- * answers "absent" on a guess. No secret enters an error.
+ * Invariant: "missing" and "can't be read" are different answers. A vault that can't tell them apart says `locked`. It
+ * never answers "missing" on a guess. No secret enters an error.
  */
+import type { KeyObject } from 'node:crypto';
 import { KeyturnError, quoted } from '../../base/errors.ts';
+import { rootItem } from './item-store.ts';
+import { MissingItem } from './trouble.ts';
 
 export type VaultKind = 'keychain' | 'sealed-file' | 'memory';
 
 /**
- * A store of secrets. Every method throws KeyturnError: `invalid_request` for an id or secret that no vault accepts,
- * `vault_unavailable` (the store doesn't answer, or the vault is closed), `locked`, or `vault_unreadable` (an item
- * exists and can't be read, or is incomplete).
+ * A store of secrets under names; there is no list of them. Every method throws KeyturnError: `invalid_request` for a
+ * name or value that no vault accepts, `vault_unavailable` (the store doesn't answer, or the vault is closed),
+ * `locked`, or `vault_unreadable` (an item exists and can't be read).
  */
 export interface Vault {
   readonly kind: VaultKind;
-  /** The secret under `id`; undefined only if the vault certainly has no such item. */
-  find(id: string): Promise<string | undefined>;
-  /** The secret of an item that must exist, because our own records name it: its absence is `vault_unreadable`. */
-  read(id: string): Promise<string>;
+  /** The value. Throws `MissingItem` only if the vault certainly has no such item. */
+  get(name: string): Promise<string>;
   /**
    * Resolves only when the value is durable and was read back. After a rejection the item holds the
    * old value or the new one, whole, never a mixture.
    */
-  write(id: string, secret: string): Promise<void>;
-  /** Resolves only when nothing is left under `id`. An `id` without an item is no error. */
-  remove(id: string): Promise<void>;
+  set(name: string, value: string): Promise<void>;
   /**
-   * Throws unless the vault can store a secret now. The broker calls it before it sends a refresh token, which the
-   * server may replace.
+   * Sets the value only if the vault has `before` (undefined: no item). Resolves to the value that it has now, which is
+   * another one if `before` was not there. Throws as `set`.
    */
-  probe(): Promise<void>;
+  replace(name: string, before: string | undefined, after: string): Promise<string | undefined>;
+  /** Resolves only when nothing is left under `name`. A name without an item is no error. */
+  delete(name: string): Promise<void>;
   /**
-   * For the end of a home: removes the items `ids` and the vault's own items, and closes the vault. `ids` must name
-   * every item that was written, since Keyturn can't list a keychain. A locked sealed file is removed without its
-   * key. Throws if something can't be removed. Later calls are `vault_unavailable` in either case; a new vault for
-   * the same home can try again.
+   * The home's root key: 32 random bytes, made at the first use of a new home's vault and never changed. All keys of
+   * the home are derived from it (`derivedKey`).
    */
-  destroy(ids: readonly string[]): Promise<void>;
-  /** Ends the vault's process and closes its file. Later calls are `vault_unavailable`. */
+  root(): Promise<KeyObject>;
+  /**
+   * For the end of a home: deletes the root key, then the items `names` and all others that it finds, and closes the
+   * vault. A locked folder is removed without its key. Throws if something can't be removed. Later calls are
+   * `vault_unavailable` in either case; a new vault for the same home can try again.
+   */
+  destroy(names: readonly string[]): Promise<void>;
+  /** Ends the vault's process. Later calls are `vault_unavailable`. */
   close(): Promise<void>;
 }
 
-/** A vault with a lock of its own. While it is locked, every call for an item throws `locked`. */
-export interface Lockable {
-  condition(): Promise<VaultCondition>;
-  /**
-   * Opens the vault and reads everything again; creates it if it doesn't exist. Pass `passphrase` only to a vault
-   * that has one. Throws `locked` for a wrong passphrase (the caller makes the person wait longer after each),
-   * `invalid_request` for a missing one, `vault_unreadable`, `vault_unavailable`. A vault that was open stays open
-   * then.
-   */
-  unlock(passphrase?: string): Promise<void>;
-  /** Forgets every key, once the running calls have ended. */
-  lock(): Promise<void>;
-  /** Encrypts everything under a new key and passphrase. Throws as `unlock`, and `locked` while the vault is locked. */
-  changePassphrase(current: string, next: string): Promise<void>;
+/** The value, or undefined if the vault certainly has none. Throws as `get`. */
+export async function getIfAny(vault: Pick<Vault, 'get'>, name: string): Promise<string | undefined> {
+  try {
+    return await vault.get(name);
+  } catch (error) {
+    if (error instanceof MissingItem) return undefined;
+    throw error;
+  }
 }
 
-export interface VaultCondition {
-  /** `new`: nobody has chosen a passphrase. The next `unlock` sets it, so ask the person for it twice. */
-  readonly state: 'new' | 'locked' | 'open' | 'closed';
-  /** The unreadable part, as text for the owner; only while the vault is open. */
-  readonly damage?: string;
+/** Throws unless the vault can store a value now. */
+export async function requireStorable(vault: Pick<Vault, 'set' | 'delete'>): Promise<void> {
+  await vault.set('probe', 'Keyturn stores this to see whether it can, and deletes it');
+  await vault.delete('probe');
 }
 
-/** Only lower case, because some stores ignore case. The length leaves room for the suffixes that vaults append. */
-const idPattern = /^[a-z0-9][a-z0-9.-]{0,127}$/;
+/**
+ * The item with number and id of the newest document. It has a key of its own, and is open while the vault is locked.
+ */
+export const newestItem = 'newest';
+
+/** A name is also the name of a file, and `.new` marks a file's draft (`draftOf`). */
+const namePattern = /^[A-Za-z0-9](?!.*\.new$)[\w.-]{0,127}(?<!\.)$/;
 
 /** Bytes of UTF-8. Token responses have a lower limit, so a longer value is a mistake. */
-export const maxSecretLength = 1024 * 1024;
+export const maxValueLength = 1024 * 1024;
 
-/** Throws `invalid_request` unless `id` may name a vault item. */
-export function checkId(id: string): void {
-  if (idPattern.test(id)) return;
-  throw new KeyturnError('invalid_request', `${quoted(id)} can't name a vault item`, {
-    rule: 'vault: an id is 1 to 128 of a-z, 0-9, "." and "-", and starts with a letter or digit',
+/** Throws `invalid_request` unless `name` may name an item. */
+export function checkName(name: string): void {
+  if (namePattern.test(name) && name !== rootItem) return;
+  throw new KeyturnError('invalid_request', `${quoted(name)} can't name a vault item`, {
+    rule: 'vault: a name is 1 to 128 letters, digits, ".", "-" and "_", and begins with a letter or digit; "root" is the vault\'s own',
   });
 }
 
-/** Throws `invalid_request` unless every vault can store `secret` unchanged. The message never contains it. */
-export function checkSecret(secret: string): void {
-  const whole = secret !== '' && !secret.includes('\0') && secret.isWellFormed();
-  if (whole && Buffer.byteLength(secret) <= maxSecretLength) return;
+/** Throws `invalid_request` unless every vault can store `value` unchanged. The message never contains it. */
+export function checkValue(value: string): void {
+  const whole = value !== '' && !value.includes('\0') && value.isWellFormed();
+  if (whole && Buffer.byteLength(value) <= maxValueLength) return;
   throw new KeyturnError('invalid_request', "this value can't be kept in a vault", {
-    rule: 'vault: a secret is non-empty, well-formed Unicode without NUL, at most 1 MiB of UTF-8',
+    rule: 'vault: a value is non-empty, well-formed Unicode without NUL, at most 1 MiB of UTF-8',
   });
 }
 

@@ -8,7 +8,7 @@
  */
 import { doubled } from '../../base/backoff.ts';
 import type { VaultTrouble } from './trouble.ts';
-import { VaultError } from './trouble.ts';
+import { MissingItem, VaultError } from './trouble.ts';
 
 /** `unused`: no call yet. `slow`: the last answer took long. `new`: nobody has chosen a passphrase. */
 export type VaultStateName = 'unused' | 'open' | 'slow' | 'new' | VaultTrouble;
@@ -95,7 +95,8 @@ export class VaultWatch {
   /** A call failed. Only a VaultError changes the state. */
   failed(error: unknown): void {
     // A call that the block refused never reached the vault, so its error says nothing new about the vault.
-    if (!(error instanceof VaultError) || error.trouble === 'locked' || error === this.#block?.error) return;
+    if (!(error instanceof VaultError) || error === this.#block?.error) return;
+    if (error.trouble === 'locked' || error instanceof MissingItem) return;
     if (error.trouble === 'damaged') this.#damaged.set(error.item ?? '', error);
     else this.#trouble = error;
     this.#show();

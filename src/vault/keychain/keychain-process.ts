@@ -52,7 +52,7 @@ function refusal(answer: KeychainAnswer & { ok: false }): VaultError {
 }
 
 /** A request without its id. The condition distributes over the union, so that the type of `set` keeps its `value`. */
-type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never;
+export type Unnumbered<T = KeychainRequest> = T extends unknown ? Omit<T, 'id'> : never;
 
 interface Call {
   readonly request: KeychainRequest;
@@ -70,6 +70,8 @@ export class KeychainProcess {
   #askedAt = 0;
   readonly #calls: Call[] = [];
   #worker: KeychainWorker | undefined;
+  /** A killed worker may still reach the keychain: the next one starts after its end. */
+  #ending: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #lastId = 0;
   #closed = false;
@@ -82,7 +84,7 @@ export class KeychainProcess {
   }
 
   /** The worker's answer to one request; the caller checks its type. Rejects with `vault_unavailable` or `locked`. */
-  async ask(request: Unnumbered<KeychainRequest>): Promise<unknown> {
+  async ask(request: Unnumbered): Promise<unknown> {
     if (this.#closed) throw closedVault();
     if (this.#promptTimeout === undefined) this.#watch?.mayAsk();
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -117,6 +119,17 @@ export class KeychainProcess {
     if (!call) return;
     this.#askedAt = this.#watch?.now() ?? 0;
     this.#setTimer();
+    if (!this.#ending) return this.#post(call);
+    void this.#postAfter(this.#ending, call);
+  }
+
+  async #postAfter(ending: Promise<void>, call: Call): Promise<void> {
+    await ending;
+    // It may have run into its time-out meanwhile.
+    if (call === this.#calls[0]) this.#post(call);
+  }
+
+  #post(call: Call): void {
     try {
       this.#worker ??= this.#start();
       this.#worker.post(call.request);
@@ -137,6 +150,7 @@ export class KeychainProcess {
     });
     worker.onExit(() => {
       if (worker !== this.#worker) return;
+      this.#worker = undefined;
       this.#abandon(
         new VaultError('crashed', 'the keychain helper process ended while it was asked', {
           hint: 'Try again: the next call starts a new one.',
@@ -190,8 +204,15 @@ export class KeychainProcess {
   /** The next call starts a new worker. */
   #dropWorker(): void {
     const worker = this.#worker;
+    if (!worker) return;
     this.#worker = undefined;
-    worker?.kill();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#ending = promise;
+    worker.onExit(() => {
+      if (this.#ending === promise) this.#ending = undefined;
+      resolve();
+    });
+    worker.kill();
   }
 
   #setTimer(): void {

@@ -2,10 +2,11 @@
  * The child process that talks to the OS keychain: the only one that loads keytar (keytar.ts).
  *
  * keytar can crash, and can wait without end. So it runs in a process of its own, which the broker can kill and start
- * again. `findCredentials` is never called, because it crashes on locked items.
+ * again. `findCredentials` crashes on locked items: it is asked at the end of a home only, once the keychain is open.
  * Invariant: one keytar call runs at a time, since each blocks a thread of Node's pool, and four would stop every file
  * read. This process ends with its broker.
  */
+import { randomBytes } from 'node:crypto';
 import { quoted } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
 import { shieldProcess } from '../../base/shield.ts';
@@ -15,17 +16,35 @@ import { requestSchema } from './keychain-messages.ts';
 import { loadKeytar } from './keytar.ts';
 import type { Keytar } from './keytar.ts';
 
-async function perform(keytar: Keytar, request: KeychainRequest): Promise<string | boolean | null> {
-  const { service, account } = request;
-  switch (request.op) {
-    case 'get':
-      return keytar.getPassword(service, account);
-    case 'set':
-      await keytar.setPassword(service, account, request.value);
-      return null;
-    default:
-      return keytar.deletePassword(service, account);
+/** Answers what the item shows at the end. */
+async function perform(keytar: Keytar, request: KeychainRequest): Promise<string | string[] | null> {
+  if (request.op === 'list')
+    return (await keytar.findCredentials(request.service)).map(({ account }) => account);
+  const { op, service, account } = request;
+  const get = (name: string): Promise<string | null> => keytar.getPassword(service, name);
+  if (op === 'set') await keytar.setPassword(service, account, request.value);
+  else if (op === 'delete') await keytar.deletePassword(service, account);
+  else if (op === 'replace') {
+    const shown = await get(account);
+    if (shown !== request.before) return shown;
+    await keytar.setPassword(service, account, request.value);
+  } else if (op === 'create') {
+    if (!(await isOpen(keytar, service, request.probe))) return null;
+    const shown = await get(account);
+    if (shown !== null) return shown;
+    await keytar.setPassword(service, account, request.value);
   }
+  return get(account);
+}
+
+/** A locked keychain refuses to store, or takes the item and doesn't show it. */
+async function isOpen(keytar: Keytar, service: string, probe: string): Promise<boolean> {
+  // Random, so that an item that an earlier probe left doesn't count as this one's.
+  const value = randomBytes(16).toString('base64url');
+  await keytar.setPassword(service, probe, value);
+  const shown = await keytar.getPassword(service, probe);
+  await keytar.deletePassword(service, probe);
+  return shown === value && (await keytar.getPassword(service, probe)) === null;
 }
 
 function failed(request: KeychainRequest, failure: 'module' | 'keychain', error: unknown): KeychainAnswer {

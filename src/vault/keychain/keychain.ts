@@ -1,32 +1,21 @@
 /**
- * The OS keychain as a vault.
+ * The OS keychain as a store of items: one `set` in place, one `get`.
  *
- * A locked keyring reports an item that it holds as absent, and a removal as "nothing to remove". So these answers
- * prove nothing by themselves. At first use this vault stores one witness item for each service. It trusts what the
- * keychain shows only if it could read the witness before and after:
- *
- *   witness found             the keychain is open, and an item that it doesn't show is absent
- *   witness not found         store it: the keychain of a new home stores it and shows it; a locked one refuses or
- *                             hangs (`locked`), or accepts it and doesn't show it (`vault_unreadable`)
- *
- * This doesn't detect a keyring that was replaced by another open one, which lacks the item. So if our own records
- * name an item, callers use `read`, which never answers "absent".
- * Invariants: operations on one id run one after another. None reports absence without the witness.
+ * Invariant: an item that isn't shown is `undefined`, whether it is absent or locked; `item-vault.ts` decides what that
+ * means.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { quoted } from '../../base/errors.ts';
-import { forkWorker, KeychainProcess } from './keychain-process.ts';
-import type { SpawnWorker } from './keychain-process.ts';
-import { readSlots, removeSlots, writeSlot } from './slots.ts';
-import type { Items, Slots } from './slots.ts';
+import { rootItem } from '../base/item-store.ts';
+import type { Items, ItemStore } from '../base/item-store.ts';
 import { VaultError } from '../base/trouble.ts';
-import { keyedMutex } from '../../base/mutex.ts';
-import { checkId, checkSecret, closedVault } from '../base/vault.ts';
-import type { Vault } from '../base/vault.ts';
 import type { VaultWatch } from '../base/watch.ts';
+import { forkWorker, KeychainProcess } from './keychain-process.ts';
+import type { SpawnWorker, Unnumbered } from './keychain-process.ts';
+import { inParts } from './parts.ts';
 
-export interface KeychainVaultOptions {
+export interface KeychainOptions {
   /** The keychain's service name of this home's items, e.g. `keyturn/HOMEID`. Two homes never share one. */
   readonly service: string;
   /** How to start the worker; by default with Node. */
@@ -37,6 +26,8 @@ export interface KeychainVaultOptions {
   readonly hasDefault?: (() => Promise<boolean>) | undefined;
   /** Milliseconds. */
   readonly timeouts?: { readonly call: number };
+  /** By default this machine's. */
+  readonly platform?: NodeJS.Platform;
 }
 
 /**
@@ -45,194 +36,131 @@ export interface KeychainVaultOptions {
  */
 const callTimeout = 10_000;
 
-/** Account names that differ from every id, since an id can't start with "_". */
-const witnessAccount = '_witness';
-const probeAccount = '_probe';
+/** Differs from every name, since a name can't begin with "_". */
+const probeItem = '_probe';
 
-export class KeychainVault implements Vault {
-  readonly kind = 'keychain';
+export class KeychainStore implements ItemStore {
+  readonly #options: KeychainOptions;
   readonly #process: KeychainProcess;
   readonly #items: Items;
-  readonly #exclusive = keyedMutex();
-  #isEnding = false;
 
-  constructor(options: KeychainVaultOptions) {
+  /** The first call starts the worker; before it no keychain is touched. */
+  constructor(options: KeychainOptions) {
     const timeout = options.timeouts?.call ?? callTimeout;
     this.#process = new KeychainProcess(options.spawnWorker ?? forkWorker, timeout, options.watch);
-    this.#items = keychainItems(this.#process, options);
+    this.#options = options;
+    const items: Items = {
+      get: (account) => this.#ask({ op: 'get', account }),
+      set: (account, value) => this.#ask({ op: 'set', account, value }),
+      replace: (account, before, value) =>
+        this.#ask({ op: 'replace', account, before: before ?? null, value }),
+      delete: (account) => this.#ask({ op: 'delete', account }),
+    };
+    this.#items = (options.platform ?? process.platform) === 'win32' ? inParts(items) : items;
   }
 
-  async find(id: string): Promise<string | undefined> {
-    checkId(id);
-    this.#checkOpen();
-    const { exists, newest } = await this.#exclusive(id, () => this.#look(id));
-    if (exists && !newest)
-      throw new VaultError('damaged', `the keychain's item ${quoted(id)} is damaged`, {
-        item: id,
-        hint: 'Sign in again to replace it. Nothing was deleted.',
-      });
-    return newest?.secret;
+  get(name: string): Promise<string | undefined> {
+    return this.#items.get(name);
   }
 
-  async read(id: string): Promise<string> {
-    const secret = await this.find(id);
-    if (secret !== undefined) return secret;
-    throw new VaultError('damaged', `the keychain doesn't show ${quoted(id)}, which should be there`, {
-      item: id,
-      rule: 'vault: an item that our records name counts as unreadable, never as absent',
-      hint: 'Check that the right keyring is unlocked. If the item was deleted, sign in again.',
+  set(name: string, value: string): Promise<string | undefined> {
+    return this.#items.set(name, value);
+  }
+
+  replace(name: string, before: string | undefined, value: string): Promise<string | undefined> {
+    return this.#items.replace(name, before, value);
+  }
+
+  delete(name: string): Promise<string | undefined> {
+    return this.#items.delete(name);
+  }
+
+  createRoot(fresh: string): Promise<string | undefined> {
+    return this.#ask({ op: 'create', account: rootItem, probe: probeItem, value: fresh });
+  }
+
+  async prove(): Promise<void> {
+    // Random, so that an item that an earlier one left doesn't count as this one's.
+    const value = randomBytes(16).toString('base64url');
+    const shown = await this.#items.set(probeItem, value);
+    const left = await this.#items.delete(probeItem);
+    if (shown === value && left === undefined) return;
+    throw new VaultError('damaged', "the keychain took an item and doesn't show it again", {
+      hint: 'Check that your keyring is unlocked.',
     });
   }
 
-  async write(id: string, secret: string): Promise<void> {
-    checkId(id);
-    checkSecret(secret);
-    this.#checkOpen();
-    await this.#exclusive(id, async () => {
-      const { newest } = await this.#look(id);
-      await writeSlot(this.#items, id, secret, newest);
-    });
-  }
-
-  async remove(id: string): Promise<void> {
-    checkId(id);
-    this.#checkOpen();
-    await this.#exclusive(id, () => this.#clear(id));
-  }
-
-  async probe(): Promise<void> {
-    this.#checkOpen();
-    await this.#exclusive(probeAccount, async () => {
-      await this.#seeWitness();
-      // Random, so that an item that an earlier probe left doesn't count as this one's.
-      const value = randomBytes(16).toString('base64url');
-      await this.#items.set(probeAccount, value);
-      if ((await this.#items.get(probeAccount)) !== value) throw notShown();
-      if (!(await this.#items.remove(probeAccount))) throw notRemoved(probeAccount);
-    });
-  }
-
-  /**
-   * Gives the person time to answer the keychain's prompt: `timeout` milliseconds for each call, including the running
-   * one. Resolves if the keychain can store a secret; throws as `probe` does.
-   */
-  async unlock(timeout: number): Promise<void> {
-    await this.#process.withTimeout(timeout, () => this.probe());
+  /** Gives the person `timeout` milliseconds to answer each question of the keychain, including the running one. */
+  withTimeout<T>(timeout: number, work: () => Promise<T>): Promise<T> {
+    return this.#process.withTimeout(timeout, work);
   }
 
   /** Throws unless there is a keychain that answers. Asks for an item that isn't there, so no prompt opens. */
   async look(): Promise<void> {
-    await this.#items.get(probeAccount);
+    await this.#items.get('_never');
   }
 
-  async destroy(ids: readonly string[]): Promise<void> {
-    ids.forEach(checkId);
-    this.#isEnding = true;
-    try {
-      for (const id of ids) await this.#exclusive(id, () => this.#clear(id));
-      // The witness goes last: `#clear` needs it to tell an absent item from a locked keyring.
-      for (const account of [probeAccount, witnessAccount]) await this.#items.remove(account);
-    } finally {
-      this.#process.close();
+  async destroy(names: readonly string[]): Promise<void> {
+    await this.prove();
+    const { service } = this.#options;
+    const listed = this.#process.ask({ op: 'list', service });
+    const others = await listed.catch(() => []);
+    for (const name of new Set([rootItem, ...names, ...z.array(z.string()).parse(others)])) {
+      if ((await this.#items.delete(name)) !== undefined) throw notDeleted(name);
     }
+    // It may have been locked in between: then what isn't shown is still there.
+    await this.prove();
+    await listed;
   }
 
   async close(): Promise<void> {
     this.#process.close();
   }
 
-  async #clear(id: string): Promise<void> {
-    const { newest } = await this.#look(id);
-    await removeSlots(this.#items, id, newest);
-    const { exists } = await this.#look(id);
-    if (exists) throw notRemoved(id);
+  /** What the item shows at the end. */
+  async #ask(request: ItemRequest): Promise<string | undefined> {
+    const { service } = this.#options;
+    const asked = this.#process.ask({ ...request, service });
+    const isWrite = request.op !== 'get' && request.op !== 'delete';
+    return asAnswered(isWrite ? await asked.catch((error: unknown) => this.#notStored(error)) : await asked);
   }
 
-  /** A write during `destroy` would leave an item behind. */
-  #checkOpen(): void {
-    if (this.#isEnding) throw closedVault();
-  }
-
-  /** The slots of `id`, read between two sightings of the witness. */
-  async #look(id: string): Promise<Slots> {
-    await this.#seeWitness();
-    const slots = await readSlots(this.#items, id);
-    await this.#seeWitness();
-    return slots;
-  }
-
-  async #seeWitness(): Promise<void> {
-    if ((await this.#items.get(witnessAccount)) !== undefined) return;
-    await this.#items.set(witnessAccount, 'Keyturn reads this to tell an absent item from a locked keyring');
-    if ((await this.#items.get(witnessAccount)) === undefined) throw notShown();
+  /**
+   * The error of a refused write: `full` if the keychain can still be read. A read decides that, since the text of the
+   * refusal differs between keychains.
+   */
+  async #notStored(error: unknown): Promise<never> {
+    const { service, hasDefault } = this.#options;
+    if (!(error instanceof VaultError) || error.trouble !== 'absent') throw error;
+    if (hasDefault && !(await hasDefault())) {
+      throw new VaultError('absent', 'the keychain has no default collection to keep secrets in', {
+        hint: 'Log out and in once with your password, or make one (seahorse: "Password keyring", then "Set as default").',
+      });
+    }
+    try {
+      await this.#process.ask({ op: 'get', service, account: rootItem });
+    } catch {
+      throw error;
+    }
+    throw new VaultError('full', `the keychain can be read, but refuses to store: ${error.message}`, {
+      hint: 'Check that the disk is not full and the keyring can be written. What it holds is unchanged.',
+    });
   }
 }
 
-type Place = Pick<KeychainVaultOptions, 'service' | 'hasDefault'>;
-
-function keychainItems(process: KeychainProcess, place: Place): Items {
-  const { service } = place;
-  return {
-    async get(account) {
-      const value = await process.ask({ op: 'get', service, account });
-      return asAnswered(z.string().nullable(), value) ?? undefined;
-    },
-    async set(account, value) {
-      const answer = process.ask({ op: 'set', service, account, value });
-      asAnswered(z.null(), await answer.catch((error: unknown) => storeRefused(process, place, error)));
-    },
-    async remove(account) {
-      return asAnswered(z.boolean(), await process.ask({ op: 'remove', service, account }));
-    },
-  };
-}
+/** A request about one item, without its service. The condition distributes over the union. */
+type ItemRequest<T = Unnumbered> = T extends { account: string } ? Omit<T, 'service'> : never;
 
 /** The value, checked against the schema. Doesn't throw the schema's own error, which may contain the value. */
-function asAnswered<T>(schema: z.ZodType<T>, value: unknown): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
+function asAnswered(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (value === null) return undefined;
   throw new VaultError('crashed', 'the keychain helper process answered in a wrong form');
 }
 
-/**
- * The error of a refused write: `full` if the keychain can still be read. A read decides that, since the text of the
- * refusal differs between keychains.
- */
-async function storeRefused(
-  process: KeychainProcess,
-  { service, hasDefault }: Place,
-  error: unknown,
-): Promise<never> {
-  if (!(error instanceof VaultError) || error.trouble !== 'absent') throw error;
-  if (hasDefault && !(await hasDefault())) {
-    throw new VaultError('absent', 'the keychain has no default collection to keep secrets in', {
-      hint: 'Log out and in once with your password, or make one (seahorse: "Password keyring", then "Set as default").',
-    });
-  }
-  const reads = await process.ask({ op: 'get', service, account: witnessAccount }).then(
-    () => true,
-    () => false,
-  );
-  if (!reads) throw error;
-  throw new VaultError('full', `the keychain can be read, but refuses to store: ${error.message}`, {
-    hint: 'Check that the disk is not full and the keyring can be written. What it holds is unchanged.',
-  });
-}
-
-function notShown(): VaultError {
-  return new VaultError('damaged', "the keychain took an item and doesn't show it again", {
-    hint: 'Check that your keyring is unlocked.',
-  });
-}
-
-function notRemoved(id: string): VaultError {
-  return new VaultError('damaged', `the keychain still holds ${quoted(id)} after its removal`, {
-    ...(id === probeAccount ? {} : { item: id }),
+function notDeleted(name: string): VaultError {
+  return new VaultError('damaged', `the keychain still holds ${quoted(name)} after its deletion`, {
+    item: name,
     hint: 'Check that your keyring is unlocked, and try again.',
   });
-}
-
-/** The OS keychain under `service`. The first call starts the worker; before it no keychain is touched. */
-export function keychainVault(options: KeychainVaultOptions): KeychainVault {
-  return new KeychainVault(options);
 }

@@ -9,6 +9,7 @@ export interface Keytar {
   getPassword(service: string, account: string): Promise<string | null>;
   setPassword(service: string, account: string, password: string): Promise<void>;
   deletePassword(service: string, account: string): Promise<boolean>;
+  findCredentials(service: string): Promise<{ readonly account: string }[]>;
 }
 
 export async function loadKeytar(platform = process.platform): Promise<Keytar> {

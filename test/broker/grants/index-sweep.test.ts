@@ -106,7 +106,7 @@ describe('the list of grants in the vault', () => {
     const { vault } = await restarted(() => undefined);
     const roster = new GrantRoster(vault);
     await roster.open();
-    vault.failing.add('write');
+    vault.failing.add('set');
     await refusal(roster.add('a'.repeat(16)));
     expect(roster.ids).toHaveLength(2);
     vault.failing.clear();
@@ -117,10 +117,10 @@ describe('the list of grants in the vault', () => {
   it('a list of grants with an unknown shape is left unchanged, and opening it is refused', async () => {
     const { vault } = await restarted(() => undefined);
     for (const text of ['{"version":2,"grants":{}}', 'half a no']) {
-      await vault.write('grants', text);
+      await vault.set('grants', text);
       const error = await refusal(new GrantRoster(vault).open());
       expect(error).toMatchObject({ reason: 'vault_unreadable', item: 'grants' });
-      expect(await vault.read('grants')).toBe(text);
+      expect(await vault.get('grants')).toBe(text);
     }
   });
 });

@@ -16,6 +16,7 @@ import { registrationAt } from '../../oauth/parties.ts';
 import { listOf } from '../../../src/store/authority.ts';
 import { refusal, testDocument } from '../rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { getIfAny } from '../../../src/vault/base/vault.ts';
 
 async function file<Item>(schema: z.ZodType<Item>): Promise<AuthorityStore<Item>> {
   const records = listOf(testDocument(temporaryFolder()), 'records', schema);
@@ -272,7 +273,7 @@ describe('registrations', () => {
     expect(JSON.stringify(registrations.all())).not.toContain('hush');
     expect(await registrations.secret(record)).toBe('hush');
     await registrations.remove(record);
-    expect(await vault.find(`registration.${record.id}`)).toBeUndefined();
+    expect(await getIfAny(vault, `registration.${record.id}`)).toBeUndefined();
     expect(registrations.all()).toEqual([]);
   });
 
@@ -285,8 +286,8 @@ describe('registrations', () => {
       await registrations.add(registrationAt(issuer), 'first'),
     ];
     const written: string[] = [];
-    const write = vault.write.bind(vault);
-    vault.write = async (id, text) => {
+    const write = vault.set.bind(vault);
+    vault.set = async (id, text) => {
       written.push(id);
       await write(id, text);
     };
@@ -300,7 +301,7 @@ describe('registrations', () => {
         full,
       );
     const secrets = new Set(written.filter((id) => id.startsWith('registration.')));
-    const left = await Promise.all([...secrets].map((id) => vault.find(id)));
+    const left = await Promise.all([...secrets].map((id) => getIfAny(vault, id)));
     expect(left).toEqual([undefined, undefined, 'first']);
   });
 });

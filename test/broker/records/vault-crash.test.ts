@@ -19,12 +19,12 @@ function watchedVault(prefix = 'key.') {
   const items = new Set<string>();
   const noting: Vault = {
     ...vault,
-    write: async (id, text) => {
-      await vault.write(id, text);
+    set: async (id, text) => {
+      await vault.set(id, text);
       items.add(id);
     },
-    remove: async (id) => {
-      await vault.remove(id);
+    delete: async (id) => {
+      await vault.delete(id);
       items.delete(id);
     },
   };
@@ -43,10 +43,9 @@ function vaultFor(calls: number, vault: Vault) {
   };
   const broken: Vault = {
     ...vault,
-    find: (id) => counted(() => vault.find(id)),
-    read: (id) => counted(() => vault.read(id)),
-    write: (id, text) => counted(() => vault.write(id, text)),
-    remove: (id) => counted(() => vault.remove(id)),
+    get: (id) => counted(() => vault.get(id)),
+    set: (id, text) => counted(() => vault.set(id, text)),
+    delete: (id) => counted(() => vault.delete(id)),
   };
   return { broken, stopped, arm: () => (left = calls) };
 }
@@ -164,7 +163,7 @@ describe('a list of keys that can’t be read', () => {
   it('an unreadable list of keys doesn’t count as no list: a reset says that values may be left', async () => {
     const [folder, { vault }] = [temporaryFolder(), watchedVault()];
     await set(await keysOn(folder, vault));
-    await vault.write(keyRosterItem, JSON.stringify({ version: 99, ids: ['unknown'] }));
+    await vault.set(keyRosterItem, JSON.stringify({ version: 99, ids: ['unknown'] }));
     const { ids, isWhole } = await (await keysOn(folder, vault)).known();
     expect({ count: ids.length, isWhole }).toEqual({ count: 1, isWhole: false });
   });

@@ -9,6 +9,7 @@ import { oddServer } from '../odd-server.ts';
 import type { OddServer } from '../odd-server.ts';
 import { brokerRig, turnOfEvents } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { getIfAny } from '../../../src/vault/base/vault.ts';
 
 let site: Site;
 beforeAll(async () => {
@@ -57,7 +58,7 @@ async function openQueue(rig: Rig): Promise<RevocationQueue> {
   return queue;
 }
 
-const itemOf = (rig: Rig) => rig.vault.find(`grant.${rig.grant().id}`);
+const itemOf = (rig: Rig) => getIfAny(rig.vault, `grant.${rig.grant().id}`);
 
 function stateOf(rig: Rig) {
   const { state } = rig.grant();
@@ -159,8 +160,8 @@ describe('a pending revocation', () => {
     const again = await brokerRig(server, { after: rig });
     const queue = new RevocationQueue(again.parts);
     let reads = 0;
-    const read = again.vault.read.bind(again.vault);
-    again.vault.read = (id) => {
+    const read = again.vault.get.bind(again.vault);
+    again.vault.get = (id) => {
       reads += 1;
       return read(id);
     };
@@ -211,9 +212,9 @@ describe('a pending revocation', () => {
     const rig = await pending();
     const again = await brokerRig(server, { after: rig });
     const queue = new RevocationQueue(again.parts);
-    const read = again.vault.read.bind(again.vault);
+    const read = again.vault.get.bind(again.vault);
     // The same order as in the daemon: the vault first answers the user's own request.
-    again.vault.read = async (id) => {
+    again.vault.get = async (id) => {
       const secret = await read(id);
       queue.answered();
       return secret;
@@ -278,7 +279,7 @@ describe('the tokens that are still to be revoked at the server', () => {
 
   it('tokens to revoke include the access token in memory at once, while the vault is not available', async () => {
     const rig = await twice();
-    rig.vault.failing.add('read');
+    rig.vault.failing.add('get');
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
     expect(told()).toEqual(['access-2']);
     rig.vault.failing.clear();

@@ -10,6 +10,7 @@ import { oddServer } from '../odd-server.ts';
 import type { OddServer } from '../odd-server.ts';
 import { brokerRig, inWorld, refusal } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { getIfAny } from '../../../src/vault/base/vault.ts';
 
 let world: TestWorld;
 let site: Site;
@@ -46,7 +47,7 @@ describe('a revocation', () => {
       state: { kind: 'revoked', receipt: 'confirmed' },
       hasRefreshToken: false,
     });
-    expect(await rig.vault.find(`grant.${grant.id}`)).toBeUndefined();
+    expect(await getIfAny(rig.vault, `grant.${grant.id}`)).toBeUndefined();
     const response = await world.fetch(rig.endpoint, { headers: { authorization: `Bearer ${accessToken}` } });
     expect(response.status).toBe(401);
   });
@@ -79,7 +80,7 @@ describe('a revocation', () => {
   it('a revocation at a server without a revocation endpoint says so', async () => {
     const { rig } = await twice(false);
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
-    expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
+    expect(await getIfAny(rig.vault, `grant.${rig.grant().id}`)).toBeUndefined();
     expect(told()).toEqual([]);
   });
 
@@ -94,14 +95,14 @@ describe('a revocation', () => {
     site.lay('/revoke', { status: 503 });
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
     expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'pending' });
-    expect(await rig.vault.read(`grant.${rig.grant().id}`)).toContain('refresh-2');
+    expect(await rig.vault.get(`grant.${rig.grant().id}`)).toContain('refresh-2');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
     site.lay('/revoke', { status: 200 });
     site.asked.length = 0;
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
     // A restart would lose the access token in memory, so it was put into the vault.
     expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
-    expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
+    expect(await getIfAny(rig.vault, `grant.${rig.grant().id}`)).toBeUndefined();
   });
 
   it('a revocation that is pending is not forgotten by a new sign-in', async () => {
@@ -119,7 +120,7 @@ describe('a revocation', () => {
   it('a revocation reaches a rotated token that the vault had refused', async () => {
     const { rig } = await twice();
     rig.clock.advance(3_600_000);
-    rig.vault.failing.add('write');
+    rig.vault.failing.add('set');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
     rig.vault.failing.clear();
     site.asked.length = 0;
@@ -142,7 +143,7 @@ describe('a revocation', () => {
     const { rig } = await twice();
     const { grants, vault } = rig.parts;
     await grants.change(rig.grant(), { hasRefreshToken: false, state: { kind: 'loginRequired', why: '' } });
-    await vault.remove(`grant.${rig.grant().id}`);
+    await vault.delete(`grant.${rig.grant().id}`);
     rig.parts.cache.dropGrant(rig.grant().id);
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
   });

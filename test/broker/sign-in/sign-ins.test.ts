@@ -12,6 +12,7 @@ import { oddServer } from '../odd-server.ts';
 import type { OddServer } from '../odd-server.ts';
 import { brokerRig, inWorld, queued, refusal, turnOfEvents } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { bound } from '../../vault/vaults.ts';
 
 let world: TestWorld;
 let site: Site;
@@ -49,14 +50,13 @@ it('a request that comes while the first sign-in stores its tokens joins it: one
   const held = Promise.withResolvers<void>();
   const rig = await brokerRig(inWorld(world), {
     front: (vault) => ({
-      ...vault,
-      kind: vault.kind,
-      async write(id, secret) {
+      ...bound(vault),
+      async set(id, secret) {
         if (id.startsWith('grant.')) {
           written.resolve();
           await held.promise;
         }
-        await vault.write(id, secret);
+        await vault.set(id, secret);
       },
     }),
   });
@@ -179,7 +179,7 @@ describe('a sign-in page', () => {
 
   it('a sign-in keeps nothing when the vault refuses what it brought', async () => {
     const rig = await allowed();
-    rig.vault.failing.add('write');
+    rig.vault.failing.add('set');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
     expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
     rig.vault.failing.clear();
@@ -299,10 +299,10 @@ describe('a sign-in that the user starts', () => {
   it('a sign-in that the user starts renews the grant of its account and keeps the earlier refresh token for a revocation', async () => {
     const rig = await allowed();
     const first = await rig.login();
-    const before = JSON.parse(await rig.vault.read(`grant.${first.id}`));
+    const before = JSON.parse(await rig.vault.get(`grant.${first.id}`));
     const second = await rig.login();
     expect(second.id).toBe(first.id);
-    expect(JSON.parse(await rig.vault.read(`grant.${first.id}`))).toMatchObject({
+    expect(JSON.parse(await rig.vault.get(`grant.${first.id}`))).toMatchObject({
       superseded: [{ value: before.refreshToken, registrationId: first.registrationId }],
     });
   });
@@ -345,13 +345,13 @@ describe('accounts', () => {
   it('a step-up does not change the account: another subject never updates the grant', async () => {
     const rig = await allowed();
     await rig.login({ scope });
-    const before = { grant: rig.grant(), secret: await rig.vault.read(`grant.${rig.grant().id}`) };
+    const before = { grant: rig.grant(), secret: await rig.vault.get(`grant.${rig.grant().id}`) };
     rig.person.account = 'bob';
     const asked = refusal(rig.ask({ scope: ['notes:write'] }));
     rig.parts.interactions.answer((await rig.question('account')).id, 'no');
     expect(await asked).toMatchObject({ reason: 'account_mismatch' });
     expect(rig.grant()).toEqual(before.grant);
-    expect(await rig.vault.read(`grant.${before.grant.id}`)).toBe(before.secret);
+    expect(await rig.vault.get(`grant.${before.grant.id}`)).toBe(before.secret);
     expect((await rig.ask()).account).toBe('alice');
   });
 

@@ -172,7 +172,7 @@ describe('an attempt', () => {
 
   it('an attempt stays noted while the vault has not got the rotated token', async () => {
     const { rig } = await needingRefresh();
-    rig.vault.failing.add('write');
+    rig.vault.failing.add('set');
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'vault_unavailable' });
     expect(onDisk(rig).attempt).toMatchObject({ isUnanswered: true });
     rig.vault.failing.clear();

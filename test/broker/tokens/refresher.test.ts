@@ -9,6 +9,7 @@ import type { TestWorld } from '../../support/world.ts';
 import { oddServer } from '../odd-server.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { getIfAny } from '../../../src/vault/base/vault.ts';
 
 let world: TestWorld;
 let site: Site;
@@ -32,7 +33,7 @@ async function needingRefresh(): Promise<Rig> {
 const counts = () => world.counts().authorizationServer;
 
 async function storedToken({ vault, grant }: Rig): Promise<string> {
-  return JSON.parse(await vault.read(`grant.${grant().id}`)).refreshToken;
+  return JSON.parse(await vault.get(`grant.${grant().id}`)).refreshToken;
 }
 
 /** Only the next token request waits; those after it pass. */
@@ -61,7 +62,7 @@ describe('a rotated refresh token', () => {
       }),
     );
     const stored = await Promise.all(asked);
-    expect(order.slice(0, 3)).toEqual(['probe', `write grant.${rig.grant().id}`, 'answered']);
+    expect(order.slice(0, 3)).toEqual(['probe', `set grant.${rig.grant().id}`, 'answered']);
     expect(stored[0]).not.toBe(before);
   });
 
@@ -78,7 +79,7 @@ describe('a rotated refresh token', () => {
   it('a rotated refresh token that the vault refuses stays in memory, and is written before it is used', async () => {
     const rig = await needingRefresh();
     const before = counts();
-    rig.vault.failing.add('write');
+    rig.vault.failing.add('set');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
     expect(counts().refreshes).toBe(before.refreshes + 1);
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
@@ -86,7 +87,7 @@ describe('a rotated refresh token', () => {
     rig.vault.failing.clear();
     rig.vault.done.length = 0;
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
-    const write = `write grant.${rig.grant().id}`;
+    const write = `set grant.${rig.grant().id}`;
     expect(rig.vault.done).toEqual(['probe', write, write]);
     expect(counts().refreshReuses).toBe(before.refreshReuses);
     expect(rig.pages).toHaveLength(1);
@@ -95,7 +96,7 @@ describe('a rotated refresh token', () => {
   it('a rotated refresh token that the vault refuses is written when the broker stops, if the vault is back', async () => {
     const rig = await needingRefresh();
     const before = await storedToken(rig);
-    rig.vault.failing.add('write');
+    rig.vault.failing.add('set');
     await refusal(rig.ask());
     await rig.parts.refresher.settled();
     expect(await storedToken(rig)).toBe(before);
@@ -106,7 +107,7 @@ describe('a rotated refresh token', () => {
 
   it('PROMISE-3: a rotated refresh token that the vault refuses never overwrites the token of a newer sign-in', async () => {
     const rig = await needingRefresh();
-    rig.vault.failing.add('write');
+    rig.vault.failing.add('set');
     await refusal(rig.ask());
     rig.vault.failing.clear();
     await rig.login();
@@ -158,7 +159,7 @@ describe('a slow refresh', () => {
     held.release();
     await asked;
     const { id } = await login;
-    const kept = JSON.parse(await rig.vault.read(`grant.${id}`));
+    const kept = JSON.parse(await rig.vault.get(`grant.${id}`));
     const before = counts();
     rig.clock.advance(hour);
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
@@ -182,7 +183,7 @@ describe('a slow refresh', () => {
     expect((await revoked).receipt).toBe('confirmed');
     expect(await asked).toMatchObject({ reason: 'login_required' });
     expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
-    expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
+    expect(await getIfAny(rig.vault, `grant.${rig.grant().id}`)).toBeUndefined();
     expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
     expect(counts().revocations).toBeGreaterThan(before);
   });
@@ -228,12 +229,12 @@ describe('a refresh', () => {
 
   it('a refresh of a grant whose item the vault can’t read is refused, and the grant stays', async () => {
     const rig = await needingRefresh();
-    await rig.vault.write(`grant.${rig.grant().id}`, '{"refreshToken":7}');
+    await rig.vault.set(`grant.${rig.grant().id}`, '{"refreshToken":7}');
     const before = counts().tokenRequests;
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unreadable' });
     expect(counts().tokenRequests).toBe(before);
     expect(rig.grant().state).toEqual({ kind: 'active' });
-    expect(await rig.vault.read(`grant.${rig.grant().id}`)).toBe('{"refreshToken":7}');
+    expect(await rig.vault.get(`grant.${rig.grant().id}`)).toBe('{"refreshToken":7}');
   });
 
   it('T-1 W-6: a refresh of several scope sets takes turns: each uses the token that the one before left', async () => {

@@ -28,16 +28,22 @@ const state = [
   'audit-000012.jsonl',
   'daemon.log',
   'daemon.lock',
-  'vault.sealed',
-  'vault.sealed.new',
-  'vault.sealed.torn-0123abcd',
+  'grants.jsonl',
+  'grants.jsonl.torn-0123abcd',
+  'items/root',
+  'items/s-AbC_1.new',
 ];
 
 function homeWith(files: Readonly<Record<string, string>> = {}): { paths: HomePaths; folder: string } {
   const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-files-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const paths = homePaths({ KEYTURN_HOME: folder });
-  for (const where of [paths.state, paths.run, path.join(paths.config, 'clients')]) {
+  for (const where of [
+    paths.state,
+    paths.run,
+    path.join(paths.config, 'clients'),
+    path.join(paths.state, 'items'),
+  ]) {
     mkdirSync(where, { recursive: true, mode: 0o700 });
   }
   const all = {
@@ -68,7 +74,7 @@ describe('the files of a home', () => {
   it('stay where they aren’t Keyturn’s, belong to another home, or are to be kept', () => {
     const { paths, folder } = homeWith({
       'state/notes.txt': 'mine',
-      'state/vault.sealed.torn-mine': 'mine',
+      'state/grants.jsonl.torn-mine': 'mine',
       'config/clients/other.key': identity('c'.repeat(22)),
       'config/clients/broken.key': 'no key',
     });
@@ -78,8 +84,8 @@ describe('the files of a home', () => {
       'config/clients/broken.key',
       'config/clients/other.key',
       'state/authority.json',
+      'state/grants.jsonl.torn-mine',
       'state/notes.txt',
-      'state/vault.sealed.torn-mine',
     ]);
   });
 

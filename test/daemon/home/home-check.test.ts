@@ -11,6 +11,7 @@ import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { turnOfEvents } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { bound } from '../../vault/vaults.ts';
 
 interface Desk {
   readonly check: HomeCheck;
@@ -30,16 +31,11 @@ function desk(write: () => Promise<void>): Desk {
   const memory = memoryVault();
   // The memory vault stands in for a keychain whose writes take their time.
   const vault: Vault = {
+    ...bound(memory),
     kind: 'keychain',
-    find: (id) => memory.find(id),
-    read: (id) => memory.read(id),
-    remove: (id) => memory.remove(id),
-    probe: () => memory.probe(),
-    destroy: (ids) => memory.destroy(ids),
-    close: () => memory.close(),
-    write: async (id, secret) => {
+    set: async (id, secret) => {
       await write();
-      await memory.write(id, secret);
+      await memory.set(id, secret);
     },
   };
   const verdict = Promise.withResolvers<SettingsVerdict>();

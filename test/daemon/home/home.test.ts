@@ -107,7 +107,6 @@ describe('the files of a home', () => {
     ['settings.json', 'config'],
     ['owner.key', 'config'],
     ['home.json', 'state'],
-    ['vault.sealed', 'state'],
     ['audit.jsonl', 'state'],
     ['audit-000001.jsonl', 'state'],
     ['daemon.lock', 'state'],

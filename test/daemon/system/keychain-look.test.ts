@@ -7,7 +7,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { lookAtKeychain } from '../../../src/daemon/system/keychain-look.ts';
 import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
-import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
+import { keychainVault } from '../../vault/vaults.ts';
 import { busSocket } from '../../../src/daemon/system/bus-questions.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -81,7 +81,7 @@ test('tells a keychain without a default collection, and one that forgets at log
     hasDefault: async () => (await lookAtKeychain(env)) !== 'noDefault',
   });
   onTestFinished(() => vault.close());
-  await expect(vault.probe()).rejects.toMatchObject({
+  await expect(vault.root()).rejects.toMatchObject({
     trouble: 'absent',
     message: 'the keychain has no default collection to keep secrets in',
   });

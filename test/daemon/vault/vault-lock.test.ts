@@ -2,10 +2,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { VaultLock } from '../../../src/daemon/vault/vault-lock.ts';
-import { Master } from '../../../src/daemon/vault/master.ts';
-import { homePaths } from '../../../src/base/paths.ts';
+import { fresh } from '../../vault/vaults.ts';
 import { VaultGuard } from '../../../src/vault/guard.ts';
 import { openVault } from '../../../src/vault/open.ts';
 import type { LockableVault } from '../../../src/vault/open.ts';
@@ -13,7 +11,6 @@ import { SessionBus } from '../../../src/vault/keychain/session-bus.ts';
 import { VaultError } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { inWorld, brokerRig, refusal, turnOfEvents } from '../../broker/rig.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import type { Rig } from '../../broker/rig.ts';
 import { openWorld } from '../../support/world.ts';
 import type { TestWorld } from '../../support/world.ts';
@@ -28,7 +25,6 @@ interface Place {
   readonly rig: Rig;
   readonly vaultLock: VaultLock;
   readonly watch: VaultWatch;
-  readonly master: Master;
   readonly bus: SessionBus;
   readonly settings: { lockAfter: number | undefined };
   /** Rows of the audit log about the vault, as they lie on the disk. */
@@ -50,21 +46,18 @@ async function deskFor({
     },
   });
   if (!guard || !watch) throw new Error('the rig did not ask for its guard');
-  const paths = homePaths({ KEYTURN_HOME: temporaryFolder() });
-  prepareFolders(paths);
-  const master = new Master(guard, await openHome(paths));
   const bus = new SessionBus({});
-  const usual = { ...openVault('memory', { service: 'unused' }), vault: rig.vault };
+  const usual = { ...openVault('memory', { service: 'unused', ...fresh }), vault: rig.vault };
   const settings = { lockAfter };
   const vaultLock = new VaultLock({
-    secrets: { guard, watch, master, bus, lockable: { ...usual, ...lockable } },
+    secrets: { guard, watch, bus, lockable: { ...usual, ...lockable } },
     broker: rig.parts,
     settings,
     changed: () => undefined,
     log: () => undefined,
   });
   onTestFinished(() => vaultLock.stop());
-  return { rig, vaultLock, watch, master, bus, settings, rows: () => vaultRows(rig) };
+  return { rig, vaultLock, watch, bus, settings, rows: () => vaultRows(rig) };
 }
 
 function vaultRows(rig: Rig): string[] {
@@ -78,18 +71,19 @@ const client = { role: 'client' } as const;
 const owner = { role: 'owner' } as const;
 
 describe('locking', () => {
-  it('locking drops the master secret and the access tokens, and refuses requests that need the vault', async () => {
-    const { rig, vaultLock, watch, master, rows } = await deskFor();
+  it('locking drops the root key and the access tokens, and refuses requests that need the vault', async () => {
+    const { rig, vaultLock, watch, rows } = await deskFor();
+    const { vault } = rig.parts;
     await rig.allow();
     await rig.ask();
     const { keys } = rig.parts;
     const key = await keys.set({ endpoint: 'https://keys.example', header: 'X-Api-Key' }, 'ak', { setAt: 1 });
     await keys.read(key);
-    const before = await master.key();
+    const before = await vault.root();
     await vaultLock.lock('locked');
     expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
     expect(keys.held(key.id)).toBeUndefined();
-    expect(await refusal(master.key())).toMatchObject({ reason: 'locked' });
+    expect(await refusal(vault.root())).toMatchObject({ reason: 'locked' });
     expect(await refusal(rig.ask())).toMatchObject({
       reason: 'locked',
       hint: 'Unlock it with: keyturn unlock',
@@ -98,7 +92,7 @@ describe('locking', () => {
     expect(rows()).toEqual(['locked']);
 
     await vaultLock.unlock({}, here());
-    expect((await master.key()).equals(before)).toBe(true);
+    expect((await vault.root()).equals(before)).toBe(true);
     await rig.ask();
     expect(rows()).toEqual(['locked', 'unlocked']);
     expect(rig.grant().state.kind).toBe('active');
@@ -127,7 +121,7 @@ describe('locking', () => {
     const held = world.holdTokenRequests();
     const asking = rig.ask();
     await held.arrived;
-    const writes = (): number => rig.vault.done.filter((call) => call.startsWith('write grant.')).length;
+    const writes = (): number => rig.vault.done.filter((call) => call.startsWith('set grant.')).length;
     const before = writes();
     const locking = vaultLock.lock('locked').then(writes);
     // All that a lock does besides: its row is on the disk.
@@ -148,7 +142,7 @@ describe('locking', () => {
     await rig.allow();
     const old = await rig.ask();
     rig.broker.rejectToken({ clientId: 'editor', token: { tokenId: old.tokenId } });
-    rig.vault.failing.add('write');
+    rig.vault.failing.add('set');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
     await vaultLock.lock('locked');
     rig.vault.failing.clear();
@@ -192,11 +186,11 @@ describe('unlocking', () => {
     await vaultLock.lock('locked');
     const all = Array.from({ length: 5 }, () => vaultLock.unlock({}, here()));
     await turnOfEvents();
-    expect(await refusal(rig.parts.vault.probe())).toMatchObject({ reason: 'locked', trouble: 'waiting' });
+    expect(await refusal(rig.parts.vault.root())).toMatchObject({ reason: 'locked', trouble: 'waiting' });
     answered.resolve();
     await Promise.all(all);
     expect(asked).toBe(1);
-    await rig.parts.vault.probe();
+    await rig.parts.vault.root();
   });
 
   it('unlocking pauses after a wrong passphrase, longer each time, and notes each failure', async () => {
@@ -242,7 +236,7 @@ describe('unlocking', () => {
     answered.resolve();
     expect(await refusal(unlocking)).toMatchObject({ reason: 'locked' });
     expect(watch.state.state).toBe('locked');
-    expect(await refusal(rig.parts.vault.probe())).toMatchObject({ trouble: 'locked' });
+    expect(await refusal(rig.parts.vault.root())).toMatchObject({ trouble: 'locked' });
   });
 });
 
@@ -281,7 +275,7 @@ describe("a caller's desktop session", () => {
 describe('the idle lock', () => {
   it('the idle lock locks after the time that the vault confirms, though the file named none', async () => {
     const { vaultLock, rig, watch, settings } = await deskFor();
-    await rig.parts.vault.probe();
+    await rig.parts.vault.root();
     settings.lockAfter = 60;
     vaultLock.settingsKnown();
     rig.clock.advance(60_000);
@@ -296,7 +290,7 @@ describe('the idle lock', () => {
       rig.clock.advance(seconds * 1000);
       await turnOfEvents();
     };
-    await rig.parts.vault.probe();
+    await rig.parts.vault.root();
     await pass(50);
     vaultLock.admit(client, 'token.get');
     await pass(50);

@@ -2,13 +2,14 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
+import { keychainVault } from '../../vault/vaults.ts';
 import { openHeadless } from '../../support/homes/desk-home.ts';
 import { homeOnOwnKeyring } from '../../support/homes/own-keyring-home.ts';
 import { homeInWorld, newHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, startBroker, stopBroker, tokenAt, unlock } from '../../support/homes/owner-acts.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
+import { getIfAny } from '../../../src/vault/base/vault.ts';
 
 describe('the keychain', () => {
   it('X-4: the keychain keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {
@@ -79,15 +80,15 @@ describe('the keychain', () => {
     const { homeId } = JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as {
       homeId: string;
     };
-    const vault = keychainVault({ service: `keyturn/${homeId}` });
+    const vault = keychainVault({ service: `keyturn/${homeId}` }, { homeId, hadRoot: async () => true });
     onTestFinished(() => vault.close());
-    const list = await vault.read('keys');
-    await vault.write('keys', list.replace('[', '["0123456789abcdef",'));
-    await vault.write('key.0123456789abcdef', 'as of a change that was cut short');
+    const list = await vault.get('keys');
+    await vault.set('keys', list.replace('[', '["0123456789abcdef",'));
+    await vault.set('key.0123456789abcdef', 'as of a change that was cut short');
     const { line } = await openHeadless(home);
     expect(await line.request('proxy.list')).toEqual({ proxies: [] });
-    expect(await vault.find('key.0123456789abcdef')).toBeUndefined();
-    expect(await vault.read('keys')).toBe(list);
+    expect(await getIfAny(vault, 'key.0123456789abcdef')).toBeUndefined();
+    expect(await vault.get('keys')).toBe(list);
     await line.request('key.remove', { resource: set.resource });
   });
 });

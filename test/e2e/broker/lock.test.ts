@@ -71,7 +71,7 @@ describe('a sealed file with a passphrase', () => {
     });
     await allow(home, 'cli', resource);
     await signIn(home, resource);
-    expect(statSync(path.join(home.paths.state, 'vault.sealed')).mode & 0o777).toBe(0o600);
+    expect(statSync(path.join(home.paths.state, 'items', 'root')).mode & 0o777).toBe(0o600);
     const { argv, environ } = processFacts((await askBroker(home, 'status', {})).pid);
 
     await askBroker(home, 'vault.lock', {});

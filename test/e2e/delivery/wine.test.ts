@@ -50,7 +50,7 @@ describe.skipIf(!hasWine)('Keyturn under Wine', () => {
     await home.startBroker();
     expect(await verdict()).toBe(200);
     expect(world.counts().authorizationServer.signIns).toBe(1);
-    expect(home.files()).toContain('AppData/Local/Keyturn/state/vault.sealed');
+    expect(home.files()).toContain('AppData/Local/Keyturn/state/items/root');
 
     await home.ok('revoke', resource);
     expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({

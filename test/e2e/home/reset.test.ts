@@ -74,8 +74,8 @@ describe('keyturn reset', () => {
     const secret = records.map(([, record]) => record).find(({ hasSecret }) => hasSecret);
     const items = rawItems(`keyturn/${homeId}`);
     onTestFinished(() => items.close());
-    const heads = [
-      'master',
+    const names = [
+      'root',
       'newest',
       'audit-anchor',
       'grants',
@@ -83,13 +83,11 @@ describe('keyturn reset', () => {
       `registration.${secret?.id}`,
     ];
     const present = async (): Promise<string[]> => {
-      const accounts = ['_witness', ...heads.flatMap((id) => [`${id}/a/head`, `${id}/b/head`])];
       const there: string[] = [];
-      for (const account of accounts) if ((await items.get(account)) !== undefined) there.push(account);
+      for (const name of names) if ((await items.get(name)) !== undefined) there.push(name);
       return there;
     };
-    // While an item is rewritten, the vault has its old and its new head.
-    await until('one head for each item', async () => (await present()).length === 1 + heads.length);
+    await until('every item', async () => (await present()).length === names.length);
     const { pid } = await askBroker(home, 'status', {});
 
     const left = await reset(home);

@@ -2,6 +2,7 @@
  * A home's document over a vault that lasts, opened as a broker opens it at its start: no
  * process, no socket, and every rule that says which file counts.
  */
+import type { KeyObject } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { LocalClients } from '../../../src/broker/records/local-client.ts';
@@ -11,10 +12,10 @@ import { storesOf } from '../../../src/broker/records/records.ts';
 import type { Records } from '../../../src/broker/records/records.ts';
 import { openRecords } from '../../../src/daemon/assembly.ts';
 import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
-import { Master } from '../../../src/daemon/vault/master.ts';
 import { homePaths } from '../../../src/base/paths.ts';
-import { memoryVault } from '../../../src/vault/memory.ts';
+import { ItemVault } from '../../../src/vault/item-vault.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
+import { bound, fresh, memoryKeychain } from '../../vault/vaults.ts';
 
 export interface AuthorityBroker {
   readonly records: Records;
@@ -27,20 +28,8 @@ export interface AuthorityBroker {
 
 /** A keychain that no broker's end empties. */
 export function lastingVault(): Vault {
-  return { ...bound(memoryVault()), kind: 'keychain', close: async () => undefined };
-}
-
-/** A class's methods live on its prototype, so a spread needs them bound. */
-function bound(vault: Vault): Omit<Vault, 'kind'> {
-  return {
-    find: (id) => vault.find(id),
-    read: (id) => vault.read(id),
-    write: (id, secret) => vault.write(id, secret),
-    remove: (id) => vault.remove(id),
-    probe: () => vault.probe(),
-    destroy: (ids) => vault.destroy(ids),
-    close: () => vault.close(),
-  };
+  const vault = new ItemVault({ kind: 'keychain', store: memoryKeychain(), ...fresh });
+  return { ...bound(vault), close: async () => undefined };
 }
 
 /** What a broker that starts now on this folder counts. */
@@ -48,13 +37,12 @@ export async function startOn(folder: string, vault: Vault): Promise<AuthorityBr
   const paths = homePaths({ KEYTURN_HOME: folder });
   prepareFolders(paths);
   const home = await openHome(paths);
-  const master = new Master(vault, home);
-  const records = openRecords({
-    home,
-    vault,
-    master,
-    log: () => undefined,
-  });
+  const master = async (): Promise<KeyObject> => {
+    const root = await vault.root();
+    if (!home.hasMaster) await home.masterWritten();
+    return root;
+  };
+  const records = openRecords({ home, vault, master, log: () => undefined });
   const stores = storesOf(records);
   for (const store of stores) await store.load().catch(() => undefined);
   await records.document.verify();

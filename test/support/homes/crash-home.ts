@@ -89,7 +89,8 @@ export class CrashHome {
     const homeId = z
       .object({ homeId: z.string() })
       .parse(JSON.parse(readFileSync(path.join(this.home.paths.state, 'home.json'), 'utf8')));
-    this.#vault = openVault('keychain', { service: `keyturn/${homeId.homeId}` }).vault;
+    const service = `keyturn/${homeId.homeId}`;
+    this.#vault = openVault('keychain', { service, ...homeId, hadRoot: async () => true }).vault;
   }
 
   async start(): Promise<void> {
@@ -172,7 +173,7 @@ export class CrashHome {
     const honoured = new Map<string, boolean>();
     for (const { id, account = '' } of grants) {
       const item = z.object({ refreshToken: z.string() });
-      const { refreshToken } = item.parse(JSON.parse((await this.#vault?.read(`grant.${id}`)) ?? ''));
+      const { refreshToken } = item.parse(JSON.parse((await this.#vault?.get(`grant.${id}`)) ?? ''));
       honoured.set(account, this.#world.authorizationServer.honours(refreshToken));
     }
     return honoured;

@@ -1,12 +1,12 @@
 /**
- * A process that allows and ends permissions in a home until it is killed, over a sealed file as its vault.
+ * A process that allows and ends permissions in a home until it is killed, over a folder of sealed files as its vault.
  * Arguments: folder, number of its first step. Says each step on a line of stdout once it was answered.
  */
 import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import path from 'node:path';
-import { sealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
-import type { SealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
+import type { Vault } from '../../../src/vault/base/vault.ts';
+import { openVault } from '../../../src/vault/open.ts';
 import { startOn } from '../homes/authority-home.ts';
 
 export const passphrase = 'correct horse';
@@ -20,14 +20,12 @@ export function decisionOf(n: number): 'allow' | 'deny' | 'ended' {
   return decisions[n % decisions.length] ?? 'allow';
 }
 
-export async function vaultIn(folder: string): Promise<SealedFileVault> {
-  const cost = { N: 2 ** 14, r: 8, p: 1 };
-  const vault = sealedFileVault({
-    file: path.join(folder, 'vault.sealed'),
-    key: { kind: 'passphrase', cost },
-  });
-  await vault.unlock(passphrase);
-  return vault;
+export async function vaultIn(folder: string): Promise<Vault> {
+  const sealed = { folder: path.join(folder, 'items'), key: 'passphrase' } as const;
+  const options = { service: 'unused', homeId: 'home', hadRoot: async () => false, sealed };
+  const lockable = openVault('sealed-file', options);
+  await lockable.unlock(0, passphrase);
+  return lockable.vault;
 }
 
 async function write(folder: string, from: number): Promise<never> {

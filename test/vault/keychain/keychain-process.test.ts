@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type { KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
 import type { KeychainWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { forkWorker, KeychainProcess } from '../../../src/vault/keychain/keychain-process.ts';
-import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
+import { keychainVault } from '../vaults.ts';
 import { isAlive } from '../../support/home.ts';
 import { freshService, removeFreshItems, requireTestKeyring } from './keyring.ts';
 import { killableWorkers } from './killable-worker.ts';
@@ -20,6 +20,7 @@ afterAll(removeFreshItems);
 /** A stand-in that answers as told; undefined is silence. */
 function standIn(answer: (request: { id: number }) => unknown): KeychainWorker & { killed: number } {
   const listeners: ((message: unknown) => void)[] = [];
+  const exits: (() => void)[] = [];
   return {
     killed: 0,
     post(message) {
@@ -27,9 +28,10 @@ function standIn(answer: (request: { id: number }) => unknown): KeychainWorker &
       if (said !== undefined) queueMicrotask(() => listeners.forEach((listener) => listener(said)));
     },
     onMessage: (listener) => void listeners.push(listener),
-    onExit: () => undefined,
+    onExit: (listener) => void exits.push(listener),
     kill() {
       this.killed += 1;
+      queueMicrotask(() => exits.forEach((listener) => listener()));
     },
   };
 }
@@ -38,8 +40,8 @@ test('the keychain vault starts no worker before its first call', async () => {
   const spawnWorker = vi.fn(forkWorker);
   const vault = keychainVault({ service: freshService(), spawnWorker: () => spawnWorker() });
   expect(spawnWorker).not.toHaveBeenCalled();
-  await vault.find('grant');
-  await vault.find('grant');
+  await vault.set('grant', 'x');
+  await vault.get('grant');
   expect(spawnWorker).toHaveBeenCalledOnce();
   await vault.close();
 });
@@ -47,10 +49,10 @@ test('the keychain vault starts no worker before its first call', async () => {
 test('a worker killed in the middle of a call fails that call, and the next one gets a new worker', async () => {
   const workers = killableWorkers();
   const vault = keychainVault({ service: freshService(), spawnWorker: workers.spawn });
-  await vault.write('grant', 'kept');
+  await vault.set('grant', 'kept');
   workers.killAtNextRequest();
-  await expect(vault.write('grant', 'new')).rejects.toMatchObject({ reason: 'vault_unavailable' });
-  expect(await vault.read('grant')).toBe('kept');
+  await expect(vault.set('grant', 'new')).rejects.toMatchObject({ reason: 'vault_unavailable' });
+  expect(['kept', 'new']).toContain(await vault.get('grant'));
   expect(workers.started).toHaveLength(2);
   await vault.close();
 });
@@ -64,11 +66,11 @@ describe('with a stand-in for the worker', () => {
       return worker;
     };
     const vault = keychainVault({ service: 'unused', spawnWorker, timeouts: { call: 20 } });
-    const calls = await Promise.allSettled([vault.find('one'), vault.find('two')]);
+    const calls = await Promise.allSettled([vault.get('one'), vault.get('two')]);
     for (const call of calls)
       expect(call).toMatchObject({ status: 'rejected', reason: { reason: 'locked', trouble: 'waiting' } });
     expect(workers.map((worker) => worker.killed)).toEqual([1]);
-    await expect(vault.find('three')).rejects.toMatchObject({ reason: 'locked' });
+    await expect(vault.get('three')).rejects.toMatchObject({ reason: 'locked' });
     expect(workers).toHaveLength(2);
     await vault.close();
   });
@@ -80,7 +82,7 @@ describe('with a stand-in for the worker', () => {
         : undefined,
     );
     const vault = keychainVault({ service: 'unused', spawnWorker: () => worker, timeouts: { call: 20 } });
-    await expect(vault.find('grant')).rejects.toMatchObject({ reason: 'locked', hint: expect.any(String) });
+    await expect(vault.get('grant')).rejects.toMatchObject({ reason: 'locked', hint: expect.any(String) });
     await vault.close();
   });
 
@@ -88,16 +90,35 @@ describe('with a stand-in for the worker', () => {
     const held = new Map<string, string>();
     const worker = standIn((message) => {
       const request = message as unknown as KeychainRequest;
-      if (request.op === 'set') held.set(request.account, request.value);
-      const found = held.get(request.account) ?? null;
-      const values = { get: found, set: null, remove: false };
-      return { id: request.id, ok: true, value: values[request.op] };
+      if (request.op === 'list') return { id: request.id, ok: true, value: [] };
+      if (request.op === 'set' || request.op === 'create') held.set(request.account, request.value);
+      return { id: request.id, ok: true, value: held.get(request.account) ?? null };
     });
     const vault = keychainVault({ service: 'unused', spawnWorker: () => worker });
-    await vault.write('grant', 'stays');
-    await expect(vault.remove('grant')).rejects.toMatchObject({ reason: 'vault_unreadable' });
-    await expect(vault.probe()).rejects.toMatchObject({ reason: 'vault_unreadable' });
+    await vault.set('grant', 'stays');
+    await expect(vault.delete('grant')).rejects.toMatchObject({ reason: 'vault_unreadable' });
+    await expect(vault.destroy(['grant'])).rejects.toMatchObject({ reason: 'vault_unreadable' });
     await vault.close();
+  });
+
+  test('a worker that is given up is killed, and its end is awaited before the next one starts', async () => {
+    const ends: (() => void)[] = [];
+    const started: number[] = [];
+    const spawnWorker = (): KeychainWorker => {
+      started.push(ends.length);
+      const isFirst = started.length === 1;
+      const worker = standIn(({ id }) => (isFirst ? undefined : { id, ok: true, value: null }));
+      return { ...worker, onExit: (listener) => void ends.push(listener), kill: () => undefined };
+    };
+    const process = new KeychainProcess(spawnWorker, 20);
+    const request = { op: 'get', service: 'unused', account: 'x' } as const;
+    await expect(process.ask(request)).rejects.toMatchObject({ trouble: 'waiting' });
+    await expect(process.ask(request)).rejects.toMatchObject({ trouble: 'waiting' });
+    expect(started).toHaveLength(1);
+    for (const end of ends) end();
+    expect(await process.ask(request)).toBe(null);
+    expect(started).toHaveLength(2);
+    process.close();
   });
 
   test.each([
@@ -106,7 +127,7 @@ describe('with a stand-in for the worker', () => {
     ['a value of another type', (r: { id: number }) => ({ id: r.id, ok: true, value: true })],
   ])('a worker that answers %s is refused', async (_, answer) => {
     const vault = keychainVault({ service: 'unused', spawnWorker: () => standIn(answer) });
-    await expect(vault.find('grant')).rejects.toMatchObject({ reason: 'vault_unavailable' });
+    await expect(vault.get('grant')).rejects.toMatchObject({ reason: 'vault_unavailable' });
     await vault.close();
   });
 
@@ -114,7 +135,7 @@ describe('with a stand-in for the worker', () => {
     const message = '"Cannot find package"';
     const worker = standIn(({ id }) => ({ id, ok: false, failure: 'module', message }));
     const vault = keychainVault({ service: 'unused', spawnWorker: () => worker });
-    await expect(vault.probe()).rejects.toMatchObject({
+    await expect(vault.root()).rejects.toMatchObject({
       reason: 'vault_unavailable',
       hint: expect.stringContaining('npm rebuild keytar'),
     });
@@ -126,7 +147,7 @@ describe('with a stand-in for the worker', () => {
       throw new Error('no more processes');
     };
     const vault = keychainVault({ service: 'unused', spawnWorker });
-    await expect(vault.probe()).rejects.toMatchObject({ reason: 'vault_unavailable' });
+    await expect(vault.root()).rejects.toMatchObject({ reason: 'vault_unavailable' });
   });
 });
 
@@ -145,8 +166,8 @@ test('an idle worker keeps no program alive, and ends with its program', async (
   const keychain = new URL('../../../src/vault/keychain/keychain.ts', import.meta.url).href;
   const program = `
     import { readFileSync } from 'node:fs';
-    const { keychainVault } = await import(${JSON.stringify(keychain)});
-    await keychainVault({ service: ${JSON.stringify(freshService())} }).probe();
+    const { KeychainStore } = await import(${JSON.stringify(keychain)});
+    await new KeychainStore({ service: ${JSON.stringify(freshService())} }).prove();
     console.log(readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8'));`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],

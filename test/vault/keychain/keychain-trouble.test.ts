@@ -6,19 +6,24 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { VaultGuard } from '../../../src/vault/guard.ts';
 import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import type { SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
-import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
-import type { KeychainVault } from '../../../src/vault/keychain/keychain.ts';
+import type { ItemVault } from '../../../src/vault/item-vault.ts';
+import { MissingItem } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
+import { keychainVault } from '../vaults.ts';
 import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';
 import type { KeyringSession } from './keyring.ts';
 import { killableWorkers } from './killable-worker.ts';
 import { scriptedKeychain } from './scripted-worker.ts';
 import type { ScriptedKeychain } from './scripted-worker.ts';
 
+type RawItems = ReturnType<typeof rawItems>;
+
 interface Watched {
   readonly guard: VaultGuard;
-  readonly keychain: KeychainVault;
+  readonly vault: ItemVault;
+  /** As a person does, with this time to answer. */
+  readonly unlock: (timeout: number) => Promise<void>;
   readonly watch: VaultWatch;
   readonly clock: HandClock;
 }
@@ -26,9 +31,10 @@ interface Watched {
 function watched(spawnWorker: SpawnWorker, service = freshService(), call = 10_000): Watched {
   const clock = new HandClock();
   const watch = new VaultWatch(() => clock.now());
-  const keychain = keychainVault({ service, spawnWorker, watch, timeouts: { call } });
-  onTestFinished(() => keychain.close());
-  return { guard: new VaultGuard(keychain, watch), keychain, watch, clock };
+  const vault = keychainVault({ service, spawnWorker, watch, timeouts: { call } });
+  onTestFinished(() => vault.close());
+  const unlock = (timeout: number): Promise<void> => vault.store.withTimeout(timeout, () => vault.unlock());
+  return { guard: new VaultGuard(vault, watch), vault, unlock, watch, clock };
 }
 
 describe('a real keyring', () => {
@@ -44,86 +50,87 @@ describe('a real keyring', () => {
   test('a keyring that locks is keychainLocked: only a person can open its prompt again, and it keeps the item', async () => {
     const { session, spawn } = await own();
     const started = vi.fn(spawn);
-    const { guard, keychain, watch, clock } = watched(() => started());
-    await guard.write('grant', 'kept');
+    const { guard, unlock, watch } = watched(() => started());
+    await guard.set('grant', 'kept');
     await session.lock();
-    await expect(guard.read('grant')).rejects.toMatchObject({ trouble: 'keychainLocked' });
+    await expect(guard.get('grant')).rejects.toMatchObject({ trouble: 'keychainLocked' });
     expect(watch.state).toMatchObject({ state: 'keychainLocked', hint: expect.stringContaining('unlock') });
+    await expect(unlock(20_000)).rejects.toMatchObject({ reason: 'locked' });
 
     const before = started.mock.calls.length;
-    await expect(guard.read('grant')).rejects.toMatchObject({ reason: 'locked', retryAfter: 5 });
+    await expect(guard.get('grant')).rejects.toMatchObject({ reason: 'locked', retryAfter: 5 });
     expect(started.mock.calls.length).toBe(before);
 
     await session.restartUnlocked();
     watch.endPause();
-    await keychain.unlock(20_000);
-    clock.advance(5000);
-    expect(await guard.read('grant')).toBe('kept');
+    await unlock(20_000);
+    expect(await guard.get('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
   });
 
   test('a keyring whose daemon is killed is no longer open, and works again when a new daemon runs', async () => {
     const { session, spawn } = await own();
     const { guard, watch, clock } = watched(spawn);
-    await guard.write('grant', 'kept');
+    await guard.set('grant', 'kept');
     process.kill(await session.daemonPid(), 'SIGKILL');
-    await expect(guard.read('grant')).rejects.toMatchObject({
+    await expect(guard.get('grant')).rejects.toMatchObject({
       reason: expect.stringMatching(/^(locked|vault_unavailable)$/),
     });
     expect(['absent', 'keychainLocked', 'waiting']).toContain(watch.state.state);
     await session.restartUnlocked();
     clock.advance(5000);
     // The worker may still be connected to the dead daemon; then its first answer is an error.
-    await guard.read('grant').catch(() => undefined);
+    await guard.get('grant').catch(() => undefined);
     clock.advance(10_000);
-    expect(await guard.read('grant')).toBe('kept');
+    expect(await guard.get('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
   });
 
   test('a keychain whose worker is killed is crashed, and the next call starts a new worker', async () => {
     const workers = killableWorkers();
     const { guard, watch } = watched(workers.spawn);
-    await guard.write('grant', 'kept');
+    await guard.set('grant', 'kept');
     workers.killAtNextRequest();
-    await expect(guard.read('grant')).rejects.toMatchObject({
+    await expect(guard.get('grant')).rejects.toMatchObject({
       reason: 'vault_unavailable',
       trouble: 'crashed',
     });
     expect(watch.state.state).toBe('crashed');
-    expect(await guard.read('grant')).toBe('kept');
+    expect(await guard.get('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
     expect(workers.started).toHaveLength(2);
   });
 
-  test('a keyring is damaged if another program deletes an item: the state names that item, and the others are served', async () => {
+  test('an item that another program deletes is missing, the others are served, and the vault is open', async () => {
     const service = freshService();
     const { guard, watch } = watched(() => forkWorker(), service);
     const items = rawItems(service);
     onTestFinished(() => items.close());
-    await guard.write('grant.1', 'one');
-    await guard.write('grant.2', 'two');
-    for (const account of ['grant.1/a/head', 'grant.1/a/0']) await items.remove(account);
-    await expect(guard.read('grant.1')).rejects.toMatchObject({
-      reason: 'vault_unreadable',
-      item: 'grant.1',
-    });
-    expect(await guard.read('grant.2')).toBe('two');
-    expect(watch.state).toMatchObject({ state: 'damaged', what: expect.stringContaining('"grant.1"') });
-    await guard.write('grant.1', 'signed in again');
+    await guard.set('grant.1', 'one');
+    await guard.set('grant.2', 'two');
+    await items.delete('grant.1');
+    await expect(guard.get('grant.1')).rejects.toBeInstanceOf(MissingItem);
+    expect(await guard.get('grant.2')).toBe('two');
     expect(watch.state.state).toBe('open');
+    await guard.set('grant.1', 'signed in again');
+    expect(await guard.get('grant.1')).toBe('signed in again');
   });
 
-  test('a keyring is damaged if an item holds something else: the state names that item, and nothing is deleted', async () => {
+  test.each([
+    ['something else', async () => '{"version":2}'],
+    ['another item', (items: RawItems) => items.get('grant.2')],
+  ])('an item that holds %s is damaged: the state names it, and nothing is deleted', async (_, other) => {
     const service = freshService();
     const { guard, watch } = watched(() => forkWorker(), service);
     const items = rawItems(service);
     onTestFinished(() => items.close());
-    await guard.write('grant.1', 'one');
-    const version2 = '{"version":2,"generation":1,"parts":["x"]}';
-    await items.set('grant.1/a/head', version2);
-    await expect(guard.find('grant.1')).rejects.toMatchObject({ trouble: 'damaged', item: 'grant.1' });
+    await guard.set('grant.1', 'one');
+    await guard.set('grant.2', 'two');
+    const text = (await other(items)) ?? '';
+    await items.set('grant.1', text);
+    await expect(guard.get('grant.1')).rejects.toMatchObject({ trouble: 'damaged', item: 'grant.1' });
     expect(watch.state).toMatchObject({ state: 'damaged', what: expect.stringContaining('"grant.1"') });
-    expect(await items.get('grant.1/a/head')).toBe(version2);
+    expect(await items.get('grant.1')).toBe(text);
   });
 
   test.each([
@@ -136,7 +143,7 @@ describe('a real keyring', () => {
     const env = { ...process.env, DISPLAY: undefined, ...changed };
     const clean = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
     const { guard, watch } = watched(() => forkWorker(clean));
-    await expect(guard.probe()).rejects.toMatchObject({ reason: 'vault_unavailable', trouble: 'absent' });
+    await expect(guard.root()).rejects.toMatchObject({ reason: 'vault_unavailable', trouble: 'absent' });
     expect(watch.state).toMatchObject({
       state: 'absent',
       hint: expect.stringContaining('keyturn settings vault sealed-file'),
@@ -149,7 +156,7 @@ describe('a keychain by script', () => {
   async function inTrouble(act: ScriptedKeychain['act'], call = 30): Promise<Watched & ScriptedPart> {
     const scripted = scriptedKeychain();
     const parts = watched(scripted.spawn, 'scripted', call);
-    await parts.guard.write('grant', 'kept');
+    await parts.guard.set('grant', 'kept');
     scripted.asked.length = 0;
     scripted.act = act;
     return { ...parts, scripted };
@@ -160,21 +167,21 @@ describe('a keychain by script', () => {
 
   test('a keychain that asks a person is waiting, and gets only one of 20 requests of programs', async () => {
     const { guard, watch, scripted, clock } = await inTrouble(() => 'hang');
-    const asking = Array.from({ length: 20 }, () => guard.read('grant'));
+    const asking = Array.from({ length: 20 }, () => guard.get('grant'));
     for (const outcome of await Promise.allSettled(asking)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'locked', trouble: 'waiting' } });
     }
     expect(scripted.asked).toHaveLength(1);
     expect(watch.state.state).toBe('waiting');
-    await expect(guard.read('grant')).rejects.toMatchObject({ retryAfter: 5 });
+    await expect(guard.get('grant')).rejects.toMatchObject({ retryAfter: 5 });
     clock.advance(5000);
-    await expect(guard.read('grant')).rejects.toMatchObject({ reason: 'locked' });
+    await expect(guard.get('grant')).rejects.toMatchObject({ reason: 'locked' });
     expect(scripted.asked).toHaveLength(2);
-    await expect(guard.read('grant')).rejects.toMatchObject({ retryAfter: 10 });
+    await expect(guard.get('grant')).rejects.toMatchObject({ retryAfter: 10 });
 
     scripted.act = () => 'obey';
     clock.advance(10_000);
-    expect(await guard.read('grant')).toBe('kept');
+    expect(await guard.get('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
   });
 
@@ -183,25 +190,25 @@ describe('a keychain by script', () => {
     const { guard, watch, scripted } = await inTrouble(({ op }) =>
       isLocked && op === 'get' ? { refuse: '"The prompt was dismissed"' } : 'obey',
     );
-    const asking = Array.from({ length: 20 }, (_, n) => guard.read(n % 2 === 0 ? 'grant' : `grant.${n}`));
+    const asking = Array.from({ length: 20 }, (_, n) => guard.get(n % 2 === 0 ? 'grant' : `grant.${n}`));
     const outcomes = await Promise.allSettled(asking);
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(20);
     expect(scripted.asked).toHaveLength(1);
     expect(watch.state.state).toBe('keychainLocked');
     isLocked = false;
     watch.endPause();
-    expect(await guard.read('grant')).toBe('kept');
+    expect(await guard.get('grant')).toBe('kept');
   });
 
   test('an unlock gives the person time to type, and queued requests of programs fail', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { guard, keychain, scripted } = await inTrouble(() => 'hang', 10_000);
-    const first = guard.read('grant');
-    const second = guard.read('grant.2');
+    const { guard, unlock, scripted } = await inTrouble(() => 'hang', 10_000);
+    const first = guard.get('grant');
+    const second = guard.get('grant.2');
     second.catch(() => undefined);
     await vi.advanceTimersByTimeAsync(9000);
-    const unlocked = keychain.unlock(120_000);
+    const unlocked = unlock(120_000);
     await expect(second).rejects.toMatchObject({ reason: 'locked' });
     // Far longer than the deadline of a program's request: the question is still open.
     await vi.advanceTimersByTimeAsync(119_000);
@@ -216,7 +223,7 @@ describe('a keychain by script', () => {
       clock.advance(4000);
       return 'obey';
     });
-    expect(await guard.read('grant')).toBe('kept');
+    expect(await guard.get('grant')).toBe('kept');
     expect(watch.state).toMatchObject({ state: 'slow', what: expect.stringContaining('4 s') });
   });
 
@@ -224,23 +231,22 @@ describe('a keychain by script', () => {
     const { guard, watch } = await inTrouble(({ op }) =>
       op === 'set' ? { refuse: '"No space left on device"' } : 'obey',
     );
-    await expect(guard.probe()).rejects.toMatchObject({ reason: 'vault_unavailable', trouble: 'full' });
-    await expect(guard.write('grant', 'new')).rejects.toMatchObject({ trouble: 'full' });
-    expect(await guard.read('grant')).toBe('kept');
+    await expect(guard.set('grant', 'new')).rejects.toMatchObject({ trouble: 'full' });
+    expect(await guard.get('grant')).toBe('kept');
     expect(watch.state.state).toBe('full');
   });
 
   test('a keychain whose worker dies at each call is reported as crashed each time', async () => {
     const { guard, watch, scripted } = await inTrouble(() => 'die');
-    await expect(guard.read('grant')).rejects.toMatchObject({ trouble: 'crashed' });
-    await expect(guard.read('grant')).rejects.toMatchObject({ trouble: 'crashed' });
+    await expect(guard.get('grant')).rejects.toMatchObject({ trouble: 'crashed' });
+    await expect(guard.get('grant')).rejects.toMatchObject({ trouble: 'crashed' });
     expect(scripted.asked).toHaveLength(2);
     expect(watch.state.state).toBe('crashed');
   });
 
   test('the state of a keychain in trouble contains no secret', async () => {
     const { guard, watch } = await inTrouble(({ op }) => (op === 'set' ? { refuse: '"no"' } : 'obey'));
-    await guard.write('grant', 'c2VjcmV0').catch(() => undefined);
+    await guard.set('grant', 'c2VjcmV0').catch(() => undefined);
     expect(JSON.stringify(watch.state)).not.toContain('c2VjcmV0');
   });
 });

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
 import { forkWorker, KeychainProcess } from '../../../src/vault/keychain/keychain-process.ts';
-import type { Items } from '../../../src/vault/keychain/slots.ts';
+import type { Items } from '../../../src/vault/base/item-store.ts';
 import { removeItems } from '../../support/homes/keychain-items.ts';
 
 const script = fileURLToPath(new URL('../../../scripts/with-keyring.sh', import.meta.url));
@@ -43,15 +43,20 @@ export async function removeFreshItems(): Promise<void> {
 }
 
 /** Direct access to the keychain's items of one service, without the vault: to build what a crash leaves behind. */
-export function rawItems(service: string, env?: NodeJS.ProcessEnv): Items & { close(): void } {
+export function rawItems(
+  service: string,
+  env?: NodeJS.ProcessEnv,
+): Omit<Items, 'replace'> & { close(): void } {
   const worker = new KeychainProcess(() => forkWorker(env), patience);
-  type Request = Pick<KeychainRequest, 'op' | 'account'> & { value?: string };
-  const ask = (request: Request): Promise<unknown> =>
-    worker.ask({ ...request, service } as Parameters<KeychainProcess['ask']>[0]);
+  type Request = Pick<KeychainRequest, 'op'> & { account: string; value?: string };
+  const ask = async (request: Request): Promise<string | undefined> => {
+    const answer = await worker.ask({ ...request, service } as Parameters<KeychainProcess['ask']>[0]);
+    return (answer as string | null) ?? undefined;
+  };
   return {
-    get: async (account) => ((await ask({ op: 'get', account })) as string | null) ?? undefined,
-    set: async (account, value) => void (await ask({ op: 'set', account, value })),
-    remove: async (account) => (await ask({ op: 'remove', account })) as boolean,
+    get: (account) => ask({ op: 'get', account }),
+    set: (account, value) => ask({ op: 'set', account, value }),
+    delete: (account) => ask({ op: 'delete', account }),
     close: () => worker.close(),
   };
 }

@@ -46,7 +46,10 @@ export function scriptedKeychain(): ScriptedKeychain {
         },
         onMessage: (listener) => void messages.push(listener),
         onExit: (listener) => void exits.push(listener),
-        kill: () => void (hanging = []),
+        kill() {
+          hanging = [];
+          queueMicrotask(() => exits.forEach((tell) => tell()));
+        },
       };
       return worker;
     },
@@ -54,15 +57,17 @@ export function scriptedKeychain(): ScriptedKeychain {
   return keychain;
 }
 
-function perform(items: Map<string, string>, request: KeychainRequest): string | boolean | null {
-  const name = `${request.service} ${request.account}`;
-  switch (request.op) {
-    case 'get':
-      return items.get(name) ?? null;
-    case 'set':
-      items.set(name, request.value);
-      return null;
-    default:
-      return items.delete(name);
+function perform(items: Map<string, string>, request: KeychainRequest): string | string[] | null {
+  const { service } = request;
+  if (request.op === 'list') {
+    const names = [...items.keys()].filter((name) => name.startsWith(`${service} `));
+    return names.map((name) => name.slice(service.length + 1));
   }
+  const name = `${request.service} ${request.account}`;
+  const shown = items.get(name) ?? null;
+  if (request.op === 'set') items.set(name, request.value);
+  if (request.op === 'delete') items.delete(name);
+  if (request.op === 'replace' && shown === request.before) items.set(name, request.value);
+  if (request.op === 'create' && shown === null) items.set(name, request.value);
+  return items.get(name) ?? null;
 }

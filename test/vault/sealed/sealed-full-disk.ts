@@ -1,7 +1,8 @@
-/** Fills a sealed file until the system refuses more, and reports the result on stdout. Argument: file. */
-import { memoryVault } from '../../../src/vault/memory.ts';
-import { sealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
-import type { Vault } from '../../../src/vault/base/vault.ts';
+/** Fills a folder of sealed files until the system refuses more, and reports the result on stdout. Argument: folder. */
+import { memoryStore } from '../../../src/vault/memory.ts';
+import { ItemVault } from '../../../src/vault/item-vault.ts';
+import { besideKeychain } from '../../../src/vault/sealed/beside-keychain.ts';
+import { ItemFolder } from '../../../src/vault/sealed/item-folder.ts';
 
 /** Characters: beyond what the limit (100 blocks of 1,024 bytes) leaves. */
 const tooLong = 200_000;
@@ -13,21 +14,26 @@ async function reasonOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-const vault: Vault = memoryVault();
-vault.close = async () => undefined;
-const file = process.argv[2] ?? '';
-const first = sealedFileVault({ file, key: { kind: 'keychain', vault } });
-await first.write('small', 'kept');
+const keychain = { ...memoryStore(), close: async () => undefined };
+const folder = process.argv[2] ?? '';
+
+function open(): ItemVault {
+  const store = besideKeychain(keychain, new ItemFolder(folder));
+  return new ItemVault({ kind: 'sealed-file', store, homeId: 'home', hadRoot: async () => true });
+}
+
+const first = open();
+await first.set('small', 'kept');
 const refusals = [
-  await reasonOf(first.write('large', 'x'.repeat(tooLong))),
-  await reasonOf(first.write('small', 'y'.repeat(tooLong))),
+  await reasonOf(first.set('large', 'x'.repeat(tooLong))),
+  await reasonOf(first.set('small', 'y'.repeat(tooLong))),
 ];
-const large = (await first.find('large')) ?? 'absent';
-const small = await first.read('small');
-await first.write('later', 'fits');
-const later = await first.read('later');
+const large = (await reasonOf(first.get('large'))) === 'vault_unreadable' ? 'absent' : 'there';
+const small = await first.get('small');
+await first.set('later', 'fits');
+const later = await first.get('later');
 await first.close();
-const again = sealedFileVault({ file, key: { kind: 'keychain', vault } });
-const reopened = `${await again.read('small')} ${await again.read('later')}`;
+const again = open();
+const reopened = `${await again.get('small')} ${await again.get('later')}`;
 await again.close();
 process.stdout.write(JSON.stringify({ refusals, large, small, later, reopened }));

@@ -2,14 +2,14 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { killedWriter } from '../../support/processes/killed-writer.ts';
-import { byPassphrase, newPlace, opened } from './sealed-home.ts';
+import { newPlace, passphraseVault, said } from '../vaults.ts';
 import { passphrase, step } from './sealed-writer.ts';
 
 /** How many writers are killed; in the soak a hundred. */
 const kills = process.env['KEYTURN_SOAK'] === '1' ? 100 : 8;
 /** Milliseconds: half a minute for each kill, which only a hang takes. */
 const patience = kills * 30_000;
-/** Milliseconds of writing, at most, before the kill: some hundred writes and a few rewrites of the file. */
+/** Milliseconds of writing, at most, before the kill: some hundred writes. */
 const maxLife = 250;
 
 const script = path.join(import.meta.dirname, 'sealed-writer.ts');
@@ -25,22 +25,21 @@ function after(state: ReadonlyMap<string, string>, from: number, last: number): 
 }
 
 test(
-  `a sealed file loses no acknowledged write when its writer is killed, ${kills} times`,
+  `a folder of sealed files loses no acknowledged write when its writer is killed, ${kills} times`,
   { timeout: patience },
   async () => {
-    const file = newPlace();
+    const folder = newPlace();
     let state = new Map<string, string>();
     let from = 1;
     for (let round = 0; round < kills; round++) {
-      const acknowledged = await killedWriter({ script, place: file, from, maxLife });
+      const acknowledged = await killedWriter({ script, place: folder, from, maxLife });
       expect(acknowledged).toBeGreaterThanOrEqual(from);
-      const survivor = opened(file, byPassphrase);
-      await survivor.unlock(passphrase);
-      expect(await survivor.condition()).toEqual({ state: 'open' });
+      const survivor = passphraseVault(folder);
+      await survivor.store.unlock(passphrase);
       const found = new Map<string, string>();
       for (let n = 0; n < 8; n++) {
-        const secret = await survivor.find(`grant.${n}`);
-        if (secret !== undefined) found.set(`grant.${n}`, secret);
+        const secret = await said(survivor, `grant.${n}`);
+        if (secret !== 'absent') found.set(`grant.${n}`, secret);
       }
       // One step may have been under way: done whole, or not at all.
       const possible = [after(state, from, acknowledged), after(state, from, acknowledged + 1)];

@@ -1,0 +1,125 @@
+/**
+ * A folder of items whose root key is in the folder too, under a passphrase.
+ *
+ * Invariants: while it is locked it holds no key. The root key is made once, with
+ * the first passphrase; a new passphrase wraps the same root key again and replaces one file.
+ */
+import { createSecretKey, randomBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { mutex } from '../../base/mutex.ts';
+import { rootItem } from '../base/item-store.ts';
+import type { ItemStore } from '../base/item-store.ts';
+import { lockedVault } from '../base/trouble.ts';
+import { ItemFolder, unreadable } from './item-folder.ts';
+import { defaultCost, unwrapRoot, wrapRoot } from './root-file.ts';
+import type { ScryptCost } from './root-file.ts';
+
+export interface PassphraseOptions {
+  /** Absolute path. */
+  readonly folder: string;
+  /** The root key opens in this home only. */
+  readonly homeId: string;
+  /** True once this home had a root key. Throws if that can't be known. */
+  readonly hadRoot: () => Promise<boolean>;
+  /** For a new passphrase. */
+  readonly cost?: ScryptCost;
+}
+
+export class PassphraseStore implements ItemStore {
+  readonly #options: PassphraseOptions;
+  readonly #items: ItemFolder;
+  readonly #exclusive = mutex();
+  #root: KeyObject | undefined;
+
+  constructor(options: PassphraseOptions) {
+    this.#options = options;
+    this.#items = new ItemFolder(options.folder);
+  }
+
+  async get(name: string): Promise<string | undefined> {
+    return name === rootItem ? this.#shownRoot() : this.#items.get(name);
+  }
+
+  set(name: string, value: string): Promise<string | undefined> {
+    return this.#items.set(name, value);
+  }
+
+  replace(name: string, before: string | undefined, value: string): Promise<string | undefined> {
+    return this.#items.replace(name, before, value);
+  }
+
+  delete(name: string): Promise<string | undefined> {
+    return this.#items.delete(name);
+  }
+
+  /** `unlock` has made it. */
+  async createRoot(): Promise<string> {
+    return this.#shownRoot();
+  }
+
+  async prove(): Promise<void> {
+    this.#openRoot();
+  }
+
+  /** True if nobody has chosen a passphrase: the next `unlock` sets it. Throws `vault_unreadable`. */
+  async isNew(): Promise<boolean> {
+    if ((await this.#items.get(rootItem)) !== undefined) return false;
+    if ((await this.#options.hadRoot()) || (await this.#items.hasItems()))
+      throw unreadable(this.#file, 'it is gone, and with it the key of all other files there', rootItem);
+    return true;
+  }
+
+  /** Throws `locked` for a wrong passphrase, `invalid_request` for a missing one; it stays as it was then. */
+  async unlock(passphrase: string | undefined): Promise<void> {
+    await this.#exclusive(async () => {
+      if (await this.isNew()) await this.#write(createSecretKey(randomBytes(32)), passphrase);
+      this.#root = await this.#read(passphrase);
+    });
+  }
+
+  /** Throws as `unlock`, and `locked` while it is locked. */
+  async changePassphrase(current: string, next: string): Promise<void> {
+    await this.#exclusive(async () => {
+      this.#openRoot();
+      await this.#write(await this.#read(current), next);
+    });
+  }
+
+  lock(): void {
+    this.#root = undefined;
+  }
+
+  async destroy(): Promise<void> {
+    this.lock();
+    await this.#items.delete(rootItem);
+    await this.#items.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.lock();
+  }
+
+  get #file(): string {
+    return this.#items.fileOf(rootItem);
+  }
+
+  #openRoot(): KeyObject {
+    if (this.#root) return this.#root;
+    throw lockedVault();
+  }
+
+  #shownRoot(): string {
+    return this.#openRoot().export().toString('base64url');
+  }
+
+  async #read(passphrase: string | undefined): Promise<KeyObject> {
+    const content = await this.#items.get(rootItem);
+    if (content === undefined) throw unreadable(this.#file, 'it is no longer there', rootItem);
+    return unwrapRoot(content, this.#options.homeId, passphrase, this.#file);
+  }
+
+  async #write(root: KeyObject, passphrase: string | undefined): Promise<void> {
+    const { homeId, cost = defaultCost } = this.#options;
+    await this.#items.set(rootItem, await wrapRoot(root, homeId, passphrase, cost));
+  }
+}

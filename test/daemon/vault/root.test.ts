@@ -1,0 +1,85 @@
+/** The root key of a home: made once, read when first needed, and never made again over one that can't be seen. */
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { homePaths } from '../../../src/base/paths.ts';
+import type { HomePaths } from '../../../src/base/paths.ts';
+import { homeFile, openHome, prepareFolders, refuseEarlier } from '../../../src/daemon/home/home.ts';
+import { defaultSettings } from '../../../src/daemon/settings/settings.ts';
+import { openSecrets } from '../../../src/daemon/vault/secrets.ts';
+import type { Secrets } from '../../../src/daemon/vault/secrets.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { scriptedKeychain } from '../../vault/keychain/scripted-worker.ts';
+import type { ScriptedKeychain } from '../../vault/keychain/scripted-worker.ts';
+
+let paths: HomePaths;
+
+beforeEach(() => {
+  paths = homePaths({ KEYTURN_HOME: temporaryFolder() });
+  prepareFolders(paths);
+});
+
+/** As a start does. */
+async function started(
+  keychain: ScriptedKeychain,
+  vault: 'keychain' | 'memory' = 'keychain',
+): Promise<Secrets> {
+  const secrets = await openSecrets({
+    home: await openHome(paths),
+    settings: { ...defaultSettings, vault },
+    env: {},
+    spawnWorker: keychain.spawn,
+    now: () => 0,
+    log: () => undefined,
+    listener: () => undefined,
+  });
+  onTestFinished(() => secrets.vault.close());
+  return secrets;
+}
+
+const sets = ({ asked }: ScriptedKeychain): string[] =>
+  asked.flatMap(({ op, ...item }) =>
+    op === 'set' || op === 'create' ? [`${op} ${'account' in item ? item.account : ''}`] : [],
+  );
+
+describe('the root key', () => {
+  it('home.json: is the same for every later broker of the home, and is in no file', async () => {
+    const keychain = scriptedKeychain();
+    const made = await (await started(keychain)).root();
+    expect((await openHome(paths)).hasMaster).toBe(true);
+    expect((await (await started(keychain)).root()).equals(made)).toBe(true);
+    expect(sets(keychain)).toEqual(['create root']);
+    expect(readFileSync(homeFile(paths), 'utf8')).not.toContain(made.export().toString('base64url'));
+  });
+
+  it('home.json: that the keychain does not show is not made again, though home.json says that there never was one', async () => {
+    await (await started(scriptedKeychain())).root();
+    const emptied = scriptedKeychain();
+    await expect((await started(emptied)).root()).rejects.toMatchObject({ reason: 'locked' });
+    const file = homeFile(paths);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"hasMaster":true', '"hasMaster":false'));
+    writeFileSync(path.join(paths.state, 'authority.json'), '{"mac":"x"}', { mode: 0o600 });
+    await expect((await started(emptied)).root()).rejects.toMatchObject({
+      reason: 'locked',
+      hint: expect.stringContaining('keyturn reset'),
+    });
+    expect(sets(emptied)).toEqual([]);
+  });
+
+  it('of a memory vault is new in every run', async () => {
+    const first = await (await started(scriptedKeychain(), 'memory')).root();
+    expect((await (await started(scriptedKeychain(), 'memory')).root()).equals(first)).toBe(false);
+    expect((await openHome(paths)).hasMaster).toBe(false);
+  });
+});
+
+it('vault.sealed: a home of an earlier build is refused in one sentence, and nothing of it is touched', async () => {
+  const file = path.join(paths.state, 'vault.sealed');
+  writeFileSync(file, 'keyturn-sealed-file/1 {}\n', { mode: 0o600 });
+  await expect(refuseEarlier(paths)).rejects.toMatchObject({
+    reason: 'file_unreadable',
+    message: expect.stringContaining('An earlier build made this home'),
+    hint: expect.stringContaining('keyturn reset'),
+  });
+  expect(readdirSync(paths.state)).toContain('vault.sealed');
+});
