@@ -67,10 +67,13 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
     failed: () => listener()?.failed(),
   });
   if (lockable.hasPassphrase) await guard.shut({ isNew: await isNew(lockable, watch) });
+  let noting: Promise<void> | undefined;
   const root = async (): Promise<KeyObject> => {
     const key = await guard.root();
     // What a memory vault holds is no reason to miss it later, in another vault.
-    if (guard.kind !== 'memory' && !home.hasMaster) await home.masterWritten();
+    if (guard.kind === 'memory' || home.hasMaster) return key;
+    noting ??= home.masterWritten().finally(() => (noting = undefined));
+    await noting;
     return key;
   };
   const trail = new AuditTrail({ folder: home.paths.state, vault: guard, master: root, now, log });

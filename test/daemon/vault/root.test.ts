@@ -45,10 +45,11 @@ const sets = ({ asked }: ScriptedKeychain): string[] =>
 describe('the root key', () => {
   it('home.json: is the same for every later broker of the home, and is in no file', async () => {
     const keychain = scriptedKeychain();
-    const made = await (await started(keychain)).root();
+    const secrets = await started(keychain);
+    const [made] = await Promise.all([secrets.root(), secrets.root()]);
     expect((await openHome(paths)).hasMaster).toBe(true);
     expect((await (await started(keychain)).root()).equals(made)).toBe(true);
-    expect(sets(keychain)).toEqual(['create root']);
+    expect(sets(keychain).filter((set) => set.endsWith(' root'))).toEqual(['create root']);
     expect(readFileSync(homeFile(paths), 'utf8')).not.toContain(made.export().toString('base64url'));
   });
 

@@ -131,9 +131,9 @@ describe('keyturn reset', () => {
     const { records } = JSON.parse(readFileSync(list, 'utf8')) as { records: [string, { id: string }][] };
     const items = rawItems(`keyturn/${homeIdOf(home)}`);
     onTestFinished(() => items.close());
-    const heads = records.flatMap(([, { id }]) => [`key.${id}/a/head`, `key.${id}/b/head`]);
+    const names = records.map(([, { id }]) => `key.${id}`);
     const present = async (): Promise<unknown[]> =>
-      (await Promise.all(heads.map((account) => items.get(account)))).filter((text) => text !== undefined);
+      (await Promise.all(names.map((name) => items.get(name)))).filter((text) => text !== undefined);
     expect(await present()).toHaveLength(2);
     await stopBroker(home);
     writeFileSync(list, older);
