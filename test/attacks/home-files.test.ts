@@ -48,7 +48,8 @@ describe('home.json that says no root key was ever made', () => {
     const { folder, attacker, forget } = await usedHome();
     forget();
     attacker.writes('authority.json', forged(['clients', client], ['permissions', permission]));
-    await expect(startOn(folder, lastingVault())).rejects.toMatchObject({ reason: 'vault_unreadable' });
+    const emptied = lastingVault({ hadRoot: async () => true });
+    await expect(startOn(folder, emptied)).rejects.toMatchObject({ reason: 'locked' });
   });
 });
 

@@ -7,7 +7,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { intruder, startOn } from '../support/homes/authority-home.ts';
-import { memoryKeychain, newPlace, said, sealedVault } from '../vault/vaults.ts';
+import { memoryKeychain } from '../vault/doubles.ts';
+import { newPlace, said, sealedVault } from '../vault/vaults.ts';
 
 describe('a file of the folder items', () => {
   it('items/NAME: an older one, one of another item and one that is gone harm their own item only', async () => {
@@ -55,6 +56,6 @@ describe('a file of the folder items', () => {
     rmSync(folder, { recursive: true });
     renameSync(`${folder}.kept`, folder);
     const next = await startOn(home, sealedVault(folder, keychain));
-    expect(() => next.clients.usable(id, 0)).toThrow("can't be read");
+    expect(() => next.clients.usable(id, 0)).toThrow('is not the newest one');
   });
 });

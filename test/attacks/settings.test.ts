@@ -147,7 +147,7 @@ describe('home.json, written while the app is closed', () => {
     const home = await usedDesk();
     const homeId = 'A'.repeat(22);
     writeHomeFile(home, { homeId, hasMaster: false });
-    const lost = { reason: 'vault_unreadable' };
+    const lost = { reason: 'locked' };
     const headless = await openHeadless(home);
     const setting = { name: 'httpsProxy', value: 'http://proxy.invalid:3128' };
     await expect(headless.line.request('settings.set', setting)).rejects.toMatchObject(lost);

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { rootItem } from '../../src/vault/base/item-store.ts';
 import type { ItemStore } from '../../src/vault/base/item-store.ts';
 import { MissingItem } from '../../src/vault/base/trouble.ts';
-import { memoryKeychain, said, vaultOver } from './vaults.ts';
-import type { Keychain } from './vaults.ts';
+import { memoryKeychain } from './doubles.ts';
+import { said, vaultOver } from './vaults.ts';
+import type { Keychain } from './doubles.ts';
 
 const used = { hadRoot: async () => true };
 

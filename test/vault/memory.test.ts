@@ -4,7 +4,7 @@ import { memoryVault } from '../../src/vault/memory.ts';
 import { getIfAny } from '../../src/vault/base/vault.ts';
 import { openVault } from '../../src/vault/open.ts';
 import { vaultContract } from './contract.ts';
-import { fresh } from './vaults.ts';
+import { fresh } from './doubles.ts';
 
 vaultContract('memory', () => memoryVault());
 

@@ -6,7 +6,7 @@ import { looseRecords } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
-import { bound } from '../../vault/vaults.ts';
+import { bound } from '../../vault/doubles.ts';
 
 const place = { endpoint: 'https://tickets.example/mcp', header: 'X-Api-Key' };
 

@@ -12,7 +12,7 @@ import { oddServer } from '../odd-server.ts';
 import type { OddServer } from '../odd-server.ts';
 import { brokerRig, inWorld, queued, refusal, turnOfEvents } from '../rig.ts';
 import type { Rig } from '../rig.ts';
-import { bound } from '../../vault/vaults.ts';
+import { bound } from '../../vault/doubles.ts';
 
 let world: TestWorld;
 let site: Site;

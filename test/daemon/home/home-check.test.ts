@@ -11,7 +11,7 @@ import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { turnOfEvents } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { bound } from '../../vault/vaults.ts';
+import { bound } from '../../vault/doubles.ts';
 
 interface Desk {
   readonly check: HomeCheck;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { VaultLock } from '../../../src/daemon/vault/vault-lock.ts';
-import { fresh } from '../../vault/vaults.ts';
+import { fresh } from '../../vault/doubles.ts';
 import { VaultGuard } from '../../../src/vault/guard.ts';
 import { openVault } from '../../../src/vault/open.ts';
 import type { LockableVault } from '../../../src/vault/open.ts';

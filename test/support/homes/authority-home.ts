@@ -15,7 +15,8 @@ import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { ItemVault } from '../../../src/vault/item-vault.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
-import { bound, fresh, memoryKeychain } from '../../vault/vaults.ts';
+import type { HomeOptions } from '../../vault/doubles.ts';
+import { bound, fresh, memoryKeychain } from '../../vault/doubles.ts';
 
 export interface AuthorityBroker {
   readonly records: Records;
@@ -27,8 +28,8 @@ export interface AuthorityBroker {
 }
 
 /** A keychain that no broker's end empties. */
-export function lastingVault(): Vault {
-  const vault = new ItemVault({ kind: 'keychain', store: memoryKeychain(), ...fresh });
+export function lastingVault(home: Partial<HomeOptions> = {}): Vault {
+  const vault = new ItemVault({ kind: 'keychain', store: memoryKeychain(), ...fresh, ...home });
   return { ...bound(vault), close: async () => undefined };
 }
 

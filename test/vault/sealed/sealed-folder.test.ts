@@ -18,7 +18,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openVault } from '../../../src/vault/open.ts';
 import { vaultContract } from '../contract.ts';
-import { fresh, memoryKeychain, newPlace, passphraseVault, said, sealedVault } from '../vaults.ts';
+import { fresh, memoryKeychain } from '../doubles.ts';
+import { newPlace, passphraseVault, said, sealedVault } from '../vaults.ts';
 import type { PassphraseVault } from '../vaults.ts';
 
 const correct = 'correct horse';
