@@ -21,15 +21,16 @@ import type { Connection } from '../src/client/connection.ts';
 import { connect, pair } from '../src/client/index.ts';
 import { RecordLog } from '../src/store/record-log.ts';
 import type { Vault, VaultKind } from '../src/vault/base/vault.ts';
-import { keychainVault } from '../src/vault/keychain/keychain.ts';
+import { ItemVault } from '../src/vault/item-vault.ts';
+import { KeychainStore } from '../src/vault/keychain/keychain.ts';
 import { forkWorker, type SpawnWorker } from '../src/vault/keychain/keychain-process.ts';
-import { sealedFileVault } from '../src/vault/sealed/sealed-file.ts';
+import { PassphraseStore } from '../src/vault/sealed/passphrase-store.ts';
 import { browserHere } from '../test/support/browsers/browser-here.ts';
 import { bin, ended, started } from './process.ts';
 
 const passphrase = 'correct horse battery staple';
 
-/** The least that a sealed file may ask for: the time to open it is not what is measured. */
+/** The least that a root file may ask for: the time to open it is not what is measured. */
 const cost = { N: 2 ** 14, r: 1, p: 1 };
 
 const Pending = z.object({ interactions: z.array(z.object({ id: z.string() })) });
@@ -83,7 +84,6 @@ export class Home {
 
   /** Starts the broker, pairs the program `bench`, and signs in. */
   async prepare(resources: readonly string[]): Promise<void> {
-    if (this.#kind === 'sealed-file') await this.#withVault(async () => undefined);
     await this.startBroker();
     const pairing = pair({ name: 'bench', env: this.env, onCode: () => undefined });
     const owner = await this.owner();
@@ -132,12 +132,12 @@ export class Home {
       return { ...first, id: randomBytes(8).toString('hex'), endpoints: [resource], resource };
     });
     await this.#withVault(async (vault) => {
-      const item = JSON.parse(await vault.read(grantVaultId(first.id))) as { binding: object };
+      const item = JSON.parse(await vault.get(grantVaultId(first.id))) as { binding: object };
       const roster = new GrantRoster(vault);
       await Promise.all(copies.map(async ({ id }) => roster.add(id)));
       for (const { id, endpoints, resource } of copies) {
         const binding = { ...item.binding, endpoints, resource };
-        await vault.write(grantVaultId(id), JSON.stringify({ ...item, binding }));
+        await vault.set(grantVaultId(id), JSON.stringify({ ...item, binding }));
       }
     });
     for (const copy of copies) await log.put(copy);
@@ -145,20 +145,21 @@ export class Home {
 
   async #withVault(work: (vault: Vault) => Promise<unknown>): Promise<void> {
     const { state } = homePaths(this.env);
+    const text = readFileSync(path.join(state, 'home.json'), 'utf8');
+    const { homeId } = z.object({ homeId: z.string() }).parse(JSON.parse(text));
+    const home = { homeId, hadRoot: async () => true };
     if (this.#kind === 'keychain') {
-      const text = readFileSync(path.join(state, 'home.json'), 'utf8');
-      const { homeId } = z.object({ homeId: z.string() }).parse(JSON.parse(text));
       const spawnWorker: SpawnWorker = () => forkWorker({ ...process.env, ...this.env });
-      const vault = keychainVault({ service: `keyturn/${homeId}`, spawnWorker });
+      const store = new KeychainStore({ service: `keyturn/${homeId}`, spawnWorker });
+      const vault = new ItemVault({ kind: this.#kind, store, ...home });
       await work(vault);
       return vault.close();
     }
-    const vault = sealedFileVault({
-      file: path.join(state, 'vault.sealed'),
-      key: { kind: 'passphrase', cost },
-    });
-    await vault.unlock(passphrase);
+    const store = new PassphraseStore({ folder: path.join(state, 'items'), cost, ...home });
+    const vault = new ItemVault({ kind: 'sealed-file', store, ...home });
+    await store.unlock(passphrase);
     await work(vault);
+    await store.changePassphrase(passphrase, passphrase);
     return vault.close();
   }
 
