@@ -125,11 +125,6 @@ export function assemble({
   const grants = new Grants(records.grants, grantsChanged);
   const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
-  // They begin with no settings that nobody confirmed.
-  const requireVault = async (): Promise<void> => {
-    await settled();
-    await requireStorable(vault);
-  };
   const { document } = records;
   const shared = {
     ...given,
@@ -138,7 +133,7 @@ export function assemble({
     clock,
     overrides,
     vault,
-    requireVault,
+    requireVault: storableOnceSettled(vault, settled),
     grants,
     registrations,
     servers,
@@ -196,4 +191,12 @@ export function networkOf({
     allowInsecureLoopback: settings.insecureLoopback,
     ...(deadline ? { deadline } : {}),
   });
+}
+
+/** Refreshes and sign-ins begin with no settings that nobody confirmed, and only if a token could be kept. */
+function storableOnceSettled(vault: Vault, settled: () => Promise<void>): () => Promise<void> {
+  return async () => {
+    await settled();
+    await requireStorable(vault);
+  };
 }
