@@ -219,7 +219,7 @@ describe('the menu', () => {
       'editor wants to connect',
       'Sign in to notes.example/mcp at login.example',
       '-',
-      'mail.example: signed out',
+      'mail.example: sign-in required',
       'notes.example/mcp: signed in',
       '-',
       'Recent activity',

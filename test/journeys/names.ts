@@ -17,7 +17,7 @@ export const names = {
     asking: 'wants access',
     askingThree: 'wants access to 3 servers',
     address: 'asks you to open a page',
-    signedOut: 'needs you to sign in again',
+    signedOut: 'Sign in again to',
   },
   tabs: {
     overview: 'Overview',

@@ -61,7 +61,7 @@ export const desktop = {
   startAtLogin: 'Start at login',
   quit: 'Quit',
   question: 'A request waits for you',
-  signedOut: 'Sign in to {server} again',
+  signedOut: 'Sign in again to {server}',
   signedOutTitle: 'Sign-in required',
   exportTitle: 'Export activity',
   file: 'File',
