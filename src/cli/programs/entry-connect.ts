@@ -1,8 +1,8 @@
 /**
  * `keyturn bridge --connect`: pairs an entry, allows it and signs in, before its client starts it.
  *
- * Invariant: a person answers each question, at this terminal where the broker asks nobody by itself, else in Keyturn's
- * window. One who was refused before is asked anew: a person started this.
+ * Invariant: a person answers, at this terminal where the broker asks nobody by itself, else in Keyturn's window. One
+ * answer at this terminal is for all entries of a server. One who was refused before is asked anew: a person started this.
  */
 import { renameSync } from 'node:fs';
 import path from 'node:path';
@@ -21,17 +21,23 @@ import { watchQuestions } from '../waiting/watch.ts';
 import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
 import { keyPlaceWords } from '../words/key-rows.ts';
 import { say } from '../terminal/output.ts';
-import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
+import { isAtTerminal } from '../terminal/standard-input.ts';
 import { kinds } from './asked.ts';
 import type { Entry } from './entry.ts';
-import { forgetRefusal, isPaired, pairEntry } from './pairing.ts';
+import { forgetRefusal, isPaired, pairEntry, rememberRefusal } from './pairing.ts';
+import { Prompts, type Together } from './prompts.ts';
 
 /** Milliseconds: as long as a card stays. */
 const maxAsking = 600_000;
 
-/** Throws what a request for a token throws. */
-export async function connectEntry(entry: Entry): Promise<void> {
+/** `together`: with the other entries of its server. Throws what a request for a token throws. */
+export async function connectEntry(
+  entry: Entry,
+  together: Together = { names: [entry.name] },
+): Promise<void> {
   const { name, resource } = entry;
+  // A broker slows down who was refused.
+  if (together.verdict === 'no' && !isPaired(name)) throw rememberRefusal(name);
   forgetRefusal(name);
   if (forwardedSocket(process.env)) return connectForwarded(entry);
   const owner = await connect();
@@ -45,9 +51,9 @@ export async function connectEntry(entry: Entry): Promise<void> {
     const status = await call(owner, 'status', {});
     endpointOf(resource, { allowInsecureLoopback: status.insecureLoopback });
     await moveForgottenKey(owner, name, status);
-    const told = tellQuestions(owner, { name, resource }, done.signal);
+    const told = tellQuestions(owner, { name, resource }, { together, signal: done.signal });
     await untilAllowed(entry, told.code, over);
-    if (process.stderr.isTTY) say(`keyturn: ${name} may use ${resource}.`);
+    if (process.stderr.isTTY) say(`keyturn: ${name} may use ${resource}${told.offer()}.`);
   } catch (error) {
     if (over.aborted) throw unanswered(name);
     throw error;
@@ -125,18 +131,19 @@ async function openQuestions(owner: Connection) {
 
 /**
  * Shows the questions of this entry as they open, until `signal` aborts. `code` is to be called with the code of a
- * pairing.
+ * pairing; `offer` says what the last permission gave.
  */
 function tellQuestions(
   owner: Connection,
   { name, resource }: Entry,
-  signal: AbortSignal,
-): { readonly code: (code: string) => void } {
+  { together, signal }: { readonly together: Together; readonly signal: AbortSignal },
+): { readonly code: (code: string) => void; readonly offer: () => string } {
   const isDesk = owner.capabilities.includes(deskCapability);
   const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
   const codes = new Set<string>();
   const shown = new Set<string>();
-  const prompts = new Prompts(signal);
+  const prompts = new Prompts(together, signal);
+  let offer = '';
   const isOurs = ({ kind, code = '', client, resource: about }: Question): boolean =>
     kind === 'pair'
       ? codes.has(code)
@@ -150,13 +157,14 @@ function tellQuestions(
       if (shown.has(question.id) || !isOurs(question)) continue;
       shown.add(question.id);
       const { id } = question;
-      const words = wordsOf(question, { name, resource });
+      if (question.kind === 'allow') offer = offerWords(question);
       // A yes to a choice names an account.
-      if (isDesk || !isAtTerminal() || question.kind === 'choice') tell(question, words, isDesk);
+      if (isDesk || !isAtTerminal() || question.kind === 'choice')
+        tell(question, wordsOf(question, { name, resource }), isDesk);
       else
         prompts.ask(
           id,
-          words,
+          await togetherWords(owner, question, { names: together.names, resource }),
           (answer) => void call(owner, 'interaction.answer', { id, answer }).catch(() => undefined),
         );
     }
@@ -172,6 +180,7 @@ function tellQuestions(
       codes.add(code);
       again();
     },
+    offer: () => offer,
   };
 }
 
@@ -190,6 +199,23 @@ function wordsOf(question: Question, { name, resource }: Entry): string {
   return `keyturn: ${what}`;
 }
 
+/** The pairing has no code: this terminal shows both sides of it. */
+async function togetherWords(
+  owner: Connection,
+  question: Question,
+  { names, resource }: { readonly names: readonly string[]; readonly resource: string },
+): Promise<string> {
+  const isPairing = question.kind === 'pair';
+  const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
+  const key = isPairing
+    ? (await call(owner, 'key.list', {})).keys.find((known) => known.resource === endpoint)
+    : question.key;
+  const what = key
+    ? `have your API key for ${quoted(resource)} (${keyPlaceWords(key)})`
+    : `reach ${quoted(resource)}${offerWords(question)}`;
+  return `keyturn: may ${names.map(quoted).join(', ')} ${isPairing ? 'be paired, and ' : ''}${what}?`;
+}
+
 /** What a yes gives, as far as it is known by now. */
 const offerWords = ({ account, scope }: Question): string =>
   (account === undefined ? '' : ` as ${quoted(account)}`) + (scope === undefined ? '' : ` with ${scope}`);
@@ -202,48 +228,6 @@ function tell({ id, kind, accounts = [] }: Question, words: string, isDesk: bool
       ? `  ${kind === 'pair' ? 'Compare the code, and answer' : 'Answer'} in Keyturn’s window.`
       : `  Answer in another terminal: keyturn answer ${shellWord(id)} yes${option}   (or no)`,
   );
-}
-
-/** Questions at this terminal, one after the other. One that was answered elsewhere ends. */
-class Prompts {
-  readonly #signal: AbortSignal;
-  /** By the id of the question. */
-  readonly #open = new Map<string, AbortController>();
-  #last: Promise<void> = Promise.resolve();
-
-  /** All end when `signal` aborts. */
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-  }
-
-  ask(id: string, words: string, answer: (verdict: 'yes' | 'no') => void): void {
-    const over = new AbortController();
-    this.#open.set(id, over);
-    const signal = AbortSignal.any([over.signal, this.#signal]);
-    this.#last = this.#askAfter(this.#last, async () => {
-      try {
-        if (signal.aborted) return;
-        say(words);
-        answer((await confirmed('  ', signal)) ? 'yes' : 'no');
-      } catch (error) {
-        if (!signal.aborted) throw error;
-        say(over.signal.aborted ? ' Answered elsewhere.' : '');
-      } finally {
-        this.#open.delete(id);
-      }
-    });
-    this.#last.catch(() => undefined);
-  }
-
-  async #askAfter(before: Promise<void>, ask: () => Promise<void>): Promise<void> {
-    await before.catch(() => undefined);
-    await ask();
-  }
-
-  /** `ids` of the questions that are still open. */
-  keep(ids: readonly string[]): void {
-    for (const [id, over] of this.#open) if (!ids.includes(id)) over.abort();
-  }
 }
 
 function unanswered(name: string): KeyturnError {

@@ -82,12 +82,7 @@ async function ticketOf(name: string): Promise<Buffer> {
 /** Resolves where it may be asked again. */
 async function afterRefusal(name: string, error: unknown, signal: AbortSignal): Promise<void> {
   const reason = reasonOf(error);
-  if (reason === 'pairing_denied') {
-    // In this order: no process asks again in between.
-    replaceFileAtOnce(besideKey(name, '.refused'), '');
-    forgetTicket(name);
-    throw refusedBefore(name);
-  }
+  if (reason === 'pairing_denied') throw rememberRefusal(name);
   // A place may be free any moment.
   if (reason === 'rate_limited')
     return sleep(retryTime, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -96,6 +91,13 @@ async function afterRefusal(name: string, error: unknown, signal: AbortSignal): 
   if (!isBrokersEnd) forgetTicket(name);
   if (!isBrokersEnd || forwardedSocket(process.env) !== undefined) throw error;
   await requireBroker();
+}
+
+export function rememberRefusal(name: string): KeyturnError {
+  // In this order: no process asks again in between.
+  replaceFileAtOnce(besideKey(name, '.refused'), '');
+  forgetTicket(name);
+  return refusedBefore(name);
 }
 
 export function refusedBefore(name: string): KeyturnError {

@@ -83,12 +83,15 @@ async function connectAll(
   const { connectEntry } = await import('../programs/entry-connect.ts');
   const open: Applied[] = [];
   const codes: number[] = [];
-  for (const entry of switched) {
-    try {
-      await connectEntry({ name: entry.as, resource: entry.endpoint });
-    } catch (error) {
-      codes.push(refuse(error));
-      open.push(entry);
+  for (const [resource, entries = []] of Map.groupBy(switched, ({ endpoint }) => endpoint)) {
+    const together = { names: entries.map(({ as }) => as) };
+    for (const entry of entries) {
+      try {
+        await connectEntry({ name: entry.as, resource }, together);
+      } catch (error) {
+        codes.push(refuse(error));
+        open.push(entry);
+      }
     }
   }
   return { open, code: codes[0] ?? exitCodes.ok };

@@ -150,9 +150,7 @@ describe('--connect without a name', () => {
   it('--connect without a name leads from nothing to an entry that a client starts: one command, and what it prints', async () => {
     const { home, resource } = await homeInWorld();
     const terminal = inTerminal(home, [process.execPath, builtBin, 'bridge', '--connect', resource]);
-    await terminal.shows(/asks to be paired\. Its code is \d{6}\.[^]*\[y\/N\] /);
-    terminal.type('y\n');
-    await terminal.shows(/may "[^"]+" reach [^]*\[y\/N\] /);
+    await terminal.shows(/may "[^"]+" be paired, and reach [^]*\[y\/N\] /);
     terminal.type('y\n');
     await terminal.ended;
     const [printed = ''] = /^\{[^]*^\}/m.exec(terminal.shown().replaceAll('\r', '')) ?? [];
@@ -209,7 +207,7 @@ describe('--connect without a name', () => {
       'an-editor-at-a-terminal',
     ];
     const terminal = inTerminal(home, command);
-    await terminal.shows(/asks to be paired[^]*\[y\/N\] /);
+    await terminal.shows(/be paired, and reach [^]*\[y\/N\] /);
     await answer(home, 'pair', 'yes');
     await terminal.shows(/Answered elsewhere[^]*may "an-editor-at-a-terminal" reach [^]*\[y\/N\] /);
     await answer(home, 'allow', 'yes');

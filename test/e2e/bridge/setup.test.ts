@@ -12,9 +12,11 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { builtBin } from '../../support/built.ts';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { newHome } from '../../support/home.ts';
 import { freePort } from '../../support/servers/port.ts';
+import { inTerminal } from '../../support/processes/terminal.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 import { keepSecret } from '../../support/secrets.ts';
 
@@ -132,4 +134,39 @@ it('keyturn setup says beforehand that an entry with a key may stay, then why it
     /^left far in .* did not move into the vault: .* Then run this command again\.$/m,
   );
   expect(told.stderr).not.toContain('--undo');
+});
+
+it('keyturn setup --connect asks once for all entries of a server, and a refusal is one for all of them too', async () => {
+  const { home, world, url: resource } = await homeInBentWorld();
+  const key = 'aSetupKey-2718281828';
+  keepSecret('API key', key);
+  const server = await openKeyServer(world, { header: 'x-api-key', value: key });
+  const user = home.env['HOME'] ?? '';
+  const notes = { url: resource };
+  const tickets = { url: server.url, headers: { 'X-Api-Key': key } };
+  const folders = ['.cursor', '.kiro/settings', '.lmstudio'].map((folder) => path.join(user, folder));
+  for (const folder of folders) {
+    mkdirSync(folder, { recursive: true });
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(path.join(folder, 'mcp.json'), JSON.stringify({ mcpServers: { notes, tickets } }));
+  }
+  const terminal = inTerminal(home, [process.execPath, builtBin, 'setup', '--connect', '--yes']);
+  const names = (entry: string): string =>
+    ['cursor', 'kiro', 'lm-studio'].map((client) => `"${client}-${entry}"`).join(', ');
+  await terminal.shows(/\[y\/N\] /);
+  expect(terminal.shown()).toContain(`may ${names('notes')} be paired, and reach "${resource}"?`);
+  terminal.type('y\n');
+  await terminal.shows(/\[y\/N\] [^]*\[y\/N\] /);
+  expect(terminal.shown()).toContain(
+    `may ${names('tickets')} be paired, and have your API key for "${server.url}" (X-Api-Key: …)?`,
+  );
+  terminal.type('n\n');
+  await terminal.ended;
+  expect(terminal.shown().match(/\[y\/N\]/g)).toHaveLength(2);
+  const { clients } = await home.json<{
+    clients: { name: string; permissions: { resource: string }[] }[];
+  }>('clients');
+  expect(
+    clients.flatMap(({ name, permissions }) => permissions.map((each) => [name, each.resource])),
+  ).toEqual(['cursor', 'kiro', 'lm-studio'].map((client) => [`${client}-notes`, resource]));
 });

@@ -1,0 +1,61 @@
+/**
+ * Questions at this terminal about the entries of one server.
+ *
+ * Invariant: one is open at a time, and the first answer is the answer to all of them. One that was answered elsewhere
+ * ends, and answers no other.
+ */
+import { say } from '../terminal/output.ts';
+import { confirmed } from '../terminal/standard-input.ts';
+
+/** The entries of one server, by their names, and the answer once it was given. */
+export interface Together {
+  readonly names: readonly string[];
+  verdict?: 'yes' | 'no';
+}
+
+export class Prompts {
+  readonly #together: Together;
+  readonly #signal: AbortSignal;
+  /** By the id of the question. */
+  readonly #open = new Map<string, AbortController>();
+  #last: Promise<void> = Promise.resolve();
+
+  /** All end when `signal` aborts. */
+  constructor(together: Together, signal: AbortSignal) {
+    this.#together = together;
+    this.#signal = signal;
+  }
+
+  ask(id: string, words: string, answer: (verdict: 'yes' | 'no') => void): void {
+    const over = new AbortController();
+    this.#open.set(id, over);
+    const signal = AbortSignal.any([over.signal, this.#signal]);
+    this.#last = this.#askAfter(this.#last, async () => {
+      try {
+        if (signal.aborted) return;
+        answer((this.#together.verdict ??= await verdictOn(words, signal)));
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        say(over.signal.aborted ? ' Answered elsewhere.' : '');
+      } finally {
+        this.#open.delete(id);
+      }
+    });
+    this.#last.catch(() => undefined);
+  }
+
+  async #askAfter(before: Promise<void>, ask: () => Promise<void>): Promise<void> {
+    await before.catch(() => undefined);
+    await ask();
+  }
+
+  /** `ids` of the questions that are still open. */
+  keep(ids: readonly string[]): void {
+    for (const [id, over] of this.#open) if (!ids.includes(id)) over.abort();
+  }
+}
+
+async function verdictOn(words: string, signal: AbortSignal): Promise<'yes' | 'no'> {
+  say(words);
+  return (await confirmed('  ', signal)) ? 'yes' : 'no';
+}
