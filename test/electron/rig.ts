@@ -109,7 +109,7 @@ export async function confirmSettings(opened: App): Promise<void> {
     (await opened.pages()).find((page) => page.url().includes('#card/')),
   );
   const here = card.url();
-  await card.getByRole('button', { name: 'Apply settings' }).click();
+  await card.getByRole('button', { name: 'Apply', exact: true }).click();
   await until('the card goes', () => card.isClosed() || card.url() !== here);
 }
 
