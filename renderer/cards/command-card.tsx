@@ -33,6 +33,7 @@ export function CommandCard({ question, onDone }: CardProps) {
     >
       <CommandLine claim={asker?.claim} />
       <Notice kind="warn">
+        <p>{words.expected}</p>
         <p>{key && command === 'allow' ? words.allowsKey : words.whats[command]}</p>
         {asksNobody(question) && <p>{words.unasked}</p>}
         {question.replaces === true && <p>{key ? words.replacesKey : words.replaces}</p>}

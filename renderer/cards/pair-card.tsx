@@ -37,6 +37,7 @@ export function PairCard({ question, onDone }: CardProps) {
       <div class="parties">
         <RequestingProgram question={question} note={words.ownName} />
       </div>
+      <p class="dim small">{words.pairWhat}</p>
     </QuestionForm>
   );
 }

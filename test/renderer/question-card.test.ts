@@ -327,7 +327,7 @@ describe('the card of a program that pairs', () => {
     pairing.catch(() => undefined);
     const digits = await code.promise;
     const { page } = await openWindow({ answer: broker.answer, hash: 'servers' });
-    const answer = page.getByRole('button', { name: /^Answer… editor wants to connect/ });
+    const answer = page.getByRole('button', { name: /^Review… editor wants to connect/ });
     const dialogFocus = await noteDialogFocus(page);
     await answer.press('Enter');
     const dialog = page.getByRole('dialog');
@@ -338,7 +338,7 @@ describe('the card of a program that pairs', () => {
     expect(await answer.evaluate((opener) => opener.matches(':focus'))).toBe(true);
     expect(await dialogFocus()).toEqual([
       'came Don’t connect',
-      expect.stringMatching(/^went Answer… editor/),
+      expect.stringMatching(/^went Review… editor/),
     ]);
     await answer.click();
     const pair = dialog.getByRole('button', { name: 'Connect', exact: true });

@@ -2,7 +2,8 @@
 export const commands = {
   command: {
     whats: {
-      allow: 'The app then gets access without asking you here.',
+      allow:
+        'The app then gets this access without another question. You can revoke it under Connected apps.',
       endDenial: 'The app can then ask you again. Access that you gave it there ends.',
       key: 'Apps that you allow get this key, and send it to this server in this header. Allow this only if you set the key just now.',
       register: 'Keyturn then uses this OAuth client at this sign-in provider.',
@@ -22,7 +23,8 @@ export const commands = {
       other: 'Don’t allow it unless you expected it.',
     },
     line: 'Command line',
-    by: 'You started this command in a terminal, or another program on this computer started it. Allow it only if you expect it.',
+    expected: 'Allow it only if you started this command yourself.',
+    by: 'You started this command in a terminal, or another program on this computer started it.',
     forward: 'Programs on',
     hostKey: 'Host key',
     sandbox: 'None: it is a sandbox on this computer',
@@ -52,7 +54,7 @@ export const commands = {
     replacesKey:
       'It replaces the current key. Apps that can use that key get this one, if the header stays the same.',
     uncheckedKey: 'Keyturn does not check whether the server offers a sign-in, which is safer than a key.',
-    allowsKey: 'The app then gets your API key without asking you here.',
+    allowsKey: 'The app then gets your API key without another question.',
     key: 'API key in',
     rule: 'Exception',
     setting: 'Setting',

@@ -35,6 +35,7 @@ export function LeasePicker({ leases, chosen, client, onChoose }: LeasePickerPro
           </span>
         </label>
       ))}
+      <p class="dim small">{words.endsEarlier}</p>
     </fieldset>
   );
 }

@@ -2,7 +2,7 @@
  * The form of every card that asks for approval: a button that refuses, and one that approves by a real press.
  *
  * Invariants: refusing is the default: Enter presses that button wherever the focus is, and Escape puts the request off.
- * A refusal is remembered only if the user ticked "Don't ask again". No key is valid in a card's first second, nor one
+ * A refusal is remembered only if the user ticked the box for that. No key is valid in a card's first second, nor one
  * that was down before: it was meant for another window. Neither Enter nor Escape ever approves. Approval takes a
  * trusted click or the space bar on a card that may be approved (approval-delay.ts): it is complete and was in view.
  * A card that changes says so.
