@@ -81,7 +81,7 @@ async function verify(isJson: boolean): Promise<number> {
   }
   if (!isJson)
     print(
-      `${rows} rows, unchanged${unprovenRows > 0 ? `; ${unprovenRows} of them not yet under the key` : ''}`,
+      `${rows} rows, unchanged${unprovenRows > 0 ? `; the vault’s key does not protect ${unprovenRows} of them yet` : ''}`,
     );
   return exitCodes.ok;
 }

@@ -57,7 +57,7 @@ function lines(status: Status): string[] {
     ...homeLines(status.homeState),
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
     `grants     ${status.grants}`,
-    `index      ${indexNote(status)}`,
+    ...indexLines(status),
     `API keys   ${status.keys}`,
     `programs   ${status.clients}`,
     ...proxyLines(status),
@@ -105,14 +105,14 @@ function overrideLines({ overrides }: Status): string[] {
   });
 }
 
-/** `keyturn list` shows the index; what counts is what the vault says. */
-function indexNote({ grants, index }: Status): string {
-  if (index.checked === 0) return 'not checked yet: no grant was needed since the start';
-  return `${index.checked} of ${Math.max(grants, index.checked)} grants compared with the vault`;
+/** `keyturn list` shows the index; what counts is what the vault says. Nothing before a grant was needed. */
+function indexLines({ grants, index }: Status): string[] {
+  if (index.checked === 0) return [];
+  return [`index      ${index.checked} of ${Math.max(grants, index.checked)} grants compared with the vault`];
 }
 
 const deskWords: Readonly<Record<Status['homeState']['desk'], readonly string[]>> = {
-  unknown: ['desk       not checked yet: the vault has not been needed'],
+  unknown: [],
   none: [],
   here: [],
   closed: ['DESK       its app does not run: programs keep what you allowed, and nobody gets more'],
@@ -159,8 +159,7 @@ function sourceNote(
 }
 
 /** What each state means, in a few words. */
-const states: Readonly<Record<Status['vaultState']['state'], string>> = {
-  unused: 'not asked yet',
+const states: Readonly<Record<Exclude<Status['vaultState']['state'], 'unused'>, string>> = {
   new: 'new',
   open: 'open',
   slow: 'open, and slow',
@@ -174,6 +173,7 @@ const states: Readonly<Record<Status['vaultState']['state'], string>> = {
 };
 
 function vaultLines({ state, since, what, hint }: Status['vaultState']): string[] {
+  if (state === 'unused') return [];
   return [
     `           ${states[state]}, since ${when(since)}`,
     ...(what === undefined ? [] : [`           ${what}`]),
