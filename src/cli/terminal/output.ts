@@ -36,8 +36,21 @@ function lostAnswer(error: Error): KeyturnError {
   });
 }
 
+/** Node's loader of modules says it in words only. */
+function isFullTable(error: unknown): boolean {
+  const isSystems = ['EMFILE', 'ENFILE'].includes(systemCode(error));
+  return isSystems || (error instanceof Error && error.message.endsWith('too many open files.'));
+}
+
+function tooManyFiles(): KeyturnError {
+  return new KeyturnError('file_unreadable', 'The system lets this command open no more files.', {
+    hint: 'Raise the limit (ulimit -n 1024) or close programs, and run the command again.',
+  });
+}
+
 /** Prints a refusal and returns its exit code. */
 export function refuse(error: unknown): number {
+  if (isFullTable(error)) return refuse(tooManyFiles());
   if (!(error instanceof KeyturnError)) {
     const what = error instanceof Error ? error.name : 'an unknown error';
     say(`keyturn: internal error (${what}). This is a fault of Keyturn's; please report it.`);

@@ -33,6 +33,13 @@ describe('a refusal', () => {
     expect([1, 2, 3, 4, 5, 6, 7, 8, 130]).toContain(exit);
   });
 
+  it.each([
+    Object.assign(new Error('open'), { code: 'EMFILE' }),
+    new Error('Cannot read package config /a/package.json: too many open files.'),
+  ])('says that the machine has no open file left: %s', (error) => {
+    expect(refuse(error)).toBe(refuse(new KeyturnError('file_unreadable', 'no')));
+  });
+
   it('a refusal that nobody meant shows the name of the error and none of its text', () => {
     expect(refuse(new TypeError('token ey.secret is not iterable'))).toBe(1);
     expect(printed.stderr).toContain('internal error (TypeError)');
