@@ -31,7 +31,7 @@ export const severalStates: readonly DeskState[] = [
     name: 'card-several-refused',
     hash: 'card',
     sign: '.refused',
-    press: ['.question button.danger'],
+    press: ['.question [type=submit]'],
     lists: waiting(...oneBreath),
     refused: ['card.answer'],
   },
