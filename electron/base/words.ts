@@ -5,7 +5,7 @@
  * could pass for words of ours. What can't be seen in it is written out. A menu
  * never takes a character of it for a mnemonic, and a notification none for markup.
  */
-import { askedParts } from '../../words/asked.ts';
+import { askedParts } from '../../words/en/asked.ts';
 import { askerKind } from '../../words/asker.ts';
 import { desktop as english } from '../../words/en/desktop.ts';
 import { bindMessages } from '../../words/messages.ts';

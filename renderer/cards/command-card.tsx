@@ -5,7 +5,7 @@
  * kind of change that this page doesn't know is said to be unknown.
  */
 import type { JSX } from 'preact';
-import { askedParts } from '../../words/asked.ts';
+import { askedParts } from '../../words/en/asked.ts';
 import { commandName } from '../../words/asker.ts';
 import { CommandProgram } from './base/requesting-program.tsx';
 import { QuestionForm } from './base/consent-form.tsx';

@@ -8,7 +8,7 @@ import { Icon } from '../parts/icon.tsx';
 import { QuestionCard } from '../cards/question-card.tsx';
 import { useList } from '../state/store.ts';
 import { strings } from '../base/strings.ts';
-import { askedParts } from '../../words/asked.ts';
+import { askedParts } from '../../words/en/asked.ts';
 
 export function OpenQuestions() {
   const { value } = useList('interaction.list');

@@ -18,7 +18,7 @@ import { LocalClients, localClientSchema } from '../broker/records/local-client.
 import type { Loopback } from '../broker/loopback/loopback.ts';
 import { OverrideBook, overrideRules, overrideSchema } from '../broker/records/override.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import { accessRules, accessSchema } from '../broker/refusals/access-pause.ts';
+import { accessRules, accessSchema } from '../broker/records/pause.ts';
 import type { AccessPause } from '../broker/refusals/access-pause.ts';
 import { permissionRules, Permissions, permissionSchema } from '../broker/records/permission.ts';
 import type { Records } from '../broker/records/records.ts';

@@ -7,7 +7,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { unreadableFile } from '../base/private-file.ts';
-import type { ListRules } from './list-rules.ts';
+import type { ListRules, State } from './list-rules.ts';
 import { formats, jsonOf, refuseOtherFormat, shaped } from './record-formats.ts';
 
 const version = formats.document;
@@ -19,9 +19,6 @@ export interface Mark {
   /** Random, so that two documents of one number differ. */
   readonly id: string;
 }
-
-/** The records of each list, by its name. The records and lists of a state never change. */
-export type State = ReadonlyMap<string, readonly unknown[]>;
 
 const headSchema = z.strictObject({
   version: z.literal(version),

@@ -28,9 +28,9 @@ import {
   withoutNumber,
 } from './document-refusals.ts';
 import { documentText, readDocument } from './document-text.ts';
-import type { Mark, ReadDocument, State } from './document-text.ts';
+import type { Mark, ReadDocument } from './document-text.ts';
 import { takesAway } from './list-rules.ts';
-import type { ListRules } from './list-rules.ts';
+import type { ListRules, State } from './list-rules.ts';
 import type { Known, Newest } from './newest.ts';
 import type { FileTrouble } from './record-store.ts';
 import { troubleWith } from './record-store.ts';

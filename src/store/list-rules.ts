@@ -5,7 +5,9 @@
  * unless its list says otherwise.
  */
 import { z } from 'zod';
-import type { State } from './document-text.ts';
+
+/** The records of each list, by its name. The records and lists of a state never change. */
+export type State = ReadonlyMap<string, readonly unknown[]>;
 
 /** What a list says about its records. */
 export interface RecordRules<Item> {

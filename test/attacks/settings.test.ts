@@ -48,7 +48,7 @@ describe('settings.json, written while the app is closed', () => {
     const plain = owner.call('login.start', { resource: 'http://127.0.0.1:9/mcp', timeout: 1 });
     await expect(plain).rejects.toMatchObject({ reason: 'invalid_resource' });
     expect(await owner.call('status', {})).toMatchObject({ insecureLoopback: false });
-    expect(await owner.call('status', {})).not.toHaveProperty('browser');
+    expect(await owner.call('status', {})).toMatchObject({ browser: undefined });
   });
 
   it('preferences.json settings.json: leaves the vault open behind no locked screen', async () => {

@@ -1,5 +1,4 @@
 /** The records that one home has, by name. */
-import type { AccessRecord } from '../refusals/access-pause.ts';
 import type { ApiKey } from './api-key.ts';
 import type { RecordLog } from '../../store/record-log.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
@@ -7,6 +6,7 @@ import type { AuthorityStore, RecordStore } from '../../store/record-store.ts';
 import type { Grant } from './grant.ts';
 import type { LocalClient } from './local-client.ts';
 import type { OverrideRecord } from './override.ts';
+import type { AccessRecord } from './pause.ts';
 import type { Permission } from './permission.ts';
 import type { ProxyRecord } from './proxy.ts';
 import type { RegistrationRecord } from './registrations.ts';

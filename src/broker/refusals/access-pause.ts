@@ -5,31 +5,9 @@
  * shortened: of two, the later end counts. Only `end`, or its own end, is the end of it. This object is what the running
  * broker goes by; the document keeps the pause (daemon/home/kept-pause.ts).
  */
-import { z } from 'zod';
 import { KeyturnError, moment } from '../../base/errors.ts';
-import type { RecordRules } from '../../store/list-rules.ts';
-
-/** Times in milliseconds since 1970, by the wall clock. */
-const pauseSchema = z.object({
-  since: z.number(),
-  /** Absent: until the owner resumes. */
-  until: z.number().optional(),
-});
-
-export type Pause = Readonly<z.infer<typeof pauseSchema>>;
-
-const endOf = ({ until = Number.POSITIVE_INFINITY }: Pause): number => until;
-
-/** The one record of its list; absent, or without a pause: all access goes on. */
-export const accessSchema = z.object({ pause: pauseSchema.optional() });
-
-export type AccessRecord = z.infer<typeof accessSchema>;
-
-/** A pause takes away, and so does a longer one. Its end gives. */
-export const accessRules: RecordRules<AccessRecord> = {
-  isLess: ({ pause }, before) =>
-    pause !== undefined && endOf(pause) >= (before?.pause ? endOf(before.pause) : 0),
-};
+import { endOf } from '../records/pause.ts';
+import type { Pause } from '../records/pause.ts';
 
 export class AccessPause {
   readonly #wall: () => number;

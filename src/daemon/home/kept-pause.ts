@@ -9,7 +9,8 @@ import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
 import { detailsOf, KeyturnError, reasonOf } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
-import type { AccessPause, AccessRecord, Pause } from '../../broker/refusals/access-pause.ts';
+import type { AccessRecord, Pause } from '../../broker/records/pause.ts';
+import type { AccessPause } from '../../broker/refusals/access-pause.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 

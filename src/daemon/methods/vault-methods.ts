@@ -1,6 +1,6 @@
 /** The owner's methods about the vault's lock and keys of backups, and about the pause of all access. */
 import { wholeSeconds } from '../../base/clock.ts';
-import type { Pause } from '../../broker/refusals/access-pause.ts';
+import type { Pause } from '../../broker/records/pause.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Handlers } from './services.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { AccessPause } from '../../../src/broker/refusals/access-pause.ts';
-import type { Pause } from '../../../src/broker/refusals/access-pause.ts';
+import type { Pause } from '../../../src/broker/records/pause.ts';
 import { KeptPause } from '../../../src/daemon/home/kept-pause.ts';
 import { vaultMethods } from '../../../src/daemon/methods/vault-methods.ts';
 import type { Services } from '../../../src/daemon/methods/services.ts';

@@ -3,10 +3,10 @@
  *
  * Invariant: no name of a program, a server or a setting is part of a sentence before its place made it fit to show.
  */
-import { askerKind } from './asker.ts';
-import type { AskerKind } from './asker.ts';
-import type { requests } from './en/requests.ts';
-import type { Bound } from './messages.ts';
+import { askerKind } from '../asker.ts';
+import type { AskerKind } from '../asker.ts';
+import type { requests } from './requests.ts';
+import type { Bound } from '../messages.ts';
 
 type Words = Bound<typeof requests>;
 
