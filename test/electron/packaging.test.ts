@@ -194,7 +194,7 @@ describe('the packed app', () => {
     onTestFinished(removeFreshItems);
     const keychain = path.join(extracted, 'dist/app/src/vault/keychain/keychain-worker.js');
     const set = await firstAnswer(keychain, { id: 1, op: 'set', value: 'a secret', ...item });
-    expect(set).toEqual({ id: 1, ok: true, value: null });
+    expect(set).toEqual({ id: 1, ok: true, value: 'a secret' });
     const got = await firstAnswer(keychain, { id: 2, op: 'get', ...item });
     expect(got).toEqual({ id: 2, ok: true, value: 'a secret' });
     const entry = { id: 'notes', port: await freePort(), path: 'x'.repeat(16) };

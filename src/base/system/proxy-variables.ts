@@ -2,9 +2,8 @@
  * Which proxy a request to a server goes through, from the variables and settings for it: as curl reads them. The same
  * for the broker, its proxies and the bridge.
  *
- * Invariant: an empty variable is none. A connection to loopback never goes through a proxy.
+ * Invariant: an empty variable is none. A connection to localhost never goes through a proxy.
  */
-import { isThisMachine } from '../text/this-machine.ts';
 import { BlockList, isIP } from 'node:net';
 import { KeyturnError } from '../errors.ts';
 
@@ -39,6 +38,9 @@ export function proxyOf(env: Env): string | undefined {
   });
 }
 
+/** A proxy elsewhere would reach itself by these. Other loopback addresses go where the variables say, as with curl. */
+const localhost = new Set(['localhost', '127.0.0.1', '::1']);
+
 /** A list by the rules of NO_PROXY: names with all below them, addresses, CIDR blocks, each with a port or without. */
 export class NoProxy {
   readonly #all: boolean;
@@ -55,7 +57,7 @@ export class NoProxy {
     const host = bare(url.hostname);
     const port = url.port || (url.protocol === 'http:' ? '80' : '443');
     const family = isIP(host);
-    if (this.#all || isThisMachine(host)) return true;
+    if (this.#all || localhost.has(host)) return true;
     if (family !== 0 && this.#blocks.check(host, family === 6 ? 'ipv6' : 'ipv4')) return true;
     return this.#names.some(
       ([name, only]) =>
