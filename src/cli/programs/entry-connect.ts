@@ -24,7 +24,7 @@ import { say } from '../terminal/output.ts';
 import { isAtTerminal } from '../terminal/standard-input.ts';
 import { kinds } from './asked.ts';
 import type { Entry } from './entry.ts';
-import { forgetRefusal, isPaired, pairEntry, rememberRefusal } from './pairing.ts';
+import { forgetRefusal, forgetTicket, isPaired, pairEntry, rememberRefusal } from './pairing.ts';
 import { Prompts, type Together } from './prompts.ts';
 
 /** Milliseconds: as long as a card stays. */
@@ -47,6 +47,9 @@ export async function connectEntry(
   const over = AbortSignal.timeout(maxAsking);
   const done = new AbortController();
   try {
+    // The answer to a question that is over: the person begins anew.
+    const open = await openQuestions(owner);
+    if (!open.some(({ kind, client }) => kind === 'pair' && client === name)) forgetTicket(name);
     // Before anybody is asked: what the broker would refuse afterwards.
     const status = await call(owner, 'status', {});
     endpointOf(resource, { allowInsecureLoopback: status.insecureLoopback });

@@ -165,8 +165,14 @@ async function unanswered(
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
   const question =
     reason === 'unpaired' ? `Nobody has said yet that ${quoted(name)} may be paired.` : message;
-  const named = account === undefined ? '' : ` ${shellOption('account', account)}`;
-  const connectCommand = `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)}${named}`;
+  const option = account === undefined ? [] : [shellOption('account', account)];
+  const connectCommand = [
+    'keyturn bridge --connect',
+    shellWord(resource),
+    '--as',
+    shellWord(name),
+    ...option,
+  ].join(' ');
   return new KeyturnError(reason === 'login_pending' ? reason : 'consent_pending', question, {
     hint: isElsewhere
       ? `Answer on the machine where the broker runs${compare}. Then ${again}.`

@@ -65,7 +65,9 @@ export async function pairEntry(
   forgetTicket(name);
 }
 
-const forgetTicket = (name: string): void => rmSync(besideKey(name, '.ticket'), { force: true });
+export function forgetTicket(name: string): void {
+  rmSync(besideKey(name, '.ticket'), { force: true });
+}
 
 /** Made by the first process, and whole once it is there. */
 async function ticketOf(name: string): Promise<Buffer> {
@@ -87,8 +89,8 @@ async function afterRefusal(name: string, error: unknown, signal: AbortSignal): 
   if (reason === 'rate_limited')
     return sleep(retryTime, undefined, { signal }).catch(() => signal.throwIfAborted());
   const isBrokersEnd = reason === 'broker_unreachable' || reason === 'broker_stopping';
-  // Another start begins anew, unless the same broker may come back.
-  if (!isBrokersEnd) forgetTicket(name);
+  // Another start begins anew, unless the same broker may come back, or the vault that keeps the answer from being used.
+  if (!isBrokersEnd && reason !== 'locked' && reason !== 'vault_unavailable') forgetTicket(name);
   if (!isBrokersEnd || forwardedSocket(process.env) !== undefined) throw error;
   await requireBroker();
 }

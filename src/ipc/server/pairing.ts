@@ -58,9 +58,8 @@ interface Card {
 
 /** A card that stays without its asker. */
 interface DetachedCard extends Card {
-  readonly name: string;
-  /** One pairing, for all who show the ticket. */
-  readonly paired: () => Promise<Paired>;
+  /** Made once somebody is there to take it: a key that nobody uses ends soon. All who come in time get the same one. */
+  made?: Promise<Paired> | undefined;
   /** When its answer is forgotten. */
   until: number;
 }
@@ -74,6 +73,12 @@ const cardLifetime = 2 * 60_000;
 /** Milliseconds that a card stays without its asker, and then its answer: as long as any other question. */
 const detachedLifetime = 10 * 60_000;
 
+/** Milliseconds in which the other processes of an entry find the key that the first one took. */
+const sharedFor = 30_000;
+
+/** Programs waiting at once, with those that share a card: each holds a connection. */
+const maxAskers = 64;
+
 /** Milliseconds of the first pause; it doubles each time. */
 const firstPause = 1000;
 
@@ -83,9 +88,10 @@ const maxPause = 5 * 60_000;
 export class PairingQueue {
   readonly #deps: PairingDeps;
   readonly #over = new AbortController();
-  /** By ticket. */
+  /** By ticket and name. */
   readonly #detached = new Map<string, DetachedCard>();
   #waiting = 0;
+  #askers = 0;
   #refusals = 0;
   #pausedUntil = 0;
 
@@ -100,9 +106,28 @@ export class PairingQueue {
       showCode(code);
       return (await answer)();
     }
-    const card = this.#cardOf(asker.ticket, asker);
+    if (this.#askers >= maxAskers) throw tooMany(1);
+    const card = this.#cardOf(`${asker.ticket} ${asker.name}`, asker);
     showCode(card.code);
-    return untilAborted(card.paired(), gone);
+    this.#askers += 1;
+    try {
+      return await this.#made(card, await untilAborted(card.answer, gone));
+    } finally {
+      this.#askers -= 1;
+    }
+  }
+
+  async #made(card: DetachedCard, make: () => Promise<Paired>): Promise<Paired> {
+    card.made ??= make();
+    try {
+      const paired = await card.made;
+      card.until = Math.min(card.until, this.#deps.now() + sharedFor);
+      return paired;
+    } catch (error) {
+      // Such as a vault that was locked after the answer: the next start tries again.
+      card.made = undefined;
+      throw error;
+    }
   }
 
   /** Withdraws the cards that stay without their askers. */
@@ -110,26 +135,20 @@ export class PairingQueue {
     this.#over.abort();
   }
 
-  #cardOf(ticket: string, asker: Asker): DetachedCard {
+  #cardOf(shown: string, asker: Asker): DetachedCard {
     const now = this.#deps.now();
     for (const [other, { until }] of this.#detached) if (until <= now) this.#detached.delete(other);
-    const known = this.#detached.get(ticket);
-    if (known?.name === asker.name) return known;
+    const known = this.#detached.get(shown);
+    if (known) return known;
     const card = this.#open(asker, [], detachedLifetime);
-    let made: Promise<Paired> | undefined;
-    const detached: DetachedCard = {
-      ...card,
-      name: asker.name,
-      paired: async () => (made ??= card.answer.then(async (make) => make())),
-      until: Infinity,
-    };
-    this.#detached.set(ticket, detached);
+    const detached: DetachedCard = { ...card, until: Infinity };
+    this.#detached.set(shown, detached);
     card.answer.then(
       () => (detached.until = this.#deps.now() + detachedLifetime),
       (error: unknown) => {
         // Only the owner's word is kept: what hindered the question is asked again.
         if (reasonOf(error) === 'pairing_denied') detached.until = this.#deps.now() + detachedLifetime;
-        else this.#detached.delete(ticket);
+        else this.#detached.delete(shown);
       },
     );
     return detached;

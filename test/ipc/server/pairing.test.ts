@@ -1,5 +1,6 @@
 /** The queue in which programs without a key wait for the owner's answer. */
 import { createSecretKey, randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
@@ -10,6 +11,7 @@ import { homeId, RawClient, startRig } from '../rig.ts';
 interface Card {
   readonly request: PairRequest;
   yes(paired: Paired): void;
+  answer(make: () => Promise<Paired>): void;
   no(): void;
 }
 
@@ -25,7 +27,12 @@ async function rigWithCards() {
           made += 1;
           return paired;
         });
-      cards.push({ request, yes, no: () => reject(new KeyturnError('pairing_denied', 'no')) });
+      cards.push({
+        request,
+        yes,
+        answer: resolve,
+        no: () => reject(new KeyturnError('pairing_denied', 'no')),
+      });
       return promise;
     },
   });
@@ -126,26 +133,54 @@ describe('a pairing', () => {
     expect(cards[0]?.request.signal.aborted).toBe(false);
     expect(cards[0]?.request.isOpen()).toBe(false);
 
+    cards[0]?.yes(paired());
+    await setImmediate();
+    // The answer is kept for who shows the ticket. Before that, nothing is made.
+    rig.clock.turn(599_000);
+    expect(made()).toBe(0);
     const waiting = [client('editor', ticket), client('editor', ticket)];
     for (const program of waiting) expect(await program.next()).toMatchObject({ params });
-    cards[0]?.yes(paired());
     const answers = await Promise.all(waiting.map((program) => program.next()));
     expect(answers[0]).toHaveProperty('result.clientId', 'abc');
     expect(answers[1]).toEqual(answers[0]);
-
-    // The answer is kept for who shows the ticket, for a while.
-    rig.clock.turn(599_000);
-    const late = client('editor', ticket);
-    await late.next();
-    expect(await late.next()).toEqual(answers[0]);
     expect([cards.length, made()]).toEqual([1, 1]);
+    // A key that was taken may have been removed since: then it is asked again.
+    rig.clock.turn(30_000);
     for (const [name, shown] of [
+      ['editor', ticket],
       ['editor', other],
-      ['editor', undefined],
       ['another', ticket],
     ] as const)
       expect(await client(name, shown).next()).toMatchObject({ method: 'pair.code' });
     expect(cards).toHaveLength(4);
+  });
+
+  test('a pairing with a ticket is made at a later try, where the vault was locked at the first', async () => {
+    const { cards, client } = await rigWithCards();
+    const ticket = newTicket();
+    const first = client('editor', ticket);
+    await first.next();
+    const yes = paired();
+    let isLocked = true;
+    cards[0]?.answer(async () => {
+      if (isLocked) throw new KeyturnError('locked', 'locked');
+      return yes;
+    });
+    expect(await first.refusal()).toBe('locked');
+    isLocked = false;
+    const second = client('editor', ticket);
+    await second.next();
+    expect(await second.next()).toHaveProperty('result.clientId', 'abc');
+    expect(cards).toHaveLength(1);
+  });
+
+  test('pairings with tickets leave room for other connections', async () => {
+    const { cards, client } = await rigWithCards();
+    const ticket = newTicket();
+    const waiting = Array.from({ length: 64 }, () => client('editor', ticket));
+    for (const program of waiting) expect(await program.next()).toMatchObject({ method: 'pair.code' });
+    expect(await client('editor', ticket).refusal()).toBe('rate_limited');
+    expect(cards).toHaveLength(1);
   });
 
   test('a pairing with a ticket keeps a refusal, which the next broker does not know, and forgets it after ten minutes', async () => {
