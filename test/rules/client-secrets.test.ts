@@ -85,7 +85,6 @@ describe('a client secret at a server that', () => {
       json({ error: 'unauthorized_client', error_description: 'Missing client_id' }, 401),
     ],
     ['invalid_request', json({ error: 'invalid_request', error_description: 'client_id is required' }, 400)],
-    ['invalid_grant', json({ error: 'invalid_grant', error_description: 'Client ID mismatch' }, 400)],
     ['words of its own', { status: 422, body: 'Failed to parse: missing field `client_id`' }],
     ['a list of faults', json({ errors: [{ path: ['clientId'], message: 'Required' }] }, 422)],
   ];
@@ -100,6 +99,23 @@ describe('a client secret at a server that', () => {
       const sent = tokenRequests(authorizationServer);
       expect(sent.map(({ form }) => form.has('client_id'))).toEqual([false, true, true]);
       expect(sent.map(secretIn)).toEqual(['s', 's', 's']);
+    },
+  );
+
+  const ofOther: readonly (readonly [string, Answer])[] = [
+    ...['invalid_grant', 'authorization_pending', 'slow_down', 'expired_token', 'access_denied'].map(
+      (error) => [error, json({ error, error_description: 'for client_id x' }, 400)] as const,
+    ),
+    ['a page', { status: 400, body: '\n<meta name="google-signin-client_id">' }],
+    ['a body that is too large', { status: 413, body: 'client_id' }],
+  ];
+  it.each(ofOther)(
+    'B-6: a code is sent once to a server that refuses it by %s and speaks of the client id',
+    async (_name, answer) => {
+      const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
+      authorizationServer.bend.tokenRequest = () => answer;
+      await refused(rig.ask());
+      expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['s']);
     },
   );
 

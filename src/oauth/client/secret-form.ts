@@ -76,12 +76,19 @@ function isClientUnrecognised(reply: HttpReply): boolean {
   );
 }
 
+/** The codes of a fault in how the client is named. Any other one may be about a code or token that is used up. */
+const codesOfClient: readonly unknown[] = ['invalid_client', 'invalid_request', 'unauthorized_client'];
+
 /**
- * Some servers read the secret of Basic, and the id from the body alone: then they miss it, or find that it differs from
- * that of the code. They say so under any error code.
+ * Some servers read the secret of Basic, and the id from the body alone, which they then miss. They say so by one of these
+ * codes, or in words of their own. A page (HTML) says nothing about this request.
  */
-const speaksOfClientId = ({ status, text = '' }: HttpReply): boolean =>
-  status >= 400 && status <= 422 && /client[\s_-]?id/i.test(text);
+function speaksOfClientId(reply: HttpReply): boolean {
+  const { status, text = '' } = reply;
+  if (![400, 401, 422].includes(status) || !/client[\s_-]?id/i.test(text)) return false;
+  const code = oauthError(reply)?.code;
+  return code === undefined ? !/^\s*</.test(text) : codesOfClient.includes(code);
+}
 
 /**
  * True if the response to another form is about the request itself. A server that doesn't know the form may send
