@@ -51,7 +51,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     await rig.allow('reader', ['read']);
     expect((await rig.ask(reader)).scope).toEqual(['read']);
     rig.clock.advance(anHour);
-    authorizationServer.bend.tokenAnswer = (answer) => ({ ...answer, scope: 'read' });
+    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, scope: 'read' });
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
     expect(rig.grant().lostScope).toBeUndefined();
     rig.clock.advance(anHour);
