@@ -8,6 +8,7 @@
 import { quoted, shellWord, moment } from '../base/errors.ts';
 import { attemptSentence } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
+import { isWiderThanAsked } from './records/grant.ts';
 import type { Grant, GrantState } from './records/grant.ts';
 import type { BrokerParts } from './parts.ts';
 import { scopesLost } from './refusals/refusals.ts';
@@ -78,9 +79,14 @@ function sentences(parts: BrokerParts, grant: Grant): Sentences {
     case 'loginRequired':
       return { now: `It needs a new sign-in: ${state.why}.`, next: `Sign in with: ${login}` };
     case 'revoked':
-      return { now: `You ended it. ${receipts[state.receipt]}`, next: `To start it again: ${login}` };
+      return { now: `${whyOver(grant)} ${receipts[state.receipt]}`, next: `To start it again: ${login}` };
   }
 }
+
+const whyOver = (grant: Grant): string =>
+  isWiderThanAsked(grant)
+    ? 'The issuer gave more than was asked for, for one program, so it was ended.'
+    : 'You ended it.';
 
 const refreshing: Sentences = {
   now: 'It is being refreshed at this moment.',

@@ -11,11 +11,14 @@ import { asTyped, queryOf } from '../oauth/base/resource.ts';
 import { isWithin, stepUpScope, union } from '../oauth/base/scope.ts';
 import type { AccessRequest } from './consent/current-permissions.ts';
 import type { Consent } from './consent/consent.ts';
+import { scopesToNarrowTo } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PermittedRequest, PendingRequest } from './pending-request.ts';
 import { hintOf } from './questions/token-request.ts';
-import { accountLabel, isShared } from './records/grant.ts';
+import { accountLabel, isLiving, isShared, isWiderThanAsked } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
+import type { Permission } from './records/permission.ts';
+import { revokeGrant } from './revocation/revoker.ts';
 import { StepUpLimit } from './step-up-limit.ts';
 import { waitsForUser } from './refusals/login-required.ts';
 import { anotherSignedIn } from './refusals/account-refusals.ts';
@@ -169,11 +172,13 @@ export class RequestSignIns {
       .filter(({ account }) => account === shared.account);
     await refresher.compareWithVault(own);
     const ready = own.find(
-      (one) => one.state.kind === 'active' && isWithin(one.scope, permission.scope ?? []),
+      (one) => one.state.kind === 'active' && scopesToNarrowTo(one, permission) === undefined,
     );
     // Race: the permission changed during the sign-in, and could not name the new grant then.
     if (ready && refresher.secrets.comparison.isVouched(ready.id))
       return void (await this.#consent.changes.bind(permission, ready, ready.scope));
+    const wider = own.find((one) => isWiderThanAsked(one) && isOfNow(one, shared));
+    if (wider) await this.#refuseWider(permission, wider);
     if (request.interaction === 'never' || pending.hasSignedIn) throw new refusals.NarrowsForGood(shared);
     if (own.some((one) => isEndedAfter(one, shared))) throw refusals.grantRevoked(endpoint);
     this.#refuseUnattended(pending, 'it needs a sign-in for this program alone');
@@ -183,6 +188,15 @@ export class RequestSignIns {
       grant: shared,
       onlyFor: request.clientId,
     });
+  }
+
+  /**
+   * The server ignores the scopes of a sign-in, so that another page would be of no use. The record stays, and says so
+   * until the user signs in again; the tokens are revoked.
+   */
+  async #refuseWider(permission: Permission, wider: Grant): Promise<never> {
+    if (isLiving(wider)) await revokeGrant(this.#parts, wider);
+    throw refusals.notNarrowed(permission, wider);
   }
 
   #refuseUnattended({ endpoint, request }: PendingRequest, why: string): void {
@@ -213,6 +227,8 @@ export class RequestSignIns {
       deadline.signal,
     );
     pending.hasSignedIn = true;
+    if (isWiderThanAsked(signedIn) && scopesToNarrowTo(signedIn, permission))
+      await this.#refuseWider(permission, signedIn);
     if (!isShared(signedIn))
       return void (await this.#consent.changes.bind(permission, signedIn, signedIn.scope));
     if (grant && signedIn.id !== grant.id) await this.#goOnWith(permitted, grant, signedIn);
@@ -234,6 +250,9 @@ export class RequestSignIns {
   }
 }
 
-/** The user ended the program's own grant, and has not signed in since. */
+/** The program's own grant ended, and the user has not signed in since. */
 const isEndedAfter = (own: Grant, { signedInAt = 0 }: Grant): boolean =>
   own.state.kind === 'revoked' && own.state.endedAt > signedInAt;
+
+const isOfNow = (own: Grant, shared: Grant): boolean =>
+  own.state.kind === 'active' || isEndedAfter(own, shared);

@@ -166,6 +166,35 @@ describe('an issuer that was seen to narrow for good', () => {
     expect(rig.pages).toHaveLength(5);
   });
 
+  it.each([['reader'], ['third']])(
+    'opens one page for %s at a server that ignores the scopes of its sign-in, and gives the tokens back',
+    async (clientId) => {
+      const { rig, authorizationServer, restarted } = await narrowed();
+      await rig.ask();
+      await rig.allow('third', ['read']);
+      rig.clock.advance(anHour);
+      authorizationServer.bend.grantedScopes = () => ['read', 'admin'];
+      const error = await refused(rig.ask({ clientId }));
+      expect(error).toMatchObject({
+        reason: 'scope_insufficient',
+        hint: expect.stringContaining('Allow it all'),
+      });
+      expect(authorizationServer.counts.revocations).toBeGreaterThan(0);
+      const own = rig.parts.grants.all().find(({ purpose }) => purpose);
+      expect(explainGrant(rig.parts, own ?? expect.fail()).now).toContain('more than was asked for');
+      const after = await restarted();
+      // The clock of a restarted broker begins anew.
+      after.clock.advance(9 * anHour);
+      expect(await refused(after.ask({ clientId }))).toMatchObject({ reason: 'scope_insufficient' });
+      expect((await after.ask(never)).scope).toEqual(['read', 'admin']);
+      expect([rig.pages.length, after.pages.length]).toEqual([3, 0]);
+      authorizationServer.bend.grantedScopes = undefined;
+      after.clock.advance(1000);
+      await after.login({ scope: ['read', 'admin'] });
+      expect((await after.ask({ clientId })).scope).toEqual(['read']);
+    },
+  );
+
   it('keeps nothing of another account that signs in for a narrow program', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { narrowing: 'forGood' } });
     await rig.login({ scope: ['openid', 'read', 'admin'] });

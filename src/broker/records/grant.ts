@@ -11,6 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
+import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import type { RecordLog } from '../../store/record-log.ts';
 
 const revokedSchema = z.object({
@@ -188,6 +189,10 @@ export function isFor({ purpose }: Grant, clientId: string): boolean {
 }
 
 export const isShared = ({ purpose }: Grant): boolean => purpose?.kind !== 'narrow';
+
+/** A sign-in or a refresh for one program alone brought scopes that were not asked for. */
+export const isWiderThanAsked = (grant: Grant): boolean =>
+  !isShared(grant) && !isWithin(withoutOfflineAccess(grant.scope), grant.requestedScope);
 
 export const isLiving = ({ state }: Grant): boolean => state.kind !== 'revoked';
 
