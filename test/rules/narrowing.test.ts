@@ -230,10 +230,25 @@ describe('a server that ends the other access token at a refresh', () => {
     after.clock.advance(anHour);
     const [one, other] = [await after.ask(never), await after.ask(reader)];
     for (const token of [one, other]) expect((await use(all, token.accessToken)).status).toBe(200);
-    await after.allow('third', ['read']);
-    expect(await refused(after.ask({ clientId: 'third', ...never }))).toMatchObject({
-      reason: 'scope_insufficient',
-    });
+  });
+
+  it('is not believed for good when a program alone reports it', async () => {
+    const all = await ground();
+    const { rig } = all;
+    await rig.login({ scope: ['read', 'admin'] });
+    await rig.allow('reader', ['read']);
+    await rig.allow('third', ['read']);
+    const third = { clientId: 'third', ...never };
+    rig.clock.advance(anHour);
+    const good = await rig.ask(reader);
+    await rig.ask(never);
+    rig.broker.rejectToken({ clientId: 'reader', token: { tokenId: good.tokenId } });
+    rig.clock.advance(anHour);
+    await rig.ask(never);
+    expect(await refused(rig.ask(third))).toMatchObject({ reason: 'scope_insufficient' });
+    expect(rig.grant().lostScope).toBeUndefined();
+    rig.clock.advance(24 * anHour);
+    expect((await rig.ask(third)).scope).toEqual(['read']);
   });
 
   it('is believed only where a refresh for other scopes came between', async () => {

@@ -119,8 +119,7 @@ export const grantSchema = z.object({
   scope: z.array(z.string()),
   /**
    * Scopes that the server took from the refresh token for good when a narrower token was asked for (lost-scope.ts);
-   * empty once a sign-in brought them back, or where a narrower refresh ended the other access token. Absent: its
-   * server was not seen to do either.
+   * empty once a sign-in brought them back. Absent: its server was not seen to do that.
    */
   lostScope: z.array(z.string()).optional(),
   /** The owner named exactly these scopes: a later sign-in without scopes asks for the same. */

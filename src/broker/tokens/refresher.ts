@@ -55,6 +55,9 @@ import type { Progress, FailedRefresh } from './failed-refresh.ts';
 import { prepareRefresh } from './prepared-refresh.ts';
 import type { PreparedRefresh, PreparedRefreshParts } from './prepared-refresh.ts';
 
+/** Milliseconds: a day. Most access tokens live an hour, and an end shows only at the narrower refresh after that. */
+const reportTrusted = 24 * 60 * 60 * 1000;
+
 export interface RefresherParts extends Omit<PreparedRefreshParts, 'secrets'> {
   readonly network: (endpoint: string) => Http;
   readonly clock: Clock;
@@ -79,8 +82,8 @@ export class Refresher {
   readonly backoff: Backoff;
   /** By grant; and by grant and scope set where the server can't narrow to it. */
   readonly #refusals = new RefreshRefusals();
-  /** Grants where a refresh ended the access token with other scopes, until their records say so. */
-  readonly #endsOthers = new Set<string>();
+  /** By grant, until when a program is believed that a refresh ended its access token with other scopes. */
+  readonly #endsOthers = new Map<string, number>();
   #isVaultInTrouble = false;
 
   constructor(parts: RefresherParts) {
@@ -125,9 +128,13 @@ export class Refresher {
     return this.#refusals.last(grantId);
   }
 
-  /** A refresh for one scope set ended the token of another one. */
+  /**
+   * A program says that a refresh for one scope set ended the token of another one. Keyturn can't see that itself. The
+   * report may be false, or about a server's passing fault, and costs the other programs a sign-in each: so it is
+   * believed in memory and for a time only.
+   */
   sawOtherEnd(grantId: string): void {
-    this.#endsOthers.add(grantId);
+    this.#endsOthers.set(grantId, this.#parts.clock.now() + reportTrusted);
   }
 
   /**
@@ -218,7 +225,9 @@ export class Refresher {
     if (this.secrets.comparison.isCompared(grant.id))
       await this.compareWithVault(kin).catch((error: unknown) => this.#failed(grant, error));
     const vouched = grants.all().filter(({ id }) => this.secrets.comparison.isVouched(id));
-    const isKnown = narrowsForGood(vouched, grant.issuer) || kin.some(({ id }) => this.#endsOthers.has(id));
+    const now = this.#parts.clock.now();
+    const isReported = kin.some(({ id }) => now < (this.#endsOthers.get(id) ?? 0));
+    const isKnown = isReported || narrowsForGood(vouched, grant.issuer);
     if (isKnown) throw new NarrowsForGood(grant);
   }
 
@@ -265,8 +274,7 @@ export class Refresher {
   /** docs/reliability.md, step 3: the record says that the refresh is over. */
   async #keep(grant: Grant, answer: TokenResponse, { scope, secret }: PreparedRefresh): Promise<AccessToken> {
     const { grants, cache, clock } = this.#parts;
-    const lostScope =
-      lostAfter(grant, answer, secret.narrowedTo) ?? (this.#endsOthers.has(grant.id) ? [] : undefined);
+    const lostScope = lostAfter(grant, answer, secret.narrowedTo);
     const granted = scope === undefined ? { scope: [...answer.scope], lostScope } : {};
     const change = (): Promise<Grant> =>
       grants.change(grant, {
