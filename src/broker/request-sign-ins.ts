@@ -42,6 +42,12 @@ export class RequestSignIns {
   /** By grant, what its server lists, asked once for each generation of the grant. */
   readonly #listed = new Map<string, { readonly generation: number; readonly scope: readonly string[] }>();
 
+  /**
+   * Shared grants that ended at the first refresh after a program's own sign-in: servers that keep one sign-in for each
+   * client and user. In memory only, since something else may have ended them.
+   */
+  readonly #endedByOwn = new Set<string>();
+
   constructor(parts: BrokerParts, consent: Consent, signIns: SignIns) {
     this.#parts = parts;
     this.#consent = consent;
@@ -63,6 +69,7 @@ export class RequestSignIns {
   async signIn(permitted: PermittedRequest, grant: Grant | undefined): Promise<void> {
     const { access, pending, permission } = permitted;
     const { endpoint, request } = pending;
+    if (grant && this.#hasOwnEnded(grant)) this.#endedByOwn.add(grant.id);
     if (grant?.state.kind === 'revoked') throw refusals.grantRevoked(endpoint);
     if (grant && waitsForUser(grant, permission)) throw refusals.endedAlong(endpoint, grant);
     if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
@@ -179,6 +186,7 @@ export class RequestSignIns {
       return void (await this.#consent.changes.bind(permission, ready, ready.scope));
     const wider = own.find((one) => isWiderThanAsked(one) && isOfNow(one, shared));
     if (wider) await this.#refuseWider(permission, wider);
+    if (this.#endedByOwn.has(shared.id)) throw refusals.notNarrowed(permission, shared);
     if (request.interaction === 'never' || pending.hasSignedIn) throw new refusals.NarrowsForGood(shared);
     if (own.some((one) => isEndedAfter(one, shared))) throw refusals.grantRevoked(endpoint);
     this.#refuseUnattended(pending, 'it needs a sign-in for this program alone');
@@ -188,6 +196,17 @@ export class RequestSignIns {
       grant: shared,
       onlyFor: request.clientId,
     });
+  }
+
+  #hasOwnEnded(shared: Grant): boolean {
+    const { resource, issuer, account, state, signedInAt = 0, lastRefreshedAt = 0 } = shared;
+    if (state.kind !== 'loginRequired' || state.cause !== 'refreshTokenEnded' || !isShared(shared))
+      return false;
+    const lastSeen = Math.max(signedInAt, lastRefreshedAt);
+    const there = this.#parts.grants
+      .all()
+      .filter((one) => one.resource === resource && one.issuer === issuer);
+    return there.some((one) => !isShared(one) && one.account === account && (one.signedInAt ?? 0) > lastSeen);
   }
 
   /**

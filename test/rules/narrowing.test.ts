@@ -210,6 +210,41 @@ describe('an issuer that was seen to narrow for good', () => {
   });
 });
 
+describe('a server that keeps one sign-in for each client and user', () => {
+  it.each([
+    ['', ['read']],
+    [', and came too wide', ['read', 'admin']],
+  ])('opens no second page for a program whose own sign-in ended the shared one%s', async (_what, scope) => {
+    const all = await narrowed();
+    const { rig, authorizationServer } = all;
+    const issued = new Set<unknown>();
+    let ended: ReadonlySet<unknown> = new Set();
+    authorizationServer.bend.tokenAnswer = ({ body }) => {
+      issued.add(body['refresh_token']);
+      return json(body);
+    };
+    authorizationServer.bend.tokenRequest = ({ form }) => {
+      if (form.get('grant_type') === 'authorization_code') ended = new Set(issued);
+      const isEnded = ended.has(form.get('refresh_token'));
+      return isEnded ? json({ error: 'invalid_grant' }, 400) : undefined;
+    };
+    await rig.ask();
+    rig.clock.advance(anHour);
+    authorizationServer.bend.grantedScopes = () => scope;
+    await rig.ask({ clientId: 'reader' }).catch(() => undefined);
+    authorizationServer.bend.grantedScopes = undefined;
+    rig.clock.advance(anHour);
+    expect((await rig.ask()).scope).toEqual(['read', 'admin']);
+    const { length } = rig.pages;
+    for (let n = 0; n < 3; n += 1) {
+      rig.clock.advance(anHour);
+      expect(await refused(rig.ask({ clientId: 'reader' }))).toMatchObject({ reason: 'scope_insufficient' });
+      expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
+    }
+    expect(rig.pages).toHaveLength(length);
+  });
+});
+
 describe('a server that ends the other access token at a refresh', () => {
   it('W-9: is asked for no narrower token after the first report, and each program keeps its token', async () => {
     const all = await narrowed('endsOthers');

@@ -8,6 +8,7 @@
  * or allows the program again.
  */
 import { moment, quoted } from '../../base/errors.ts';
+import { isWiderThanAsked } from '../records/grant.ts';
 import type { Grant, GrantState, RefreshAttempt } from '../records/grant.ts';
 import type { Permission } from '../records/permission.ts';
 
@@ -53,7 +54,10 @@ export function deadState(
 }
 
 /** The dead grant was last known to work before the other grant ended. */
-function mayHaveEnded({ issuer, registrationId, confirmedEnd }: Grant, dead: Grant): boolean {
+function mayHaveEnded(ended: Grant, dead: Grant): boolean {
+  const { issuer, registrationId, confirmedEnd } = ended;
+  // The user did not end one that came wider than asked.
+  if (isWiderThanAsked(ended)) return false;
   if (!confirmedEnd || issuer !== dead.issuer || registrationId !== dead.registrationId) return false;
   const lastSeen = Math.max(dead.lastRefreshedAt ?? 0, dead.signedInAt ?? dead.createdAt);
   return confirmedEnd.confirmedAt >= lastSeen;
