@@ -53,13 +53,7 @@ it('hints lead from a pairing to the question that follows it, by the beginning 
   await home.ok(['list']);
   /** The question that the answer leads to; undefined where it didn't come within the two seconds that the command looks. */
   const ledTo = async (name: string): Promise<string | undefined> => {
-    const late = await until('the question is left', async () => {
-      const run = await home.keyturn(['headers', url, '--as', name, '--timeout', '5']);
-      // On a busy machine its time may be over before it has said that the question stays.
-      return run.code === 6 ? undefined : run;
-    });
-    expect(late).toMatchObject({ code: 3, stdout: '' });
-    expect(late.stderr).toContain('Then run this again, or let your client reconnect.');
+    home.start(['headers', url, '--as', name, '--timeout', '120']);
     const { id } = await questionOf(home, 'pair', name);
     const terminal = inTerminal(home, [process.execPath, builtBin, 'answer', id.slice(0, 5), 'yes']);
     const [, next] = await terminal.shows(
