@@ -66,11 +66,13 @@ class LongestFirst extends BaseSequencer {
 /** Files that this system leaves out; says why. */
 function leftOut(): string[] {
   if (process.platform === 'linux') return [];
-  return globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).filter((file) => {
-    const reason = whyLinux(path.join(import.meta.dirname, file), process.platform);
-    if (reason !== undefined) process.stderr.write(`skipped: ${file} needs ${reason}\n`);
-    return reason !== undefined;
-  });
+  return globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
+    .filter((file) => {
+      const reason = whyLinux(path.join(import.meta.dirname, file), process.platform);
+      if (reason !== undefined) process.stderr.write(`skipped: ${file} needs ${reason}\n`);
+      return reason !== undefined;
+    })
+    .map((file) => file.replaceAll('\\', '/'));
 }
 
 export default defineConfig({

@@ -51,7 +51,9 @@ function systemsItem(
   [file = '', ...words]: readonly string[],
   isOnlyElectron: boolean,
 ): LoginItem {
-  const started = { path: file, args: [...words, hiddenSwitch] };
+  // Windows keeps one line, and puts quotes around nothing.
+  const args = words.map((word) => (word.includes(' ') ? `"${word}"` : word));
+  const started = { path: file, args: [...args, hiddenSwitch] };
   return {
     async isOn() {
       const { openAtLogin, executableWillLaunchAtLogin = true } = app.getLoginItemSettings(started);

@@ -194,10 +194,10 @@ describe('start at login', () => {
       getLoginItemSettings: () => ({ openAtLogin: true }),
       setLoginItemSettings: (one: unknown) => void set.push(one),
     };
-    const clone = { env: {}, isPackaged: false, program: '/clone/electron', script: '/clone/main.js' };
+    const clone = { env: {}, isPackaged: false, program: '/clone/electron', script: '/my clone/main.js' };
     await loginItem(system, { ...clone, platform: 'win32' }).set(true);
     expect(set).toEqual([
-      { openAtLogin: true, path: '/clone/electron', args: ['/clone/main.js', '--hidden'] },
+      { openAtLogin: true, path: '/clone/electron', args: ['"/my clone/main.js"', '--hidden'] },
     ]);
     await expect(loginItem(system, { ...clone, platform: 'darwin' }).set(true)).rejects.toThrow(
       /from a clone/,
