@@ -30,9 +30,7 @@ it('a server of 15 lines is called by a client that signs in through the bridge 
 
   await walk.run();
   const connecting = walk.inTerminal();
-  await connecting.shows(/asks to be paired[^]*\[y\/N\] /);
-  connecting.type('y\n');
-  await connecting.shows(/may "my-client" reach [^]*\[y\/N\] /);
+  await connecting.shows(/may "my-client" be paired, and reach [^]*\[y\/N\] /);
   connecting.type('y\n');
   await connecting.ended;
   const { client } = await clientOf(home, resource, '--as', 'my-client');

@@ -27,9 +27,7 @@ it('a stock client is switched over, makes its first call, is narrowed, paused a
   await connecting.shows(/cursor-notes[^]*Change these files\? \[y\/N\] /);
   expect(readFileSync(file, 'utf8')).toBe(before);
   connecting.type('y\n');
-  await connecting.shows(/asks to be paired[^]*\[y\/N\] /);
-  connecting.type('y\n');
-  await connecting.shows(/may "cursor-notes" reach [^]*\[y\/N\] /);
+  await connecting.shows(/may "cursor-notes" be paired, and reach [^]*\[y\/N\] /);
   connecting.type('y\n');
   await connecting.shows(/restart these clients\./);
   await connecting.ended;
