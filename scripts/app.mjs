@@ -31,5 +31,7 @@ const command = [
   path.join(root, 'dist', 'app', 'electron', 'main.js'),
 ];
 const child = spawn(process.execPath, [...command, ...process.argv.slice(2)], { stdio: 'inherit' });
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
+// A terminal sends its interrupt to both.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => child.kill());
 child.on('close', (code) => process.exit(code ?? 1));

@@ -1,4 +1,4 @@
-// Checks the workflows of .github/workflows by GitHub's own parser: their form, their expressions, and what they name. Each
+// Checks the workflows of .github/workflows by GitHub's own parser: their form and their expressions. Each
 // action must be pinned by a commit. One line for each fault, and exit code 1 if there is one.
 import { readdirSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';

@@ -2,7 +2,7 @@
  * The wait for what shows icons. At login the app may start before the panel. Electron looks for it once, when the first
  * icon is made; an icon that is made too early stays unseen for the whole session.
  *
- * Invariant: it ends after a minute, whatever the desktop does.
+ * Invariant: it ends after 60 looks, whatever the desktop does.
  */
 import type { After } from '../../src/ipc/wire/timer.ts';
 
