@@ -74,7 +74,7 @@ describe('the root key', () => {
   });
 });
 
-it('vault.sealed: a home of an earlier build is refused in one sentence, and nothing of it is touched', async () => {
+it('a home of an earlier build (vault.sealed) is refused in one sentence, and nothing of it is touched', async () => {
   const file = path.join(paths.state, 'vault.sealed');
   writeFileSync(file, 'keyturn-sealed-file/1 {}\n', { mode: 0o600 });
   await expect(refuseEarlier(paths)).rejects.toMatchObject({

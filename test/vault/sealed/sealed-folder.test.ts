@@ -182,7 +182,7 @@ describe('the passphrase', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('SECURITY.md: an older copy of the whole folder is accepted, and opens with the passphrase of then', async () => {
+  test('an older copy of the whole folder is accepted, and opens with the passphrase of then', async () => {
     const [folder, copy] = [newPlace(), newPlace()];
     const vault = await unlocked(folder);
     await vault.set('a', 'older');
