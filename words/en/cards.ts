@@ -65,12 +65,7 @@ export const cards = {
       asBefore: 'As long as its current access',
     },
     runOf: 'Until {app} quits',
-    leaseHints: {
-      once: 'the next request asks you again',
-      run: '',
-      untilRevoked: '',
-      asBefore: '',
-    },
+    asksAgain: 'the next request asks you again',
     until: 'until {time}',
     asked: 'Asked',
     expires: 'expires',

@@ -20,7 +20,7 @@ export const commands = {
       backup:
         'The command can then read your apps’ configuration as it was before Keyturn changed it, with the secrets in it.',
       resume: 'The pause ends. Apps that you allowed get tokens and API keys again.',
-      other: 'Don’t allow it unless you expected it.',
+      other: 'This window doesn’t know what the command changes.',
     },
     line: 'Command line',
     expected: 'Allow it only if you started this command yourself.',

@@ -31,7 +31,8 @@ export function LeasePicker({ leases, chosen, client, onChoose }: LeasePickerPro
               : words.leases[choice]}
           </span>
           <span class="dim small">
-            {choice === 'hour' ? words.until({ time: formatTime(end) }) : words.leaseHints[choice]}
+            {choice === 'hour' && words.until({ time: formatTime(end) })}
+            {choice === 'once' && words.asksAgain}
           </span>
         </label>
       ))}
