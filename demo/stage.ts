@@ -68,7 +68,7 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
   };
   const daemon = startDaemon(env);
   const keyturn = (...args: string[]) => runCommand(args, env);
-  await untilUp(keyturn);
+  await untilUp(keyturn, daemon);
   return {
     servers,
     bound,
@@ -148,10 +148,15 @@ function runCommand(
   });
 }
 
-/** Looks for the daemon until it answers; 10 s is far beyond what a keyring session takes to start. */
-async function untilUp(keyturn: Stage['keyturn']): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while ((await keyturn('status')).code !== 0) {
-    if (Date.now() > deadline) throw new Error('The daemon did not come up within 10 s.');
+/** Looks for the daemon until it answers. A minute is for a machine that has much else to do; a daemon that ended is not waited for. */
+async function untilUp(keyturn: Stage['keyturn'], daemon: ChildProcess): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const status = await keyturn('status');
+    if (status.code === 0) return;
+    const gone = daemon.exitCode ?? daemon.signalCode;
+    if (gone === null && Date.now() < deadline) continue;
+    const what = gone === null ? 'did not come up within a minute' : `ended (${gone})`;
+    throw new Error(`The daemon ${what}. keyturn status: ${status.stderr.trim()}`);
   }
 }
