@@ -142,17 +142,29 @@ describe('completion', () => {
     ['no option of another command', ['keyturn', 'list', '--min'], []],
     ['the values of an option', ['keyturn', 'token', '--status', ''], ['401', '403']],
     ['nothing where an option takes free text', ['keyturn', 'token', '--scope', ''], []],
+    ['the answers to a question', ['keyturn', 'answer', '1a2b3c4d', ''], ['yes', 'no', 'later']],
     [
-      'the answers to a question',
-      ['keyturn', 'answer', '1a2b3c4d', ''],
-      ['yes', 'no', 'later', '--once', '--this-run', '--for', '--scope', '--account', '--help'],
+      'options where nothing else can stand',
+      ['keyturn', 'answer', '1a2b3c4d', 'yes', ''],
+      ['--once', '--this-run', '--for', '--scope', '--account', '--help'],
     ],
+    ['the names of settings', ['keyturn', 'settings', 'log'], ['logLevel']],
+    ['a setting to unset', ['keyturn', 'settings', '--unset', 'br'], ['browser']],
+    ['the values of a setting', ['keyturn', 'settings', 'vault', ''], ['keychain', 'sealed-file', 'memory']],
+    ['some values of another setting', ['keyturn', 'settings', 'logLevel', 'd'], ['debug']],
     ['no answer in place of the id', ['keyturn', 'answer', 'y'], []],
     ['the shells', ['keyturn', 'completion', 'z'], ['zsh']],
     ['a command to have help about', ['keyturn', 'help', 'un'], ['unpair', 'unlock']],
     ['nothing for a command that does not exist', ['keyturn', 'nothing', ''], []],
   ])('offers %s in bash', (_what, words, expected) => {
     expect(offered(...words)).toEqual(expected);
+  });
+
+  it.runIf(installed.includes('fish'))('offers the values of a setting in fish', () => {
+    const script = `source ${path.join(folder, 'fish')}; complete -C 'keyturn settings vault '`;
+    expect(
+      execFileSync('fish', ['--no-config', '-c', script], { encoding: 'utf8', env: { HOME: folder } }),
+    ).toBe('keychain\nmemory\nsealed-file\n');
   });
 
   it('is bound to keyturn in bash', () => {

@@ -48,8 +48,16 @@ const top: readonly Named[] = Object.entries(topOptions);
 const dashed = ([name]: Named): string => `--${name}`;
 const withHelp = (statement: Statement): Named[] => [...shownOptions(statement), ['help', helpOption]];
 const namesOf = (all: Statements): string => all.map(({ name }) => name).join(' ');
+const wordsOf = ({ values, offers }: Pick<Operand, 'values' | 'offers'>): readonly string[] | undefined =>
+  values ?? offers;
 const valuesOf = (option: Option): readonly string[] | undefined =>
-  option.type === 'string' ? option.values : undefined;
+  option.type === 'string' ? wordsOf(option) : undefined;
+
+/** The words before an operand that decide what it is completed to, each with what that is. */
+const offersAfter = (operand: Operand): [before: string, words: string][] =>
+  Object.entries(operand.offersAfter ?? {}).flatMap(([before, words]) =>
+    words.length > 0 ? [[before, words.join(' ')]] : [],
+  );
 
 /** What the help calls an argument, and what a broker knows of that kind. */
 const knownKinds: Readonly<Record<string, ValueKind>> = {
@@ -101,12 +109,13 @@ _keyturn() {
     case "\${typed[1]}:$before" in
 ${all.flatMap(bashValues).join('\n')}
     *)
-      case "\${typed[1]}:$place" in
+      case "\${typed[1]}:$place:$before" in
 ${all.flatMap(bashOperands).join('\n')}
-      help:2) words='${namesOf(all)}' ;;
+      help:2:*) words='${namesOf(all)}' ;;
       esac
-      case "\${typed[1]}" in
-${all.map((one) => `      ${one.name}) words="$words ${withHelp(one).map(dashed).join(' ')}" ;;`).join('\n')}
+      # Options, where nothing else can stand or a dash was typed.
+      case "$word:$words$kind:\${typed[1]}" in
+${all.map((one) => `      -*:${one.name}|*::${one.name}) words="${withHelp(one).map(dashed).join(' ')}" kind='' ;;`).join('\n')}
       esac
       ;;
     esac
@@ -133,9 +142,15 @@ function bashValues(statement: Statement): string[] {
 
 /** A fixed word stands before the options: its place is its index. */
 function bashOperands({ name, operands }: Statement): string[] {
-  return operands.flatMap(({ name: operand, values }, index) => {
-    const kind = kindOf(name, operand);
-    return values || kind ? [`      ${name}:${index + 2}) ${bashSource(values, kind)} ;;`] : [];
+  return operands.flatMap((operand, index) => {
+    const kind = kindOf(name, operand.name);
+    const values = wordsOf(operand);
+    return [
+      ...(values || kind ? [`      ${name}:${index + 2}:*) ${bashSource(values, kind)} ;;`] : []),
+      ...offersAfter(operand).map(
+        ([before, words]) => `      ${name}:${index + 2}:${before}) words='${words}' ;;`,
+      ),
+    ];
   });
 }
 
@@ -149,6 +164,13 @@ _keyturn_known() {
   local -a known
   known=(\${(f)"$(keyturn __complete $1 2>/dev/null)"})
   compadd -a known
+}
+_keyturn_after() {
+  local -a words_after
+  case "$1:$words[CURRENT-1]" in
+${all.flatMap(zshOffersAfter).join('\n')}
+  esac
+  compadd -a words_after
 }
 _keyturn() {
   local -a commands
@@ -182,8 +204,14 @@ function zshArguments(statement: Statement): string {
   const { name } = statement;
   return [
     ...withHelp(statement).map((option) => zshOption(option, valueKindOf(name, option[1]))),
-    ...statement.operands.map((operand, index) => zshOperand(operand, index, kindOf(name, operand.name))),
+    ...statement.operands.map((operand, index) => zshOperand(name, operand, index)),
   ].join(' ');
+}
+
+function zshOffersAfter({ name, operands }: Statement): string[] {
+  return operands
+    .flatMap(offersAfter)
+    .map(([before, words]) => `  ${name}:${before}) words_after=(${words}) ;;`);
 }
 
 function zshOption([name, option]: Named, kind?: ValueKind): string {
@@ -191,12 +219,15 @@ function zshOption([name, option]: Named, kind?: ValueKind): string {
   const text = `--${name}${type === 'string' ? '=' : ''}[${zshText(summary)}]`;
   if (type === 'boolean') return singleQuoted(text);
   return singleQuoted(
-    `${option.repeatable ? '*' : ''}${text}:${zshText(option.value)}:${zshValues(option.values, kind)}`,
+    `${option.repeatable ? '*' : ''}${text}:${zshText(option.value)}:${zshValues(valuesOf(option), kind)}`,
   );
 }
 
-function zshOperand({ name, values }: Operand, index: number, kind: ValueKind | undefined): string {
-  return singleQuoted(`${index + 1}:${zshText(name)}:${zshValues(values, kind)}`);
+function zshOperand(of: string, operand: Operand, index: number): string {
+  const action = operand.offersAfter
+    ? ` _keyturn_after ${of}`
+    : zshValues(wordsOf(operand), kindOf(of, operand.name));
+  return singleQuoted(`${index + 1}:${zshText(operand.name)}:${action}`);
 }
 
 /** An action that begins with a space is run as it stands (zshcompsys(1), _arguments). */
@@ -227,17 +258,28 @@ function fishScript(all: Statements): string {
 }
 
 function fishCommand(statement: Statement): string[] {
-  const condition = `complete -c keyturn -n '__fish_seen_subcommand_from ${statement.name}'`;
+  const condition = fishCondition(statement.name);
   return [
     ...withHelp(statement).map(
       (option) => `${condition} ${fishOption(option, valueKindOf(statement.name, option[1]))}`,
     ),
-    ...statement.operands.flatMap(({ name, values }) => {
-      const kind = kindOf(statement.name, name);
-      return values || kind ? [`${condition} -a '${fishSource(values, kind)}'`] : [];
-    }),
+    ...statement.operands.flatMap((operand) => fishOperand(statement.name, operand)),
   ];
 }
+
+function fishOperand(of: string, operand: Operand): string[] {
+  const kind = kindOf(of, operand.name);
+  const values = wordsOf(operand);
+  const after = (before: string): string => fishCondition(of, `__fish_prev_arg_in ${before}`);
+  const others = operand.offers ? [`not __fish_seen_subcommand_from ${operand.offers.join(' ')}`] : [];
+  return [
+    ...(values || kind ? [`${fishCondition(of, ...others)} -a '${fishSource(values, kind)}'`] : []),
+    ...offersAfter(operand).map(([before, words]) => `${after(before)} -a '${words}'`),
+  ];
+}
+
+const fishCondition = (of: string, ...more: readonly string[]): string =>
+  `complete -c keyturn -n '${[`__fish_seen_subcommand_from ${of}`, ...more].join('; and ')}'`;
 
 const fishSource = (values: readonly string[] | undefined, kind: ValueKind | undefined): string =>
   kind ? `(keyturn __complete ${kind} 2>/dev/null)` : (values ?? []).join(' ');

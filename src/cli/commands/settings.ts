@@ -1,6 +1,7 @@
 /** `keyturn settings`: shows the settings, one of them, or changes one. */
 import { didYouMean } from '../../base/near-name.ts';
 import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
+import { settingChoices } from '../../daemon/settings/setting-choices.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { ask, askWhere } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -8,16 +9,18 @@ import { print, printJson, printTable, say } from '../terminal/output.ts';
 
 type Detail = Awaited<ReturnType<typeof ask<'settings.get'>>>['details'][number];
 
+const names = Object.keys(settingChoices);
+
 export const command = defineCommand(
   {
     name: 'settings',
     summary: 'show the settings, or change one',
     operands: [
-      { name: 'NAME', optional: true },
-      { name: 'VALUE', optional: true },
+      { name: 'NAME', optional: true, offers: names },
+      { name: 'VALUE', optional: true, offersAfter: settingChoices },
     ],
     options: {
-      unset: { type: 'string', value: 'NAME', summary: 'back to its default' },
+      unset: { type: 'string', value: 'NAME', offers: names, summary: 'back to its default' },
       json: { type: 'boolean', summary: 'print them as JSON' },
     },
     about: 'Show the settings, or one of them; with a VALUE, change it.',

@@ -25,6 +25,8 @@ interface Setting extends Described {
   readonly value: string;
   /** The values there are, where they can be listed. Others are refused. */
   readonly values?: readonly string[];
+  /** Words to complete it to. Others are accepted. */
+  readonly offers?: readonly string[];
   /** It may be given several times; its value is a list. */
   readonly repeatable?: true;
 }
@@ -36,6 +38,10 @@ export interface Operand {
   readonly name: string;
   /** The words there are, where they can be listed. Others are refused. */
   readonly values?: readonly string[];
+  /** Words to complete it to. Others are accepted. */
+  readonly offers?: readonly string[];
+  /** The same, by the word before it. */
+  readonly offersAfter?: Readonly<Record<string, readonly string[]>>;
   /** Only optional ones follow. */
   readonly optional?: true;
   /** The last one: one word or more. */

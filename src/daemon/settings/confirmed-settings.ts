@@ -8,7 +8,8 @@ import { z } from 'zod';
 import type { AuthoritiesFile } from '../system/authorities.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { defaultSettings, isSettingName, settingsSchema, standing } from './settings.ts';
-import type { SettingName, Settings } from './settings.ts';
+import type { SettingName } from './setting-choices.ts';
+import type { Settings } from './settings.ts';
 
 export const confirmedSchema = z.object({
   /**

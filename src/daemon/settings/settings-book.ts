@@ -21,7 +21,8 @@ import {
   takes,
   writeSettings,
 } from './settings.ts';
-import type { SettingName, Settings, SettingsSource } from './settings.ts';
+import type { SettingName } from './setting-choices.ts';
+import type { Settings, SettingsSource } from './settings.ts';
 
 type Detail = ResultOf<'settings.get'>['details'][number];
 type Value = Settings[SettingName];

@@ -18,7 +18,7 @@ import { replaceFileAtOnce } from '../../base/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { firstSet, noProxyNames, proxyOf } from '../../base/system/proxy-variables.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
-import { levels } from '../system/log.ts';
+import { settingChoices, type SettingName } from './setting-choices.ts';
 
 /** As long as lists and cards show one: with a longer value none of them could be read, nor what else they hold. */
 const boundedText = z.string().max(maxLength.setting);
@@ -44,11 +44,11 @@ const maxIdle = 30 * 24 * 60 * 60;
 const isFilePath = (text: string): boolean => isAbsolute(text) && basename(text) !== '';
 
 export const settingsSchema = z.object({
-  vault: z.enum(['keychain', 'sealed-file', 'memory']).default('keychain'),
+  vault: z.enum(settingChoices.vault).default('keychain'),
   /** Where the key of a `sealed-file` vault comes from. */
   vaultKey: z
     .union([
-      z.enum(['passphrase', 'keychain']),
+      z.enum(settingChoices.vaultKey),
       z.templateLiteral(['file:', z.string()]).refine((file) => isFilePath(file.slice('file:'.length))),
       z
         .templateLiteral(['credential:', z.string()])
@@ -76,16 +76,14 @@ export const settingsSchema = z.object({
    * The choice that a card proposes first. `run` asks once for each start of the program, ends by itself and is never
    * on disk. `once` and `hour` would ask so often that a person no longer reads the cards.
    */
-  defaultLease: z.enum(['once', 'run', 'hour', 'untilRevoked']).default('run'),
+  defaultLease: z.enum(settingChoices.defaultLease).default('run'),
   /** http is accepted for loopback hosts. For development only. */
   insecureLoopback: z.boolean().default(false),
   /** The least important lines of the log that are written. */
-  logLevel: z.enum(levels).default('info'),
-});
+  logLevel: z.enum(settingChoices.logLevel).default('info'),
+} satisfies Record<SettingName, z.ZodType>);
 
 export type Settings = z.infer<typeof settingsSchema>;
-
-export type SettingName = keyof Settings;
 
 export const defaultSettings: Readonly<Settings> = settingsSchema.parse({});
 
