@@ -93,7 +93,7 @@ export class KeyRequests {
     const { clientId } = request;
     if (request.isLeft) return handed;
     leases.used(permission, handed.key.id);
-    clients.used(clientId, clock.wall());
+    clients.used(permission, clock.wall());
     const programs = this.#handedTo.get(handed.key.id) ?? new Set();
     this.#handedTo.set(handed.key.id, programs.add(clientId));
     const fingerprint = audit.fingerprint(handed.value);

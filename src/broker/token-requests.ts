@@ -359,7 +359,7 @@ export class TokenRequests {
     if (!request.isLeft) {
       leases.used(permission, token.tokenId);
       token.handedTo.add(access.clientId);
-      clients.used(access.clientId, clock.wall());
+      clients.used(permission, clock.wall());
       this.#rows.handedOut(request, endpoint, grant, token);
     }
     const { accessToken, json, tokenId, expiresAt, scope } = token;

@@ -7,6 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import type { PermissionKey } from './permission.ts';
 import type { ProxyRecord } from './proxy.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
@@ -64,8 +65,8 @@ const confirmWithin = 60_000;
 
 export class LocalClients {
   readonly #file: AuthorityStore<LocalClient>;
-  /** In memory: it decides nothing, and a token request does no disk I/O. */
-  readonly #lastUsed = new Map<string, number>();
+  /** By client and endpoint. In memory: it decides nothing, and a token request does no disk I/O. */
+  readonly #lastUsed = new Map<string, Map<string, number>>();
 
   constructor(file: AuthorityStore<LocalClient>) {
     this.#file = file;
@@ -226,17 +227,25 @@ export class LocalClients {
     await this.#file.change((items) => items.filter((c) => c.id !== id));
   }
 
-  used(id: string, now: number): void {
-    this.#lastUsed.set(id, now);
+  /** A token or an API key was handed out under this permission. */
+  used({ clientId, endpoint }: PermissionKey, now: number): void {
+    const uses = this.#lastUsed.get(clientId) ?? new Map<string, number>();
+    this.#lastUsed.set(clientId, uses.set(endpoint, now));
   }
 
   /** When this client last got a token or an API key (milliseconds); undefined if it got none in this run. */
   lastUseOf(id: string): number | undefined {
-    return this.#lastUsed.get(id);
+    const uses = this.#lastUsed.get(id);
+    return uses && Math.max(...uses.values());
+  }
+
+  /** The same, of one endpoint or API key. */
+  lastUseAt({ clientId, endpoint }: PermissionKey): number | undefined {
+    return this.#lastUsed.get(clientId)?.get(endpoint);
   }
 
   #withLastUse(client: LocalClient): ListedClient {
-    const lastUsedAt = this.#lastUsed.get(client.id);
+    const lastUsedAt = this.lastUseOf(client.id);
     return lastUsedAt === undefined ? client : { ...client, lastUsedAt };
   }
 }

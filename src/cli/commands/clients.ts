@@ -31,20 +31,33 @@ export const command = defineCommand(
 );
 
 type Client = Awaited<ReturnType<typeof ask<'client.list'>>>['clients'][number];
+type Permission = Client['permissions'][number];
 
 /** Rows of the log that are looked through. */
 const searched = 1000;
 
 /** A broker knows only its own run. The audit log has the runs before. */
 async function withLastUse(clients: readonly Client[]): Promise<readonly Client[]> {
-  if (clients.every(({ lastUsedAt }) => lastUsedAt !== undefined)) return clients;
   const { rows: log } = await ask('audit.tail', { count: searched });
-  const uses = log.filter(({ event }) => event === 'token' || event === 'key');
-  const times = new Map(uses.map(({ client, time }) => [client, Math.floor(time / 1000)]));
-  return clients.map((client) => {
-    const lastUsedAt = client.lastUsedAt ?? times.get(client.name);
-    return lastUsedAt === undefined ? client : { ...client, lastUsedAt };
-  });
+  const uses = log.filter(
+    ({ event, outcome }) => event === 'token' || (event === 'key' && outcome === 'given'),
+  );
+  const lastUse = (name: string, permission?: Permission): number | undefined => {
+    const row = uses.findLast(
+      ({ client, event, endpoint }) =>
+        client === name &&
+        (!permission || ((event === 'key') === Boolean(permission.key) && endpoint === permission.resource)),
+    );
+    return row && Math.floor(row.time / 1000);
+  };
+  return clients.map((client) => ({
+    ...client,
+    lastUsedAt: client.lastUsedAt ?? lastUse(client.name),
+    permissions: client.permissions.map((permission) => ({
+      ...permission,
+      lastUsedAt: permission.lastUsedAt ?? lastUse(client.name, permission),
+    })),
+  }));
 }
 
 const isDocument = ({ file }: { readonly file: string }): boolean => path.basename(file) === 'authority.json';
@@ -55,8 +68,8 @@ function rows(client: Client, isRefused: boolean): string[][] {
   // The command line is in no file.
   const isPaired = client.clientId !== 'cli';
   const name = `${client.name}${isPaired ? mark : ''}`;
-  const used = client.lastUsedAt === undefined ? '-' : when(client.lastUsedAt);
-  if (client.permissions.length === 0) return [[name, client.clientId, '-', '-', '-', '-', '-', used]];
+  if (client.permissions.length === 0)
+    return [[name, client.clientId, '-', '-', '-', '-', '-', timeOf(client.lastUsedAt)]];
   return client.permissions.map((permission) => [
     name,
     client.clientId,
@@ -65,18 +78,19 @@ function rows(client: Client, isRefused: boolean): string[][] {
     accountsIn(permission),
     permission.key ? `API key, ${keyPlaceWords(permission.key)}` : (permission.scope ?? 'any'),
     untilOf(permission),
-    used,
+    timeOf(permission.lastUsedAt),
   ]);
 }
 
-function accountsIn({ accounts = [], account }: Client['permissions'][number]): string {
+const timeOf = (seconds: number | undefined): string => (seconds === undefined ? '-' : when(seconds));
+
+function accountsIn({ accounts = [], account }: Permission): string {
   if (accounts.length === 0) return '-';
   return accounts.map((one) => (one === account ? `${one} (chosen)` : one)).join(', ');
 }
 
-function untilOf({ until, run, once }: Client['permissions'][number]): string {
-  const time = until === undefined ? undefined : when(until);
-  if (run === undefined) return time ?? '-';
-  const end = time === undefined ? '' : `, until ${time}`;
+function untilOf({ until, run, once }: Permission): string {
+  if (run === undefined) return timeOf(until);
+  const end = until === undefined ? '' : `, until ${when(until)}`;
   return `${once ? 'once, by ' : ''}this run of ${processName(run)}${end}`;
 }

@@ -9,18 +9,18 @@ import { print, printJson, printTable, say } from '../terminal/output.ts';
 
 type Detail = Awaited<ReturnType<typeof ask<'settings.get'>>>['details'][number];
 
-const names = Object.keys(settingChoices);
+const settingNames = Object.keys(settingChoices);
 
 export const command = defineCommand(
   {
     name: 'settings',
     summary: 'show the settings, or change one',
     operands: [
-      { name: 'NAME', optional: true, offers: names },
+      { name: 'NAME', optional: true, offers: settingNames },
       { name: 'VALUE', optional: true, offersAfter: settingChoices },
     ],
     options: {
-      unset: { type: 'string', value: 'NAME', offers: names, summary: 'back to its default' },
+      unset: { type: 'string', value: 'NAME', offers: settingNames, summary: 'back to its default' },
       json: { type: 'boolean', summary: 'print them as JSON' },
     },
     about: 'Show the settings, or one of them; with a VALUE, change it.',

@@ -215,14 +215,18 @@ function accountsOf(index: Grants, { grants = [] }: Permission): string[] {
 
 /** None for a permission of an API key that is no more: it gives nothing. */
 function permissionAnswer(
-  { grants, keys }: Broker['parts'],
+  { clients, grants, keys }: Broker['parts'],
   permission: Permission,
 ): ClientAnswer['permissions'] {
   const { decision } = permission;
-  const until = permission.until === undefined ? {} : { until: wholeSeconds(permission.until) };
+  const lastUsedAt = clients.lastUseAt(permission);
+  const times = {
+    ...(permission.until === undefined ? {} : { until: wholeSeconds(permission.until) }),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(lastUsedAt) }),
+  };
   if (isKeySubject(permission.endpoint)) {
     const key = keys.shownOf(permission.endpoint);
-    return key ? [{ resource: key.endpoint, key: shownKey(key), decision, ...until }] : [];
+    return key ? [{ resource: key.endpoint, key: shownKey(key), decision, ...times }] : [];
   }
   const accounts = accountsOf(grants, permission);
   return [
@@ -232,7 +236,7 @@ function permissionAnswer(
       ...(permission.scope === undefined ? {} : { scope: formatScope(permission.scope) }),
       ...(accounts.length > 0 ? { accounts } : {}),
       ...(accounts.length > 1 && permission.account !== undefined ? { account: permission.account } : {}),
-      ...until,
+      ...times,
     },
   ];
 }

@@ -213,9 +213,11 @@ describe('local clients', () => {
     const records = await file(localClientSchema);
     const clients = new LocalClients(records);
     const { id } = await clients.add('editor', 0);
-    clients.used(id, 77);
+    clients.used({ clientId: id, endpoint: 'one' }, 77);
+    clients.used({ clientId: id, endpoint: 'other' }, 78);
     expect(records.items[0]).not.toHaveProperty('lastUsedAt');
-    expect(clients.all()[0]?.lastUsedAt).toBe(77);
+    expect(clients.all()[0]?.lastUsedAt).toBe(78);
+    expect(clients.lastUseAt({ clientId: id, endpoint: 'one' })).toBe(77);
   });
 });
 

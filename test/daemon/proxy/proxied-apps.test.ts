@@ -53,7 +53,7 @@ describe('the app of a proxy', () => {
     const { clients, comes, apps, leases, pause } = await oneProxy();
     const { clientId } = (await comes()).identity;
     leases.set({ permission: { clientId, endpoint, decision: 'allow', createdAt: now } });
-    clients.used(clientId, now);
+    clients.used({ clientId, endpoint }, now);
     expect(apps.withoutPermission()).toEqual([]);
     pause.begin({ since: now });
     expect([apps.withoutPermission(), apps.withoutPermission()]).toEqual([[clientId], []]);

@@ -21,6 +21,10 @@ it('hints say of an API key what a newcomer misses: where it goes, what allows i
   expect(allowed.stderr).toContain(`To allow the API key there: keyturn allow cli ${url} --key`);
   expect(await home.keyturn(['allow', 'cli', url, '--key'])).toMatchObject({ stderr: '' });
   await home.ok(['headers', url]);
+  // The permission for tokens there was never used.
+  expect(await home.ok(['clients'])).toMatch(
+    /mcp +allow +- +any +- +-\n.* API key, Authorization: Bearer … +- +\d{4}-/,
+  );
   await home.ok(['daemon', '--stop']);
   expect(await home.json('clients')).toMatchObject({
     clients: [{ name: 'cli', lastUsedAt: expect.any(Number) as number }],

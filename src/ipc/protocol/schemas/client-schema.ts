@@ -25,6 +25,8 @@ const heldPermission = permission.extend({
   accounts: z.array(account).optional(),
   /** Of several: the one for requests that name none; absent while nobody has chosen. */
   account: account.optional(),
+  /** When the broker last gave the program what this permission is for, in its present run. */
+  lastUsedAt: instant.optional(),
   /** The permission is for this run of the program only. */
   run: asker.optional(),
   /** And for one token. */
