@@ -6,6 +6,7 @@
  */
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError } from '../../base/errors.ts';
+import { hasWslview } from '../../daemon/system/browser.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 
 const address = 'DBUS_SESSION_BUS_ADDRESS';
@@ -41,9 +42,14 @@ export function displayName({ DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): st
   return process.platform === 'linux' ? WAYLAND_DISPLAY || DISPLAY || undefined : undefined;
 }
 
-/** Whether this terminal belongs to a desktop, on which a window can open. That of WSL is Windows'. */
+/** Whether this terminal belongs to a desktop, on which a window can open. WSL has one if it sets a display. */
 export function hasDisplay(env: NodeJS.ProcessEnv): boolean {
-  return process.platform !== 'linux' || displayName(env) !== undefined || Boolean(env['WSL_DISTRO_NAME']);
+  return process.platform !== 'linux' || displayName(env) !== undefined;
+}
+
+/** Whether a page can open for this terminal: here, or on the Windows around WSL. */
+export function hasBrowser(env: NodeJS.ProcessEnv): boolean {
+  return hasDisplay(env) || hasWslview(env);
 }
 
 /** Asks first why there is no vault: one that a person locked must not be opened in passing. */

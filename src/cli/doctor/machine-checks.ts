@@ -16,7 +16,7 @@ import { fromEnvironment, type Settings } from '../../daemon/settings/settings.t
 import { readAuthorities } from '../../daemon/system/authorities.ts';
 import { browserProgram } from '../../daemon/system/browser.ts';
 import { type KeychainLook, lookAtKeychain } from '../../daemon/system/keychain-look.ts';
-import { hasDisplay } from '../broker/desktop-session.ts';
+import { hasBrowser } from '../broker/desktop-session.ts';
 import { type Finding, type FindingKind, findingOf } from './finding.ts';
 
 export interface Machine {
@@ -125,7 +125,7 @@ function browserFindings({ settings, env }: Machine): Finding[] {
       },
     ];
   }
-  if (hasDisplay(env) || settings.browser !== undefined) return [];
+  if (hasBrowser(env) || settings.browser !== undefined) return [];
   return [
     {
       kind: 'desktop.absent',

@@ -9,7 +9,7 @@ import { quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import { hasDisplay } from '../broker/desktop-session.ts';
+import { hasBrowser } from '../broker/desktop-session.ts';
 import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
 import { say } from '../terminal/output.ts';
 
@@ -174,7 +174,7 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
     return say(`keyturn: to sign in at ${hostIn(question)}, open the question in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
   say(url);
-  if (way === 'browser' && !hasDisplay(process.env))
+  if (way === 'browser' && !hasBrowser(process.env))
     say(`  Without a browser on this machine: ${loginAgain(question, '--paste')}`);
   if (question['newClient'] !== true) say(`  ${wayPastError(question, way)}`);
 }

@@ -87,7 +87,7 @@ function browserWords(
 }
 
 /** WSL has a browser on the other side only: this opens it there, without a display here. */
-function hasWslview({ PATH = '' }: NodeJS.ProcessEnv): boolean {
+export function hasWslview({ PATH = '' }: NodeJS.ProcessEnv): boolean {
   const places = PATH.split(path.delimiter).map((folder) => path.join(folder, 'wslview'));
   return places.some((file) => path.isAbsolute(file) && existsSync(file));
 }

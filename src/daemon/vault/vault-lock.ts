@@ -6,7 +6,7 @@
  * unlock at a time: a request that comes meanwhile joins it. Each locking, unlocking and failure is a row of the
  * audit log, on the disk before the answer.
  */
-import { Backoff } from '../../base/backoff.ts';
+import { Backoff, doubled } from '../../base/backoff.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
@@ -23,8 +23,9 @@ import type { Settings } from '../settings/settings.ts';
 /** Milliseconds for a person to find the keychain's question and type a password. */
 const personTimeout = 120_000;
 
-/** Milliseconds between two looks for a keychain that is missing: each starts a process. */
-const keychainPeriod = 60_000;
+/** Milliseconds until the second look for a keychain that is missing, and at most: each look starts a process. */
+const firstLook = 60_000;
+const lastLook = 60 * 60_000;
 
 export interface VaultLockParts {
   readonly secrets: Pick<Secrets, 'guard' | 'lockable' | 'watch' | 'bus'>;
@@ -129,12 +130,12 @@ export class VaultLock {
   }
 
   /**
-   * At a desk: looks whether there is a keychain, so that its window says at once if there is none. Looks again each
-   * minute until there is one. Rejects when `stopping` aborts.
+   * At a desk: looks whether there is a keychain, so that its window says at once if there is none. Looks again, with
+   * growing pauses, until there is one; a request that needs it looks by itself. Rejects when `stopping` aborts.
    */
   async lookForKeychain(stopping: AbortSignal): Promise<void> {
     const { secrets, broker, changed } = this.#parts;
-    for (let failure: unknown; ;) {
+    for (let failure: unknown, looks = 1; ; looks += 1) {
       try {
         await secrets.lockable.look();
         secrets.watch.ended(failure);
@@ -144,7 +145,7 @@ export class VaultLock {
         secrets.watch.failed(error);
         changed();
       }
-      await broker.clock.sleep(keychainPeriod, stopping);
+      await broker.clock.sleep(doubled(looks, firstLook, lastLook), stopping);
     }
   }
 

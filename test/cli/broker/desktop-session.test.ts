@@ -1,6 +1,9 @@
 /** When a command hands over its desktop session, and what of it. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { describe, expect, it } from 'vitest';
-import { desktopSession, offeringSession } from '../../../src/cli/broker/desktop-session.ts';
+import { desktopSession, hasBrowser, offeringSession } from '../../../src/cli/broker/desktop-session.ts';
 import type { Connection } from '../../../src/client/connection.ts';
 import { KeyturnError } from '../../../src/base/errors.ts';
 
@@ -77,3 +80,16 @@ describe('a broker without a keychain', () => {
     expect(asked).toEqual(['login.start']);
   });
 });
+
+it.runIf(process.platform === 'linux')(
+  'WSL opens a page where it has a display, or a command for the browser of Windows',
+  () => {
+    const [wsl, PATH] = [{ WSL_DISTRO_NAME: 'Debian' }, temporaryFolder()];
+    expect([
+      hasBrowser({ ...wsl, PATH }),
+      hasBrowser({ ...wsl, PATH, WAYLAND_DISPLAY: 'wayland-0' }),
+    ]).toEqual([false, true]);
+    writeFileSync(path.join(PATH, 'wslview'), '');
+    expect(hasBrowser({ ...wsl, PATH })).toBe(true);
+  },
+);

@@ -272,6 +272,33 @@ describe("a caller's desktop session", () => {
   });
 });
 
+it('looks for a missing keychain ever more seldom, and no more once there is one', async () => {
+  let looks = 0;
+  const look = async (): Promise<void> => {
+    looks += 1;
+    if (looks < 5) throw new VaultError('absent', 'no keychain');
+  };
+  const { vaultLock, rig, watch } = await deskFor({ lockable: { look } });
+  const looking = vaultLock.lookForKeychain(here());
+  const after = async (minutes: number): Promise<number> => {
+    await turnOfEvents();
+    rig.clock.advance(minutes * 60_000);
+    await turnOfEvents();
+    return looks;
+  };
+  expect([
+    await after(1),
+    await after(1),
+    await after(1),
+    await after(3),
+    await after(1),
+    await after(8),
+  ]).toEqual([2, 2, 3, 3, 4, 5]);
+  await looking;
+  expect(watch.state.state).not.toBe('absent');
+  expect(await after(600)).toBe(5);
+});
+
 describe('the idle lock', () => {
   it('the idle lock locks after the time that the vault confirms, though the file named none', async () => {
     const { vaultLock, rig, watch, settings } = await deskFor();
