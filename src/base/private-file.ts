@@ -322,8 +322,12 @@ export function unreadableFile(file: string, what: string, hint?: string): Keytu
 /** The refusal for a write that failed. An error that is a refusal already stays as it is. */
 export function unwritableFile(file: string, error: unknown): KeyturnError {
   if (error instanceof KeyturnError) return error;
-  return new KeyturnError('file_unreadable', `${file} can't be written (${systemCode(error)}).`, {
-    hint: 'See that its folder is yours and that the disk has room, then try again; nothing was changed.',
-    cause: error,
-  });
+  return new KeyturnError(
+    'file_unreadable',
+    `${file} can't be written (${systemCode(error)}), and stays as it was.`,
+    {
+      hint: 'See that its folder is yours and that the disk has room, then try again.',
+      cause: error,
+    },
+  );
 }

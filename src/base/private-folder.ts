@@ -20,15 +20,21 @@ export function prepareFolder(folder: string): void {
   try {
     makeFolder(folder);
   } catch (error) {
-    throw new KeyturnError('file_unreadable', `the folder ${quoted(folder)} can't be made`, {
-      hint: hasFileAbove(error)
-        ? 'A part of its path is a file, not a folder: set KEYTURN_HOME to a folder.'
-        : 'Set KEYTURN_HOME to a folder that you may write to.',
+    const code = systemCode(error);
+    throw new KeyturnError('file_unreadable', `the folder ${quoted(folder)} can't be made (${code})`, {
+      hint: hintAboutFolder[code] ?? 'Set KEYTURN_HOME to a folder that you may write to.',
       cause: error,
     });
   }
   checkFolder(folder);
 }
+
+const noRoom = 'The disk has no room for another file. Make room, then try again.';
+const hintAboutFolder: Readonly<Record<string, string>> = {
+  ENOSPC: noRoom,
+  EDQUOT: noRoom,
+  ENOTDIR: 'A part of its path is a file, not a folder: set KEYTURN_HOME to a folder.',
+};
 
 /**
  * Makes a folder (0700) and the missing ones above it. Leaves what is there already as it is, of any kind. Throws the

@@ -70,7 +70,7 @@ export function isOtherBroker(error: unknown): error is VaultError {
 export function notStored(error: unknown): unknown {
   if (!(error instanceof KeyturnError)) return error;
   return new KeyturnError(reasonOf(error), `This holds until the broker ends: ${error.message}`, {
-    hint: `${error.hint ?? 'See `keyturn status`.'} Then do it again.`,
+    hint: error.hint ?? 'See `keyturn status`, then do it again.',
     cause: error,
   });
 }

@@ -5,9 +5,11 @@
  * Invariant: nothing is ended or removed before the person said yes, on the terminal or by --yes.
  */
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { takeLock } from '../../daemon/home/single-instance.ts';
 import { detailsOf, exitCodes, KeyturnError, quoted, type Reason } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
+import { readPrivate } from '../../base/private-file.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Connection } from '../../client/connection.ts';
@@ -69,11 +71,26 @@ async function connected(paths: HomePaths, isSure: boolean): Promise<Connection 
     if (!isSure) throw withReset(error);
     await stopBroker();
     refuse(error);
-    say(
-      'keyturn: the home is ended without its vault: nothing is revoked, and a keychain keeps what it has.',
-    );
+    say('keyturn: the files go without the broker. A keychain keeps its items, and no sign-in is ended.');
+    const issuers = await issuersIn(paths);
+    if (issuers.length > 0)
+      say(
+        `keyturn: end the sign-ins there, in your account: ${issuers.map((one) => quoted(one)).join(', ')}`,
+      );
     return undefined;
   }
+}
+
+/** More than that nobody ends by hand. */
+const maxIssuers = 50;
+
+/** The issuers that the files of a broken home name, whatever else is in them. */
+async function issuersIn({ state }: HomePaths): Promise<string[]> {
+  const texts = ['authority.json', 'grants.jsonl'].map(async (name) =>
+    readPrivate(path.join(state, name)).catch(() => undefined),
+  );
+  const named = String(await Promise.all(texts)).matchAll(/"issuer":\s*"(https?:[^"]{1,500})"/g);
+  return [...new Set([...named].flatMap(([, issuer]) => issuer ?? []))].slice(0, maxIssuers);
 }
 
 function withReset(error: KeyturnError): KeyturnError {

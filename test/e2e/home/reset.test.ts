@@ -195,6 +195,20 @@ describe('keyturn reset', () => {
     expect(filesOf(home)).toEqual([file]);
   });
 
+  it('keyturn reset ends a home that no broker can serve, and names the issuers that still know it', async () => {
+    const { home, resource, world } = await homeInWorld();
+    await startBroker(home);
+    await signIn(home, resource);
+    await stopBroker(home);
+    writeFileSync(path.join(home.paths.state, 'home.json'), '{"half');
+    const { code, stderr } = await home.keyturn(['reset', '--yes']);
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      `no sign-in is ended.\nkeyturn: end the sign-ins there, in your account: "${world.authorizationServer.issuer}"`,
+    );
+    expect(filesOf(home)).toEqual([]);
+  });
+
   it('keyturn reset refuses if the keychain is locked, and with --yes names what stays', async () => {
     const { keyring, home, world } = await homeOnOwnKeyring();
     const service = `keyturn/${homeIdOf(home)}`;
