@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Access tokens from the Keyturn broker, for Python programs. Standard library only, Python 3.9 or newer.
 
-Copy this file beside your program. It speaks the wire that docs/wire.md describes, on Linux and macOS.
+Copy this file beside your program, or install the folder it is in with pip. It speaks the wire that docs/wire.md describes, on Linux and macOS.
 
     import keyturn
 
@@ -431,7 +431,7 @@ def _identity(value: Any) -> Optional[Identity]:
     client_id, key, broker_id = (value.get(name) for name in ("clientId", "key", "brokerId"))
     if not _is_id(client_id) or not _is_id(broker_id) or _bytes(key) is None:
         return None
-    return Identity(client_id=client_id, key=key, broker_id=broker_id)
+    return Identity(client_id=str(client_id), key=str(key), broker_id=str(broker_id))
 
 
 def _is_id(value: Any) -> bool:
