@@ -9,7 +9,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, KeyturnError } from 'keyturn/client';
+import { connect, KeyturnError } from '@keyturn/client';
 import { type EnvFile, takeEnvFile } from './env-file.ts';
 import { type Person, person } from './person.ts';
 import { pairProgram, type Program } from './program.ts';

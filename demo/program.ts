@@ -4,7 +4,7 @@
  */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { connect, type Connection, createFetch, pair } from 'keyturn/client';
+import { connect, type Connection, createFetch, pair } from '@keyturn/client';
 import type { Served } from './served.ts';
 import type { Stage } from './stage.ts';
 

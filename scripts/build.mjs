@@ -1,8 +1,8 @@
-// Bundles the program into dist/cli/ and the client library into one file; compiles the libraries into dist/, the desktop host into dist/app/, and the windows'
-// page into dist/renderer/.
+// Bundles the program into dist/cli/, compiles the libraries into dist/client/ and dist/server/, each with its own copy of what it
+// shares with others, the desktop host into dist/app/, and the windows' page into dist/renderer/.
 // Starts from an empty dist/, so that nothing stale is packed.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { build } from 'vite';
@@ -56,7 +56,7 @@ const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
  * test/package.test.ts checks.
  */
 const lean = [
-  'base/{abort,errors,near-name,paths,private-file,private-folder,system-error}',
+  'base/{abort,errors,near-name,paths,private-file,private-folder,runtime,system-error}',
   'base/text/*',
   'oauth/base/{resource,scope,secure-url}',
   'ipc/wire/*',
@@ -160,33 +160,17 @@ async function bundleProgram() {
   });
 }
 
-/**
- * The client library in one file, in place of those that the compiler wrote: programs pay for each file when they import it.
- * The errors stay in theirs, since a program may import other libraries of ours and compare classes.
- */
+/** The client library in one file beside its types: programs pay for each file when they import it. */
 async function bundleClient() {
-  for (const folder of ['client', 'ipc']) {
-    for (const name of readdirSync(path.join(dist, folder), { recursive: true }))
-      if (name.endsWith('.js')) rmSync(path.join(dist, folder, name));
-  }
+  compile('src/client/tsconfig.json');
   await build({
     configFile: false,
     logLevel: 'warn',
     root,
-    plugins: [
-      {
-        name: 'errors-outside',
-        enforce: 'pre',
-        resolveId: (id) =>
-          id.endsWith('base/errors.ts') || id === './errors.ts'
-            ? { id: '../base/errors.js', external: true }
-            : undefined,
-      },
-    ],
     ssr: { noExternal: true, target: 'node' },
     build: {
       ssr: true,
-      outDir: path.join(dist, 'client'),
+      outDir: path.join(dist, 'client', 'client'),
       emptyOutDir: false,
       minify: false,
       target: 'node22',
@@ -204,7 +188,7 @@ async function buildRenderer() {
 }
 
 rmSync(dist, { recursive: true, force: true });
-compile('tsconfig.build.json');
+compile('src/server/tsconfig.json');
 await bundleClient();
 await bundleProgram();
 // npm marks a package's commands as executable when it installs them; `npx keyturn` here runs ours in place.

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { chromium } from 'playwright-core';
+import { chromium } from 'playwright';
 
 const assets = path.join(import.meta.dirname, '..', 'assets');
 const svg = readFileSync(path.join(assets, 'keyturn.svg'), 'utf8');

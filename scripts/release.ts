@@ -1,5 +1,5 @@
 /**
- * `npm run release`: all that a release has, into release/: the npm package, the programs of one file, man pages, bills of materials,
+ * `npm run release`: all that a release has, into release/: the npm packages, the programs of one file, man pages, bills of materials,
  * the notes, and the checksums of all of them.
  *
  * Invariant: only from a checkout without changes whose commit has the tag of its version, so that anybody can build the same anew.
@@ -37,7 +37,7 @@ function build(): void {
     void execFileSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] });
   const script = (name: string, ...args: string[]): void =>
     run(process.execPath, path.join(root, 'scripts', name), ...args);
-  run('npm', 'pack', '--ignore-scripts', '--pack-destination', release);
+  script('pack.ts', release);
   script('package-single.ts', '--output', release);
   script('sbom.mjs', path.join(release, `keyturn-${version}.cdx.json`));
   writeFileSync(path.join(release, 'NOTES.md'), notes);

@@ -24,9 +24,12 @@ const bill = JSON.parse(
 bill.metadata.component.name = name;
 
 /** The workspace brings Node for development, and is not published. */
-const unpublished = workspaces.flatMap((folder) =>
-  Object.keys(lock.packages[folder].optionalDependencies ?? {}),
-);
+const unpublished = workspaces
+  .filter((folder) => folder.startsWith('test/'))
+  .flatMap((folder) => Object.keys(lock.packages[folder].optionalDependencies));
+const names = new Set(workspaces.map((folder) => lock.packages[folder].name));
+const isOurs = (ref) =>
+  ref === bill.metadata.component['bom-ref'] || names.has(ref.slice(0, ref.lastIndexOf('@')));
 const published = new Set([bill.metadata.component['bom-ref']]);
 for (const [where, entry] of Object.entries(lock.packages)) {
   const own = where.split('node_modules/').at(-1);
@@ -34,6 +37,11 @@ for (const [where, entry] of Object.entries(lock.packages)) {
   if (!unpublished.includes(own)) published.add(`${own}@${entry.version}`);
 }
 bill.components = bill.components.filter((component) => published.has(component['bom-ref']));
+// What a workspace of ours needs, the whole needs.
+const [whole] = bill.dependencies;
+whole.dependsOn = [
+  ...new Set(bill.dependencies.filter(({ ref }) => isOurs(ref)).flatMap(({ dependsOn }) => dependsOn)),
+];
 bill.dependencies = bill.dependencies
   .filter(({ ref }) => published.has(ref))
   .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => published.has(one)) }));

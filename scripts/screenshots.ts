@@ -14,7 +14,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import type { BrowserContext } from 'playwright-core';
+import type { BrowserContext } from 'playwright';
 import * as z from 'zod';
 import { openBrowserProfile } from '../test/support/browsers/browser.ts';
 import type { Answer } from '../test/support/electron/window-page.ts';

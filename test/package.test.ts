@@ -1,13 +1,24 @@
-/** The package as users get it: packed, installed where nothing else is, and used. */
-import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** The packages as users get them: packed, installed where nothing else is, and used. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, newHome } from './support/home.ts';
-import { readTree, staticClosure } from './support/source/imports.ts';
+import { readTree, staticClosure, type Tree } from './support/built-imports.ts';
+import { freePort } from './support/servers/port.ts';
 import { verdictOn } from './support/servers/notebook.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -17,29 +28,28 @@ const root = path.join(import.meta.dirname, '..');
 /** Milliseconds: an installation from the registry takes the network's time, and a busy machine's. */
 const installing = 300_000;
 
-interface Packed {
-  filename: string;
-  files: { path: string }[];
-}
-
 let folder: string;
-let tarball: string;
-let files: string[];
-let installed: string;
+
+/** Packages by their short names, each installed alone where nothing else is. */
+const packages = ['keyturn', 'client', 'server'] as const;
+type Name = (typeof packages)[number];
+
+const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
+const tarball = (name: Name): string =>
+  path.join(folder, `keyturn${name === 'keyturn' ? '' : `-${name}`}-${version}.tgz`);
+const modules = (name: Name): string => path.join(folder, name, 'node_modules');
+const installed = (name: Name): string =>
+  path.join(modules(name), name === 'keyturn' ? 'keyturn' : `@keyturn/${name}`);
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'kt-package-'));
-  const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: root,
-  });
-  const [manifest] = JSON.parse(packed.stdout) as [Packed];
-  tarball = path.join(folder, manifest.filename);
-  files = manifest.files.map((file) => file.path);
-  const prefix = path.join(folder, 'prefix');
-  mkdirSync(prefix);
+  await run(process.execPath, [path.join(root, 'scripts', 'pack.ts'), folder], { cwd: root });
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  await run('npm', ['install', ...flags, '--prefix', prefix, tarball], { cwd: prefix });
-  installed = path.join(prefix, 'node_modules', 'keyturn');
+  for (const name of packages) {
+    mkdirSync(path.join(folder, name));
+    writeFileSync(path.join(folder, name, 'package.json'), '{"type":"module"}');
+    await run('npm', ['install', ...flags, tarball(name)], { cwd: path.join(folder, name) });
+  }
 }, installing);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -48,35 +58,73 @@ function packageOf(target: string): string {
   return target.split('/', target.startsWith('@') ? 2 : 1).join('/');
 }
 
-describe('the tarball', () => {
-  it('holds the program and its papers, and nothing else', () => {
+/** The packages that an installation put beside each other, of those that this system needs. */
+function packagesIn(name: Name): string[] {
+  return readdirSync(modules(name), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /^(@[\w.-]+\/)?[\w.-]+\/package\.json$/.test(file))
+    .map((file) => path.dirname(file))
+    .toSorted();
+}
+
+const filesOf = (name: Name): string[] =>
+  readdirSync(installed(name), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(installed(name), path.join(entry.parentPath, entry.name)));
+
+const bytesOf = (name: Name): number =>
+  filesOf(name).reduce((sum, file) => sum + statSync(path.join(installed(name), file)).size, 0);
+
+describe('an installation', () => {
+  it('of the client is one package of at most 400 kB', () => {
+    expect(packagesIn('client')).toEqual(['@keyturn/client']);
+    expect(bytesOf('client')).toBeLessThan(400_000);
+  });
+
+  it('of the server is seven packages, and at most 900 kB of ours', () => {
+    const others = ['ipaddr.js', 'jose', 'oauth4webapi', 'openid-client', 'undici', 'zod'];
+    expect(packagesIn('server')).toEqual(['@keyturn/server', ...others]);
+    expect(bytesOf('server')).toBeLessThan(900_000);
+  });
+
+  it('of the broker and the command needs one package, beside those of keytar', () => {
+    const { dependencies, optionalDependencies } = manifestOf('keyturn');
+    expect(Object.keys({ ...dependencies, ...optionalDependencies })).toEqual(['koffi', 'keytar']);
+  });
+});
+
+interface Manifest {
+  readonly dependencies: Record<string, string>;
+  readonly optionalDependencies?: Record<string, string>;
+  readonly peerDependencies?: Record<string, string>;
+  readonly man?: readonly string[];
+}
+
+function manifestOf(name: Name): Manifest {
+  return JSON.parse(readFileSync(path.join(installed(name), 'package.json'), 'utf8')) as Manifest;
+}
+
+describe.each(packages)('the tarball of %s', (name) => {
+  it('holds code, papers and man pages, and nothing else', () => {
     const wanted =
-      /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|docs\/[\w./-]+\.md|dist\/[\w./-]+\.(js|d\.ts))$/;
-    expect(files.filter((file) => !wanted.test(file))).toEqual([]);
-    expect(files.filter((file) => /\.map$|(^|\/)test/.test(file))).toEqual([]);
-    for (const file of [
-      'LICENSE',
-      'README.md',
-      'SECURITY.md',
-      'dist/cli/bin.js',
-      'dist/client/index.js',
-      'dist/client/index.d.ts',
-      'dist/server/index.js',
-      'dist/server/node.js',
-      'dist/server/express.js',
-      'dist/server/authorization/index.js',
-      'dist/server/third-party/index.js',
-    ]) {
-      expect(files).toContain(file);
-    }
+      /^(package\.json|LICENSE|[A-Z]+\.md|clients\/python\/keyturn\.py|docs\/[\w./-]+\.(md|png)|man\/keyturn[\w-]*\.1|[\w./-]+\.(js|d\.ts))$/;
+    expect(filesOf(name).filter((file) => !wanted.test(file))).toEqual([]);
+    expect(filesOf(name).filter((file) => /(^|\/)test/.test(file))).toEqual([]);
+    expect(filesOf(name)).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
+    for (const page of manifestOf(name).man ?? []) expect(filesOf(name)).toContain(path.join(page));
+  });
+
+  it('links only to what it holds', () => {
+    const text = readFileSync(path.join(installed(name), 'README.md'), 'utf8');
+    const targets = [...text.matchAll(/(?:\]\(|src="|srcset=")(?!https?:|#|mailto:)([^)#"\s]+)/g)].map(
+      ([, target = '']) => target,
+    );
+    expect(targets.filter((target) => !existsSync(path.join(installed(name), target)))).toEqual([]);
   });
 
   it('imports at run time only what it lists as its dependencies, and files that are in it', () => {
-    const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(
-      readFileSync(path.join(installed, 'package.json'), 'utf8'),
-    ) as Record<string, Record<string, string>>;
+    const { dependencies, optionalDependencies, peerDependencies } = manifestOf(name);
     const listed = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }));
-    const built = readTree(path.join(installed, 'dist'), ['.js']);
+    const built = readTree(installed(name));
     const missing = [...built].flatMap(([file, { imports }]) =>
       imports
         .map(({ target }) => target)
@@ -84,11 +132,22 @@ describe('the tarball', () => {
         .map((target) => `${file} imports ${target}`),
     );
     expect(missing).toEqual([]);
-    expect(listed).toContain('keytar');
   });
 
-  it('holds the program in few files: its packages are in them, but for native and optional ones', () => {
-    const built = readTree(path.join(installed, 'dist', 'cli'), ['.js']);
+  it('is what publint and attw expect of a package', async () => {
+    // Both exit with a failure where they find something.
+    await run(process.execPath, [binOf('publint'), '--strict', tarball(name)], { cwd: folder });
+    if (name === 'keyturn') return;
+    const attw = binOf('@arethetypeswrong/cli');
+    await run(process.execPath, [attw, '--profile', 'esm-only', tarball(name)], { cwd: folder });
+  });
+});
+
+describe('the program', () => {
+  const program = (): Tree => readTree(path.join(installed('keyturn'), 'dist', 'cli'));
+
+  it('is few files: its packages are in them, but for native and optional ones', () => {
+    const built = program();
     const targets = [...built.values()].flatMap(({ imports }) => imports.map(({ target }) => target));
     const outside = targets.filter((target) => !isBuiltin(target) && !built.has(target));
     expect([...new Set(outside)].toSorted()).toEqual(['keytar', 'koffi', 'oidc-provider']);
@@ -99,45 +158,43 @@ describe('the tarball', () => {
   });
 
   it('holds what every `keyturn token` loads in one file, and takes modules of Node’s past the loader of ES modules', () => {
-    const built = readTree(path.join(installed, 'dist', 'cli'), ['.js']);
+    const built = program();
     const imported = (file: string): string[] =>
       (built.get(file)?.imports ?? []).filter(({ kind }) => kind === 'static').map(({ target }) => target);
     expect(imported('main.js')).toEqual(['lean.js']);
     expect(imported('lean.js')).toEqual([]);
     expect([...built.keys()].flatMap(imported).filter(isBuiltin)).toEqual([]);
   });
+});
 
-  it('holds the client library in one file, beside the errors that all libraries share', () => {
-    const built = readTree(path.join(installed, 'dist'), ['.js']);
-    const loaded = staticClosure(built, 'client/index.js');
-    expect([...loaded].filter((target) => !isBuiltin(target)).toSorted()).toEqual([
-      'base/errors.js',
-      'base/text/visible.js',
-      'client/index.js',
-    ]);
-    expect([...built.keys()].filter((file) => /^(client|ipc)\//.test(file))).toEqual(['client/index.js']);
+describe('the protected server', () => {
+  const built = (): Tree => readTree(installed('server'));
+  const loaded = (): string[] => [...staticClosure(built(), 'server/index.js')];
+
+  it('loads nothing of Node and no package but three that run anywhere', () => {
+    expect(
+      loaded()
+        .filter((target) => !target.endsWith('.js') || target === 'ipaddr.js')
+        .toSorted(),
+    ).toEqual(['ipaddr.js', 'jose', 'zod']);
   });
 
-  it('is what publint and attw expect of a package', async () => {
-    // Both exit with a failure where they find something.
-    await run(process.execPath, [binOf('publint'), '--strict', tarball], { cwd: folder });
-    await run(process.execPath, [binOf('@arethetypeswrong/cli'), '--profile', 'esm-only', tarball], {
-      cwd: folder,
-    });
+  it('uses no global object of Node', () => {
+    const names = ['Buffer', 'process', 'global', 'setImmediate', 'require', '__dirname'];
+    const tree = built();
+    const using = loaded().filter((file) => names.some((name) => tree.get(file)?.identifiers.has(name)));
+    expect(using).toEqual([]);
   });
 });
 
 describe('installed in an empty folder', () => {
-  const bin = (): string => path.join(installed, 'dist', 'cli', 'bin.js');
+  const bin = (): string => path.join(installed('keyturn'), 'dist', 'cli', 'bin.js');
 
   it('shows its help and its version', async () => {
     const home = newHome({ bin: bin() });
-    const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
-      version: string;
-    };
     expect(await home.ok(['--version'])).toBe(`keyturn ${version}\n`);
     expect(await home.ok(['--help'])).toContain('Usage: keyturn COMMAND');
-    const command = path.join(installed, '..', '.bin', 'keyturn');
+    const command = path.join(modules('keyturn'), '.bin', 'keyturn');
     expect((await run(command, ['--version'])).stdout).toBe(`keyturn ${version}\n`);
     expect(existsSync(home.folder)).toBe(false);
   });
@@ -164,28 +221,55 @@ describe('installed in an empty folder', () => {
     expect(await home.ok(['list', '--json'])).toContain('loginRequired');
   });
 
-  it('is imported as keyturn/client by another program', async () => {
-    const program =
-      "import('keyturn/client').then((library) => console.log(Object.keys(library).sort().join(' ')))";
-    const { stdout } = await run(process.execPath, ['-e', program], {
-      cwd: path.join(installed, '..', '..'),
-    });
-    expect(stdout).toBe('KeyturnError connect createFetch pair transportOptions\n');
+  it('lets another program import the client, and run its README', async () => {
+    writeProgram('client');
+    const { home, resource } = await homeInWorld({ bin: bin() });
+    home.start(['daemon']);
+    const cwd = path.join(folder, 'client');
+    const refused = run(process.execPath, ['readme.mts', 'list', resource], { cwd, env: home.env });
+    await expect(refused).rejects.toMatchObject({ stderr: expect.stringContaining('pair') });
   });
 
-  it('is imported as keyturn/server by another program, in three forms', async () => {
-    const program =
-      "Promise.all(['', '/node', '/express'].map((form) => import('keyturn/server' + form)))" +
-      ".then((all) => console.log(all.map((one) => Object.keys(one).sort().join(' ')).join('; ')))";
-    const { stdout } = await run(process.execPath, ['-e', program], {
-      cwd: path.join(installed, '..', '..'),
-    });
+  it('lets another program import the server in its forms, and run its README', async () => {
+    const forms = ['', '/node', '/express'].map((form) => `import('@keyturn/server${form}')`).join(', ');
+    const names = `Promise.all([${forms}]).then((all) => console.log(all.map((one) => Object.keys(one).sort().join(' ')).join('; ')))`;
+    const cwd = path.join(folder, 'server');
+    const { stdout } = await run(process.execPath, ['-e', names], { cwd });
     expect(stdout).toBe(
       'KeyturnError introspection jwt protect protectedServer upstreamFetch; ' +
         'fetchListener nodeListener; accessOf metadata protect\n',
     );
+    writeProgram('server');
+    const resource = `http://127.0.0.1:${await freePort()}/mcp`;
+    const program = spawn(process.execPath, ['readme.mts', resource], {
+      cwd,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void program.kill());
+    await once(program.stdout, 'data');
+    const answer = await fetch(resource, { method: 'POST' });
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([
+      401,
+      expect.stringContaining('notes:read'),
+    ]);
   });
+
+  it.each(['client', 'server'] as const)(
+    'says which Node the %s needs on one that is too old',
+    async (name) => {
+      const call = { client: "connect({ name: 'notes' })", server: 'protectedServer({})' }[name];
+      const program = `delete Promise.withResolvers; import('@keyturn/${name}').then((all) => all.${call}).catch((error) => console.log(error.message))`;
+      const { stdout } = await run(process.execPath, ['-e', program], { cwd: path.join(folder, name) });
+      expect(stdout).toContain(`@keyturn/${name} needs Node 22.19 or newer.`);
+    },
+  );
 });
+
+/** The example of a package's README, as a program beside it. */
+function writeProgram(name: Name): void {
+  const text = readFileSync(path.join(installed(name), 'README.md'), 'utf8');
+  writeFileSync(path.join(folder, name, 'readme.mts'), /```ts\n([^]*?)```/.exec(text)?.[1] ?? '');
+}
 
 /** The command file of a development tool, as its package names it. */
 function binOf(name: string): string {

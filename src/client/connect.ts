@@ -11,6 +11,7 @@ import type { SocketSearch } from '../ipc/wire/socket-path.ts';
 import { type Identity, ownerId } from '../ipc/wire/handshake-messages.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { type HomePaths, homePaths } from '../base/paths.ts';
+import { requireRuntime } from '../base/runtime.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile } from './key-file.ts';
 import { isUnanswered } from './search.ts';
@@ -43,7 +44,7 @@ interface Located {
  * questions of this machine. Throws `invalid_request` for a KEYTURN_SOCKET that names none.
  */
 export function locate(place: HomeLocation = {}): Located {
-  requireNode();
+  requireRuntime('@keyturn/client');
   const env = place.env ?? process.env;
   const paths = place.paths ?? homePaths(env);
   const forwarded = forwardedSocket(env);
@@ -121,18 +122,6 @@ function strangeBroker({ message }: KeyturnError, { config, state }: HomePaths):
       'home.json is lost, move owner.key away too: the next start begins a new home. Else find out which program ' +
       'listens on the socket.',
   });
-}
-
-/** An older Node would fail later, with an error of its own in the middle of a request. */
-function requireNode(): void {
-  if ('withResolvers' in Promise) return;
-  throw new KeyturnError(
-    'invalid_request',
-    `keyturn/client needs Node 22.19 or newer; this is ${process.version}.`,
-    {
-      hint: 'Run this program with a newer Node.',
-    },
-  );
 }
 
 function ownerIsElsewhere(): KeyturnError {

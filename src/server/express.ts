@@ -1,5 +1,5 @@
 /**
- * `keyturn/server/express`: a protected server as middleware of Express.
+ * `@keyturn/server/express`: a protected server as middleware of Express.
  *
  * Invariant: what `protect` guards it answers or lets pass with an access; it never hands a request on that it did
  * not check. Express itself is not loaded, since the application brings it.

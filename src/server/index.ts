@@ -1,8 +1,9 @@
 /**
- * `keyturn/server`: what a protected server imports, on any platform with Fetch and WebCrypto.
+ * `@keyturn/server`: what a protected server imports, on any platform with Fetch and WebCrypto.
  *
- * Invariant: nothing behind this file needs Node (test/dependencies.test.ts walks its imports).
+ * Invariant: nothing behind this file needs Node (test/package.test.ts walks its imports).
  */
+import { requireRuntime } from '../base/runtime.ts';
 import type { ProtectedServerOptions } from './resource/options.ts';
 import { ProtectedServer } from './resource/protected-server.ts';
 
@@ -30,5 +31,6 @@ export type { Upstream } from './resource/upstream.ts';
 
 /** The checks of one resource. Throws invalid_request, with the option's name, where an option can't be used. */
 export function protectedServer(options: ProtectedServerOptions): ProtectedServer {
+  requireRuntime('@keyturn/server');
   return new ProtectedServer(options);
 }

@@ -1,5 +1,5 @@
 /**
- * `keyturn/server/node`: a protected server on Node's own http and https servers.
+ * `@keyturn/server/node`: a protected server on Node's own http and https servers.
  *
  * Invariant: a handler is called only after all checks, with a request that has neither the token nor its proof. What a
  * handler throws ends the request, and is shown to nobody.

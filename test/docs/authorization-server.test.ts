@@ -7,7 +7,7 @@ import { page, root, tableRows } from './pages.ts';
 import { countedLines, printedProgram, runPrinted } from './printed-program.ts';
 import type { RunningProgram } from './printed-program.ts';
 
-const subpath = 'keyturn/server/authorization';
+const subpath = '@keyturn/server/authorization';
 const resource = 'http://127.0.0.1:8080/mcp';
 
 describe('the example of an authorization server', () => {

@@ -3,7 +3,7 @@
  * protected server.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -51,19 +51,12 @@ afterAll(async () => {
 /** In the order of the page. */
 const exampleNames = ['plain', 'sdk1', 'sdk2'] as const;
 
-/** The examples in a folder where `keyturn/client` is what the source is now. */
+/** The examples in a folder where `@keyturn/client` is what the source is now. */
 function installExamples(): void {
   const examples = codeBlocks(page('docs/client.md'), 'ts');
   for (const [index, name] of exampleNames.entries())
     writeFileSync(path.join(folder, `${name}.mts`), examples[index] ?? '');
-  const sdk = '@modelcontextprotocol';
-  mkdirSync(path.join(folder, 'node_modules'));
-  symlinkSync(path.join(root, 'node_modules', sdk), path.join(folder, 'node_modules', sdk));
-  const installed = path.join(folder, 'node_modules', 'keyturn');
-  mkdirSync(installed, { recursive: true });
-  symlinkSync(path.join(root, 'src'), path.join(installed, 'src'));
-  const manifest = { name: 'keyturn', type: 'module', exports: { './client': './src/client/index.ts' } };
-  writeFileSync(path.join(installed, 'package.json'), JSON.stringify(manifest));
+  symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
 }
 
 async function runExample(name: (typeof exampleNames)[number], ...args: string[]): Promise<string> {

@@ -2,7 +2,7 @@
  * Runs a program of README as it is printed there, with our source in place of the installed package.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { until } from '../support/home.ts';
@@ -37,20 +37,7 @@ export async function runPrinted(
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-printed-'));
   const file = path.join(folder, 'server.mts');
   writeFileSync(file, printedProgram('README.md', subpath));
-  const modules = path.join(folder, 'node_modules');
-  mkdirSync(path.join(modules, 'keyturn'), { recursive: true });
-  symlinkSync(
-    path.join(root, 'node_modules', '@modelcontextprotocol'),
-    path.join(modules, '@modelcontextprotocol'),
-  );
-  symlinkSync(path.join(root, 'src'), path.join(modules, 'keyturn', 'src'));
-  const exports = {
-    './server': './src/server/index.ts',
-    './server/node': './src/server/node.ts',
-    './server/*': './src/server/*/index.ts',
-  };
-  const manifest = JSON.stringify({ name: 'keyturn', type: 'module', exports });
-  writeFileSync(path.join(modules, 'keyturn', 'package.json'), manifest);
+  symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   const program = spawn(process.execPath, [file, ...words.map((word) => word.replace('{folder}', folder))], {
     // A relative file of theirs lies in it.
     cwd: folder,

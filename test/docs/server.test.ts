@@ -12,7 +12,7 @@ import { page, root, tableRows } from './pages.ts';
 import { countedLines, printedProgram, runPrinted } from './printed-program.ts';
 import type { RunningProgram } from './printed-program.ts';
 
-const subpath = 'keyturn/server';
+const subpath = '@keyturn/server';
 
 describe('the example', () => {
   let world: TestWorld;

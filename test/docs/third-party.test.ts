@@ -8,7 +8,7 @@ import { page, root, tableRows } from './pages.ts';
 import { countedLines, printedProgram, runPrinted } from './printed-program.ts';
 import type { RunningProgram } from './printed-program.ts';
 
-const subpath = 'keyturn/server/third-party';
+const subpath = '@keyturn/server/third-party';
 
 describe('the example of a third-party flow', () => {
   let program: RunningProgram;

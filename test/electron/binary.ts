@@ -11,7 +11,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { chromium } from 'playwright-core';
+import { chromium } from 'playwright';
 import * as z from 'zod';
 import { type TestHome, until } from '../support/home.ts';
 import type { App, AtEnd } from './rig.ts';

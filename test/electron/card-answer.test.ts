@@ -1,5 +1,5 @@
 /** What the main process takes for the answer to a card of several questions, whatever its page says. */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ParamsOn } from '../../electron/bridge/channels.ts';
 import { connect, pair } from '../../src/client/index.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: over the double of Electron only. A card that was looked at before is no answer, though it may still be going.
  */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { expect } from 'vitest';
 import { double } from '../support/electron/electron-double.ts';
 import { type TestHome, until } from '../support/home.ts';

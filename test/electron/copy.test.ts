@@ -1,5 +1,5 @@
 /** What a window may put where the person pastes: a text that it shows, after a press, and nothing else. */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import type { ChannelName, ParamsOn } from '../../electron/bridge/channels.ts';
 import { double } from '../support/electron/electron-double.ts';

@@ -13,7 +13,7 @@ import { forkChild } from '../../src/base/system/child.ts';
 import { installedCommand } from '../../src/setup/own-command.ts';
 import { freePort } from '../support/servers/port.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { readTree } from '../support/source/imports.ts';
+import { readTree } from '../support/built-imports.ts';
 import { freshService, removeFreshItems, requireTestKeyring } from '../vault/keychain/keyring.ts';
 
 const run = promisify(execFile);
@@ -122,8 +122,8 @@ describe('the packed app', () => {
   });
 
   it('holds packages that it needs at run time only', () => {
-    const { devDependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
-      devDependencies: Record<string, string>;
+    const lock = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { dev?: boolean }>;
     };
     const names = new Set(
       files
@@ -135,11 +135,11 @@ describe('the packed app', () => {
             .join('/'),
         ),
     );
-    expect(Object.keys(devDependencies).filter((name) => names.has(name))).toEqual([]);
+    expect([...names].filter((name) => lock.packages[`node_modules/${name}`]?.dev)).toEqual([]);
   });
 
   it('loads: each of its modules in plain Node, and each package that they name', async () => {
-    const modules = readTree(path.join(extracted, 'dist', 'app'), ['.js']);
+    const modules = readTree(path.join(extracted, 'dist', 'app'));
     const targets = [...modules.values()].flatMap(({ imports }) => imports.map(({ target }) => target));
     const packages = new Set(
       targets.filter((target) => /^[a-z@][^:]*$/.test(target) && !modules.has(target)),
@@ -176,7 +176,7 @@ describe('the packed app', () => {
   });
 
   it('has each file that it starts as a process, and nothing starts another', () => {
-    const sources = [...readTree(path.join(root, 'src')), ...readTree(path.join(root, 'electron'))];
+    const sources = [...readTree(path.join(extracted, 'dist', 'app'))];
     const started = sources.flatMap(([, { text }]) =>
       [...text.matchAll(/fileBeside\(import\.meta\.url, '([^']+)'\)/g)].map(([, name]) => name),
     );
@@ -185,7 +185,10 @@ describe('the packed app', () => {
     const forking = sources.filter(
       ([, { identifiers }]) => identifiers.has('Worker') || identifiers.has('fork'),
     );
-    expect(forking.map(([file]) => file)).toEqual(['base/system/child.ts', 'system/children.ts']);
+    expect(forking.map(([file]) => file)).toEqual([
+      'electron/system/children.js',
+      'src/base/system/child.js',
+    ]);
   });
 
   it('keeps a secret by its keychain worker, and listens by its proxy worker', async () => {

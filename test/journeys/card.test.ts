@@ -1,5 +1,5 @@
 /** The card at its worst moments, and windows full of what others chose. */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { connect } from '../../src/client/index.ts';
 import { iconShows, lookAt } from '../electron/rig.ts';

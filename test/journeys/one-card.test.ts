@@ -1,5 +1,5 @@
 /** What one run of an app asks in one breath: one card, one press, and an answer of its own for each request. */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { until } from '../support/home.ts';

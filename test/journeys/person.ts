@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
 import { type Connection, connect, pair } from '../../src/client/index.ts';
 import { type App, binary, type Group, iconShows, openApp, openGroup } from '../electron/rig.ts';

@@ -1,5 +1,5 @@
 /** Servers at the desk: revoked, out of reach, signed out of, and signed in to again. */
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/index.ts';
 import { type Group, iconShows, lookAt } from '../electron/rig.ts';

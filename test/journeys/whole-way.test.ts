@@ -2,7 +2,7 @@
  * The whole way of a person who connects an app, at every width of a window, in the light and in the dark: what they
  * press is counted, and docs/app.md names the numbers.
  */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Connection, connect, pair } from '../../src/client/index.ts';
 import { lookAt } from '../electron/rig.ts';

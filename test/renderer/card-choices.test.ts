@@ -2,7 +2,7 @@
  * What a card offers and says, over answers that are written down: how long, and to whom.
  * That the broker keeps to it is question-card.test.ts's.
  */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { exampleAnswer, exampleLater, exampleNow } from '../support/homes/example-desk.ts';

@@ -1,5 +1,5 @@
 /** How cards and first screens are drawn in the size that their windows have: nothing stretched, empty, or cut. */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleNow, exampleQuestions } from '../support/homes/example-desk.ts';
 import { windowsOfTests } from './page-window.ts';

@@ -1,5 +1,5 @@
 /** The windows are whole at 320 px if each word is as long as in another language: German's are a half longer. */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { expect, it } from 'vitest';
 import { exampleAnswer, exampleLater, exampleQuestions } from '../support/homes/example-desk.ts';
 import { settled } from '../support/electron/window-page.ts';

@@ -1,5 +1,5 @@
 /** Windows of a test: closed with it, and asked what is wrong with them. */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { afterAll, expect, onTestFinished } from 'vitest';
 import { windowsChromium } from '../support/browsers/windows-chromium.ts';
 import { windowPage } from '../support/electron/window-page.ts';

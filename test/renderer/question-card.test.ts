@@ -1,5 +1,5 @@
 /** The question card over a real broker: who can approve, how, when; and what is left of each answer. */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Connection } from '../../src/client/connection.ts';
 import { settled } from '../support/electron/window-page.ts';

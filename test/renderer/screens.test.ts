@@ -2,7 +2,7 @@
  * Every screen walked by the keyboard alone, and what an empty one says. What they show is written down
  * (test/support/homes/example-desk.ts); how each is laid out is measured in every-state.test.ts.
  */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import {

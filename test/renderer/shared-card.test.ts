@@ -1,5 +1,5 @@
 /** The card for what one run of an app asks in one breath: what it lists, what an answer says of each, and when it starts anew. */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { exampleAnswer, exampleLater, exampleNow } from '../support/homes/example-desk.ts';

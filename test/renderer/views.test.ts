@@ -1,5 +1,5 @@
 /** The main window's views over a real broker: what they show, what they do, and that anybody can use them. */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import { registrationVaultId } from '../../src/broker/records/registrations.ts';
 import type { Connection } from '../../src/client/connection.ts';

@@ -2,7 +2,7 @@
  * The main window's ways: the picture of who uses what, a list with one thing beside it, the search, the sections of
  * the settings, the keys.
  */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import {
   exampleAnswer,

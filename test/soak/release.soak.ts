@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { cloned } from '../support/processes/released.ts';
 
-it('a release has the package, the programs of one file, bills of materials, notes and right checksums', () => {
+it('a release has the packages, the programs of one file, bills of materials, notes and right checksums', () => {
   const clone = cloned();
   const { version } = JSON.parse(readFileSync(path.join(clone.folder, 'package.json'), 'utf8')) as {
     version: string;
@@ -19,6 +19,8 @@ it('a release has the package, the programs of one file, bills of materials, not
     .map((entry) => entry.name);
   for (const wanted of [
     `keyturn-${version}.tgz`,
+    `keyturn-client-${version}.tgz`,
+    `keyturn-server-${version}.tgz`,
     'keyturn-linux-x64',
     'keyturn-linux-x64.cdx.json',
     `keyturn-${version}.cdx.json`,

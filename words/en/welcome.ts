@@ -11,7 +11,7 @@ export const welcome = {
     login: 'Start Keyturn at login',
     loginWhat: 'You can change it in Settings.',
     programOwn:
-      'An app that uses keyturn/client connects by itself: it shows six digits, and a card here shows the same.',
+      'An app that uses @keyturn/client connects by itself: it shows six digits, and a card here shows the same.',
     step: 'Step {at} of {of}',
     next: 'Next',
     skip: 'Set up later',

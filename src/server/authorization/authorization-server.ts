@@ -1,5 +1,5 @@
 /**
- * `keyturn/server/authorization`: an authorization server to embed, on oidc-provider.
+ * `@keyturn/server/authorization`: an authorization server to embed, on oidc-provider.
  *
  * Invariant: everything that it must remember is in the storage, so a new process goes on where the last one ended. It
  * listens nowhere by itself: `handler` belongs to a server of Node that the program made.
@@ -9,6 +9,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Provider } from 'oidc-provider';
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
+import { requireRuntime } from '../../base/runtime.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import { adapterFor } from './adapter.ts';
@@ -63,6 +64,7 @@ const maxTargetLength = 8 * 1024;
 
 /** Throws invalid_request, with the option's name, where an option can't be used or oidc-provider isn't installed. */
 export async function authorizationServer(options: AuthorizationServerOptions): Promise<AuthorizationServer> {
+  requireRuntime('@keyturn/server');
   const settings = readAuthorizationOptions(options);
   const storage = settings.storage ?? memoryStorage();
   const fetch = guardedFetch(settings.issuer, {

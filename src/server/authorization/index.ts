@@ -1,4 +1,4 @@
-/** What a program imports as `keyturn/server/authorization`. */
+/** What a program imports as `@keyturn/server/authorization`. */
 export { KeyturnError } from '../../base/errors.ts';
 export { memoryStorage } from '../storage/memory.ts';
 export { postgresStorage } from '../storage/postgres.ts';

@@ -1,4 +1,4 @@
-/** What a program imports as `keyturn/server/third-party`. */
+/** What a program imports as `@keyturn/server/third-party`. */
 export { KeyturnError } from '../../base/errors.ts';
 export type { ResourceOptions } from '../authorization/options.ts';
 export { memoryStorage } from '../storage/memory.ts';

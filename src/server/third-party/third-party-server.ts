@@ -7,6 +7,7 @@
  */
 import type { RequestListener } from 'node:http';
 import { KeyturnError } from '../../base/errors.ts';
+import { requireRuntime } from '../../base/runtime.ts';
 import { authorizationServer } from '../authorization/authorization-server.ts';
 import type { AuthorizationServerOptions } from '../authorization/options.ts';
 import { accountOf, goOn } from '../authorization/accounts/upstream-accounts.ts';
@@ -62,6 +63,7 @@ const sweepInterval = 60_000;
 
 /** Throws invalid_request, with the option's name, where an option can't be used. */
 export async function thirdPartyServer(options: ThirdPartyOptions): Promise<ThirdPartyServer> {
+  requireRuntime('@keyturn/server');
   const settings = readThirdPartyOptions(options);
   const storage = options.storage ?? memoryStorage();
   const parts = makeParts(options, settings, storage);

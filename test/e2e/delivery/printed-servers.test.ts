@@ -35,9 +35,9 @@ it('a client signs in at README’s authorization server for README’s protecte
   const issuer = `http://127.0.0.1:${await freePort()}`;
   const resource = `http://127.0.0.1:${await freePort()}/mcp`;
   const authorizing = { words: [issuer, resource, '{folder}/login.db'], url: issuer };
-  const login = await runPrinted('keyturn/server/authorization', authorizing);
+  const login = await runPrinted('@keyturn/server/authorization', authorizing);
   onTestFinished(() => login.close());
-  const notes = await runPrinted('keyturn/server', { words: [resource, issuer], url: resource });
+  const notes = await runPrinted('@keyturn/server', { words: [resource, issuer], url: resource });
   onTestFinished(() => notes.close());
 
   const home = newHome({ env: browser });
@@ -60,7 +60,7 @@ it('a client signs in at README’s third-party flow, by way of the upstream, wh
   const authorities = path.join(temporaryFolder(), 'upstream.pem');
   await writeFile(authorities, certificates.ca);
   const origin = `http://127.0.0.1:${await freePort()}`;
-  const flow = await runPrinted('keyturn/server/third-party', {
+  const flow = await runPrinted('@keyturn/server/third-party', {
     words: [origin, upstream.issuer, `${upstream.issuer}/api`, '{folder}/sessions.db'],
     url: origin,
     env: {

@@ -20,12 +20,12 @@ it('a server of 15 lines is called by a client that signs in through the bridge 
     'http://127.0.0.1:4711': issuer,
     'http://127.0.0.1:8080/mcp': resource,
   });
-  const login = await runPrinted('keyturn/server/authorization', {
+  const login = await runPrinted('@keyturn/server/authorization', {
     words: walk.words('login.mts'),
     url: issuer,
   });
   onTestFinished(() => login.close());
-  const notes = await runPrinted('keyturn/server', { words: walk.words('notes.mts'), url: resource });
+  const notes = await runPrinted('@keyturn/server', { words: walk.words('notes.mts'), url: resource });
   onTestFinished(() => notes.close());
 
   await walk.run();

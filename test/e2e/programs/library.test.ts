@@ -1,4 +1,4 @@
-/** `keyturn/client` as other programs import it: the built library against the built broker. */
+/** `@keyturn/client` as other programs import it: the built library against the built broker. */
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * A stock client of the protocol's SDK, authorized by `keyturn/client`, in both major versions: the built library and
+ * A stock client of the protocol's SDK, authorized by `@keyturn/client`, in both major versions: the built library and
  * broker, and a real protected server.
  */
 import { Client as Client2, StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';

@@ -1,7 +1,7 @@
 /** The pages that a person sees at the authorization server, and who may answer them. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright';
 import type { Response } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';

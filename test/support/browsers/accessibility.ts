@@ -1,7 +1,7 @@
 /** What axe-core finds on a page, for tests of any page. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 
 const root = path.join(import.meta.dirname, '..', '..', '..');
 const axe = await readFile(path.join(root, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');

@@ -11,7 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from 'node:tls';
-import { type BrowserContext, chromium, type Page, type Response } from 'playwright-core';
+import { type BrowserContext, chromium, type Page, type Response } from 'playwright';
 import { noneRunsWith } from '../processes/process-table.ts';
 
 /**

@@ -6,7 +6,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { BrowserContext } from 'playwright-core';
+import type { BrowserContext } from 'playwright';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { launchChromium, removeProfile } from './browser.ts';

@@ -6,7 +6,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright';
 import type { Envelope } from '../../../electron/bridge/channels.ts';
 
 const built = path.join(import.meta.dirname, '..', '..', '..', 'dist', 'renderer');

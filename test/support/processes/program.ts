@@ -8,7 +8,16 @@ import { askBroker, questionOf } from '../homes/ask-broker.ts';
 type Library = typeof import('../../../src/client/index.ts');
 
 /** A path in a variable: the compiler must not look for what may not be built yet. */
-const built: string = path.join(import.meta.dirname, '..', '..', '..', 'dist', 'client', 'index.js');
+const built: string = path.join(
+  import.meta.dirname,
+  '..',
+  '..',
+  '..',
+  'dist',
+  'client',
+  'client',
+  'index.js',
+);
 
 export async function library(): Promise<Library> {
   return (await import(built)) as Library;

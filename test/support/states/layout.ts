@@ -3,7 +3,7 @@
  *
  * Invariant: only what a person can see and reach counts: inside of an open dialog where there is one.
  */
-import type { Page } from 'playwright-core';
+import type { Page } from 'playwright';
 
 /** CSS pixels that a finger or a shaking hand needs (WCAG 2.2, 2.5.8). */
 const minTarget = 24;

@@ -1,5 +1,5 @@
 /** One page that shows one state of the windows after another. */
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright';
 import { window as words } from '../../../words/en/window.ts';
 import { exampleLater } from '../homes/example-desk.ts';
 import { drawn, openPage, settled } from '../electron/window-page.ts';

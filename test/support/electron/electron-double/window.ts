@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type * as Electron from 'electron';
-import type { BrowserContext, Frame, Page, Route } from 'playwright-core';
+import type { BrowserContext, Frame, Page, Route } from 'playwright';
 import { app, double } from './app.ts';
 import { windowsChromium } from '../../browsers/windows-chromium.ts';
 

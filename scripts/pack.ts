@@ -1,0 +1,83 @@
+/**
+ * `node scripts/pack.ts FOLDER`: the published packages as npm tarballs, from the built dist/. `keyturn` is the broker and the
+ * command, `@keyturn/client` and `@keyturn/server` the libraries.
+ *
+ * Invariant: a package holds all code of ours that it loads, so each installs without the others. Versions, license and the
+ * command's place are the root manifest's.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { statements } from '../src/cli/main.ts';
+import { manualPages } from './packaging/manual.ts';
+import { root } from './packaging/program.ts';
+
+type Manifest = Record<string, unknown>;
+
+const manifestOf = (folder: string): Manifest =>
+  JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8')) as Manifest;
+
+const { version, license, bin } = manifestOf('.');
+
+/** What the program can't hold: the others of its dependencies are in it (scripts/build.mjs). */
+const outside = ['koffi'];
+
+/** What is packed beside the package's own manifest: files of the project, by their place in the package. */
+function filesOf(folder: string, name: string): Record<string, string> {
+  if (folder !== 'src') return { '.': `dist/${name}`, 'README.md': `${folder}/README.md` };
+  const papers = ['README', 'SECURITY', 'CHANGELOG', 'ARCHITECTURE', 'CONTRIBUTING'].map(
+    (one) => `${one}.md`,
+  );
+  const whole = ['dist/cli', 'docs', 'clients/python/keyturn.py', ...papers];
+  return Object.fromEntries(whole.map((one) => [one, one]));
+}
+
+/** The manifest of the packed form: exports name what was compiled, and what is in the program is no dependency any more. */
+function packedManifest(folder: string, name: string, man: readonly string[]): Manifest {
+  const { private: _unpublished, ...manifest } = manifestOf(folder);
+  const dependencies = Object.entries((manifest['dependencies'] ?? {}) as Record<string, string>).filter(
+    ([one]) => folder !== 'src' || outside.includes(one),
+  );
+  const exports = Object.entries((manifest['exports'] ?? {}) as Record<string, string>).map(
+    ([subpath, file]) => [subpath, file.replace('./', `./${name}/`).replace(/\.ts$/, '.js')],
+  );
+  return {
+    ...manifest,
+    dependencies: Object.fromEntries(dependencies),
+    version,
+    license,
+    ...(folder === 'src' ? { bin, man } : { exports: Object.fromEntries(exports) }),
+  };
+}
+
+/** Writes the man pages into a folder; answers their names. */
+async function writeManual(folder: string): Promise<string[]> {
+  mkdirSync(path.join(folder, 'man'));
+  const date = execFileSync('git', ['log', '-1', '--format=%cs'], { cwd: root, encoding: 'utf8' }).trim();
+  const pages = manualPages(await statements(), { version: String(version), date });
+  for (const [name, text] of pages) writeFileSync(path.join(folder, 'man', name), text);
+  return [...pages.keys()].map((name) => `./man/${name}`);
+}
+
+async function pack(folder: string, destination: string): Promise<void> {
+  const name = path.basename(folder);
+  const stage = mkdtempSync(path.join(tmpdir(), 'keyturn-pack-'));
+  try {
+    for (const [to, from] of Object.entries({ ...filesOf(folder, name), LICENSE: 'LICENSE' }))
+      cpSync(path.join(root, from), path.join(stage, to), { recursive: true });
+    const man = folder === 'src' ? await writeManual(stage) : [];
+    const manifest = packedManifest(folder, name, man);
+    writeFileSync(path.join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+    const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', destination];
+    execFileSync('npm', args, { cwd: stage, stdio: ['ignore', 2, 2] });
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+const [destination] = process.argv.slice(2);
+if (destination === undefined || readdirSync(path.join(root, 'dist')).length === 0)
+  throw new Error('Usage: node scripts/pack.ts FOLDER, after npm run build');
+for (const folder of ['src', 'src/client', 'src/server']) await pack(folder, path.resolve(destination));
