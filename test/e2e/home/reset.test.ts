@@ -49,7 +49,7 @@ describe('keyturn reset', () => {
     await home.keyturn(['daemon', '--stop']);
     expect(await home.keyturn(['list'])).toMatchObject({ code: 8 });
     const run = await home.keyturn(['reset', '--yes']);
-    expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing is revoked') });
+    expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining('no sign-in is ended') });
     expect(home.brokers()).toEqual([]);
     expect(filesOf(home)).toEqual([]);
   });
