@@ -1,11 +1,11 @@
 /**
  * The files of a home, and their end.
  *
- * Invariant: only what Keyturn made is removed, by its name; a folder goes only once it is empty, and no
+ * Invariant: only what Keyturn made is removed, by its name (of the app's windows, their folder); a folder goes only once it is empty, and no
  * symbolic link is followed. home.json and settings.json go last: until then another `keyturn reset` finds
  * the same home with the same vault, and finishes what a crash cut short.
  */
-import { existsSync, lstatSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
 import { ownerKeyFile, readKeyFile } from '../../client/key-file.ts';
 import type { HomePaths } from '../../base/paths.ts';
@@ -58,6 +58,7 @@ export function removeHomeFiles(
   removeNamed(paths.state, stateNames);
   removeNamed(paths.config, [named(String.raw`owner\.key`)]);
   removeNamed(paths.run, runNames);
+  removeWindowFiles(path.join(paths.state, 'desktop'));
   removeNamed(paths.state, homeNames);
   removeNamed(paths.config, settingsNames);
   // Windows removes no file that is open. Elsewhere the lock is held to the end, against a broker that starts meanwhile.
@@ -66,6 +67,12 @@ export function removeHomeFiles(
   const folders = [clients, items, paths.run, path.join(paths.state, 'run'), paths.state, paths.config];
   for (const folder of folders) removeEmpty(folder);
   return folders.flatMap(entriesIn).filter((entry) => !folders.includes(entry));
+}
+
+/** Electron's, of the app's windows: it names them as it likes. Its last processes may still write. */
+function removeWindowFiles(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true)
+    rmSync(folder, { recursive: true, maxRetries: 5 });
 }
 
 /** What a broker that was killed left. Beside it may be another home's: only the recorded one is ours. */

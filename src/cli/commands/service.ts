@@ -4,7 +4,7 @@ import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import { deskCommandFile, homePaths } from '../../base/paths.ts';
 import { stopBroker } from '../broker/restart.ts';
 import { NoSystemd, systemctl, unitState } from '../../service/systemctl.ts';
-import { removeService, removeUnits, unitNames } from '../../service/user-units.ts';
+import { removeService, removeUnits, unitFile, unitNames } from '../../service/user-units.ts';
 import { removeEmpty, writeUnits } from '../service/written-units.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -74,6 +74,9 @@ async function install(withSocket: boolean): Promise<void> {
 }
 
 async function remove(): Promise<void> {
+  const files = unitNames.map((name) => unitFile(name));
+  if (!files.some((file) => existsSync(file)))
+    return say(`keyturn: no service is installed: ${files.join(' and ')} are not there.`);
   for (const file of await removeService()) say(`keyturn: removed ${file}`);
 }
 

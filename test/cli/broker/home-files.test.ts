@@ -62,8 +62,9 @@ function homeWith(files: Readonly<Record<string, string>> = {}): { paths: HomePa
 }
 
 describe('the files of a home', () => {
-  it('go with their folders, drafts and torn pieces too', () => {
+  it('go with their folders, drafts, torn pieces and what Electron keeps, too', () => {
     const { paths } = homeWith();
+    mkdirSync(path.join(paths.state, 'desktop', 'GPUCache'), { recursive: true });
     expect(isHome(paths)).toBe(true);
     expect(removeHomeFiles(paths, [])).toEqual([]);
     for (const folder of Object.values(paths)) expect(existsSync(folder), folder).toBe(false);
@@ -94,6 +95,9 @@ describe('the files of a home', () => {
     const target = path.join(folder, 'target.json');
     rmSync(path.join(paths.state, 'audit.jsonl'));
     symlinkSync(target, path.join(paths.state, 'audit.jsonl'));
+    const cache = path.join(paths.state, 'desktop', 'Cache');
+    mkdirSync(cache, { recursive: true });
+    symlinkSync(folder, path.join(cache, 'elsewhere'));
     expect(removeHomeFiles(paths, [])).toEqual([]);
     expect(readFileSync(target, 'utf8')).toBe('precious');
   });

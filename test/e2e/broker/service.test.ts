@@ -54,6 +54,10 @@ describe('keyturn service', () => {
     // systemd would refuse to stop a socket that isn't there.
     expect(asked()).toEqual(['--user disable --now keyturn.service', '--user daemon-reload']);
     expect(existsSync(unit('keyturn.service'))).toBe(false);
+    expect(await home.keyturn(['service', 'remove'])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('no service is installed'),
+    });
   });
 
   it.runIf(hasAnalyze)('keyturn service writes units that systemd takes, with a socket too', async () => {
