@@ -157,7 +157,6 @@ export const channels = {
   'home.release': { params: z.object({ isReleased: z.boolean() }), result: empty },
   'audit.activity': methods['audit.activity'],
   'audit.tail': methods['audit.tail'],
-  'audit.verify': methods['audit.verify'],
   'access.pause': methods['access.pause'],
   'access.resume': methods['access.resume'],
   'vault.lock': methods['vault.lock'],
@@ -169,8 +168,8 @@ export const channels = {
   /** A file dialog of the main process; the window never names a path. */
   'audit.export': {
     params: z.object({ format: z.literal(['jsonl', 'csv']) }),
-    /** Absent: the person cancelled. */
-    result: z.object({ rows: z.int().nonnegative().optional() }),
+    /** Absent: the person cancelled. `skipped`: lines that aren't rows. */
+    result: z.object({ rows: z.int().nonnegative(), skipped: z.int().nonnegative() }).partial(),
   },
   /**
    * The card of these questions is on the screen now; a `yes` to them counts only some time later. To a

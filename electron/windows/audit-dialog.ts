@@ -8,32 +8,34 @@ import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { app, dialog } from 'electron';
 import type { BrowserWindow } from 'electron';
-import { exportTrail } from '../../src/daemon/vault/audit-trail.ts';
+import { exportTrail } from '../../src/daemon/home/audit-export.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 import { words } from '../base/words.ts';
 
-/** `rows` is absent where the person cancelled. Throws `file_unreadable`. */
+type Written = Awaited<ReturnType<typeof exportTrail>>;
+
+/** Empty if you cancelled. Throws `file_unreadable`. */
 export async function exportByDialog(
   paths: HomePaths,
   window: BrowserWindow,
   format: 'jsonl' | 'csv',
-): Promise<{ readonly rows?: number }> {
+): Promise<Partial<Written>> {
   const { canceled, filePath } = await dialog.showSaveDialog(window, {
     title: words().exportTitle,
     defaultPath: path.join(app.getPath('documents'), `keyturn-activity.${format}`),
   });
   if (canceled || filePath === '') return {};
-  return { rows: await writeTrail(paths, filePath, format) };
+  return writeTrail(paths, filePath, format);
 }
 
 /** Into a file beside it, which takes its place once it is whole: another's mode and a full disk spoil nothing. */
-async function writeTrail(paths: HomePaths, file: string, format: 'jsonl' | 'csv'): Promise<number> {
+async function writeTrail(paths: HomePaths, file: string, format: 'jsonl' | 'csv'): Promise<Written> {
   const draft = `${file}.${randomBytes(4).toString('hex')}.part`;
   try {
-    const rows = await writeDraft(paths, draft, format);
+    const written = await writeDraft(paths, draft, format);
     await rename(draft, file);
-    return rows;
+    return written;
   } catch (error) {
     await rm(draft, { force: true });
     if (error instanceof KeyturnError) throw error;
@@ -43,7 +45,7 @@ async function writeTrail(paths: HomePaths, file: string, format: 'jsonl' | 'csv
   }
 }
 
-async function writeDraft(paths: HomePaths, draft: string, format: 'jsonl' | 'csv'): Promise<number> {
+async function writeDraft(paths: HomePaths, draft: string, format: 'jsonl' | 'csv'): Promise<Written> {
   const handle = await open(draft, 'wx', 0o600);
   try {
     return await exportTrail(paths, (text) => handle.writeFile(text), format);

@@ -32,7 +32,10 @@ export interface HandlerParts {
   readonly signInPages: SignInPages;
   /** Puts a text on the clipboard. */
   readonly copy: (text: string) => Promise<void>;
-  readonly exportAudit: (window: AppWindow, format: 'jsonl' | 'csv') => Promise<{ readonly rows?: number }>;
+  readonly exportAudit: (
+    window: AppWindow,
+    format: 'jsonl' | 'csv',
+  ) => Promise<{ readonly rows?: number; readonly skipped?: number }>;
   /** Starts the app again, with its window. */
   readonly restart: () => void;
   /** Preferences changed. */

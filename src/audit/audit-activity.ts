@@ -4,7 +4,7 @@
  * Invariant: counts all rows of its hours, however many there are: a row for repeats counts as many as it stands for.
  * Reads the log as it was at one moment, and no file that ended before those hours.
  */
-import { auditFile, openSnapshot } from './audit-files.ts';
+import { readLog } from './audit-files.ts';
 import { readRow } from './audit-row.ts';
 import type { StoredRow } from './audit-row.ts';
 
@@ -55,12 +55,11 @@ export async function activityOf(folder: string, now: number, count: number): Pr
     failed: 0,
   }));
   const uses = new Map<string, Use>();
-  const snapshot = await openSnapshot(auditFile(folder));
-  try {
-    for (const file of snapshot.files.toReversed()) {
+  await readLog(folder, async (files) => {
+    for (const lines of files.toReversed()) {
       let isOlder = false;
-      for await (const { bytes } of file.lines()) {
-        const row = readRow(bytes);
+      for await (const line of lines()) {
+        const row = readRow(line);
         if (!row) continue;
         isOlder ||= row.time < first;
         const index = Math.floor((row.time - first) / hour);
@@ -71,9 +70,7 @@ export async function activityOf(folder: string, now: number, count: number): Pr
       }
       if (isOlder) break;
     }
-  } finally {
-    await snapshot.close();
-  }
+  });
   return { hours, uses: mostUsed([...uses.values()]) };
 }
 

@@ -1,85 +1,80 @@
 /**
- * Reads rows for people and their tools: the last few, or all rows of a period as JSON lines or CSV.
+ * Reads the audit log back: its last rows, or all of them as JSON lines or CSV.
  *
- * Invariant: reads the log as it was at one moment. Memory: one line, or for the last rows at most three times
- * `maxTail`.
+ * Invariant: a line that isn't a row (a crash cut it off, or another program wrote it) is skipped and counted.
  */
 import { visible } from '../base/text/visible.ts';
-import { auditFile, openSnapshot } from './audit-files.ts';
+import { readLog } from './audit-files.ts';
 import { readRow } from './audit-row.ts';
 import type { StoredRow } from './audit-row.ts';
 
-/** Rows that `tailAudit` returns at most: some hundred kilobytes, well within one frame of the socket. */
-const maxTail = 1000;
+export interface AuditTail {
+  /** Oldest first. */
+  readonly rows: StoredRow[];
+  /** Lines among them that aren't rows. */
+  readonly skipped: number;
+}
 
-/**
- * The last `count` rows, oldest first, without lines that aren't rows. With `about`, an id: only rows that name it.
- * Throws `file_unreadable`.
- */
-export async function tailAudit(
-  folder: string,
-  count: number,
-  about?: string,
-): Promise<readonly StoredRow[]> {
-  const wanted = Math.min(count, maxTail);
-  let rows: StoredRow[] = [];
-  const snapshot = await openSnapshot(auditFile(folder));
-  try {
-    for (const file of snapshot.files.toReversed()) {
-      if (rows.length >= wanted) break;
+/** The last `count` rows. With `about`, an id: only rows that name it. Throws `file_unreadable`. */
+export async function tailAudit(folder: string, count: number, about?: string): Promise<AuditTail> {
+  return readLog(folder, async (files) => {
+    const rows: StoredRow[] = [];
+    let skipped = 0;
+    for (const lines of files.toReversed()) {
       const last: Buffer[] = [];
-      for await (const { bytes } of file.lines()) {
-        if (about !== undefined && !bytes.includes(about)) continue;
-        last.push(bytes);
+      for await (const line of lines()) {
+        if (about !== undefined && !line.includes(about)) continue;
+        last.push(line);
         // In blocks: to shift the list for each line of a long file would be slow.
-        if (last.length >= 2 * wanted) last.splice(0, last.length - wanted);
+        if (last.length >= 2 * count) last.splice(0, last.length - count);
       }
-      rows = [...last.map(readRow).filter((row) => row !== undefined), ...rows];
+      for (const line of last.toReversed()) {
+        if (rows.length >= count) return { rows: rows.toReversed(), skipped };
+        const row = readRow(line);
+        if (row) rows.push(row);
+        else skipped += 1;
+      }
     }
-  } finally {
-    await snapshot.close();
-  }
-  return wanted > 0 ? rows.slice(-wanted) : [];
+    return { rows: rows.toReversed(), skipped };
+  });
 }
 
-export interface ExportChoice {
-  /** Milliseconds since 1970, rows of this moment included. */
-  readonly since?: number;
-  /** Milliseconds since 1970, rows of this moment excluded. */
-  readonly until?: number;
-  readonly format: 'jsonl' | 'csv';
+export type ExportFormat = 'jsonl' | 'csv';
+
+export interface Exported {
+  readonly rows: number;
+  /** Lines that aren't rows. */
+  readonly skipped: number;
 }
 
 /**
- * Passes the rows to `write` one by one, in order, and waits for each call. JSON lines are the log's own bytes, so that
- * their links still hold, but for characters that can't be seen, which are escapes; CSV follows RFC 4180, with times in
- * UTC. Resolves to the number of rows. Throws what `write` throws, and `file_unreadable`.
+ * Passes the rows to `write` one by one, in order, and waits for each call. JSON lines are the log's own bytes but for
+ * characters that can't be seen, which are escapes; CSV follows RFC 4180, with times in UTC. Throws what `write`
+ * throws, and `file_unreadable`.
  */
 export async function exportAudit(
   folder: string,
   write: (text: string) => void | Promise<void>,
-  { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, format }: ExportChoice,
-): Promise<number> {
-  const snapshot = await openSnapshot(auditFile(folder));
-  let rows = 0;
-  try {
+  format: ExportFormat,
+): Promise<Exported> {
+  return readLog(folder, async (files) => {
+    let rows = 0;
+    let skipped = 0;
     if (format === 'csv') await write(csvLine(columns));
-    for (const file of snapshot.files) {
-      for await (const { bytes } of file.lines()) {
-        const row = readRow(bytes);
-        if (!row || row.time < since || row.time >= until) continue;
-        await write(format === 'csv' ? csvLine(cellsOf(row)) : `${visible(bytes.toString('utf8'))}\n`);
-        rows += 1;
+    for (const lines of files) {
+      for await (const line of lines()) {
+        const row = readRow(line);
+        if (row)
+          await write(format === 'csv' ? csvLine(cellsOf(row)) : `${visible(line.toString('utf8'))}\n`);
+        if (row) rows += 1;
+        else skipped += 1;
       }
     }
-  } finally {
-    await snapshot.close();
-  }
-  return rows;
+    return { rows, skipped };
+  });
 }
 
 const columns = [
-  'sequence',
   'time',
   'event',
   'outcome',
@@ -93,7 +88,6 @@ const columns = [
   'count',
   'first',
   'last',
-  'rows',
 ] as const;
 
 function cellsOf(row: StoredRow): string[] {

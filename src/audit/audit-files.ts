@@ -1,124 +1,138 @@
 /**
  * The files of the audit log: `audit.jsonl`, which grows, and `audit-000001.jsonl`…, which are full.
  *
- * Invariant: a reader sees the log as it was at one moment, even if the broker writes or rotates meanwhile. It holds
- * one line and one chunk of a file in memory.
+ * Invariants: rows are added whole and in one write, or not at all; a line that a crash cut off stays a line by itself.
+ * Each file is private when it is opened (private-file.ts). A reader sees the log as it was at one moment, even if the
+ * broker writes or rotates meanwhile. It holds one line and one chunk of a file in memory.
  */
 import { constants } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import { readdir, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { KeyturnError } from '../base/errors.ts';
+import { openPrivate, syncFolder, unreadableFile } from '../base/private-file.ts';
 import { systemCode } from '../base/system-error.ts';
 
-/** The file that grows. Full ones lie beside it. */
+/** The file that grows. Full ones are beside it. */
 export function auditFile(folder: string): string {
   return path.join(folder, 'audit.jsonl');
 }
 
-export interface FullFile {
-  readonly path: string;
-  readonly number: number;
+export interface LogLimits {
+  /** Bytes after which a file is full. */
+  readonly fileSize: number;
+  /** Full files that are kept. */
+  readonly fullFiles: number;
 }
 
-/** The full files beside `current`, oldest first. */
-export async function fullFiles(current: string): Promise<readonly FullFile[]> {
-  const { dir, name: stem, ext } = path.parse(current);
-  const found: FullFile[] = [];
-  for (const name of await readdir(dir).catch(absentAsEmpty)) {
-    const number = numberIn(name, stem, ext);
-    if (number !== undefined) found.push({ path: path.join(dir, name), number });
+/** Reading 4 MiB takes about ten milliseconds. Eight files hold about 150,000 rows: months for a busy user. */
+export const usualLimits: LogLimits = { fileSize: 4 * 1024 * 1024, fullFiles: 8 };
+
+/**
+ * Adds whole lines. They are on the disk when it resolves. Throws `file_unreadable` or the system's error; then none was
+ * added.
+ */
+export async function appendLines(folder: string, lines: string, limits: LogLimits): Promise<void> {
+  const size = await append(auditFile(folder), lines);
+  // The lines are on the disk: what fails here must not have them written again. The next ones lead to another try.
+  if (size >= limits.fileSize) await turnOver(folder, limits).catch(() => undefined);
+}
+
+/** Resolves to the file's new size. */
+async function append(file: string, lines: string): Promise<number> {
+  const { O_RDWR, O_APPEND, O_CREAT } = constants;
+  const handle = await openPrivate(file, O_RDWR | O_APPEND | O_CREAT);
+  if (!handle)
+    throw unreadableFile(path.dirname(file), 'it is gone', 'Restart the broker: keyturn daemon --restart');
+  try {
+    const { size } = await handle.stat();
+    const bytes = Buffer.from((await endsWhole(handle, size)) ? lines : `\n${lines}`);
+    await writeWhole(handle, bytes, size);
+    // Of a new file the name has to last as well.
+    if (size === 0) await syncFolder(path.dirname(file));
+    return size + bytes.length;
+  } finally {
+    await handle.close();
   }
-  return found.sort((a, b) => a.number - b.number);
 }
 
-/** The name that `current` gets when it is full. */
-export function fullName(current: string, number: number): string {
-  const { dir, name, ext } = path.parse(current);
+async function endsWhole(handle: FileHandle, size: number): Promise<boolean> {
+  if (size === 0) return true;
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+  return buffer[0] === 0x0a;
+}
+
+/** In one write, so that another writer's rows can't come in between. */
+async function writeWhole(handle: FileHandle, bytes: Buffer, before: number): Promise<void> {
+  let written = 0;
+  try {
+    ({ bytesWritten: written } = await handle.write(bytes));
+    // A disk that is nearly full takes a part.
+    if (written < bytes.length) throw Object.assign(new Error('short write'), { code: 'ENOSPC' });
+    await handle.datasync();
+  } catch (error) {
+    // Only our own bytes are cut off: these rows are written again.
+    const isOurs = (await handle.stat()).size === before + written;
+    if (isOurs) await handle.truncate(before).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function turnOver(folder: string, { fullFiles: kept }: LogLimits): Promise<void> {
+  const full = await fullFiles(folder);
+  const newest = full.at(-1)?.number ?? 0;
   // Six digits, so that a listing shows the files in order.
-  return path.join(dir, `${name}-${String(number).padStart(6, '0')}${ext}`);
+  const name = `audit-${String(newest + 1).padStart(6, '0')}.jsonl`;
+  await rename(auditFile(folder), path.join(folder, name));
+  for (const old of full.slice(0, Math.max(0, full.length + 1 - kept))) await rm(old.path);
 }
 
-function numberIn(name: string, stem: string, ext: string): number | undefined {
-  if (!name.startsWith(`${stem}-`) || !name.endsWith(ext)) return undefined;
-  const digits = name.slice(stem.length + 1, name.length - ext.length);
-  return /^\d{6,12}$/.test(digits) ? Number(digits) : undefined;
+/** Oldest first. */
+async function fullFiles(folder: string): Promise<{ readonly path: string; readonly number: number }[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw unreadableFile(folder, systemCode(error));
+  });
+  return names
+    .flatMap((name) => {
+      const digits = /^audit-(\d{6,12})\.jsonl$/.exec(name)?.[1];
+      return digits === undefined ? [] : [{ path: path.join(folder, name), number: Number(digits) }];
+    })
+    .sort((a, b) => a.number - b.number);
 }
 
-function absentAsEmpty(error: unknown): string[] {
-  if (systemCode(error) === 'ENOENT') return [];
-  throw error;
-}
+/** The lines of one file, without their line feeds. */
+export type ReadLines = () => AsyncGenerator<Buffer, void, undefined>;
 
-export interface LogLine {
-  /** Without its line feed. */
-  readonly bytes: Buffer;
-  /** False for bytes at the end of a file that no line feed follows. */
-  readonly isWhole: boolean;
-}
-
-/** The log as it was at one moment, oldest file first. Close it after use. */
-export interface Snapshot {
-  readonly files: readonly SnapshotFile[];
-  close(): Promise<void>;
-}
-
-export interface SnapshotFile {
-  readonly path: string;
-  lines(): AsyncGenerator<LogLine, void, undefined>;
+/** Passes the files of the log to `read` as they are now, oldest first. Throws `file_unreadable`. */
+export async function readLog<T>(
+  folder: string,
+  read: (files: readonly ReadLines[]) => Promise<T>,
+): Promise<T> {
+  const opened: OpenFile[] = [];
+  const openFile = async (file: string): Promise<OpenFile[]> => {
+    const handle = await openPrivate(file, constants.O_RDONLY);
+    if (!handle) return [];
+    const one = { handle, file, about: await handle.stat({ bigint: true }) };
+    opened.push(one);
+    return [one];
+  };
+  try {
+    // The growing file first. If it is rotated before the listing, the listing has it too, with the same inode.
+    const growing = await openFile(auditFile(folder));
+    const files: OpenFile[] = [];
+    for (const { path: file } of await fullFiles(folder)) files.push(...(await openFile(file)));
+    const full = files.filter(({ about }) => about.ino !== growing[0]?.about.ino);
+    return await read([...full, ...growing].map((one) => () => linesOf(one)));
+  } finally {
+    for (const { handle } of opened) await handle.close();
+  }
 }
 
 interface OpenFile {
   readonly handle: FileHandle;
-  readonly path: string;
-  readonly size: number;
-  readonly inode: bigint;
-}
-
-/** Opens all files of the log as they are now. This and reading the lines throw `file_unreadable`. */
-export async function openSnapshot(current: string): Promise<Snapshot> {
-  const opened: OpenFile[] = [];
-  const close = async (): Promise<void> => {
-    for (const { handle } of opened) await handle.close();
-  };
-  try {
-    // The growing file first. If it is rotated before the listing, the listing has it too, with the same inode.
-    const growing = await openFile(current);
-    if (growing) opened.push(growing);
-    const full: OpenFile[] = [];
-    for (const { path: file } of await fullFiles(current)) {
-      const one = await openFile(file);
-      if (!one) continue;
-      opened.push(one);
-      if (one.inode !== growing?.inode) full.push(one);
-    }
-    const inOrder = growing ? [...full, growing] : full;
-    return { files: inOrder.map((file) => ({ path: file.path, lines: () => linesOf(file) })), close };
-  } catch (error) {
-    await close();
-    throw error instanceof KeyturnError ? error : unreadable(current, systemCode(error));
-  }
-}
-
-function unreadable(file: string, why: string): KeyturnError {
-  return new KeyturnError('file_unreadable', `The audit log ${file} can't be read (${why}).`, {
-    hint: 'Keyturn left it as it is. See that the files of the log are files, and yours (0600).',
-  });
-}
-
-async function openFile(file: string): Promise<OpenFile | undefined> {
-  let handle: FileHandle;
-  try {
-    // O_NONBLOCK: a named pipe in its place must not block us.
-    handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined;
-    throw unreadable(file, systemCode(error));
-  }
-  const about = await handle.stat({ bigint: true });
-  if (about.isFile()) return { handle, path: file, size: Number(about.size), inode: about.ino };
-  await handle.close();
-  throw unreadable(file, 'it is no file');
+  readonly file: string;
+  readonly about: BigIntStats;
 }
 
 /** Bytes of a read: large enough that reads are few, small beside the log. */
@@ -126,27 +140,26 @@ const chunkSize = 64 * 1024;
 /** Bytes of a line. Ours are far shorter; a longer line isn't ours and is read in pieces. */
 const maxLineLength = 1024 * 1024;
 
-async function* linesOf({ handle, path: file, size }: OpenFile): AsyncGenerator<LogLine, void, undefined> {
+async function* linesOf({ handle, file, about }: OpenFile): AsyncGenerator<Buffer, void, undefined> {
   let rest: Buffer = Buffer.alloc(0);
-  let position = 0;
-  while (position < size) {
-    const chunk = Buffer.allocUnsafe(Math.min(chunkSize, size - position));
+  for (let position = 0; position < about.size;) {
+    const chunk = Buffer.allocUnsafe(Math.min(chunkSize, Number(about.size) - position));
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, position).catch((error: unknown) => {
-      throw unreadable(file, systemCode(error));
+      throw unreadableFile(file, systemCode(error));
     });
     if (bytesRead === 0) break;
     position += bytesRead;
     const data = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
     let start = 0;
     for (let end = data.indexOf(0x0a); end >= 0; end = data.indexOf(0x0a, start)) {
-      yield { bytes: data.subarray(start, end), isWhole: true };
+      if (end > start) yield data.subarray(start, end);
       start = end + 1;
     }
     rest = data.subarray(start);
     if (rest.length > maxLineLength) {
-      yield { bytes: rest, isWhole: true };
+      yield rest;
       rest = Buffer.alloc(0);
     }
   }
-  if (rest.length > 0) yield { bytes: rest, isWhole: false };
+  if (rest.length > 0) yield rest;
 }

@@ -40,7 +40,9 @@ export interface AuditRow {
     /** The owner's answer to which account a program uses at a server. */
     | 'account'
     /** The machine was suspended, or somebody set its clock. */
-    | 'clock';
+    | 'clock'
+    /** Rows that the log had no room for; `count` says how many. */
+    | 'lost';
   readonly outcome: string;
   readonly client?: string;
   readonly endpoint?: string;
@@ -61,42 +63,10 @@ export interface Repeats {
   readonly last: number;
 }
 
-/** Rows that the log writes about itself and that `verifyAudit` reads. No code outside this folder writes them. */
-export type OwnRow =
-  | { readonly event: 'lost'; readonly rows: number }
-  /** The chain's first row. `lines` and `digest` describe the lines above it, which have no link. */
-  | {
-      readonly event: 'audit';
-      readonly outcome: 'started';
-      readonly lines?: number;
-      readonly digest?: string;
-    }
-  /** The first row of a new file. `previous` is the last link of the file before. */
-  | { readonly event: 'audit'; readonly outcome: 'continued'; readonly previous: string }
-  /** The oldest file is about to be removed. It ended with row `through`, whose link was `head`. */
-  | {
-      readonly event: 'audit';
-      readonly outcome: 'removed';
-      readonly file: string;
-      readonly through: number;
-      readonly head: string;
-    }
-  /** The lines just above aren't rows: `torn` for a single line, which a crash left, `foreign` for anything else. */
-  | {
-      readonly event: 'audit';
-      readonly outcome: 'torn' | 'foreign';
-      readonly lines: number;
-      readonly digest: string;
-    }
-  /** From here on rows are keyed. This run wrote the `plain` rows above before the vault opened. */
-  | { readonly event: 'audit'; readonly outcome: 'sealed'; readonly plain: number }
-  /** The anchor didn't fit the log when this run first compared them. */
-  | { readonly event: 'audit'; readonly outcome: 'anchor-broken'; readonly what: string };
-
 /** A row on its way to the file. `time` in milliseconds since 1970. */
 export interface Entry {
   readonly time: number;
-  readonly row: AuditRow | OwnRow;
+  readonly row: AuditRow;
   readonly repeats?: Repeats;
 }
 
@@ -104,8 +74,6 @@ const natural = z.int().nonnegative();
 
 /** A row as it is read back from a file; fields that this version doesn't know are dropped. */
 const storedRowSchema = z.object({
-  /** Absent in lines above the chain. */
-  sequence: natural.optional(),
   /** Milliseconds since 1970. */
   time: z.number(),
   event: z.string(),
@@ -121,15 +89,6 @@ const storedRowSchema = z.object({
   count: natural.optional(),
   first: z.number().optional(),
   last: z.number().optional(),
-  rows: natural.optional(),
-  lines: natural.optional(),
-  digest: z.string().optional(),
-  previous: z.string().optional(),
-  file: z.string().optional(),
-  through: natural.optional(),
-  head: z.string().optional(),
-  plain: natural.optional(),
-  what: z.string().optional(),
 });
 
 export type StoredRow = z.infer<typeof storedRowSchema>;
@@ -150,11 +109,9 @@ const maxTextLength = 1024;
 /** Scope names of one row. Grants seldom have ten; a hostile request may name thousands. */
 const maxScopes = 64;
 
-/** The fields that are written for an entry, in their order. */
-export function bodyOf(sequence: number, { time, row, repeats }: Entry): Record<string, unknown> {
-  if (row.event === 'audit' || row.event === 'lost') return { sequence, time, ...row };
-  return {
-    sequence,
+/** The line of an entry, with its line feed. */
+export function lineOf({ time, row, repeats }: Entry): string {
+  const written = {
     time,
     event: row.event,
     outcome: text(row.outcome),
@@ -168,6 +125,7 @@ export function bodyOf(sequence: number, { time, row, repeats }: Entry): Record<
     fingerprint: text(row.fingerprint),
     ...repeats,
   };
+  return `${JSON.stringify(written)}\n`;
 }
 
 function text(value: string | undefined): string | undefined {

@@ -5,9 +5,7 @@
  * back to its acknowledged end before anything is added. A torn tail is saved durably in a file of its own before it
  * is cut off. Calls must not overlap; each throws the system's error.
  *
- * The audit log and the record log use this module. Each finds its own torn tail, because only its format tells a torn
- * line from a damaged one. The audit log leaves a torn line in place, because its next
- * row describes that line.
+ * The record log uses this module, and finds its own torn tail: only its format tells a torn line from a damaged one.
  */
 import { randomBytes } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';

@@ -64,7 +64,6 @@ export const reasons = {
   step_up_exhausted: { code: -32044, exit: exitCodes.signInFailed },
   authorization_not_required: { code: -32045, exit: exitCodes.signInFailed },
   token_refused: { code: -32047, exit: exitCodes.signInFailed },
-  audit_broken: { code: -32049, exit: exitCodes.signInFailed },
   account_mismatch: { code: -32046, exit: exitCodes.signInFailed },
   client_rejected: { code: -32048, exit: exitCodes.signInFailed },
   key_refused: { code: -32064, exit: exitCodes.signInFailed },

@@ -144,12 +144,12 @@ export async function readPrivate(file: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Opens an existing private file; undefined if it is absent. Throws `file_unreadable`. */
+/** Opens a private file; undefined if it is absent, and `flags` don't make it. Throws `file_unreadable`. */
 export async function openPrivate(file: string, flags: number): Promise<FileHandle | undefined> {
   let handle: FileHandle;
   try {
     // O_NONBLOCK: a named pipe in its place must not block us.
-    handle = await open(file, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    handle = await open(file, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
   } catch (error) {
     const code = systemCode(error);
     if (code === 'ENOENT') return undefined;

@@ -48,7 +48,7 @@ export class TokenRows {
     return this.#parts.clients.nameOf(clientId);
   }
 
-  /** Undefined until the audit log has its key. */
+  /** Undefined until the audit log has the home's root key. */
   #fingerprintOf(token: AccessToken): string | undefined {
     const known = this.#fingerprints.get(token);
     if (known !== undefined) return known;

@@ -103,8 +103,7 @@ export function serverOf(
     confirmPaired: (clientId) => keys.confirm(clientId),
     now: clock.now,
     // The audit log puts repeats within a minute into one row, so a flood can't fill it.
-    turnedAway: (limit) =>
-      secrets.trail.file.note({ event: 'socket', outcome: `turned away: too many ${limit}` }),
+    turnedAway: (limit) => secrets.trail.note({ event: 'socket', outcome: `turned away: too many ${limit}` }),
     log: (event) => {
       const level = eventLevels[event.event];
       // Most events of a busy socket are for a search of a fault: no text is made for nobody.

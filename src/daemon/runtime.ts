@@ -79,7 +79,6 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
     env,
     spawnWorker,
     now: clock.wall,
-    log: log.write,
     listener: () => listener,
   });
   const { vault, root } = secrets;
@@ -163,7 +162,7 @@ function partsOf(
     cache: new TokenCache(),
     loopback: new Loopback({ seed: opened.home.homeId }),
     records,
-    audit: secrets.trail.file,
+    audit: secrets.trail,
     openBrowser: (url, command) => options.openBrowser(url, command, display.environment()),
     isDesk: options.desk === true,
     log: (text) => options.log.write(text, 'warn'),

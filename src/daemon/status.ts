@@ -7,7 +7,7 @@ import { clocksAnswer } from './methods/answers.ts';
 import { pauseAnswer } from './methods/vault-methods.ts';
 import { storesOf } from '../broker/records/records.ts';
 import type { Records } from '../broker/records/records.ts';
-import type { AuditTrail } from './vault/audit-trail.ts';
+import type { AuditTrouble } from '../audit/audit.ts';
 import type { Forwards } from './forwards/forwards.ts';
 import type { Home } from './home/home.ts';
 import type { HomeCheck } from './home/home-check.ts';
@@ -25,7 +25,7 @@ export interface StatusParts {
   readonly book: SettingsBook;
   readonly parts: BrokerParts;
   readonly records: Records;
-  readonly trail: AuditTrail;
+  readonly trail: { readonly trouble: AuditTrouble | undefined };
   readonly log: Log;
   readonly vaultLock: VaultLock;
   readonly homeCheck: Pick<HomeCheck, 'state'>;
@@ -45,6 +45,10 @@ function indexAnswer({ refresher }: BrokerParts): ResultOf<'status'>['index'] {
 function sourceAnswer(vaultLock: VaultLock): Pick<ResultOf<'status'>, 'vaultSource'> {
   const vaultSource = vaultLock.source();
   return vaultSource === undefined ? {} : { vaultSource };
+}
+
+function auditAnswer({ error, waiting, lost }: AuditTrouble): ResultOf<'status'>['audit'] {
+  return { why: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }), waiting, lost };
 }
 
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
@@ -87,7 +91,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     homeState: { ...homeCheck.state, differing: shown(homeCheck.state.differing) },
     settings: book.recorded(),
     log: { level: log.level, file: log.file, ok: log.isOk },
-    audit: trail.state,
+    ...(trail.trouble && { audit: auditAnswer(trail.trouble) }),
     unshielded: unshielded.map((gap) => shieldGaps[gap]),
     shieldGaps: [...unshielded],
     clocks: records.grants.isLoaded ? clocksAnswer(parts) : [],

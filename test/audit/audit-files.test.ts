@@ -1,211 +1,241 @@
-/** The files of the audit log: rotated by size, bounded in number, read back whole. */
-import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+/** The files of the audit log: rotated by size, bounded in number, read back whatever became of them. */
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { activityOf } from '../../src/audit/audit-activity.ts';
 import { exportAudit, tailAudit } from '../../src/audit/audit-export.ts';
-import { auditRig, recordRows } from './audit-rig.ts';
-import type { AuditRig } from './audit-rig.ts';
+import { AuditFile } from '../../src/audit/audit.ts';
+import type { AuditRow } from '../../src/audit/audit.ts';
 import { refusal } from '../broker/rig.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** About three rows a file, three files. */
-const small = { fileSize: 500, files: 3 };
+interface Rig {
+  readonly folder: string;
+  readonly file: string;
+  readonly clock: { time: number };
+  readonly audit: AuditFile;
+  readonly names: () => string[];
+}
 
-async function turnedLog(rows: number, rig = auditRig()): Promise<AuditRig> {
-  const audit = rig.run({ limits: small });
-  await audit.seal();
-  await recordRows(audit, rows);
-  await audit.flush();
+/** About three rows a file, and two full files. */
+function rigIn(folder = temporaryFolder(), limits = { fileSize: 250, fullFiles: 2 }): Rig {
+  const clock = { time: 1_800_000_000_000 };
+  const audit = new AuditFile(folder, () => clock.time, limits);
+  return { folder, file: path.join(folder, 'audit.jsonl'), clock, audit, names: () => readdirSync(folder) };
+}
+
+async function rigWith(rows: number): Promise<Rig> {
+  const rig = rigIn();
+  for (let n = 1; n <= rows; n += 1) await rig.audit.record({ event: 'permission', outcome: `row ${n}` });
   return rig;
 }
 
-describe('turning over', () => {
-  it('the audit log keeps a bounded number of files, each with mode 0600, and verifies across them', async () => {
-    const rig = await turnedLog(30);
-    expect(rig.files()).toHaveLength(3);
-    for (const name of rig.files()) expect(statSync(rig.path(name)).mode & 0o777).toBe(0o600);
-    expect(await rig.verify()).toMatchObject({ ok: true, unprovenRows: 0 });
-    expect(rig.rows()).toContainEqual(
-      expect.objectContaining({ outcome: 'removed', file: expect.stringMatching(/^audit-\d{6}\.jsonl$/) }),
+const outcomes = async (folder: string, count = 1000): Promise<(string | undefined)[]> =>
+  (await tailAudit(folder, count)).rows.map(({ outcome }) => outcome);
+
+async function exported(folder: string, format: 'csv' | 'jsonl'): Promise<string> {
+  let text = '';
+  await exportAudit(folder, (piece) => void (text += piece), format);
+  return text;
+}
+
+describe('the files of the audit log', () => {
+  it('are bounded in number, private, and hold the newest rows in order, over several runs of the broker', async () => {
+    const rig = await rigWith(20);
+    for (let n = 21; n <= 40; n += 1)
+      await rigIn(rig.folder).audit.record({ event: 'pair', outcome: `row ${n}` });
+    expect(rig.names().length).toBeLessThanOrEqual(3);
+    for (const name of rig.names()) expect(statSync(path.join(rig.folder, name)).mode & 0o777).toBe(0o600);
+    const kept = await outcomes(rig.folder);
+    expect(kept).toEqual(Array.from({ length: kept.length }, (_, n) => `row ${41 - kept.length + n}`));
+    expect(kept.length).toBeGreaterThan(5);
+    expect(await outcomes(rig.folder, 5)).toEqual(kept.slice(-5));
+    expect(await tailAudit(temporaryFolder(), 5)).toEqual({ rows: [], skipped: 0 });
+  });
+
+  it('may be removed, forged or damaged: the log goes on, and tail and export say how many lines can’t be read', async () => {
+    const rig = await rigWith(2);
+    const forged = '{"time":1,"event":"pair","outcome":"forged"}';
+    const strange = ['', 'x', 'null', '[]', '{"time":"1"}', '\u0000\u0000', `"${'x'.repeat(3000)}"`, forged];
+    appendFileSync(rig.file, `${strange.join('\n')}\n{"time":18`);
+    await rig.audit.record({ event: 'pair', outcome: 'after' });
+    expect(await tailAudit(rig.folder, 1000)).toMatchObject({ rows: { length: 4 }, skipped: 7 });
+    expect(await outcomes(rig.folder)).toEqual(['row 1', 'row 2', 'forged', 'after']);
+    expect(await tailAudit(rig.folder, 1)).toMatchObject({ rows: [{ outcome: 'after' }], skipped: 0 });
+    const pieces: string[] = [];
+    const count = await exportAudit(rig.folder, (text) => void pieces.push(text), 'jsonl');
+    expect([count, pieces.length]).toEqual([{ rows: 4, skipped: 7 }, 4]);
+    for (const name of rig.names()) rmSync(path.join(rig.folder, name));
+    await rig.audit.record({ event: 'pair', outcome: 'anew' });
+    expect(await outcomes(rig.folder)).toEqual(['anew']);
+  });
+
+  it('have a last row that lost its line feed, and a row after it', async () => {
+    const rig = await rigWith(1);
+    writeFileSync(rig.file, readFileSync(rig.file, 'utf8').trimEnd());
+    await rig.audit.record({ event: 'pair', outcome: 'after' });
+    expect(await outcomes(rig.folder)).toEqual(['row 1', 'after']);
+  });
+
+  it('get whole rows from two writers at once', async () => {
+    const folder = temporaryFolder();
+    const limits = { fileSize: 1_000_000, fullFiles: 2 };
+    const writers = [rigIn(folder, limits).audit, rigIn(folder, limits).audit];
+    const long = 'x'.repeat(1000);
+    await Promise.all(
+      writers.flatMap((audit) =>
+        Array.from({ length: 200 }, () => audit.record({ event: 'pair', outcome: long })),
+      ),
     );
-  });
-
-  it('the audit log verifies across several runs of the broker', async () => {
-    const rig = await turnedLog(7);
-    for (let run = 0; run < 5; run += 1) await turnedLog(5, rig);
-    expect(rig.files()).toHaveLength(3);
-    expect(await rig.verify()).toMatchObject({ ok: true });
-  });
-
-  it('the audit log goes on after a crash between a full file and the new one', async () => {
-    const rig = auditRig();
-    const audit = rig.run();
-    await audit.seal();
-    await recordRows(audit, 3);
-    await audit.flush();
-    renameSync(rig.file, rig.path('audit-000001.jsonl'));
-    await turnedLog(2, rig);
-    expect(rig.rows()[5]).toMatchObject({ outcome: 'continued', sequence: 6 });
-    expect(await rig.verify()).toMatchObject({ ok: true });
-  });
-
-  it.each([
-    ['oldest', 0],
-    ['middle', 1],
-    ['newest', 2],
-  ])('the verification shows that the %s file of the audit log was removed', async (_which, index) => {
-    const rig = await turnedLog(30);
-    rmSync(rig.path(String(rig.files()[index])));
-    expect(await rig.verify()).toMatchObject({ ok: false });
-  });
-
-  it('removes no file of the audit log before the vault opens, because no keyed row could prove the removal', async () => {
-    const rig = auditRig();
-    const audit = rig.run({ limits: small });
-    await recordRows(audit, 20);
-    const before = rig.files().length;
-    expect(before).toBeGreaterThan(3);
-    await audit.seal();
-    await recordRows(audit, 5);
-    await audit.flush();
-    expect(rig.files()).toHaveLength(3);
-    expect(await rig.verify()).toMatchObject({ ok: true });
-  });
-
-  it('removes the file with the rows of version 0.1 in its turn, and the audit log still verifies', async () => {
-    const rig = auditRig();
-    rig.put(Array.from({ length: 20 }, (_, n) => `{"time":${n},"event":"pair","outcome":"yes"}`));
-    await turnedLog(2, rig);
-    expect(await rig.verify()).toMatchObject({ ok: true, oldRows: 20 });
-    await turnedLog(30, rig);
-    expect(await rig.verify()).toMatchObject({ ok: true, oldRows: 0 });
+    expect(await tailAudit(folder, 1000)).toMatchObject({ rows: { length: 400 }, skipped: 0 });
   });
 });
 
-describe('reading back', () => {
-  it('returns the last rows of the audit log, oldest first, across files, without their links', async () => {
-    const rig = await turnedLog(30);
-    const rows = await tailAudit(rig.folder, 9);
-    expect(rows).toHaveLength(9);
-    expect(rows.map(({ sequence }) => sequence)).toEqual(
-      rig
-        .rows()
-        .slice(-9)
-        .map(({ sequence }) => sequence),
-    );
-    expect(JSON.stringify(rows)).not.toContain('"mac"');
-    expect(await tailAudit(rig.folder, 0)).toEqual([]);
-    expect(await tailAudit(auditRig().folder, 5)).toEqual([]);
+describe('an audit log that can’t be written', () => {
+  const blocks: [string, (file: string) => void, (file: string) => void][] = [
+    ['a folder in its place', (file) => mkdirSync(file), rmdirSync],
+    ['a symbolic link', (file) => symlinkSync('/dev/null', file), unlinkSync],
+    ['others’ rights', (file) => (writeFileSync(file, ''), chmodSync(file, 0o644)), unlinkSync],
+  ];
+
+  it.each(blocks)('loses no row and no request by %s', async (_what, block, unblock) => {
+    const rig = rigIn(temporaryFolder(), { fileSize: 1_000_000, fullFiles: 2 });
+    block(rig.file);
+    await rig.audit.record({ event: 'pair', outcome: 'one' });
+    rig.audit.note({ event: 'refresh', outcome: 'two' });
+    expect(rig.audit.trouble).toMatchObject({ waiting: 2, lost: 0, error: { reason: 'file_unreadable' } });
+    expect(await refusal(rig.audit.flush())).toMatchObject({ reason: 'file_unreadable' });
+    expect(await refusal(rig.audit.tail(5))).toMatchObject({ reason: 'file_unreadable' });
+    unblock(rig.file);
+    expect((await rig.audit.tail(5)).rows.map(({ outcome }) => outcome)).toEqual(['one', 'two']);
+    expect(rig.audit.trouble).toBeUndefined();
   });
 
-  it('exports the audit rows of a period as the log’s own lines', async () => {
-    const rig = auditRig();
-    const audit = rig.run();
-    for (const outcome of ['early', 'in time', 'late']) {
-      await audit.record({ event: 'permission', outcome });
-      rig.clock.time += 1000;
-    }
-    const pieces: string[] = [];
-    const since = rig.clock.time - 2000;
-    const choice = { since, until: since + 1000, format: 'jsonl' } as const;
-    const count = await exportAudit(rig.folder, (text) => void pieces.push(text), choice);
-    expect(count).toBe(1);
-    expect(pieces.join('')).toBe(`${rig.lines()[2]}\n`);
-    expect(pieces.join('')).toContain('in time');
+  it('on a full disk keeps whole rows, and the rest in memory', async () => {
+    const folder = temporaryFolder();
+    const module = JSON.stringify(path.resolve('src/audit/audit.ts'));
+    const program = `
+      import { AuditFile } from ${module};
+      const audit = new AuditFile(process.argv[1], () => 0);
+      for (let n = 0; n < 50; n += 1) await audit.record({ event: 'pair', outcome: 'x'.repeat(150) });
+      console.log(JSON.stringify(audit.trouble));`;
+    // `ulimit -f` stands for the full disk: the kernel refuses bytes beyond it, after a part of the write.
+    const limited = 'trap "" XFSZ; ulimit -f 4; exec "$0" --input-type=module -e "$1" "$2"';
+    const told = execFileSync('bash', ['-c', limited, process.execPath, program, folder], {
+      encoding: 'utf8',
+    });
+    const { rows, skipped } = await tailAudit(folder, 100);
+    expect([rows.length > 15, skipped]).toEqual([true, 0]);
+    expect(JSON.parse(told)).toMatchObject({ waiting: 50 - rows.length, lost: 0 });
   });
 
-  it('refuses an audit log that can’t be read, and doesn’t call it empty', async () => {
-    const rig = auditRig();
+  it('keeps four megabytes of rows in memory, and a row counts those that had no room', async () => {
+    const rig = rigIn(temporaryFolder(), { fileSize: 10_000_000, fullFiles: 2 });
     mkdirSync(rig.file);
-    expect(await refusal(tailAudit(rig.folder, 5))).toMatchObject({ reason: 'file_unreadable' });
-    expect(await refusal(rig.verify())).toMatchObject({ reason: 'file_unreadable' });
-    const record = rig.run().record({ event: 'pair', outcome: 'yes' });
-    expect(await refusal(record)).toMatchObject({ reason: 'file_unreadable' });
+    const row: AuditRow = { event: 'refresh', outcome: 'x'.repeat(1000) };
+    for (let n = 0; n < 5000; n += 1) rig.audit.note(row);
+    await rig.audit.record({ event: 'pair', outcome: 'yes' });
+    const { waiting = 0, lost = 0 } = rig.audit.trouble ?? {};
+    expect([waiting > 3500, waiting + lost]).toEqual([true, 5001]);
+    rmdirSync(rig.file);
+    rig.clock.time += 1000;
+    await rig.audit.record({ event: 'pair', outcome: 'later' });
+    const { rows } = await tailAudit(rig.folder, 2);
+    const last = { first: rig.clock.time - 1000, last: rig.clock.time - 1000 };
+    expect(rows).toMatchObject([
+      { event: 'lost', outcome: 'no room', count: lost, ...last },
+      { outcome: 'later' },
+    ]);
   });
+});
 
-  it('exports audit rows as CSV whose cells no spreadsheet runs as formulas', async () => {
-    const rig = auditRig();
-    await rig.run().record({ event: 'pair', outcome: 'say "yes"', client: '=cmd()', scope: ['a', 'b'] });
-    let text = '';
-    await exportAudit(rig.folder, async (piece) => void (text += piece), { format: 'csv' });
-    const lines = text.split('\r\n');
-    expect(lines[0]).toMatch(/^"sequence","time","event"/);
-    expect(lines[2]).toContain('"2","2027-01-15T08:00:00.000Z","pair","say ""yes""","\'=cmd()"');
-    expect(lines[2]).toContain('"a b"');
-    expect(lines).toHaveLength(4);
+describe('an export of the audit log', () => {
+  it('has the log’s own lines, or a table with times in UTC', async () => {
+    const rig = rigIn();
+    await rig.audit.record({ event: 'pair', outcome: 'say "yes"', client: '=cmd()', scope: ['a', 'b'] });
+    expect(await exported(rig.folder, 'jsonl')).toBe(readFileSync(rig.file, 'utf8'));
+    const [head, line, ...rest] = (await exported(rig.folder, 'csv')).split('\r\n');
+    expect(head).toMatch(/^"time","event"/);
+    expect(line).toContain('"2027-01-15T08:00:00.000Z","pair","say ""yes""","\'=cmd()"');
+    expect(line).toContain('"a b"');
+    expect(rest).toEqual(['']);
   });
 
   it.each(Array.from('=+-@＝＋－＠﹦﹢﹣﹫−').flatMap((sign) => [sign, ` ${sign}`, `\u3000${sign}"\n`]))(
-    'exports no audit row as CSV with a cell that begins as a formula: %j',
+    'has no cell that a spreadsheet runs as a formula: %j',
     async (sign) => {
-      const rig = auditRig();
-      await rig.run().record({ event: 'pair', outcome: 'yes', client: `${sign}cmd()` });
-      let text = '';
-      await exportAudit(rig.folder, async (piece) => void (text += piece), { format: 'csv' });
-      expect(text).toContain(`"'${sign.slice(0, 1)}`);
+      const rig = rigIn();
+      await rig.audit.record({ event: 'pair', outcome: 'yes', client: `${sign}cmd()` });
+      expect(await exported(rig.folder, 'csv')).toContain(`"'${sign.slice(0, 1)}`);
     },
   );
 });
 
 describe('counting by the hour', () => {
+  const hour = 3_600_000;
+  const limits = { fileSize: 2000, fullFiles: 50 };
+
   it('the audit log counts the hours over all of its files, repeats included, and tells what failed', async () => {
-    const rig = auditRig();
-    const hour = 3_600_000;
+    const rig = rigIn(temporaryFolder(), limits);
     const start = Math.floor(rig.clock.time / hour) * hour;
-    const audit = rig.run({ limits: { fileSize: 2000, files: 50 } });
     const note = (at: number, event: 'token' | 'refused' | 'refresh' | 'key', outcome: string) => {
       rig.clock.time = start + at;
-      audit.note({ event, outcome, client: 'editor' });
+      rig.audit.note({ event, outcome, client: 'editor' });
     };
     // The hour before the first that is asked for.
     note(-1, 'token', 'ok');
-    await audit.flush();
+    await rig.audit.flush();
     for (let minute = 0; minute < 40; minute += 1) {
       // The repeats of a minute share a row, which counts them.
       for (let second = 0; second < 5; second += 1) note(minute * 60_000 + second, 'token', 'ok');
-      await audit.flush();
+      await rig.audit.flush();
     }
     note(hour, 'refused', 'consent_required');
     note(hour + 1, 'key', 'given');
     note(hour + 2, 'key', 'set');
     note(hour + 3, 'refresh', 'ok');
     note(hour + 4, 'refresh', 'login_required');
-    await audit.flush();
-    expect(rig.files().length).toBeGreaterThan(3);
-    const { hours } = await activityOf(rig.folder, start + hour + 5, 2);
+    const { hours } = await rig.audit.activity(2);
+    expect(rig.names().length).toBeGreaterThan(3);
     expect(hours).toEqual([
       { at: start, handedOut: 200, refused: 0, refreshed: 0, failed: 0 },
       { at: start + hour, handedOut: 1, refused: 1, refreshed: 1, failed: 1 },
     ]);
-    expect(await activityOf(auditRig().folder, start, 1)).toEqual({
+    expect(await rigIn().audit.activity(1)).toEqual({
       hours: [{ at: start, handedOut: 0, refused: 0, refreshed: 0, failed: 0 }],
       uses: [],
     });
   });
 
   it('the audit log tells which program got how much for which server, when last, and the most used first', async () => {
-    const rig = auditRig();
-    const hour = 3_600_000;
+    const rig = rigIn(temporaryFolder(), limits);
     const start = Math.floor(rig.clock.time / hour) * hour;
-    const audit = rig.run();
     const note = (at: number, event: 'token' | 'refused' | 'key', client: string, endpoint: string) => {
       rig.clock.time = start + at;
-      audit.note({ event, outcome: event === 'key' ? 'given' : 'ok', client, endpoint });
+      rig.audit.note({ event, outcome: event === 'key' ? 'given' : 'ok', client, endpoint });
     };
-    note(1, 'token', 'editor', 'https://notes.example/mcp');
-    note(2, 'token', 'editor', 'https://files.example/mcp');
-    note(hour, 'token', 'editor', 'https://files.example/mcp');
-    note(hour + 1, 'key', 'agent', 'https://notes.example/mcp');
-    note(hour + 2, 'refused', 'agent', 'https://files.example/mcp');
+    const [notes, files] = ['https://notes.example/mcp', 'https://files.example/mcp'] as const;
+    note(1, 'token', 'editor', notes);
+    note(2, 'token', 'editor', files);
+    note(hour, 'token', 'editor', files);
+    note(hour + 1, 'key', 'agent', notes);
+    note(hour + 2, 'refused', 'agent', files);
     // A use without an endpoint is nobody's use of a server.
-    audit.note({ event: 'token', outcome: 'ok', client: 'editor' });
-    await audit.flush();
-    const { uses } = await activityOf(rig.folder, start + hour + 5, 2);
-    expect(uses[0]).toEqual({
-      client: 'editor',
-      endpoint: 'https://files.example/mcp',
-      last: start + hour,
-      handedOut: [1, 1],
-    });
+    rig.audit.note({ event: 'token', outcome: 'ok', client: 'editor' });
+    const { uses } = await rig.audit.activity(2);
+    expect(uses[0]).toEqual({ client: 'editor', endpoint: files, last: start + hour, handedOut: [1, 1] });
     expect(uses.slice(1).map(({ client, handedOut }) => [client, ...handedOut])).toEqual([
       ['editor', 1, 0],
       ['agent', 0, 1],

@@ -294,7 +294,7 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
     loopback: new Loopback({ fixedPort: anyPort() }),
     records,
     pause: new AccessPause(() => clock.wall()),
-    audit: new AuditFile(path.join(folder, 'audit.jsonl'), () => clock.wall()),
+    audit: new AuditFile(folder, () => clock.wall()),
     openBrowser: stage.openBrowser,
     isDesk: options.isDesk ?? false,
     log: () => undefined,

@@ -19,7 +19,7 @@ import { grantVaultId } from '../../src/broker/records/grant.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
-import { exportTrail } from '../../src/daemon/vault/audit-trail.ts';
+import { exportTrail } from '../../src/daemon/home/audit-export.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { terminalLog } from '../../src/daemon/system/log.ts';
@@ -145,7 +145,7 @@ export async function startPageBroker(): Promise<PageBroker> {
       case 'proxy.copy':
         return {};
       case 'audit.export':
-        return { rows: await exportTrail(paths, async () => undefined, 'csv') };
+        return exportTrail(paths, async () => undefined, 'csv');
       default:
     }
     // The bridge has checked them by the channel's schema: an object each.

@@ -73,7 +73,7 @@ const troubled: Lists = {
     vaultState: { state: 'locked', since: now - 60, what: 'You locked it.', hint: 'Unlock it here.' },
     clocks: [{ issuer: 'https://login.example', ahead: -75 }],
     shieldGaps: ['traceable'],
-    audit: { state: 'failing', reason: 'disk_full' },
+    audit: { why: 'The audit log can’t be written (ENOSPC).', waiting: 3, lost: 0 },
     log: { level: 'info', file: '/state/daemon.log', ok: false },
     index: differingIndex,
     unreadable: [{ file: '/state/authority.json', why: 'Its MAC is wrong.' }],

@@ -80,7 +80,7 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     reset: missing,
     backupKeys: { seal: missing, open: missing },
     pause: { begin: missing, end: missing },
-    trail: { tail: missing, activity: missing, about: missing, verify: missing },
+    trail: { tail: missing, activity: missing, about: missing },
     stop: missing,
   };
 }

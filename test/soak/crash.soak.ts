@@ -30,7 +30,6 @@ test.each([
       grantsLost: 0,
       filesUnreadable: 0,
       startsBlocked: 0,
-      auditsBroken: 0,
       ...(refreshGrace > 0 ? { answersLost: 0 } : {}),
     });
   } finally {

@@ -18,7 +18,6 @@ const commands: readonly (readonly [words: string, code: number, text: string])[
   ['clients', 0, 'an-editor'],
   ['explain URL', 0, 'URL'],
   ['audit tail', 0, 'URL'],
-  ['audit verify', 0, ''],
   ['settings', 0, 'browser'],
   ['status', 0, 'sealed-file'],
   ['doctor', 9, 'browser'],

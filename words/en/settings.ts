@@ -101,12 +101,7 @@ export const settings = {
     logTerminal: 'the terminal it was started in',
     logBroken: 'could not be written',
     audit: 'Activity log',
-    auditStates: {
-      sealed: 'sealed: changes are detected',
-      waiting: 'not sealed yet: waits for the vault',
-      plain: 'not sealed: this vault has no key for it',
-      failing: 'can’t be written',
-    } as Readonly<Record<string, string | undefined>>,
+    auditFailing: '{count, plural, one {# row waits} other {# rows wait}} in memory.',
     shield: 'Memory protection',
     shieldGaps: {
       unsupported: 'This system offers no protection for Keyturn’s memory.',

@@ -1,4 +1,4 @@
-/** Which rows of the audit trail are shown: by server, program and kind. */
+/** Which rows of the audit log are shown: by server, program and kind. */
 import { Choice } from '../../parts/field.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { strings } from '../../base/strings.ts';

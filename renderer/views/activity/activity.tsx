@@ -1,4 +1,4 @@
-/** The audit trail: filtered, drawn, exported, checked. */
+/** The audit log: filtered, drawn, exported. */
 import { useMemo, useState } from 'preact/hooks';
 import { ActivityChart } from './activity-chart.tsx';
 import { ActivityFilter, choicesOf, filterItem, filterOf, isShown } from './activity-filter.tsx';
@@ -14,7 +14,6 @@ import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { AuditRow } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
-import { formatNumber } from '../../base/format.ts';
 
 const words = strings.activity;
 
@@ -25,7 +24,7 @@ export function Activity({ item }: { readonly item?: string }) {
   const loaded = useList('audit.tail');
   const filter = useMemo(() => filterOf(item), [item]);
   const setFilter = (chosen: RowFilter): void => goTo('activity', filterItem(chosen));
-  const read = loaded.value?.rows;
+  const { rows: read, skipped = 0 } = loaded.value ?? {};
   const rows = useMemo(() => read?.toReversed() ?? [], [read]);
   const choices = useMemo(() => choicesOf(rows), [rows]);
   const fitting = useMemo(() => rows.filter((row) => isShown(row, filter)), [rows, filter]);
@@ -43,6 +42,7 @@ export function Activity({ item }: { readonly item?: string }) {
         <div class="rows-head">
           <p class="dim small" role="status">
             {words.newest({ count: fitting.length })}
+            {skipped > 0 && ` ${words.skipped({ count: skipped })}`}
           </p>
           <Export />
         </div>
@@ -59,7 +59,7 @@ function Rows({ rows }: { readonly rows: readonly AuditRow[] }) {
     <>
       <ul class="rows">
         {rows.slice(0, count).map((row, index) => (
-          <li key={row.sequence ?? -index}>
+          <li key={index}>
             <AuditEntry row={row} />
           </li>
         ))}
@@ -72,18 +72,10 @@ function Rows({ rows }: { readonly rows: readonly AuditRow[] }) {
 function Export() {
   const action = useAction();
   const save = async (format: 'csv' | 'jsonl'): Promise<void> => {
-    const rows = (await action.run('audit.export', { format }))?.rows;
-    if (rows !== undefined) announce(words.exported({ count: rows }));
-  };
-  const verify = async (): Promise<void> => {
-    const verdict = await action.run('audit.verify', {});
-    if (!verdict) return;
-    const { firstProblem: problem, rows } = verdict;
-    announce(
-      problem === undefined
-        ? words.verified({ count: rows })
-        : words.broken({ row: formatNumber(problem.sequence) }),
-    );
+    const { rows, skipped = 0 } = (await action.run('audit.export', { format })) ?? {};
+    if (rows === undefined) return;
+    const exported = words.exported({ count: rows });
+    announce(skipped > 0 ? `${exported} ${words.skipped({ count: skipped })}` : exported);
   };
   return (
     <>
@@ -93,9 +85,6 @@ function Export() {
         </button>
         <button type="button" onClick={() => void save('jsonl')}>
           {words.exportJsonl}
-        </button>
-        <button type="button" onClick={() => void verify()}>
-          {words.verify}
         </button>
       </div>
       <Refused refusal={action.refusal} />

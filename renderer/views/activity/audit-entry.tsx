@@ -1,4 +1,4 @@
-/** One row of the audit trail in words. Times in the log are milliseconds. */
+/** One row of the audit log in words. Times in the log are milliseconds. */
 import { kindWords } from './activity-filter.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { strings } from '../../base/strings.ts';

@@ -49,7 +49,7 @@ export function RecentActivity({ of }: RecentActivityProps) {
       ) : (
         <ul class="recent-rows">
           {newest.map((row, index) => (
-            <li key={row.sequence ?? -index}>
+            <li key={index}>
               <AuditEntry row={row} />
             </li>
           ))}

@@ -111,15 +111,12 @@ function Log({ status: { log, audit } }: { readonly status: Status }) {
         {log.file === undefined ? words.logTerminal : <Path text={log.file} />}
         {!log.ok && <span class="tag warn">{words.logBroken}</span>}
       </Fact>
-      <Fact name={words.audit}>
-        {words.auditStates[audit.state]}
-        {audit.reason !== undefined && (
-          <>
-            {': '}
-            <UntrustedText text={audit.reason} />
-          </>
-        )}
-      </Fact>
+      {audit && (
+        <Fact name={words.audit}>
+          <UntrustedText text={audit.why} bound={maxPathLength} />{' '}
+          {words.auditFailing({ count: audit.waiting })}
+        </Fact>
+      )}
     </>
   );
 }

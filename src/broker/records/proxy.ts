@@ -139,11 +139,6 @@ export class Proxies {
     return this.resolve(id);
   }
 
-  /** Puts a proxy back as it was, whatever became of it since. */
-  async restore(proxy: ProxyRecord): Promise<void> {
-    await this.#file.change((items) => [...items.filter(({ id }) => id !== proxy.id), proxy]);
-  }
-
   async remove(id: string): Promise<void> {
     await this.#file.change((items) => items.filter((proxy) => proxy.id !== id));
   }

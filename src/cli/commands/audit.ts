@@ -1,11 +1,11 @@
-/** `keyturn audit tail|verify|export`: who got what when, and whether the log was tampered with. */
+/** `keyturn audit tail|export`: who got what when. */
 import { tailRows } from '../words/audit-rows.ts';
-import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
+import { exitCodes, quoted } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { print, printJson, printPiece, say } from '../terminal/output.ts';
+import { printJson, printPiece, say } from '../terminal/output.ts';
 
 const usualLines = 20;
 const maxLines = 1000;
@@ -13,8 +13,8 @@ const maxLines = 1000;
 export const command = defineCommand(
   {
     name: 'audit',
-    summary: 'who got what and when, and whether the log is intact',
-    operands: [{ name: 'tail|verify|export', values: ['tail', 'verify', 'export'] }],
+    summary: 'who got what and when',
+    operands: [{ name: 'tail|export', values: ['tail', 'export'] }],
     options: {
       lines: {
         type: 'string',
@@ -29,25 +29,17 @@ export const command = defineCommand(
         summary: 'what export writes',
         more: ': jsonl (the default) or csv',
       },
-      json: { type: 'boolean', summary: "print tail's rows, or verify's findings, as JSON" },
+      json: { type: 'boolean', summary: "print tail's rows as JSON" },
     },
     about: 'Look at the audit log: who got what and when. It holds no token.',
     terms: {
       tail: 'the last rows',
-      verify: 'check that no row was changed, removed or put in; exits with 5 where one was',
       export: 'the whole log on standard output',
     },
     examples: ['keyturn audit tail --lines 50', 'keyturn audit export --format csv > audit.csv'],
   },
   async ({ options: { lines, format = 'jsonl', json = false }, operands: [part] }) => {
-    switch (part) {
-      case 'tail':
-        return tail(linesFrom(lines), json);
-      case 'verify':
-        return verify(json);
-      case 'export':
-        return exportLog(format);
-    }
+    return part === 'tail' ? tail(linesFrom(lines), json) : exportLog(format);
   },
 );
 
@@ -59,37 +51,23 @@ function linesFrom(text: string | undefined): number {
 }
 
 async function tail(count: number, isJson: boolean): Promise<number> {
-  const { rows } = await ask('audit.tail', { count });
+  const { rows, skipped } = await ask('audit.tail', { count });
   if (isJson) printJson(rows);
   else tailRows(rows);
-  return exitCodes.ok;
-}
-
-async function verify(isJson: boolean): Promise<number> {
-  const verdict = await ask('audit.verify', {});
-  if (isJson) printJson(verdict);
-  const { rows, unprovenRows, firstProblem } = verdict;
-  if (firstProblem) {
-    throw new KeyturnError(
-      'audit_broken',
-      `The audit log was changed at row ${firstProblem.sequence}: ${firstProblem.what}.`,
-      {
-        rule: 'Each row is chained to the one before it by a key in the vault',
-        hint: 'Keep a copy of the log (keyturn audit export), and find out who could write to your state folder.',
-      },
-    );
-  }
-  if (!isJson)
-    print(
-      `${rows} rows, unchanged${unprovenRows > 0 ? `; the vault’s key does not protect ${unprovenRows} of them yet` : ''}`,
-    );
+  saySkipped(skipped);
   return exitCodes.ok;
 }
 
 /** Straight from the files: it needs no key, and works where no broker runs. */
 async function exportLog(format: 'jsonl' | 'csv'): Promise<number> {
-  const { exportTrail } = await import('../../daemon/vault/audit-trail.ts');
-  const rows = await exportTrail(homePaths(), printPiece, format);
+  const { exportTrail } = await import('../../daemon/home/audit-export.ts');
+  const { rows, skipped } = await exportTrail(homePaths(), printPiece, format);
   if (process.stderr.isTTY) say(`keyturn: ${rows} rows`);
+  saySkipped(skipped);
   return exitCodes.ok;
+}
+
+function saySkipped(lines = 0): void {
+  if (lines > 0)
+    say(`keyturn: skipped ${lines} ${lines === 1 ? 'line' : 'lines'} of the log that can't be read`);
 }

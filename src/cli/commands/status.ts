@@ -36,13 +36,6 @@ export const command = defineCommand(
 
 type Status = Awaited<ReturnType<typeof call<'status'>>>;
 
-const auditStates: Readonly<Record<Status['audit']['state'], string>> = {
-  sealed: 'sealed with a key of the vault',
-  waiting: 'not sealed yet: the vault has not been needed',
-  plain: 'not sealed: the memory vault keeps no key',
-  failing: 'CAN NOT BE SEALED',
-};
-
 function lines(status: Status): string[] {
   return [
     `keyturn ${status.version}, pid ${status.pid}`,
@@ -63,7 +56,7 @@ function lines(status: Status): string[] {
     ...proxyLines(status),
     ...(status.forwards ? [`forwards   ${status.forwards} (keyturn forward --list)`] : []),
     `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
-    `audit log  ${auditStates[status.audit.state]}${status.audit.reason === undefined ? '' : `: ${status.audit.reason}`}`,
+    ...auditLines(status),
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
     ...overrideLines(status),
     ...status.clocks.map(
@@ -77,6 +70,15 @@ function lines(status: Status): string[] {
       `UNREADABLE ${why}`,
       `           hint: ${hint}`,
     ]),
+  ];
+}
+
+function auditLines({ audit }: Status): string[] {
+  if (!audit) return [];
+  const lost = audit.lost > 0 ? `, ${audit.lost} were lost` : '';
+  return [
+    `AUDIT LOG  ${audit.why} ${audit.waiting} rows wait in memory${lost}.`,
+    ...(audit.hint === undefined ? [] : [`           hint: ${audit.hint}`]),
   ];
 }
 

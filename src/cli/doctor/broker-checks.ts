@@ -145,9 +145,13 @@ function vaultFindings({ vaultSource, vaultState }: Status): Finding[] {
   ];
 }
 
+function auditFinding({ why, hint = '', waiting, lost }: NonNullable<Status['audit']>): Finding {
+  const rows = `Rows in memory: ${waiting}.${lost > 0 ? ` Rows lost: ${lost}.` : ''}`;
+  return { kind: 'audit.failing', what: `${why} ${rows}`, mend: hint };
+}
+
 function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): Finding[] {
   const { why = 'The files of this home do not belong together.' } = homeState;
-  const { reason = 'The audit log can not be sealed.' } = audit;
   return [
     ...found(
       homeState.state === 'strange',
@@ -160,7 +164,7 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
       what: one.why,
       mend: one.hint ?? 'It was left as it is. Put its newest copy back.',
     })),
-    ...found(audit.state === 'failing', 'audit.failing', reason, 'keyturn audit verify'),
+    ...(audit ? [auditFinding(audit)] : []),
     ...found(
       !log.ok,
       'log.failing',

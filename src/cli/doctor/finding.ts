@@ -36,7 +36,7 @@ export const kinds = {
   'keychain.module': problem('The module for the keychain is not installed.'),
   'keychain.volatile': problem('The keychain forgets at the next logout what it is given.'),
   'records.unreadable': problem('Records of the broker can not be read.'),
-  'audit.failing': problem('The audit log can not be sealed.'),
+  'audit.failing': problem('The audit log can not be written.'),
   'log.failing': problem('The log can not be written.'),
   'authorities.invalid': problem('The file of further certificate authorities can not be used.'),
   'browser.missing': problem('The browser command is not there.'),

@@ -59,7 +59,7 @@ function brokerLines(status: Status | undefined): string[] {
   const { vaultState, homeState, audit, grants, clients, interactions, index } = status;
   return [
     `broker    ${/^[\w.+-]{1,32}$/.test(status.version) ? status.version : 'of an unknown version'}`,
-    `states    vault ${vaultState.state}, home ${homeState.state}, desk ${homeState.desk}, audit log ${audit.state}`,
+    `states    vault ${vaultState.state}, home ${homeState.state}, desk ${homeState.desk}, audit log ${audit ? 'failing' : 'written'}`,
     `counts    ${grants} grants, ${clients} programs, ${interactions} questions, ${index.differences.length + index.more} differences of the index`,
   ];
 }

@@ -12,7 +12,6 @@ export const homeMethods: Pick<
   | 'settings.set'
   | 'audit.activity'
   | 'audit.tail'
-  | 'audit.verify'
   | 'status'
   | 'daemon.stop'
   | 'subscribe'
@@ -36,11 +35,12 @@ export const homeMethods: Pick<
 
   'settings.set': (services, _caller, { name, value }) => services.changeSetting(name, value),
 
-  'audit.tail': ({ trail }, _caller, { count }) => trail.tail(count),
+  'audit.tail': async ({ trail }, _caller, { count }) => {
+    const { rows, skipped } = await trail.tail(count);
+    return skipped > 0 ? { rows, skipped } : { rows };
+  },
 
   'audit.activity': ({ trail }, _caller, { hours }) => trail.activity(hours),
-
-  'audit.verify': ({ trail }) => trail.verify(),
 
   status: (services) => services.status(),
 

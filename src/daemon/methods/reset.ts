@@ -19,7 +19,6 @@ import { receiptAnswer } from './answers.ts';
 import { storesOf } from '../../broker/records/records.ts';
 import type { Records } from '../../broker/records/records.ts';
 import { newestItem, requireStorable } from '../../vault/base/vault.ts';
-import { anchorItem } from '../vault/audit-trail.ts';
 import { homeItem } from '../home/home-item.ts';
 import type { Handlers } from './services.ts';
 
@@ -129,7 +128,6 @@ async function emptyVault({
     ...new Set([...grants.map(({ id }) => id), ...broker.parts.refresher.secrets.known].map(grantVaultId)),
     ...registrations.ids.map(registrationVaultId),
     ...keys.ids.map(apiKeyVaultId),
-    anchorItem,
     newestItem,
     rosterItem,
     keyRosterItem,

@@ -5,9 +5,9 @@ import type { Broker } from '../../broker/broker.ts';
 import type { MethodName, ParamsOf, ResultOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
+import type { AuditFile } from '../../audit/audit.ts';
 import type { Forwards } from '../forwards/forwards.ts';
 import type { BackupKeys } from '../vault/backup-keys.ts';
-import type { AuditTrail } from '../vault/audit-trail.ts';
 import type { VaultLock } from '../vault/vault-lock.ts';
 import type { HomeCheck } from '../home/home-check.ts';
 import type { KeptPause } from '../home/kept-pause.ts';
@@ -33,7 +33,7 @@ export interface Services {
   readonly vaultLock: Pick<VaultLock, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
   readonly backupKeys: Pick<BackupKeys, 'seal' | 'open'>;
   readonly pause: Pick<KeptPause, 'begin' | 'end'>;
-  readonly trail: Pick<AuditTrail, 'about' | 'activity' | 'tail' | 'verify'>;
+  readonly trail: Pick<AuditFile, 'about' | 'activity' | 'tail'>;
   readonly homeCheck: Pick<HomeCheck, 'verify' | 'isVerified' | 'refuseMismatch' | 'requireOpen'>;
   /** Verifies the records of the home; a memory vault has none to verify. */
   readonly document: Pick<AuthorityDocument, 'verify' | 'isVerified' | 'isOwed'>;

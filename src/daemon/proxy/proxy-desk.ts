@@ -72,23 +72,21 @@ export class ProxyDesk {
       port: free,
       createdAt: broker.parts.clock.wall(),
     });
-    const undo = (): Promise<void> => apps.endWith(added.id, () => proxies.remove(added.id));
     try {
       await apps.appOf(added);
     } catch (error) {
       await proxies.remove(added.id);
       throw error;
     }
-    await this.#record(added, 'added', undo);
+    await this.#record(added, 'added');
     return this.#opened(added);
   }
 
   /** Throws `not_found`, `conflict`. */
   async rotate(named: string): Promise<ProxyAnswer> {
     const { proxies } = this.#parts;
-    const before = this.#find(named);
-    const rotated = await proxies.rotate(before.id);
-    await this.#record(rotated, 'rotated', () => proxies.restore(before));
+    const rotated = await proxies.rotate(this.#find(named).id);
+    await this.#record(rotated, 'rotated');
     return this.#opened(rotated);
   }
 
@@ -100,7 +98,7 @@ export class ProxyDesk {
     process.serve(proxies.shown().filter(({ id }) => id !== proxy.id));
     try {
       await apps.endWith(proxy.id, () => proxies.remove(proxy.id));
-      await this.#record(proxy, 'removed', () => proxies.restore(proxy));
+      await this.#record(proxy, 'removed');
     } finally {
       this.follow();
     }
@@ -111,16 +109,9 @@ export class ProxyDesk {
     return proxies.resolve(URL.canParse(named) ? broker.exact(named) : named);
   }
 
-  /** A change that the audit log can't take is undone. */
-  async #record({ name, endpoint }: ProxyRecord, outcome: string, undo: () => Promise<void>): Promise<void> {
+  async #record({ name, endpoint }: ProxyRecord, outcome: string): Promise<void> {
     const { audit } = this.#parts.broker.parts;
-    try {
-      await audit.record({ event: 'proxy', outcome: `${outcome}: ${name}`, endpoint });
-    } catch (error) {
-      // Where that fails too, the list shows the change.
-      await undo().catch(() => undefined);
-      throw error;
-    }
+    await audit.record({ event: 'proxy', outcome: `${outcome}: ${name}`, endpoint });
   }
 
   async #opened(proxy: ProxyRecord): Promise<ProxyAnswer> {

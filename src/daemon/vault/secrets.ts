@@ -5,6 +5,7 @@
  */
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
+import { AuditFile } from '../../audit/audit.ts';
 import { VaultGuard } from '../../vault/guard.ts';
 import type { VaultListener } from '../../vault/guard.ts';
 import { forkWorker } from '../../vault/keychain/keychain-process.ts';
@@ -15,7 +16,6 @@ import { SessionBus } from '../../vault/keychain/session-bus.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { VaultWatch } from '../../vault/base/watch.ts';
 import { lookAtKeychain } from '../system/keychain-look.ts';
-import { AuditTrail } from './audit-trail.ts';
 import type { Home } from '../home/home.ts';
 import { wasOpened } from '../home/mismatched-home.ts';
 import { wrappedBy } from '../settings/settings.ts';
@@ -28,7 +28,6 @@ export interface SecretsOptions {
   readonly spawnWorker: SpawnWorker | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly log: (line: string) => void;
   /** Waits for a vault that answers; there is one once the broker is put together. */
   readonly listener: () => VaultListener | undefined;
 }
@@ -42,12 +41,12 @@ export interface Secrets {
   readonly bus: SessionBus;
   /** The home's root key, from which its other keys derive. Throws what the vault throws. */
   readonly root: () => Promise<KeyObject>;
-  readonly trail: AuditTrail;
+  readonly trail: AuditFile;
 }
 
 /** A vault that a passphrase opens begins locked. */
 export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
-  const { home, settings, env, spawnWorker = forkWorker, now, log, listener } = options;
+  const { home, settings, env, spawnWorker = forkWorker, now, listener } = options;
   const watch = new VaultWatch(now);
   const bus = new SessionBus(env);
   const lockable = openVault(settings.vault, {
@@ -59,24 +58,22 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
     hasDefault: async () => (await lookAtKeychain(bus.environment())) !== 'noDefault',
     sealed: { folder: path.join(home.paths.state, 'items'), key: wrappedBy(settings.vaultKey) },
   });
+  const trail = new AuditFile(home.paths.state, now);
   const guard = new VaultGuard(lockable.vault, watch, {
-    answered() {
-      trail.seal();
-      listener()?.answered();
-    },
+    answered: () => listener()?.answered(),
     failed: () => listener()?.failed(),
   });
   if (lockable.hasPassphrase) await guard.shut({ isNew: await isNew(lockable, watch) });
   let noting: Promise<void> | undefined;
   const root = async (): Promise<KeyObject> => {
     const key = await guard.root();
+    trail.useRoot(key);
     // What a memory vault holds is no reason to miss it later, in another vault.
     if (guard.kind === 'memory' || home.hasMaster) return key;
     noting ??= home.masterWritten().finally(() => (noting = undefined));
     await noting;
     return key;
   };
-  const trail = new AuditTrail({ folder: home.paths.state, vault: guard, master: root, now, log });
   return { vault: guard, guard, lockable, watch, bus, root, trail };
 }
 

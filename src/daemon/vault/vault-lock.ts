@@ -155,8 +155,7 @@ export class VaultLock {
   }
 
   /**
-   * Resolves when it is locked, at once where it was. `outcome`: for the audit log. Throws `file_unreadable`; it is
-   * locked then, too.
+   * Resolves when it is locked, at once where it was. `outcome`: for the audit log.
    */
   async lock(outcome: string): Promise<void> {
     if (this.#isLocked && !this.#locking) return;
@@ -202,8 +201,6 @@ export class VaultLock {
     this.#isBySource = false;
     this.#locks += 1;
     const recorded = broker.audit.record({ event: 'vault', outcome });
-    // It is locked whether or not that can be written down. The caller gets the error below.
-    recorded.catch(() => undefined);
     this.#callOffSignIns();
     await this.#settle();
     await secrets.guard.shut();
@@ -216,9 +213,7 @@ export class VaultLock {
 
   /** No turn of the event loop lies between the last look and the guard: nothing starts in between. */
   async #settle(): Promise<void> {
-    const { audit, refresher } = this.#parts.broker;
-    // Brings the anchor up to the disk while the vault still takes it.
-    await audit.flush().catch(() => undefined);
+    const { refresher } = this.#parts.broker;
     do await refresher.settled();
     while (refresher.turns.isAnyTaken);
   }
@@ -235,7 +230,7 @@ export class VaultLock {
     try {
       await this.lock('locked: idle');
     } catch (error) {
-      this.#parts.log(`the vault was locked, but the audit log could not record it: ${reasonOf(error)}`);
+      this.#parts.log(`the idle vault could not be locked: ${reasonOf(error)}`);
     }
   }
 

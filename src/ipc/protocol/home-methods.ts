@@ -3,12 +3,12 @@ import * as z from 'zod';
 
 import { ownersEnd } from './method.ts';
 import type { Method } from './method.ts';
-import { activeHour, auditRow, auditVerdict, use } from './schemas/audit-schema.ts';
+import { activeHour, auditRow, use } from './schemas/audit-schema.ts';
 import { reset } from './schemas/grant-schema.ts';
 import { clientIdentifier, registered, registration } from './schemas/registration-schema.ts';
 import { deskState, setting, settingName, settingValue } from './schemas/settings-schema.ts';
 import { status } from './schemas/status-schema.ts';
-import { empty, overrideName, url } from './schemas/values.ts';
+import { empty, instant, overrideName, url } from './schemas/values.ts';
 import { display } from './schemas/vault-schema.ts';
 
 export const homeMethods = {
@@ -75,8 +75,8 @@ export const homeMethods = {
     isPolled: true,
     inMismatchedHome: true,
     params: z.object({ count: z.int().min(1).max(1000) }),
-    /** Oldest first; times in milliseconds, as they stand in the log. */
-    result: z.object({ rows: z.array(auditRow) }),
+    /** Oldest first; times in milliseconds. `skipped`: how many lines among them aren't rows. */
+    result: z.object({ rows: z.array(auditRow), skipped: instant.optional() }),
   },
   'audit.activity': {
     who: 'owner',
@@ -87,13 +87,6 @@ export const homeMethods = {
     params: z.object({ hours: z.int().min(1).max(168) }),
     /** `hours`: oldest first, the last one is not over. `uses`: the most used first. */
     result: z.object({ hours: z.array(activeHour), uses: z.array(use) }),
-  },
-  'audit.verify': {
-    who: 'owner',
-    effect: 'reads',
-    inMismatchedHome: true,
-    params: empty,
-    result: auditVerdict,
   },
 
   // The broker

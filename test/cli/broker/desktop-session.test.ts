@@ -69,9 +69,9 @@ describe('a broker without a keychain', () => {
 
   it.each(['locked', 'crashed', 'full', 'open'])('is given none where its vault is %s', async (state) => {
     const { connection, asked } = brokerSaying(state, true);
-    const asking = offeringSession(connection, env).request('audit.verify');
+    const asking = offeringSession(connection, env).request('access.resume');
     await expect(asking).rejects.toMatchObject({ reason: 'vault_unavailable' });
-    expect(asked).toEqual(['audit.verify', 'status']);
+    expect(asked).toEqual(['access.resume', 'status']);
   });
 
   it('is given none by a command outside of a desktop session', async () => {

@@ -30,7 +30,6 @@ async function started(
     env: {},
     spawnWorker: keychain.spawn,
     now: () => 0,
-    log: () => undefined,
     listener: () => undefined,
   });
   onTestFinished(() => secrets.vault.close());

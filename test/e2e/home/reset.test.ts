@@ -77,7 +77,6 @@ describe('keyturn reset', () => {
     const names = [
       'root',
       'newest',
-      'audit-anchor',
       'grants',
       ...grants.map(({ id }) => `grant.${id}`),
       `registration.${secret?.id}`,

@@ -251,7 +251,7 @@ const rows: Row[] = [
     issuer: 'https://id.tickets.example',
   }),
   row(4, { event: 'token', client: 'Quill', endpoint: notes, count: 9 }),
-].map((fields, sequence) => ({ ...fields, sequence }));
+];
 
 const details: ResultOn<'settings.get'>['details'] = [
   { name: 'vault', value: 'keychain', default: 'keychain', source: 'default', live: false },
@@ -351,7 +351,6 @@ const status: ResultOn<'status'> = {
   homeState: { state: 'checked', desk: 'here', isEmpty: false, isWaiting: false, differing: [] },
   settings,
   log: { level: 'info', file: '/home/anna/.local/state/keyturn/daemon.log', ok: true },
-  audit: { state: 'sealed' },
   unshielded: [],
   clocks: [{ issuer: accounts, ahead: 94 }],
 };
@@ -377,7 +376,6 @@ export const emptyStatus: ResultOn<'status'> = {
   vaultState: { state: 'open', since: ago(0) },
   settings: {},
   log: { level: 'info', ok: true },
-  audit: { state: 'sealed' },
   unshielded: [],
   clocks: [],
 };

@@ -148,10 +148,9 @@ export const long: Lists = {
   },
   'key.list': { keys: [{ resource: longAddress, setAt: ago(hour), header: longName, clients: [longName] }] },
   'audit.tail': {
-    rows: many(40).map((sequence) => ({
-      sequence,
-      time: ago(sequence * 60) * 1000,
-      event: sequence === 3 ? longName : 'refused',
+    rows: many(40).map((index) => ({
+      time: ago(index * 60) * 1000,
+      event: index === 3 ? longName : 'refused',
       outcome: longName,
       client: longName,
       endpoint: longAddress,
@@ -274,7 +273,7 @@ export const wrong: Lists = {
     ],
     clocks: [{ issuer: longAddress, ahead: -75 }],
     shieldGaps: ['readable', 'coreFile'],
-    audit: { state: 'failing', reason: 'disk_full' },
+    audit: { why: 'The audit log can’t be written (ENOSPC).', waiting: 3, lost: 0 },
     log: { level: 'info', file: `/state/${longName}`, ok: false },
     index: differingIndex,
     unreadable: [{ file: `/home/${longName}`, why: 'Its MAC is wrong.', hint: 'Restore it, or remove it.' }],

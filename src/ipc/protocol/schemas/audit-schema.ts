@@ -1,5 +1,5 @@
 /**
- * The audit log, as schemas of the wire: its rows, and what verifying it came to.
+ * The audit log, as schemas of the wire: its rows, and what they come to hour by hour.
  *
  * Invariant: a row names programs, servers and scopes, and has no field for a token.
  */
@@ -8,7 +8,6 @@ import * as z from 'zod';
 import { instant } from './values.ts';
 
 export const auditRow = z.looseObject({
-  sequence: instant.optional(),
   time: z.number(),
   event: z.string(),
   outcome: z.string().optional(),
@@ -35,13 +34,4 @@ export const use = z.object({
   endpoint: z.string(),
   last: z.number(),
   handedOut: z.array(instant),
-});
-
-export const auditVerdict = z.object({
-  ok: z.boolean(),
-  rows: instant,
-  oldRows: instant,
-  tornLines: instant,
-  unprovenRows: instant,
-  firstProblem: z.object({ sequence: instant, what: z.string() }).optional(),
 });

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { deskState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
 import { pause } from './pause-schema.ts';
 import { proxyStanding } from './proxy-schema.ts';
-import { overrideName, url } from './values.ts';
+import { instant, overrideName, url } from './values.ts';
 import { vaultState } from './vault-schema.ts';
 import { maxLength } from '../../wire/limits.ts';
 
@@ -93,12 +93,10 @@ export const status = z.object({
     /** False: it could not be written the last time. */
     ok: z.boolean(),
   }),
-  audit: z.object({
-    /** `plain`: the vault can't seal it. `waiting`: for the vault to be opened. */
-    state: z.literal(['sealed', 'waiting', 'plain', 'failing']),
-    /** Why it fails. */
-    reason: z.string().max(maxLength.id).optional(),
-  }),
+  /** The audit log can't be written: why, how many rows wait in memory, and how many had no room there. */
+  audit: z
+    .object({ why: z.string(), hint: z.string().optional(), waiting: instant, lost: instant })
+    .optional(),
   /** What the broker could not do to shield its process; empty where it did everything. */
   unshielded: z.array(settingText),
   /** The same as codes (base/shield.ts). */
