@@ -137,7 +137,7 @@ describe('what is out of the ordinary', () => {
       'Unlock it here.',
       'is 75 s behind this computer',
       'Other programs of this user can read Keyturn’s memory: desktop portals need that',
-      'can’t be written: disk_full',
+      'can’t be written (ENOSPC). 3 rows wait in memory.',
       'could not be written',
       'Its MAC is wrong.',
       'It named another issuer.',
