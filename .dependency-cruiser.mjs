@@ -7,7 +7,7 @@ const mayImport = {
   'src/serve': 'base server',
   'src/vault': 'base',
   'src/store': 'base vault',
-  'src/audit': 'base vault store',
+  'src/audit': 'base',
   'src/broker': 'base oauth vault store audit',
   'src/ipc': 'base',
   'src/client': 'base ipc/wire',
