@@ -4,7 +4,6 @@
  * Invariant: every header line that was sent is looked at; Node's own `headers` drops a second Authorization in
  * silence. What passes has no token and no proof in any of Node's three forms of headers.
  */
-import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { boundedBytes } from '../oauth/base/bounded-bytes.ts';
 import { withheldHeaders } from './resource/access.ts';
@@ -38,7 +37,6 @@ export function incomingOf(server: ProtectedServer, request: IncomingMessage): I
     target,
     headers: headersOf(request),
     connection: { isEncrypted: isEncrypted(request), address },
-    digest: (text) => hash('sha256', text, 'base64url'),
     readBody: async (maxBytes) => {
       const parsed = parsedBody(request);
       if (parsed === undefined) return boundedBytes(request, maxBytes);

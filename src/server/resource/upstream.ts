@@ -29,7 +29,7 @@ export async function upstreamFetch(access: Access, upstream: Upstream): Promise
   const { token } = upstream;
   const origin = originOf(access);
   if (origin === undefined) throw refusal('The access was not made by a protected server.');
-  if ((await sha256(token)) === origin.tokenDigest) {
+  if (sha256(token) === origin.tokenDigest) {
     throw refusal('The token is the one that the client sent to this server.');
   }
   return fetchTo(upstream);

@@ -20,11 +20,6 @@ export interface IncomingRequest {
   readonly target?: string;
   readonly headers: Headers;
   readonly connection: Connection;
-  /**
-   * SHA-256 of a text as base64url, where the platform has it without a wait: WebCrypto's own takes longer than all
-   * other checks of a known token together.
-   */
-  readonly digest?: (text: string) => string;
   /** The whole body; undefined if it has more than `maxBytes`. Called once at most. */
   readBody(maxBytes: number): Promise<Uint8Array | undefined>;
 }
