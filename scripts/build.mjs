@@ -56,7 +56,7 @@ const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
  * test/package.test.ts checks.
  */
 const lean = [
-  'base/{abort,errors,near-name,paths,private-file,private-folder,runtime,system-error}',
+  'base/{abort,errors,near-name,paths,private-file,private-folder,runtime,system-error,wslview}',
   'base/text/*',
   'oauth/base/{resource,scope,secure-url}',
   'ipc/wire/*',

@@ -6,7 +6,7 @@
  */
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { hasWslview } from '../../daemon/system/browser.ts';
+import { hasWslview } from '../../base/wslview.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 
 const address = 'DBUS_SESSION_BUS_ADDRESS';

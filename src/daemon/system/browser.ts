@@ -5,9 +5,9 @@
  * a loopback host) gets here, since the request that built it was checked.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
-import path from 'node:path';
+import { statSync } from 'node:fs';
 import { KeyturnError } from '../../base/errors.ts';
+import { hasWslview } from '../../base/wslview.ts';
 import { displayNames } from './display.ts';
 
 /** What opens a URL on each system, as the system's own manual names it. */
@@ -84,12 +84,6 @@ function browserWords(
 ): readonly string[] {
   if (command !== undefined) return wordsOf(command);
   return platform === 'linux' && hasWslview(env) ? ['wslview'] : (systemOpeners[platform] ?? []);
-}
-
-/** WSL has a browser on the other side only: this opens it there, without a display here. */
-export function hasWslview({ PATH = '' }: NodeJS.ProcessEnv): boolean {
-  const places = PATH.split(path.delimiter).map((folder) => path.join(folder, 'wslview'));
-  return places.some((file) => path.isAbsolute(file) && existsSync(file));
 }
 
 /** A command with spaces in its path is taken whole where such a file exists. */
