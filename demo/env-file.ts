@@ -21,7 +21,9 @@ export function takeEnvFile(folder: string): EnvFile | string {
   if (holder !== undefined && isAlive(holder)) {
     return `another demo (process ${holder}) is kept running with ${file}; end it with Ctrl-C in its terminal`;
   }
-  writeFileSync(file, `${header}echo 'The demo is not ready yet.' >&2\n`, { mode: 0o600 });
+  // Until then a command of that terminal must not begin a home of its own.
+  const early = `export KEYTURN_HOME=/dev/null\necho 'The demo is not ready yet.' >&2\n`;
+  writeFileSync(file, `${header}${early}`, { mode: 0o600 });
   return {
     write: (variables) => {
       const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}\n`);

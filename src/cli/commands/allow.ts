@@ -1,4 +1,5 @@
 /** `keyturn allow CLIENT RESOURCE`: gives a local client a permission. Works before any discovery. */
+import { nearestName } from '../../base/near-name.ts';
 import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
@@ -68,6 +69,7 @@ export const command = defineCommand(
     // For a person at a terminal; a script knows what it says.
     if (options.account === undefined && process.stderr.isTTY) await sayAccount(client, resource);
     await sayKey(client, resource);
+    await sayNearServer(client, resource);
     if (options.scope !== undefined) await sayStrangeScopes(resource, options.scope);
     return exitCodes.ok;
   },
@@ -89,6 +91,21 @@ async function sayKey(client: string, resource: string): Promise<void> {
   say(
     `keyturn: this allows tokens only, and you are not signed in at ${quoted(endpoint)}. ` +
       `To allow the API key there: keyturn allow ${shellWord(client)} ${shellWord(endpoint)} --key`,
+  );
+}
+
+/** Else a mistyped URL would show only once the app asks for the right one. */
+async function sayNearServer(client: string, resource: string): Promise<void> {
+  const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
+  const { grants } = await ask('grant.list', {});
+  const near = nearestName(
+    endpoint,
+    grants.map((grant) => grant.endpoint),
+  );
+  if (near === undefined || near === endpoint) return;
+  say(
+    `keyturn: you are signed in at ${quoted(near)}, and not at ${quoted(endpoint)}. ` +
+      `If you mistyped it: keyturn end ${shellWord(client)} ${shellWord(endpoint)}`,
   );
 }
 

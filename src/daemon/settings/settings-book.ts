@@ -103,7 +103,7 @@ export class SettingsBook {
     }
     // The value isn't repeated: a proxy's URL may hold a password.
     throw new KeyturnError('invalid_request', `${name} takes ${takes[name]}.`, {
-      hint: '`keyturn settings` shows what each setting is now; the manual, docs/settings.md, what it takes.',
+      hint: '`keyturn settings` shows what each setting is now.',
     });
   }
 

@@ -261,7 +261,7 @@ function checked(values: unknown, where: string): Settings {
     isVariable ? 'invalid_request' : 'file_unreadable',
     `${what} has a bad value${isSettingName(name) ? `: it takes ${takes[name]}` : ''}.`,
     {
-      hint: '`keyturn settings` shows what each setting is now; the manual, docs/settings.md, what it takes.',
+      hint: '`keyturn settings` shows what each setting is now.',
     },
   );
 }

@@ -91,7 +91,7 @@ describe('a change', () => {
 
   it('a change that fails on a full disk is reported with the file, and does not apply', () => {
     const { settings } = onFullDisk(path.join(folder, 'log.jsonl'));
-    expect(settings).toEqual(['kept', `${file} can't be written (EFBIG).`, 'firefox']);
+    expect(settings).toEqual(['kept', `${file} can't be written (EFBIG), and stays as it was.`, 'firefox']);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ browser: 'firefox' });
     expect(readdirSync(path.join(folder, 'config'))).toEqual(['settings.json']);
   });

@@ -31,7 +31,7 @@ it('hints say of an API key what a newcomer misses: where it goes, what allows i
   });
 });
 
-it('hints tell a scope that the sign-in there does not have: it may be mistyped', async () => {
+it('hints tell a scope or a server that may be mistyped', async () => {
   const { home, resource } = await homeInWorld();
   await home.ok(['list']);
   await signIn(home, resource, { scope: 'notes:read' });
@@ -40,6 +40,10 @@ it('hints tell a scope that the sign-in there does not have: it may be mistyped'
   expect(await home.keyturn(['allow', 'cli', resource, '--scope', 'notes:read'])).toMatchObject({
     stderr: '',
   });
+  const mistyped = `${resource}p`;
+  const { stderr: near } = await home.keyturn(['allow', 'cli', mistyped]);
+  expect(near).toContain(`you are signed in at "${resource}", and not at "${mistyped}"`);
+  expect(near).toContain(`keyturn end cli ${mistyped}`);
 });
 
 it('hints name the proxy that leads to the same server already', async () => {
