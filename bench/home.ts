@@ -13,13 +13,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { signInAt } from '../demo/user-agent.ts';
 import { homePaths } from '../src/base/paths.ts';
-import { GrantRoster } from '../src/broker/grants/grant-roster.ts';
-import { type Grant, grantSchema, grantVaultId } from '../src/broker/records/grant.ts';
+import type { Grant } from '../src/broker/records/grant.ts';
 import { nodeFlags } from '../src/cli/broker/auto-start.ts';
 import { connectAsOwner } from '../src/client/connect.ts';
 import type { Connection } from '../src/client/connection.ts';
 import { connect, pair } from '../src/client/index.ts';
-import { RecordLog } from '../src/store/record-log.ts';
+import { recordsOf } from '../src/daemon/assembly.ts';
+import { openDocument } from '../src/store/authority.ts';
+import { newItemName } from '../src/store/unused-items.ts';
 import type { Vault, VaultKind } from '../src/vault/base/vault.ts';
 import { ItemVault } from '../src/vault/item-vault.ts';
 import { KeychainStore } from '../src/vault/keychain/keychain.ts';
@@ -119,31 +120,26 @@ export class Home {
     return connectAsOwner({ env: this.env });
   }
 
-  /**
-   * Copies the first sign-in for these resources: its line in the index, its item in the vault, its name in the vault's list, as
-   * after a sign-in. No broker may run.
-   */
+  /** Copies the first sign-in for these resources: its record and its item in the vault, as after a sign-in. No broker may run. */
   async copySignIn(resources: readonly string[]): Promise<void> {
-    const log = new RecordLog(path.join(homePaths(this.env).state, 'grants.jsonl'), grantSchema);
-    await log.load();
-    const [first] = log.items;
-    if (!first) throw new Error('the home has no sign-in');
-    const copies = resources.map((resource): Grant => {
-      return { ...first, id: randomBytes(8).toString('hex'), endpoints: [resource], resource };
+    await this.#withVault(async (vault, homeId) => {
+      const folder = homePaths(this.env).state;
+      const document = openDocument({ folder, homeId, vault, master: () => vault.root() });
+      const { grants } = recordsOf(document);
+      await document.verify();
+      const [first] = grants.items;
+      if (first?.item === undefined) throw new Error('the home has no sign-in');
+      const item = await vault.get(first.item);
+      const copies = resources.map((resource): Grant => {
+        const id = randomBytes(8).toString('hex');
+        return { ...first, id, endpoints: [resource], resource, item: newItemName('s'), earlier: [] };
+      });
+      for (const copy of copies) await vault.set(copy.item ?? '', item);
+      await grants.change((items) => [...items, ...copies]);
     });
-    await this.#withVault(async (vault) => {
-      const item = JSON.parse(await vault.get(grantVaultId(first.id))) as { binding: object };
-      const roster = new GrantRoster(vault);
-      await Promise.all(copies.map(async ({ id }) => roster.add(id)));
-      for (const { id, endpoints, resource } of copies) {
-        const binding = { ...item.binding, endpoints, resource };
-        await vault.set(grantVaultId(id), JSON.stringify({ ...item, binding }));
-      }
-    });
-    for (const copy of copies) await log.put(copy);
   }
 
-  async #withVault(work: (vault: Vault) => Promise<unknown>): Promise<void> {
+  async #withVault(work: (vault: Vault, homeId: string) => Promise<unknown>): Promise<void> {
     const { state } = homePaths(this.env);
     const text = readFileSync(path.join(state, 'home.json'), 'utf8');
     const { homeId } = z.object({ homeId: z.string() }).parse(JSON.parse(text));
@@ -152,13 +148,13 @@ export class Home {
       const spawnWorker: SpawnWorker = () => forkWorker({ ...process.env, ...this.env });
       const store = new KeychainStore({ service: `keyturn/${homeId}`, spawnWorker });
       const vault = new ItemVault({ kind: this.#kind, store, ...home });
-      await work(vault);
+      await work(vault, homeId);
       return vault.close();
     }
     const store = new PassphraseStore({ folder: path.join(state, 'items'), cost, ...home });
     const vault = new ItemVault({ kind: 'sealed-file', store, ...home });
     await store.unlock(passphrase);
-    await work(vault);
+    await work(vault, homeId);
     await store.changePassphrase(passphrase, passphrase);
     return vault.close();
   }

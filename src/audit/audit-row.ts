@@ -18,8 +18,6 @@ export interface AuditRow {
     | 'pair'
     | 'client'
     | 'revoke'
-    /** The index of grants said something else than the vault. */
-    | 'index'
     | 'registration'
     /** An API key: set, removed, given to a program, refused by its server. */
     | 'key'

@@ -57,12 +57,8 @@ export class AccountChoices {
       async (signal) => {
         const { verdict, account } = await this.#ask(pending, accounts, signal);
         if (verdict !== 'yes' || account === undefined) throw required;
-        const { grants, refresher } = this.#parts;
-        const there = grants.forEndpoint(endpoint, account);
-        const { comparison } = refresher.secrets;
-        const bound = isBound(permission)
-          ? undefined
-          : grantsOfChoice({ there, comparison }, permission, account);
+        const there = this.#parts.grants.forEndpoint(endpoint, account);
+        const bound = isBound(permission) ? undefined : grantsOfChoice(there, permission, account);
         // Else the account that is left would serve.
         if (bound?.length === 0) throw accountRefusals.chosenEnded(endpoint, account);
         await this.#consent.changes.choose(permission, account, bound);

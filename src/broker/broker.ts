@@ -162,7 +162,6 @@ export class Broker {
     this.userActed(endpoint);
     const deadline = requestDeadline(this.parts.clock, timeout, signal);
     try {
-      await this.parts.refresher.compareWithVault(this.parts.grants.forEndpoint(endpoint));
       const beside = namesBeside(this.parts.grants, endpoint, asked.account);
       return await this.#signIns.byUser(
         { endpoint, typed: asTyped(resource), query: queryOf(resource), ...asked, ...beside },
@@ -228,8 +227,6 @@ export class Broker {
   userActed(endpoint: string): void {
     this.#signIns.userActed(endpoint);
     this.#requestSignIns.userActed(endpoint);
-    // A decision counts though the index can't be read; then no grant is known that was refused.
-    if (!this.parts.grants.isReadable) return;
-    for (const grant of this.parts.grants.forEndpoint(endpoint)) this.#rejections.clear(grant);
+    for (const grant of this.parts.grants.shownFor(endpoint)) this.#rejections.clear(grant);
   }
 }

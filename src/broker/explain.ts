@@ -10,6 +10,7 @@ import { attemptSentence } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
 import { isWiderThanAsked } from './records/grant.ts';
 import type { Grant, GrantState } from './records/grant.ts';
+import type { RefreshAttempt } from './records/refresh-attempt.ts';
 import type { BrokerParts } from './parts.ts';
 import { scopesLost } from './refusals/refusals.ts';
 import { dueAt, fullScope } from './tokens/token-cache.ts';
@@ -61,9 +62,12 @@ export function explainGrant(parts: BrokerParts, grant: Grant): Explanation {
 }
 
 /** An attempt whose outcome isn't known; undefined while the refresh is under way, and for a grant that is over. */
-export function leftOver({ refresher }: Pick<BrokerParts, 'refresher'>, grant: Grant): Grant['attempt'] {
+export function leftOver(
+  { refresher }: Pick<BrokerParts, 'refresher'>,
+  grant: Grant,
+): RefreshAttempt | undefined {
   if (grant.state.kind !== 'active' || refresher.turns.isTaken(grant.id)) return undefined;
-  return grant.attempt;
+  return refresher.secrets.factsOf(grant).attempt;
 }
 
 type Sentences = Pick<Explanation, 'now' | 'next' | 'refresh'>;
@@ -103,13 +107,12 @@ const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receip
     'The issuer could not be reached, and Keyturn has stopped trying. Its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
 };
 
-/** Undefined unless the vault was asked and holds nothing that could be used. */
+/** Undefined unless the vault was asked and has no such item. */
 function lost({ refresher }: BrokerParts, grant: Grant): Sentences | undefined {
-  if (!refresher.secrets.comparison.isCompared(grant.id) || refresher.secrets.comparison.isVouched(grant.id))
-    return undefined;
+  if (!refresher.secrets.factsOf(grant).isMissing) return undefined;
   return {
-    now: 'Keyturn lists this grant, but the vault has no token for it. No program can get one.',
-    next: `Sign in anew: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}. To end it: keyturn revoke ${shellWord(grant.id)}`,
+    now: 'The vault has no token for it. No program can get one.',
+    next: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}. To end it: keyturn revoke ${shellWord(grant.id)}`,
     refresh: { by: 'signIn' },
   };
 }
@@ -143,10 +146,7 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
   const { purpose } = grant;
   const whose =
     purpose?.kind === 'narrow' ? ` by ${quoted(parts.clients.nameOf(purpose.clientId))} alone` : '';
-  const standing = refresher.secrets.comparison.isCompared(grant.id)
-    ? `It is usable${whose}`
-    : `It is listed as usable${whose}, but was not compared with the vault yet`;
-  return { now: `${standing}; ${inMemory}.`, next: refreshSentence(refresh), refresh };
+  return { now: `It is usable${whose}; ${inMemory}.`, next: refreshSentence(refresh), refresh };
 }
 
 function nextRefresh(

@@ -5,11 +5,13 @@ import type { ApiKeys } from './records/api-key.ts';
 import type { LocalClients } from './records/local-client.ts';
 import type { Leases } from './consent/lease.ts';
 import type { Permissions } from './records/permission.ts';
+import type { Vault } from '../vault/base/vault.ts';
 import type { SignInParts } from './sign-in/sign-in-context.ts';
 
 export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts' | 'assertions'> {
   /** Whether http is accepted for loopback hosts. */
   readonly urlPolicy: UrlPolicy;
+  readonly vault: Vault;
   readonly clients: LocalClients;
   readonly keys: ApiKeys;
   readonly permissions: Permissions;

@@ -38,7 +38,7 @@ export class Rejections {
     const isNamed = (token: AccessToken): boolean =>
       'tokenId' in named ? token.tokenId === named.tokenId : token.accessToken === named.accessToken;
     const { cache, clock, grants, refresher } = this.#parts;
-    for (const { id: grantId } of grants.all()) {
+    for (const { id: grantId } of grants.shown()) {
       const token = cache.of(grantId).find(isNamed);
       if (!token?.handedTo.has(clientId)) continue;
       if (isAlive(token, clock.now(), expiryGrace)) {

@@ -39,8 +39,8 @@ export class RequestSignIns {
   readonly #consent: Consent;
   readonly #signIns: SignIns;
   readonly #stepUps: StepUpLimit;
-  /** By grant, what its server lists, asked once for each generation of the grant. */
-  readonly #listed = new Map<string, { readonly generation: number; readonly scope: readonly string[] }>();
+  /** What the server of a grant lists, asked once for each record of it. */
+  readonly #listed = new WeakMap<Grant, readonly string[]>();
 
   /**
    * Shared grants that ended at the first refresh after a program's own sign-in: servers that keep one sign-in for each
@@ -75,31 +75,11 @@ export class RequestSignIns {
     if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
     if (!grant) this.#consent.refuseKeyOnly(access);
     this.#refuseUnattended(pending, grant ? refusals.whyAgain(grant) : 'nobody has signed in there yet');
-    if (grant && this.#isBeingMade(pending, grant))
-      return this.#start(permitted, { scope: access.scope, account: request.account, grant: undefined });
-    const isVouched = grant && this.#parts.refresher.secrets.comparison.isVouched(grant.id);
     await this.#start(permitted, {
-      ...(isVouched ? stepUpScope(grant, access.scope) : { scope: access.scope }),
+      ...(grant ? stepUpScope(grant, access.scope) : { scope: access.scope }),
       account: request.account ?? (grant && accountLabel(grant)),
       grant,
     });
-  }
-
-  /**
-   * Race: a first sign-in puts its grant into the index before its tokens are in the vault (sign-in/store-grant.ts).
-   * Who sees that grant in between joins the sign-in.
-   */
-  #isBeingMade(
-    { endpoint, access: { query }, request: { account, interaction } }: PendingRequest,
-    grant: Grant,
-  ): boolean {
-    const first = {
-      endpoint,
-      ...(query ? { query } : {}),
-      account,
-      isUnattended: interaction === 'never',
-    };
-    return grant.signedInAt === undefined && this.#signIns.isFirstUnderWay(first);
   }
 
   /** Spec, Step-up: a new authorization with the union of what was asked before and what is needed now. */
@@ -140,16 +120,13 @@ export class RequestSignIns {
     return true;
   }
 
-  async #listedFor(
-    { pending, permission }: PermittedRequest,
-    { id, generation }: Grant,
-  ): Promise<readonly string[]> {
+  async #listedFor({ pending, permission }: PermittedRequest, grant: Grant): Promise<readonly string[]> {
     const { endpoint, request } = pending;
-    const known = this.#listed.get(id);
-    if (known?.generation === generation) return known.scope;
+    const known = this.#listed.get(grant);
+    if (known) return known;
     const typed = asTyped(request.resource);
     const scope = await listedScope(this.#parts, { endpoint, typed, ...hintOf(request, permission) });
-    this.#listed.set(id, { generation, scope });
+    this.#listed.set(grant, scope);
     return scope;
   }
 
@@ -172,18 +149,16 @@ export class RequestSignIns {
   async signInAlone(permitted: PermittedRequest, shared: Grant): Promise<void> {
     const { access, pending, permission } = permitted;
     const { endpoint, request } = pending;
-    const { grants, refresher } = this.#parts;
+    const { grants } = this.#parts;
     const scope = shared.scope.filter((name) => permission.scope?.includes(name));
     const own = grants
       .aloneAt(shared.resource, shared.issuer, request.clientId)
       .filter(({ account }) => account === shared.account);
-    await refresher.compareWithVault(own);
     const ready = own.find(
       (one) => one.state.kind === 'active' && scopesToNarrowTo(one, permission) === undefined,
     );
     // Race: the permission changed during the sign-in, and could not name the new grant then.
-    if (ready && refresher.secrets.comparison.isVouched(ready.id))
-      return void (await this.#consent.changes.bind(permission, ready, ready.scope));
+    if (ready) return void (await this.#consent.changes.bind(permission, ready, ready.scope));
     const wider = own.find((one) => isWiderThanAsked(one) && isOfNow(one, shared));
     if (wider) await this.#refuseWider(permission, wider);
     if (this.#endedByOwn.has(shared.id)) throw refusals.notNarrowed(permission, shared);
@@ -199,10 +174,11 @@ export class RequestSignIns {
   }
 
   #hasOwnEnded(shared: Grant): boolean {
-    const { resource, issuer, account, state, signedInAt = 0, lastRefreshedAt = 0 } = shared;
+    const { resource, issuer, account, state, signedInAt = 0 } = shared;
     if (state.kind !== 'loginRequired' || state.cause !== 'refreshTokenEnded' || !isShared(shared))
       return false;
-    const lastSeen = Math.max(signedInAt, lastRefreshedAt);
+    const { refreshedAt = 0 } = this.#parts.refresher.secrets.factsOf(shared);
+    const lastSeen = Math.max(signedInAt, refreshedAt);
     const there = this.#parts.grants
       .all()
       .filter((one) => one.resource === resource && one.issuer === issuer);

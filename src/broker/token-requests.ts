@@ -181,19 +181,8 @@ export class TokenRequests {
 
   /** `permissions`: those that cover the request now. */
   #tryOnce(pending: PendingRequest, permissions: Covering): Soon<Outcome> {
-    const { pause, refresher } = this.#parts;
     // Race: the owner may have paused while a card was open. No sign-in begins then.
-    pause.refuse();
-    const there = this.#grantsFor(pending);
-    // What the index says of a grant counts only where the vault says so too.
-    if (!refresher.secrets.comparison.areCompared(there)) return this.#tryCompared(pending, there);
-    return this.#choose(pending, permissions, there);
-  }
-
-  async #tryCompared(pending: PendingRequest, there: readonly Grant[]): Promise<Outcome> {
-    await this.#parts.refresher.compareWithVault(there);
-    // Races: the index may have been mended by the vault, and the user may have ended a permission.
-    const permissions = this.#current.requireCovering(pending.access);
+    this.#parts.pause.refuse();
     return this.#choose(pending, permissions, this.#grantsFor(pending));
   }
 
@@ -208,8 +197,7 @@ export class TokenRequests {
   /** `there`: the grants of the endpoint. */
   #choose(pending: PendingRequest, permissions: Covering, there: readonly Grant[]): Soon<Outcome> {
     const { access, endpoint, deadline } = pending;
-    const { refresher } = this.#parts;
-    const choice = chooseGrant({ there, comparison: refresher.secrets.comparison }, access, permissions);
+    const choice = chooseGrant(there, access, permissions);
     switch (choice.kind) {
       case 'use':
         return this.#serve({ pending, access, permission: choice.permission }, choice.grant);
@@ -221,8 +209,6 @@ export class TokenRequests {
         return againAfter(this.#choices.choose(pending, choice.permission, choice.accounts));
       case 'ask':
         return againAfter(this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline));
-      case 'lost':
-        return againAfter(refresher.readOrRefuse(choice.grant.id));
       case 'unknownAccount':
         // A program doesn't learn of accounts that it may not use. The command line is the owner's.
         throw unknownAccount(
@@ -236,13 +222,10 @@ export class TokenRequests {
   /** What the permission gives of this grant. */
   #serve(permitted: PermittedRequest, grant: Grant): Soon<Outcome> {
     const { pending, access, permission } = permitted;
-    const { refresher } = this.#parts;
     if (grant.state.kind !== 'active') {
-      const mayRevive = refresher.mayRevive(grant);
+      const mayRevive = this.#parts.refresher.mayRevive(grant);
       return mayRevive ? this.#revive(permitted, grant) : againAfter(this.#signIns.signIn(permitted, grant));
     }
-    if (!refresher.secrets.comparison.isVouched(grant.id))
-      return againAfter(refresher.readOrRefuse(grant.id));
     const lost = lostFor(grant, permission, access.scope);
     if (lost.length > 0) return againAfter(this.#signIns.restore(permitted, grant, lost));
     if (!isWithin(access.scope, grant.scope)) return againAfter(this.#signIns.stepUp(permitted, grant));

@@ -4,14 +4,15 @@
  * Invariant: one of each a home. Nothing here reads a file, a keychain or the network.
  */
 import type { KeyObject } from 'node:crypto';
-import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Audit } from '../audit/audit.ts';
 import { listOf, openDocument } from '../store/authority.ts';
 import type { AuthorityDocument } from '../store/document.ts';
-import { ApiKeys, apiKeySchema } from '../broker/records/api-key.ts';
+import { unusedList, unusedRules, unusedSchema } from '../store/unused-items.ts';
+import { VaultItems } from '../store/vault-items.ts';
+import { apiKeyRules, ApiKeys, apiKeySchema } from '../broker/records/api-key.ts';
 import { AuthorizationServers } from '../broker/tokens/authorization-servers.ts';
-import { Grants, grantSchema } from '../broker/records/grant.ts';
+import { grantRules, Grants, grantSchema } from '../broker/records/grant.ts';
 import { Interactions } from '../broker/questions/interaction.ts';
 import { Leases } from '../broker/consent/lease.ts';
 import { LocalClients, localClientSchema } from '../broker/records/local-client.ts';
@@ -23,7 +24,6 @@ import type { AccessPause } from '../broker/refusals/access-pause.ts';
 import { permissionRules, Permissions, permissionSchema } from '../broker/records/permission.ts';
 import type { Records } from '../broker/records/records.ts';
 import { proxyRules, proxySchema } from '../broker/records/proxy.ts';
-import { RecordLog } from '../store/record-log.ts';
 import { ServerRests } from '../broker/tokens/server-rests.ts';
 import { Refresher } from '../broker/tokens/refresher.ts';
 import {
@@ -45,32 +45,25 @@ export interface RecordParts {
   readonly home: Home;
   readonly vault: Vault;
   readonly master: () => Promise<KeyObject>;
-  /** Gets lines for the broker's log. */
-  readonly log: (line: string) => void;
 }
 
 /** Reads nothing yet. */
-export function openRecords({ home, vault, master, log }: RecordParts): Records {
-  const folder = home.paths.state;
-  const document = openDocument({ folder, homeId: home.homeId, vault, master });
-  return recordsOf(folder, document, log);
+export function openRecords({ home, vault, master }: RecordParts): Records {
+  return recordsOf(openDocument({ folder: home.paths.state, homeId: home.homeId, vault, master }));
 }
 
-export function recordsOf(
-  folder: string,
-  document: AuthorityDocument,
-  log?: (line: string) => void,
-): Records {
+export function recordsOf(document: AuthorityDocument): Records {
   return {
     document,
-    grants: new RecordLog(path.join(folder, 'grants.jsonl'), grantSchema, log),
+    grants: listOf(document, 'grants', grantSchema, grantRules),
     registrations: listOf(document, 'registrations', registrationRecordSchema, registrationRules),
     clients: listOf(document, 'clients', localClientSchema),
     permissions: listOf(document, 'permissions', permissionSchema, permissionRules),
     overrides: listOf(document, 'overrides', overrideSchema, overrideRules),
     proxies: listOf(document, 'proxies', proxySchema, proxyRules),
-    keys: listOf(document, 'keys', apiKeySchema),
+    keys: listOf(document, 'keys', apiKeySchema, apiKeyRules),
     access: listOf(document, 'access', accessSchema, accessRules),
+    unused: listOf(document, unusedList, unusedSchema, unusedRules),
   };
 }
 
@@ -88,8 +81,6 @@ export interface AssemblyInput {
   readonly pause: AccessPause;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   readonly isDesk: boolean;
-  /** Gets lines for the broker's log. */
-  readonly log: (line: string) => void;
   /** Before something goes out, or a browser opens. Throws what keeps it here. */
   readonly settled: () => Promise<void>;
   /** Before the person is asked, where nobody sits at this broker. */
@@ -107,7 +98,6 @@ export function assemble({
   deadline,
   records,
   openBrowser,
-  log,
   settled,
   mayAsk,
   questionsChanged,
@@ -123,16 +113,18 @@ export function assemble({
   const overrides = new OverrideBook(records.overrides);
   const network = networkOf({ clock, net, overrides, settings, ...(deadline ? { deadline } : {}) });
   const grants = new Grants(records.grants, grantsChanged);
-  const registrations = new Registrations(records.registrations, vault);
+  const items = new VaultItems({ ...records, vault });
+  const registrations = new Registrations(records.registrations, items);
   const servers = new AuthorizationServers({ network, overrides });
-  const { document } = records;
   const shared = {
     ...given,
-    document,
+    document: records.document,
     network,
     clock,
     overrides,
     vault,
+    items,
+    settled,
     requireVault: storableOnceSettled(vault, settled),
     grants,
     registrations,
@@ -145,13 +137,10 @@ export function assemble({
       return settings.clientMetadataUrl;
     },
     rests: new ServerRests(() => clock.now()),
-    refresher: new Refresher({ ...shared, report: log }),
-    interactions: new Interactions(() => clock.wall(), questionsChanged, {
-      mayAsk,
-      requireShowable,
-    }),
+    refresher: new Refresher(shared),
+    interactions: new Interactions(() => clock.wall(), questionsChanged, { mayAsk, requireShowable }),
     clients: new LocalClients(records.clients),
-    keys: new ApiKeys(records.keys, vault),
+    keys: new ApiKeys(records.keys, items),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
     openBrowser: async (url) => {

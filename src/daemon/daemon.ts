@@ -194,7 +194,7 @@ interface Ended {
 }
 
 function shutdownOf(runtime: Runtime, { unlock, server, forwards, stopProxies }: Ended): Shutdown {
-  const { options, broker, secrets, net, vaultLock, revocations, sweep, upkeep, stopping } = runtime;
+  const { options, broker, secrets, net, vaultLock, revocations, upkeep, stopping } = runtime;
   return new Shutdown({
     broker,
     server,
@@ -202,11 +202,10 @@ function shutdownOf(runtime: Runtime, { unlock, server, forwards, stopProxies }:
       stopProxies();
       vaultLock.stop();
       upkeep.stop();
-      void sweep.end();
       stopping.abort();
     },
     close: async () => {
-      await Promise.all([revocations.settled(), sweep.end(), forwards.stop()]);
+      await Promise.all([revocations.settled(), forwards.stop()]);
       await Promise.allSettled([secrets.vault.close(), net.close()]);
     },
     unlock,

@@ -1,8 +1,7 @@
 /**
  * Everything that runs in a broker of one home, built in order and started by nobody yet.
  *
- * Invariants: nothing here opens the vault. Its first use verifies the home before anything else, then the files that
- * confer authority, and then the grants.
+ * Invariants: nothing here opens the vault. Its first use verifies the home before anything else, and then the document.
  */
 import type { AuthorityDocument } from '../store/document.ts';
 import { Broker } from '../broker/broker.ts';
@@ -10,7 +9,6 @@ import type { BrokerParts } from '../broker/parts.ts';
 import { Loopback } from '../broker/loopback/loopback.ts';
 import { Proxies } from '../broker/records/proxy.ts';
 import { RevocationQueue } from '../broker/revocation/revocation-queue.ts';
-import { IndexSweep } from '../broker/grants/index-sweep.ts';
 import { TokenCache } from '../broker/tokens/token-cache.ts';
 import { Upkeep } from '../broker/tokens/upkeep.ts';
 import { inOrder } from '../vault/guard.ts';
@@ -23,7 +21,6 @@ import type { OpenedHome } from './opened-home.ts';
 import type { DaemonOptions } from './options.ts';
 import type { HomeCheck } from './home/home-check.ts';
 import { KeptPause } from './home/kept-pause.ts';
-import { startRecords } from './start-records.ts';
 import { BrowserDisplay } from './system/display.ts';
 import type { DaemonFetch } from './system/fetch.ts';
 import { machineClock } from './system/machine-clock.ts';
@@ -56,7 +53,6 @@ export interface Runtime {
   readonly display: BrowserDisplay;
   /** Works in the background. */
   readonly revocations: RevocationQueue;
-  readonly sweep: IndexSweep;
   readonly upkeep: Upkeep;
   /** Aborted when the broker stops. */
   readonly stopping: AbortController;
@@ -65,7 +61,7 @@ export interface Runtime {
 /** Throws `file_unreadable`. */
 export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): Promise<Runtime> {
   const { env, log, spawnWorker, proxyFor } = options;
-  const { home, book, mismatch } = opened;
+  const { home, book } = opened;
   const settings = book.current;
   const isDesk = options.desk === true;
   log.level = settings.logLevel;
@@ -82,7 +78,7 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
     listener: () => listener,
   });
   const { vault, root } = secrets;
-  const records = openRecords({ home, vault, master: root, log: log.write });
+  const records = openRecords({ home, vault, master: root });
   const subscribers = new Subscribers();
   const statusChanged = (): void => subscribers.tell('status.changed');
   const stopping = new AbortController();
@@ -103,12 +99,11 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   parts = assembled;
   const pause = new KeptPause({ ...assembled, ...records, changed: statusChanged });
   addSteps(records.document, { homeCheck, pause }, assembled);
-  await startRecords(records, parts, { log: log.write, isMismatched: mismatch !== undefined });
+  await loadDocument(records.document, options);
 
   const background = backgroundOf(parts);
   listener = inOrder(
     { answered: () => verifySoon(records.document), failed: () => undefined },
-    background.sweep,
     background.revocations,
   );
   const vaultLock = new VaultLock({
@@ -126,23 +121,31 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   return { ...built, proxies, stopping, ...background, homeCheck, pause, broker, vaultLock, keys };
 }
 
+/** A document that can't be read stays as it is, and refuses what needs it. */
+async function loadDocument(document: AuthorityDocument, { log }: Pick<DaemonOptions, 'log'>): Promise<void> {
+  await document
+    .load()
+    .catch((error: unknown) =>
+      log.write(error instanceof Error ? error.message : 'the document failed', 'error'),
+    );
+}
+
 /** What the first verification does besides, in this order. */
 function addSteps(
   document: AuthorityDocument,
   { homeCheck, pause }: Pick<Runtime, 'homeCheck' | 'pause'>,
-  { refresher, keys }: BrokerParts,
+  { items }: BrokerParts,
 ): void {
   // First: in a home that may be another vault's, nothing else is verified.
   document.beside(() => homeCheck.verify());
-  document.beside(() => refresher.secrets.open());
   document.afterwards(async () => pause.verified());
   document.afterwards(() => homeCheck.mark(() => document.renewVerified()));
-  // What can't be removed now stays in the vault's list, and is removed later.
-  document.afterwards(() => keys.tidy().catch(() => undefined));
+  // Not awaited: it waits for this verification.
+  document.afterwards(async () => void items.tidy());
 }
 
-function backgroundOf(parts: BrokerParts): Pick<Runtime, 'revocations' | 'sweep' | 'upkeep'> {
-  return { revocations: new RevocationQueue(parts), sweep: new IndexSweep(parts), upkeep: new Upkeep(parts) };
+function backgroundOf(parts: BrokerParts): Pick<Runtime, 'revocations' | 'upkeep'> {
+  return { revocations: new RevocationQueue(parts), upkeep: new Upkeep(parts) };
 }
 
 type BuiltBefore = Pick<
@@ -165,7 +168,6 @@ function partsOf(
     audit: secrets.trail,
     openBrowser: (url, command) => options.openBrowser(url, command, display.environment()),
     isDesk: options.desk === true,
-    log: (text) => options.log.write(text, 'warn'),
     ...gates,
     questionsChanged: () => subscribers.tell('interaction.changed'),
     grantsChanged: () => subscribers.tell('grant.changed'),

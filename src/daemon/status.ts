@@ -5,7 +5,6 @@ import type { BrokerParts } from '../broker/parts.ts';
 import type { ResultOf } from '../ipc/protocol/methods.ts';
 import { clocksAnswer } from './methods/answers.ts';
 import { pauseAnswer } from './methods/vault-methods.ts';
-import { storesOf } from '../broker/records/records.ts';
 import type { Records } from '../broker/records/records.ts';
 import type { AuditTrouble } from '../audit/audit.ts';
 import type { Forwards } from './forwards/forwards.ts';
@@ -34,12 +33,6 @@ export interface StatusParts {
   readonly display: Pick<BrowserDisplay, 'name'>;
   /** What the process could not be shielded from. */
   readonly unshielded: readonly ShieldGap[];
-}
-
-/** How the index of grants stands to the vault, as far as it was compared. */
-function indexAnswer({ refresher }: BrokerParts): ResultOf<'status'>['index'] {
-  const { checked, differences, untold } = refresher.secrets.comparison;
-  return { checked, differences: [...differences], more: untold };
 }
 
 function sourceAnswer(vaultLock: VaultLock): Pick<ResultOf<'status'>, 'vaultSource'> {
@@ -79,21 +72,20 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     browser: settings.browser,
     display: parts.isDesk ? undefined : display.name,
     insecureLoopback: settings.insecureLoopback,
-    grants: records.grants.isLoaded ? records.grants.items.length : 0,
+    grants: parts.grants.shown().length,
     keys: records.keys.isLoaded ? records.keys.shown.length : 0,
     clients: records.clients.isLoaded ? records.clients.shown.length : 0,
     interactions: parts.interactions.list().length,
     overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
     proxies: proxies.standing(),
     forwards: forwards.list().length,
-    index: indexAnswer(parts),
-    unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
+    unreadable: records.document.trouble ? [records.document.trouble] : [],
     homeState: { ...homeCheck.state, differing: shown(homeCheck.state.differing) },
     settings: book.recorded(),
     log: { level: log.level, file: log.file, ok: log.isOk },
     ...(trail.trouble && { audit: auditAnswer(trail.trouble) }),
     unshielded: unshielded.map((gap) => shieldGaps[gap]),
     shieldGaps: [...unshielded],
-    clocks: records.grants.isLoaded ? clocksAnswer(parts) : [],
+    clocks: clocksAnswer(parts),
   };
 }

@@ -14,6 +14,7 @@ import { newestIn } from './newest.ts';
 import { rulesOf } from './list-rules.ts';
 import type { RecordRules } from './list-rules.ts';
 import type { AuthorityStore, FileTrouble } from './record-store.ts';
+import { withUnused } from './unused-items.ts';
 
 export interface AuthorityParts extends Pick<DocumentParts, 'homeId'> {
   /** The home's state folder. */
@@ -47,16 +48,18 @@ export function listOf<Item>(
   rules: RecordRules<Item> = {},
 ): DocumentList<Item> {
   document.define(name, rulesOf(schema, rules));
-  return new DocumentList<Item>(document, name);
+  return new DocumentList<Item>(document, name, rules.itemsOf);
 }
 
 export class DocumentList<Item> implements AuthorityStore<Item> {
   readonly #document: AuthorityDocument;
   readonly #name: string;
+  readonly #itemsOf: RecordRules<Item>['itemsOf'];
 
-  constructor(document: AuthorityDocument, name: string) {
+  constructor(document: AuthorityDocument, name: string, itemsOf?: RecordRules<Item>['itemsOf']) {
     this.#document = document;
     this.#name = name;
+    this.#itemsOf = itemsOf;
   }
 
   get items(): readonly Item[] {
@@ -84,7 +87,13 @@ export class DocumentList<Item> implements AuthorityStore<Item> {
   }
 
   change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
-    return this.#document.change((state) => new Map(state).set(this.#name, edit(this.#in(state))));
+    return this.#document.change((state) => {
+      const before = this.#in(state);
+      const after = edit(before);
+      if (after === before) return state;
+      const next = new Map(state).set(this.#name, after);
+      return this.#itemsOf ? withUnused(next, before, after, this.#itemsOf) : next;
+    });
   }
 
   /** Records of one name are of one type: the schema of `define` checked those that were read. */

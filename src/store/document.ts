@@ -120,6 +120,16 @@ export class AuthorityDocument {
     return this.#read === 'absent' ? emptyState : this.#read.state;
   }
 
+  /** The names of the vault's items that records have. Throws as `state`. */
+  get itemNames(): ReadonlySet<string> {
+    return this.itemNamesIn(this.state);
+  }
+
+  itemNamesIn(state: State): ReadonlySet<string> {
+    const lists = [...state].map(([name, items]) => ({ items, itemsOf: this.#lists.get(name)?.itemsOf }));
+    return new Set(lists.flatMap(({ items, itemsOf }) => items.flatMap((item) => itemsOf?.(item) ?? [])));
+  }
+
   get isLoaded(): boolean {
     return this.#read !== undefined;
   }
@@ -189,6 +199,7 @@ export class AuthorityDocument {
   async changeVerified(change: Change): Promise<void> {
     const before = this.state;
     const after = change(before);
+    if (after === before) return;
     const takes = takesAway(before, after, this.#lists);
     if (takes) this.#inEffect = after;
     await this.#queued(change, takes);

@@ -17,6 +17,10 @@ export interface RecordRules<Item> {
   readonly isLess?: (after: Item, before: Item | undefined) => boolean;
   /** The most records that Keyturn writes. A document with more is of another program. */
   readonly atMost?: number;
+  /** The names of the vault's items that the record has. */
+  readonly itemsOf?: (item: Item) => readonly string[];
+  /** Its records decide nothing, so that a change of them alone takes nothing away. */
+  readonly isBookkeeping?: boolean;
 }
 
 /** The rules of a list, for records that its schema has checked. */
@@ -24,11 +28,19 @@ export interface ListRules {
   readonly schema: z.ZodType;
   readonly atMost: number;
   readonly takesAway: (before: readonly unknown[], after: readonly unknown[]) => boolean;
+  readonly itemsOf: (item: unknown) => readonly string[];
+  readonly isBookkeeping: boolean;
 }
 
 export function rulesOf<Item>(
   schema: z.ZodType<Item>,
-  { keyOf = () => '', isLess = () => false, atMost = Number.POSITIVE_INFINITY }: RecordRules<Item>,
+  {
+    keyOf = () => '',
+    isLess = () => false,
+    atMost = Number.POSITIVE_INFINITY,
+    itemsOf = () => [],
+    isBookkeeping = false,
+  }: RecordRules<Item>,
 ): ListRules {
   const onlyTakes = (before: readonly Item[], after: readonly Item[]): boolean => {
     const [old, left] = [new Set(before), new Set(after)];
@@ -36,13 +48,19 @@ export function rulesOf<Item>(
     return after.filter((item) => !old.has(item)).every((item) => isLess(item, gone.get(keyOf(item))));
   };
   // Records of one list are of one type.
-  return { schema, atMost, takesAway: onlyTakes as ListRules['takesAway'] };
+  return {
+    schema,
+    atMost,
+    takesAway: onlyTakes as ListRules['takesAway'],
+    itemsOf: itemsOf as ListRules['itemsOf'],
+    isBookkeeping,
+  };
 }
 
-/** True if the change only takes away. */
+/** True if the change takes something away, and gives nothing. */
 export function takesAway(before: State, after: State, lists: ReadonlyMap<string, ListRules>): boolean {
-  return [...lists].every(([name, rules]) => {
-    const [was, is] = [before.get(name) ?? [], after.get(name) ?? []];
-    return was === is || rules.takesAway(was, is);
-  });
+  const changed = [...lists]
+    .map(([name, rules]) => ({ ...rules, was: before.get(name) ?? [], is: after.get(name) ?? [] }))
+    .filter(({ was, is, isBookkeeping }) => was !== is && !isBookkeeping);
+  return changed.length > 0 && changed.every((list) => list.takesAway(list.was, list.is));
 }

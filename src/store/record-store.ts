@@ -1,10 +1,4 @@
-/**
- * The interface of every store of records, and the queue of its writes.
- *
- * Invariants: a change is in memory at once and in one step, so that a denial counts immediately and no writer
- * overwrites the change of another. One write runs at a time, always of the newest state. A change is complete when
- * it is on the disk. If a write fails, memory goes back to the state of the disk, and every lost change is rejected.
- */
+/** The interface of every store of records. */
 import type { KeyturnError } from '../base/errors.ts';
 
 /** The reason why a file does not count. */
@@ -49,51 +43,4 @@ export interface AuthorityStore<Item> extends RecordStore<Item> {
    * holds until the broker ends.
    */
   change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void>;
-}
-
-export interface WriteSteps {
-  /** Writes the state as it is when this is called. */
-  write(): Promise<void>;
-  /** Puts memory back into the state of the disk. */
-  takeBack(): void;
-}
-
-/** Runs one write after another. All changes that come during a write share the next one. */
-export class WriteQueue {
-  readonly #steps: WriteSteps;
-  #waiting: PromiseWithResolvers<void>[] = [];
-  #isWriting = false;
-
-  constructor(steps: WriteSteps) {
-    this.#steps = steps;
-  }
-
-  /**
-   * Call it after a change in memory. Resolves once the change is on the disk; rejects if the change was taken back.
-   */
-  async written(): Promise<void> {
-    const mine = Promise.withResolvers<void>();
-    this.#waiting.push(mine);
-    if (!this.#isWriting) void this.#run();
-    await mine.promise;
-  }
-
-  async #run(): Promise<void> {
-    this.#isWriting = true;
-    while (this.#waiting.length > 0) {
-      const sharing = this.#waiting;
-      this.#waiting = [];
-      try {
-        await this.#steps.write();
-        for (const { resolve } of sharing) resolve();
-      } catch (error) {
-        // The changes that came during the write are based on the lost one.
-        const lost = [...sharing, ...this.#waiting];
-        this.#waiting = [];
-        this.#steps.takeBack();
-        for (const { reject } of lost) reject(error);
-      }
-    }
-    this.#isWriting = false;
-  }
 }

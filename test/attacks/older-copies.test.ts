@@ -13,6 +13,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
 import type { AuthorityBroker } from '../support/homes/authority-home.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
+import { itemsOf } from '../broker/rig.ts';
 
 const endpoint = 'https://notes.example/mcp';
 const now = 1_000;
@@ -126,12 +127,13 @@ describe('an older copy of the document', () => {
 
   it('authority.json: does not bring back a client that was removed at an issuer', async () => {
     const { broker, vault, attacker, restart } = await scene();
-    const registrations = new Registrations(broker.records.registrations, vault);
+    const registrations = new Registrations(broker.records.registrations, itemsOf(broker.records, vault));
     const record = await registrations.add(registrationAt('https://i.example'), undefined);
     attacker.keeps('authority.json');
     await registrations.remove(record);
     attacker.restores('authority.json');
-    const next = new Registrations((await restart()).records.registrations, vault);
+    const { records } = await restart();
+    const next = new Registrations(records.registrations, itemsOf(records, vault));
     expect(() => next.for('https://i.example', 0)).toThrow(/not the newest one/);
   });
 

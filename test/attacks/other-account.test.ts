@@ -175,16 +175,4 @@ describe('somebody else who signs in', () => {
     expect(rig.parts.grants.byId(before.id)).toEqual(before);
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
-
-  it('somebody else who signs in is asked about although the line of the index names no subject', async () => {
-    const rig = await victim();
-    const { id } = rig.grant();
-    await rig.parts.grants.mend({ ...rig.grant(), subject: null, account: 'bob' }, 99);
-    const again = await brokerRig(inWorld(world), { after: rig });
-    const { outcome, question } = await bobSignsIn(again);
-    expect(question).toMatchObject({ account: 'bob', known: ['alice'] });
-    await again.broker.end();
-    expect(await outcome).toMatchObject({ reason: 'broker_stopping' });
-    expect(again.grant()).toMatchObject({ id, account: 'alice', subject: 'alice' });
-  });
 });

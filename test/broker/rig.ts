@@ -12,6 +12,9 @@ import { openDocument } from '../../src/store/authority.ts';
 import type { AuthorityParts } from '../../src/store/authority.ts';
 import type { AuthorityDocument } from '../../src/store/document.ts';
 import type { AuthorityStore } from '../../src/store/record-store.ts';
+import { VaultItems } from '../../src/store/vault-items.ts';
+import type { ItemParts as VaultItemsParts } from '../../src/store/vault-items.ts';
+import type { Records } from '../../src/broker/records/records.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
 import { Broker } from '../../src/broker/broker.ts';
 import type { LoginRequest } from '../../src/broker/broker.ts';
@@ -21,7 +24,6 @@ import { anyPort } from '../../src/broker/loopback/port-listener.ts';
 import { AccessPause } from '../../src/broker/refusals/access-pause.ts';
 import { Loopback } from '../../src/broker/loopback/loopback.ts';
 import type { BrokerParts } from '../../src/broker/parts.ts';
-import { storesOf } from '../../src/broker/records/records.ts';
 import { TokenCache } from '../../src/broker/tokens/token-cache.ts';
 import type { Token, TokenRequest } from '../../src/broker/questions/token-request.ts';
 import { assemble, recordsOf } from '../../src/daemon/assembly.ts';
@@ -57,6 +59,8 @@ export interface RigOptions {
   readonly deadline?: Http['deadline'];
   /** What all parts except the rig itself use in front of the vault. */
   readonly front?: (vault: Vault, clock: HandClock) => Vault;
+  /** The same for the document, whose number is in a vault of its own here. */
+  readonly documentFront?: (vault: Vault) => Vault;
   /** Starts where this one stopped: the same files and vault, and nothing in memory. */
   readonly after?: Rig;
 }
@@ -121,6 +125,18 @@ export function testDocument(folder: string, parts: Partial<AuthorityParts> = {}
     master: async () => testMaster,
     ...parts,
   });
+}
+
+/** The vault's items that the records of a document name. */
+export function itemsOf({ document, unused }: Records, vault: VaultItemsParts['vault']): VaultItems {
+  return new VaultItems({ document, unused, vault });
+}
+
+/** All lists of a new document. */
+export async function newRecords(folder = temporaryFolder()): Promise<Records> {
+  const records = recordsOf(testDocument(folder));
+  await records.document.verify();
+  return records;
 }
 
 /** A list without a document. */
@@ -273,9 +289,10 @@ interface Stage {
 async function partsOn(stage: Stage): Promise<BrokerParts> {
   const { folder, clock, options } = stage;
   const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion, deadline } = options;
-  const document = testDocument(folder);
-  const records = recordsOf(folder, document);
-  for (const store of storesOf(records)) await store.load();
+  const newest = vaultOf(folder);
+  const document = testDocument(folder, { vault: options.documentFront?.(newest) ?? newest });
+  const records = recordsOf(document);
+  await document.load();
   const parts = assemble({
     clock,
     settings: {
@@ -297,12 +314,10 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
     audit: new AuditFile(folder, () => clock.wall()),
     openBrowser: stage.openBrowser,
     isDesk: options.isDesk ?? false,
-    log: () => undefined,
     settled: async () => undefined,
     questionsChanged: stage.changed,
     grantsChanged: () => undefined,
   });
-  document.beside(() => parts.refresher.secrets.open());
   await document.verify();
   return parts;
 }

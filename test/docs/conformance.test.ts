@@ -98,7 +98,6 @@ describe('the state files of SECURITY.md', () => {
   it('are all files of a home, each with what can be won in three ways', () => {
     const named = cells.map(([file = '']) => file.replaceAll('`', ''));
     expect(named).toEqual([
-      'grants.jsonl',
       'authority.json',
       'settings.json',
       'preferences.json',

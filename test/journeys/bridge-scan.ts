@@ -9,12 +9,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { grantVaultId } from '../../src/broker/records/grant.ts';
 import { rootItem } from '../../src/vault/base/item-store.ts';
 import { serviceOf } from '../../src/daemon/vault/secrets.ts';
 import { keychainVault } from '../vault/vaults.ts';
 import { double } from '../support/electron/electron-double.ts';
 import type { TestHome } from '../support/home.ts';
+import { namedItems } from '../support/homes/named-items.ts';
 import { learnKeys } from '../support/secret-scan.ts';
 import { type Finding, keepSecret, secretsIn, secretsKnown, told as toldOf } from '../support/secrets.ts';
 import { getIfAny } from '../../src/vault/base/vault.ts';
@@ -46,18 +46,17 @@ export async function scanBridge(home: TestHome, apps: readonly Crossed[]): Prom
 }
 
 const homeFile = z.object({ homeId: z.string() });
-const grantLine = z.object({ put: z.object({ id: z.string(), hasRefreshToken: z.literal(true) }) });
 
 /** The tokens in a grant's item: what stands beside them in it, the windows may be told. */
 const grantItem = z.object({
   refreshToken: z.string().optional(),
   accessToken: z.object({ value: z.string() }).optional(),
-  superseded: z.array(z.object({ value: z.string() })).default([]),
+  handedOut: z.array(z.object({ value: z.string() })).default([]),
 });
 
 function tokensIn(item: string): string[] {
-  const { refreshToken, accessToken, superseded } = grantItem.parse(JSON.parse(item));
-  const values = [accessToken, ...superseded].flatMap((token) => (token ? [token.value] : []));
+  const { refreshToken, accessToken, handedOut } = grantItem.parse(JSON.parse(item));
+  const values = [accessToken, ...handedOut].flatMap((token) => (token ? [token.value] : []));
   return refreshToken === undefined ? values : [refreshToken, ...values];
 }
 
@@ -69,24 +68,11 @@ async function learnVault({ paths }: TestHome): Promise<void> {
     const root = await vault.store.get(rootItem);
     if (root === undefined) return;
     keepSecret('master secret', root);
-    for (const id of grantIds(path.join(paths.state, 'grants.jsonl'))) {
-      const item = await getIfAny(vault, grantVaultId(id));
+    for (const name of namedItems(paths.state).filter((one) => one.startsWith('s-'))) {
+      const item = await getIfAny(vault, name);
       for (const token of item === undefined ? [] : tokensIn(item)) keepSecret('refresh token', token);
     }
   } finally {
     await vault.close();
-  }
-}
-
-function grantIds(file: string): ReadonlySet<string> {
-  const lines = linesOf(file).map((line) => grantLine.safeParse(JSON.parse(line)));
-  return new Set(lines.flatMap(({ data }) => (data ? [data.put.id] : [])));
-}
-
-function linesOf(file: string): string[] {
-  try {
-    return readFileSync(file, 'utf8').split('\n').filter(Boolean);
-  } catch {
-    return [];
   }
 }

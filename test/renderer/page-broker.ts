@@ -15,7 +15,6 @@ import type { ChannelHandler } from '../../electron/bridge/bridge.ts';
 import type { ShownPreferences } from '../../electron/bridge/channels.ts';
 import { ClientSetup } from '../../electron/windows/client-setup.ts';
 import { startSignIn } from '../../electron/windows/own-client.ts';
-import { grantVaultId } from '../../src/broker/records/grant.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
@@ -190,7 +189,7 @@ export async function startPageBroker(): Promise<PageBroker> {
     async secrets(handedOut) {
       const { grants, vault } = daemon.broker.parts;
       const kept: string[] = [];
-      for (const { id } of grants.all()) kept.push((await getIfAny(vault, grantVaultId(id))) ?? '');
+      for (const { item = '' } of grants.all()) kept.push((await getIfAny(vault, item)) ?? '');
       const tokens = kept.flatMap((text) => text.match(/[A-Za-z0-9_-]{40,}/g) ?? []);
       return [...new Set([...handedOut, ...tokens])];
     },

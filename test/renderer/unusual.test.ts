@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { attestedEditor } from '../support/homes/example-askers.ts';
-import { differingIndex, emptyStatus as status, exampleLater } from '../support/homes/example-desk.ts';
+import { emptyStatus as status, exampleLater } from '../support/homes/example-desk.ts';
 import { openDetails, type PageWindow, windowsOfTests } from './page-window.ts';
 import { answering, grant, hour, inHours, type Lists, now, program, question } from './written-lists.ts';
 
@@ -75,7 +75,6 @@ const troubled: Lists = {
     shieldGaps: ['traceable'],
     audit: { why: 'The audit log can’t be written (ENOSPC).', waiting: 3, lost: 0 },
     log: { level: 'info', file: '/state/daemon.log', ok: false },
-    index: differingIndex,
     unreadable: [{ file: '/state/authority.json', why: 'Its MAC is wrong.' }],
   },
 };
@@ -140,8 +139,6 @@ describe('what is out of the ordinary', () => {
       'can’t be written (ENOSPC). 3 rows wait in memory.',
       'could not be written',
       'Its MAC is wrong.',
-      'It named another issuer.',
-      '7 more',
       'after restart',
     ]) {
       expect(settings).toContain(part);

@@ -1,7 +1,6 @@
 /** The main window's views over a real broker: what they show, what they do, and that anybody can use them. */
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
-import { registrationVaultId } from '../../src/broker/records/registrations.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { type PageBroker, startPageBroker } from './page-broker.ts';
 import { noteDialogFocus, windowsOfTests } from './page-window.ts';
@@ -278,8 +277,7 @@ describe('the clients at issuers', () => {
     })) as { redirectUri: string };
     const { registrations } = broker.daemon.broker.parts;
     const record = registrations.all().find(({ registration }) => registration.clientId === 'by-hand');
-    const keptSecret = () =>
-      getIfAny(broker.daemon.broker.parts.vault, registrationVaultId(record?.id ?? ''));
+    const keptSecret = () => getIfAny(broker.daemon.broker.parts.vault, record?.secret ?? '');
     expect(await keptSecret()).toBe(secret);
 
     const { page, complaints } = await openWindow({ answer: broker.answer, hash: 'settings/providers' });

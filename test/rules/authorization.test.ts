@@ -38,7 +38,7 @@ function altered(callback: URL, change: (parameters: URLSearchParams) => void): 
 
 const nothingKept = ({ rig }: Pick<Ground, 'rig'>): void => {
   expect(rig.parts.grants.all()).toEqual([]);
-  expect(rig.vault.done.filter((call) => call.startsWith('set grant.'))).toEqual([]);
+  expect(rig.vault.done.filter((call) => call.startsWith('set s-'))).toEqual([]);
 };
 
 describe('mixed-up authorization servers', () => {

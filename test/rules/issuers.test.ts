@@ -247,7 +247,7 @@ describe('a protected server that names another authorization server', () => {
     rig.parts.interactions.answer(id, 'no');
     await refused(asked);
     expect(rig.grant()).toMatchObject({ id: old.id, hasRefreshToken: true });
-    expect(await rig.vault.get(`grant.${old.id}`)).toContain('refreshToken');
+    expect(await rig.vault.get(old.item ?? '')).toContain('refreshToken');
   });
 
   it('A-5 N-5: a protected server with a new issuer gets no token of the old one, even while the new one can’t be used', async () => {

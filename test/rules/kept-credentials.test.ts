@@ -46,7 +46,11 @@ function answering({ authorizationServer }: Ground, grantType: string, answer: A
     request.form.get('grant_type') === grantType ? answer : undefined;
 }
 
-const stored = async ({ rig }: Ground): Promise<string> => rig.vault.get(`grant.${rig.grant().id}`);
+/** Its item; the note of a refresh that had no answer isn't a credential. */
+async function stored({ rig }: Ground): Promise<string> {
+  const secret: object = JSON.parse(await rig.vault.get(rig.grant().item ?? ''));
+  return JSON.stringify({ ...secret, attempt: undefined });
+}
 
 /** The grant gives tokens again, without a page. */
 async function goesOn({ rig }: Ground): Promise<void> {

@@ -41,7 +41,7 @@ async function listed(rig: Rig): Promise<unknown> {
 }
 
 const keptToken = async ({ vault, grant }: Rig): Promise<unknown> =>
-  JSON.parse(await vault.get(`grant.${grant().id}`)).refreshToken;
+  JSON.parse(await vault.get(grant().item ?? '')).refreshToken;
 
 const errors: readonly (readonly [string, string])[] = [
   ['invalid_target', 'resource_mismatch'],

@@ -411,7 +411,7 @@ describe('at the token endpoint', () => {
     const [{ secret = '' } = {}] = authorizationServer.clients.values();
     expect(secret).not.toBe('');
     const [record] = rig.parts.registrations.all();
-    expect(await rig.vault.get(`registration.${record?.id}`)).toBe(secret);
+    expect(await rig.vault.get(record?.secret ?? '')).toBe(secret);
     for (const text of [...rig.texts(), ...rig.fetched, ...rig.pages]) expect(text).not.toContain(secret);
   });
 });

@@ -29,7 +29,7 @@ describe('a token answer', () => {
       const error = await refused(rig.ask());
       expect(error.reason).toBe(reason);
       expect(rig.parts.grants.all()).toEqual([]);
-      expect(rig.vault.done.filter((call) => call.startsWith('set grant.'))).toEqual([]);
+      expect(rig.vault.done.filter((call) => call.startsWith('set s-'))).toEqual([]);
       for (const { token } of authorizationServer.accessTokens) expect(words(error)).not.toContain(token);
     },
   );

@@ -124,7 +124,7 @@ describe('client credentials', () => {
     authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, refresh_token: 'unwanted' });
     await rig.ask(never);
     expect(rig.grant().hasRefreshToken).toBe(false);
-    expect(await rig.vault.get(`grant.${rig.grant().id}`)).not.toContain('unwanted');
+    expect(await rig.vault.get(rig.grant().item ?? '')).not.toContain('unwanted');
   });
 
   it('U-4: client credentials step up by themselves, a bounded number of times', async () => {

@@ -86,7 +86,7 @@ describe('workload identity', () => {
     await rig.ask(never);
     await rig.parts.audit.flush();
     for (const text of rig.texts()) expect(text).not.toContain(laid);
-    expect(await rig.vault.get(`grant.${rig.grant().id}`)).not.toContain(laid);
+    expect(await rig.vault.get(rig.grant().item ?? '')).not.toContain(laid);
   });
 
   it('workload identity needs the user’s permission as every token does', async () => {

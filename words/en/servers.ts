@@ -40,8 +40,6 @@ export const servers = {
     why: 'Sign in again:',
     /** After `why`. */
     causes: {
-      signInUnfinished: 'the last sign-in was not finished.',
-      vaultForgot: 'the tokens were only in memory and are gone.',
       secretGone: 'the vault no longer has its tokens.',
       noRefreshToken: 'the token has expired, and the sign-in provider gave none to refresh it with.',
       refreshTokenEnded: 'the sign-in provider ended the access.',

@@ -119,9 +119,6 @@ export const settings = {
     browser: 'Browser command',
     browserSystem: 'the system’s browser',
     insecure: 'INSECURE: plain http is accepted on this computer. For development only.',
-    indexDiffers:
-      'The list of sign-ins was changed from outside, or cut short by a crash. Keyturn uses the vault’s values:',
-    indexMore: '{count} more under Activity.',
     unreadable: 'Keyturn can’t read these files. It left them unchanged and ignores them:',
     saved: 'Saved.',
     savedLater: 'Saved. The change takes effect once Keyturn starts again.',

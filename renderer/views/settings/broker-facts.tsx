@@ -19,25 +19,23 @@ interface BrokerFactsProps {
 }
 
 /** Something is written there that a person should read soon. */
-export function needsAttention({ insecureLoopback, unreadable, index, homeState }: Status): boolean {
+export function needsAttention({ insecureLoopback, unreadable, homeState }: Status): boolean {
   return (
     insecureLoopback ||
     unreadable.length > 0 ||
-    index.differences.length > 0 ||
     homeState.state === 'strange' ||
     homeState.differing.length > 0
   );
 }
 
 export function BrokerFacts({ status, details }: BrokerFactsProps) {
-  const { insecureLoopback, unreadable, index, version, home, browser } = status;
+  const { insecureLoopback, unreadable, version, home, browser } = status;
   return (
     <section class="card" aria-labelledby="broker-title">
       <h3 id="broker-title">{words.broker}</h3>
       {insecureLoopback && <Notice kind="warn">{words.insecure}</Notice>}
       {unreadable.length > 0 && <Unreadable files={unreadable} />}
       <HomeNotice home={status.homeState} />
-      {index.differences.length > 0 && <Differences index={index} />}
       <Facts>
         <Fact name={words.version}>
           <UntrustedText text={version} />
@@ -173,22 +171,6 @@ function Unreadable({ files }: { readonly files: Status['unreadable'] }) {
           </li>
         ))}
       </ul>
-    </Notice>
-  );
-}
-
-function Differences({ index: { differences, more } }: { readonly index: Status['index'] }) {
-  return (
-    <Notice kind="bad">
-      <p>{words.indexDiffers}</p>
-      <ul>
-        {differences.map(({ grant, what }) => (
-          <li key={grant}>
-            <UntrustedText text={grant} />: {sanitizeSentence(what)}
-          </li>
-        ))}
-      </ul>
-      {more > 0 && <p>{words.indexMore({ count: formatNumber(more) })}</p>}
     </Notice>
   );
 }

@@ -6,7 +6,7 @@
  */
 import { union } from '../../oauth/base/scope.ts';
 import { chooseGrant } from './grant-choice.ts';
-import type { ChoiceParts, GrantRequest } from './grant-choice.ts';
+import type { GrantRequest } from './grant-choice.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import type { Need, Permission } from '../records/permission.ts';
 import type { OfferedGrant } from '../questions/question.ts';
@@ -18,19 +18,11 @@ export interface Offer {
   readonly offered: OfferedGrant | undefined;
 }
 
-export interface OfferParts extends Pick<ChoiceParts, 'comparison'> {
-  readonly grants: Grants;
-}
-
 /** `allowed`: all that the program is allowed there now. */
-export function offerFor(
-  parts: OfferParts,
-  wanted: GrantRequest & Need,
-  allowed: readonly Permission[],
-): Offer {
+export function offerFor(grants: Grants, wanted: GrantRequest & Need, allowed: readonly Permission[]): Offer {
   const named = union(...allowed.map((had) => had.grants ?? []));
-  const grant = serving(parts, wanted, allowed);
-  const others = parts.grants.all().filter(({ id }) => named.includes(id) && id !== grant?.id);
+  const grant = serving(grants, wanted, allowed);
+  const others = grants.all().filter(({ id }) => named.includes(id) && id !== grant?.id);
   const asked = union(...allowed.map((had) => had.scope ?? []), wanted.scope);
   const isOpen = asked.length === 0 || allowed.some((had) => had.scope === undefined);
   const granted = [...others, ...(grant ? [grant] : [])].map(({ scope }) => scope);
@@ -49,12 +41,11 @@ export function offerFor(
 }
 
 function serving(
-  parts: OfferParts,
+  grants: Grants,
   wanted: GrantRequest & Need,
   allowed: readonly Permission[],
 ): Grant | undefined {
-  if (wanted.grantId !== undefined) return parts.grants.byId(wanted.grantId);
-  const there = parts.grants.forEndpoint(wanted.endpoint);
-  const choice = chooseGrant({ there, comparison: parts.comparison }, wanted, allowed);
+  if (wanted.grantId !== undefined) return grants.byId(wanted.grantId);
+  const choice = chooseGrant(grants.forEndpoint(wanted.endpoint), wanted, allowed);
   return choice.kind === 'use' || choice.kind === 'ask' ? choice.grant : undefined;
 }

@@ -17,7 +17,6 @@ import type { ForwardOrigin } from '../records/local-client.ts';
 import { carriedOver } from '../records/permission.ts';
 import type { AsRead, Permission } from '../records/permission.ts';
 import { askedTooSoon, keyInstead } from '../refusals/refusals.ts';
-import type { Refresher } from '../tokens/refresher.ts';
 import { CardPauses } from './card-pauses.ts';
 import { offerFor } from './consent-offer.ts';
 import type { Offer } from './consent-offer.ts';
@@ -29,20 +28,16 @@ import type { Card, PermissionChangesParts } from './permission-changes.ts';
 /** A key has no scopes and no grant. */
 const keyOffer: Offer = { scope: [], grants: [], offered: undefined };
 
-export interface ConsentParts extends PermissionChangesParts {
-  readonly refresher: Pick<Refresher, 'secrets' | 'compareWithVault'>;
-}
-
 export class Consent {
   /** The permissions and leases of this moment. */
   readonly current: CurrentPermissions;
   readonly changes: PermissionChanges;
-  readonly #parts: ConsentParts;
+  readonly #parts: PermissionChangesParts;
   readonly #questions = new SharedWork<void>();
   /** By local client. */
   readonly #pauses: CardPauses;
 
-  constructor(parts: ConsentParts) {
+  constructor(parts: PermissionChangesParts) {
     this.#parts = parts;
     this.current = new CurrentPermissions(parts);
     this.changes = new PermissionChanges(parts, this.current);
@@ -105,14 +100,7 @@ export class Consent {
 
   async #ask(access: AccessRequest, signal: AbortSignal): Promise<void> {
     this.#refuseTooSoon(access);
-    const { clients, grants, refresher } = this.#parts;
-    // For a key the grants aren't even read.
-    const there = access.key ? [] : grants.forEndpoint(access.endpoint);
-    // A card shows the vault's accounts and scopes. The index is not enough.
-    if (!refresher.secrets.comparison.areCompared(there)) {
-      await refresher.compareWithVault(there);
-      signal.throwIfAborted();
-    }
+    const { clients } = this.#parts;
     const offer = this.#offer(access);
     const asker = access.asker?.look();
     const decision = await answerInTime(
@@ -146,9 +134,7 @@ export class Consent {
 
   #offer(access: AccessRequest): Offer {
     if (access.key) return keyOffer;
-    const { grants, refresher } = this.#parts;
-    const { comparison } = refresher.secrets;
-    return offerFor({ grants, comparison }, access, this.current.all(access));
+    return offerFor(this.#parts.grants, access, this.current.all(access));
   }
 
   /** Somebody signed in since: a yes would give scopes that the card couldn't list. The next card lists them. */

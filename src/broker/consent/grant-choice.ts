@@ -17,15 +17,7 @@ import { endpointsWithin, isFor, isLiving, isShared, subjectOf } from '../record
 import type { Grant, Grants } from '../records/grant.ts';
 import { isBound, namesGrant, refusesGrant } from '../records/permission.ts';
 import type { Permission } from '../records/permission.ts';
-import type { VaultComparison } from '../grants/vault-comparison.ts';
 import { otherResource, outsideGrant } from '../refusals/refusals.ts';
-
-export interface ChoiceParts {
-  /** The grants of the endpoint, newest first. */
-  readonly there: readonly Grant[];
-  /** Which grants the vault has tokens of. */
-  readonly comparison: Pick<VaultComparison, 'isVouched'>;
-}
 
 /** Who asks, and for what. */
 export interface GrantRequest {
@@ -43,16 +35,17 @@ export type GrantChoice =
   | { readonly kind: 'choose'; readonly permission: Permission; readonly accounts: readonly string[] }
   /** It could be used, but no permission names it. */
   | { readonly kind: 'ask'; readonly grant: Grant }
-  /** The index lists it, but the vault has no tokens of it. */
-  | { readonly kind: 'lost'; readonly grant: Grant }
   /** Other accounts are signed in there, but not the one that the program names. */
   | { readonly kind: 'unknownAccount'; readonly account: string; readonly known: readonly string[] }
-  /** No grant can be used. `grant` could be earlier, or its sign-in was not finished. */
+  /** No grant can be used. `grant` could be earlier. */
   | { readonly kind: 'signIn'; readonly grant: Grant | undefined };
 
-/** `permissions`: those that cover the request's scopes, the longest-lasting first. */
+/**
+ * `there`: the grants of the endpoint, newest first. `permissions`: those that cover the request's scopes, the
+ * longest-lasting first.
+ */
 export function chooseGrant(
-  { there, comparison }: ChoiceParts,
+  there: readonly Grant[],
   { clientId, account, grantId }: GrantRequest,
   permissions: readonly Permission[],
 ): GrantChoice {
@@ -62,7 +55,7 @@ export function chooseGrant(
       (account === undefined || grant.account === account) && (grantId === undefined || grant.id === grantId),
   );
   const living = asked.filter(isLiving);
-  const kept = (): readonly Grant[] => vouchedOf(comparison, serving.filter(isLiving));
+  const kept = (): readonly Grant[] => serving.filter(isLiving);
   let signedOut: (GrantChoice & { readonly kind: 'use' }) | undefined;
   for (const permission of permissions) {
     const isOpen = account === undefined && grantId === undefined;
@@ -76,15 +69,14 @@ export function chooseGrant(
     signedOut ??= { kind: 'use', grant, permission };
   }
   if (signedOut) return signedOut;
-  const grant = likeliest(sharedFirst(vouchedOf(comparison, living)), permissions);
-  if (grant && comparison.isVouched(grant.id)) return { kind: 'ask', grant };
-  if (grant?.state.kind === 'active') return { kind: 'lost', grant };
+  const grant = likeliest(sharedFirst(living), permissions);
+  if (grant) return { kind: 'ask', grant };
   const others = kept();
-  if (account !== undefined && asked.length === 0 && others.some(({ id }) => comparison.isVouched(id))) {
+  if (account !== undefined && asked.length === 0 && others.length > 0) {
     const known = others.filter((one) => permissions.some((permission) => serves(permission, one, there)));
     return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
   }
-  return { kind: 'signIn', grant: grant ?? asked.find(isShared) ?? asked[0] };
+  return { kind: 'signIn', grant: asked.find(isShared) ?? asked[0] };
 }
 
 /**
@@ -112,7 +104,7 @@ function signedInFor(permission: Permission, kept: readonly Grant[]): string[] {
   return [...new Set(inOrder.map(({ account }) => account))];
 }
 
-/** `kept`: living grants that the vault vouches for. */
+/** `kept`: living grants. */
 const choosable = (permission: Permission, kept: readonly Grant[]): readonly Grant[] =>
   kept.filter(
     ({ id, resource }) => !refusesGrant(permission, id) && resource === (permission.resource ?? resource),
@@ -120,12 +112,12 @@ const choosable = (permission: Permission, kept: readonly Grant[]): readonly Gra
 
 /** The grants of this account that a choice of the person gives a permission which names none yet. */
 export function grantsOfChoice(
-  { there, comparison }: ChoiceParts,
+  there: readonly Grant[],
   permission: Permission,
   account: string,
 ): readonly string[] {
   const serving = there.filter((grant) => isLiving(grant) && isFor(grant, permission.clientId));
-  const usable = choosable(permission, vouchedOf(comparison, serving));
+  const usable = choosable(permission, serving);
   return usable.filter((grant) => grant.account === account).map(({ id }) => id);
 }
 
@@ -170,12 +162,6 @@ function sharedFirst(living: readonly Grant[]): readonly Grant[] {
 function isSameAccount(one: Grant, other: Grant): boolean {
   if (one.account !== other.account) return false;
   return one.issuer !== other.issuer || subjectOf(one) === subjectOf(other);
-}
-
-/** Returns the grants that the vault has. If it has none of them, returns all. */
-function vouchedOf(comparison: ChoiceParts['comparison'], living: readonly Grant[]): readonly Grant[] {
-  const vouched = living.filter(({ id }) => comparison.isVouched(id));
-  return vouched.length > 0 ? vouched : living;
 }
 
 /** For a permission that names no grant yet: the grant of its resource, if there is only one. */

@@ -43,10 +43,10 @@ export function refuseGuess(parts: DestinationParts, issuer: string): void {
   const { grants, registrations } = parts;
   const isUsed = (id: string): boolean =>
     grants.all().some((grant) => isLiving(grant) && grant.registrationId === id);
-  const entered = registrations.all().find(({ id, registration, hasSecret }) => {
+  const entered = registrations.all().find(({ id, registration, secret }) => {
     const { source, tokenEndpointAuthMethod: method } = registration;
     // A private key never leaves: its assertion is for this issuer.
-    const wouldSend = source === 'preregistered' && hasSecret && method !== 'private_key_jwt';
+    const wouldSend = source === 'preregistered' && secret !== undefined && method !== 'private_key_jwt';
     return registration.issuer === issuer && wouldSend && !isUsed(id);
   });
   if (entered) throw secretWithoutPlace(entered.registration);

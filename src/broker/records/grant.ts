@@ -1,18 +1,20 @@
 /**
- * Grants: one user's authorization at one issuer for one resource and one account.
+ * Grants: one user's authorization at one issuer for one resource and one account. A list of the document.
  *
- * Invariant: a grant's state is a union, and every change raises its generation. A writer that read an
- * older generation (a slow refresh, a late sign-in) is refused, so that it can't overwrite what is
- * newer. Nothing here is secret, and nothing here decides where a secret goes. The vault has the tokens, under
- * `grantVaultId`, and beside them the binding, which decides that (grant-binding.ts). A record is for look-up and
- * display; it counts for more only after `GrantSecrets` has compared it with the binding.
+ * Invariants: a grant's state is a union. A change names the record that it was made from, and is refused if that is no
+ * longer the present one, so that a slow refresh or a late sign-in can't overwrite what is newer. Nothing here is
+ * secret: a record names the vault's item that has the tokens, and says where they go. A grant that was ended stays as
+ * a record until somebody signs in again.
  */
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
-import type { RecordLog } from '../../store/record-log.ts';
+import type { RecordRules } from '../../store/list-rules.ts';
+import type { AuthorityStore } from '../../store/record-store.ts';
+import { itemNameSchema } from '../../store/unused-items.ts';
 
 const revokedSchema = z.object({
   kind: z.literal('revoked'),
@@ -33,8 +35,6 @@ export type Revoked = z.infer<typeof revokedSchema>;
 
 /** Why a sign-in is needed, for whoever says it in another language than `why`. */
 export const signInCauses = [
-  'signInUnfinished',
-  'vaultForgot',
   'secretGone',
   'noRefreshToken',
   'refreshTokenEnded',
@@ -80,18 +80,15 @@ const serverPlaceSchema = z.object({
 
 export type MetadataSource = Readonly<z.infer<typeof serverPlaceSchema>>;
 
-/**
- * A refresh with an unknown outcome. It is stored before the request leaves, and removed with the outcome. An
- * attempt that a start finds was under way when the broker ended.
- */
-const attemptSchema = z.object({
-  /** At most the largest date of JavaScript. */
-  startedAt: z.number().nonnegative().max(8.64e15),
-  /** The broker kept running, but has no answer: the network lost it, or it could not be stored. */
-  isUnanswered: z.boolean().optional(),
+/** The item of an earlier sign-in: its token is kept only to be revoked, by the client that it was issued to. */
+const earlierSchema = z.strictObject({
+  item: itemNameSchema,
+  registrationId: z.string(),
+  /** Of an access token: milliseconds since the epoch. Absent: it is a refresh token, or its end is unknown. */
+  expiresAt: z.number().optional(),
 });
 
-export type RefreshAttempt = z.infer<typeof attemptSchema>;
+export type EarlierItem = z.infer<typeof earlierSchema>;
 
 /** A shared grant serves every program whose permission names it; a narrow one serves one program only. */
 const purposeSchema = z.discriminatedUnion('kind', [
@@ -113,6 +110,10 @@ export const grantSchema = z.object({
   /** Absent: shared. */
   purpose: purposeSchema.optional(),
   registrationId: z.string(),
+  /** The vault's item with its tokens. Absent: it was ended, and none is left. */
+  item: itemNameSchema.optional(),
+  /** The oldest first. */
+  earlier: z.array(earlierSchema).optional(),
   /** Absent: the issuer itself. */
   server: serverPlaceSchema.optional(),
   /** Scopes as the server granted them. */
@@ -127,20 +128,17 @@ export const grantSchema = z.object({
   /** Scopes as we asked for them, so that a step-up asks for the union and never twice in vain. */
   requestedScope: z.array(z.string()),
   state: stateSchema,
-  generation: z.number().int().nonnegative(),
   hasRefreshToken: z.boolean(),
   /** Its tokens are bound to a key (RFC 9449), which the vault holds. Absent: they are Bearer tokens. */
   isKeyBound: z.boolean().optional(),
   /** Milliseconds since the epoch by the wall clock, as all times in records. */
   createdAt: z.number(),
-  lastRefreshedAt: z.number().optional(),
   /** The time of its last sign-in. */
   signedInAt: z.number().optional(),
-  /** When the last access token expires that may still be valid somewhere. */
+  /** Of a grant that was ended: when the last access token expires that may still be valid somewhere. */
   liveUntil: z.number().optional(),
   /** The last end of this grant that the server confirmed; stays when somebody signs in again. */
   confirmedEnd: z.object({ endedAt: z.number(), confirmedAt: z.number() }).optional(),
-  attempt: attemptSchema.optional(),
   /** The audience of its newest access token; absent if the token can't be read. */
   audience: z.enum(['resource', 'unbound', 'other']).optional(),
   /**
@@ -152,8 +150,22 @@ export const grantSchema = z.object({
 
 export type Grant = z.infer<typeof grantSchema>;
 
-/** The grant's item in the vault. */
-export const grantVaultId = (id: string): string => `grant.${id}`;
+/** A grant that is ended, or that needs a sign-in, gives no more than before. */
+export const grantRules: RecordRules<Grant> = {
+  keyOf: ({ id }) => id,
+  isLess: (after, before) =>
+    before !== undefined && (after.state.kind === 'revoked' || isOnlyOut(after, before)),
+  itemsOf: itemsIn,
+};
+
+/** The names of the vault's items that it has. */
+export function itemsIn({ item, earlier = [] }: Grant): string[] {
+  return [...(item === undefined ? [] : [item]), ...earlier.map((one) => one.item)];
+}
+
+function isOnlyOut({ state, ...after }: Grant, { state: had, ...before }: Grant): boolean {
+  return state.kind === 'loginRequired' && had.kind === 'active' && isDeepStrictEqual(after, before);
+}
 
 /** Label for an account nobody named and no ID token identifies. */
 export const defaultAccount = 'default';
@@ -200,14 +212,20 @@ export function namesOfServers({ endpoints, resource, issuer, server }: Grant): 
   return [...endpoints, resource, issuer, ...(server ? [server.identifier] : [])];
 }
 
+interface ById {
+  readonly items: readonly Grant[];
+  readonly byId: ReadonlyMap<string, Grant>;
+}
+
 export class Grants {
-  readonly #log: RecordLog<Grant>;
+  readonly #store: AuthorityStore<Grant>;
   readonly #changed: () => void;
   #listener: () => void = () => undefined;
+  #known: ById = { items: [], byId: new Map() };
 
   /** Calls `changed` after every change, once it is on the disk. */
-  constructor(log: RecordLog<Grant>, changed: () => void) {
-    this.#log = log;
+  constructor(store: AuthorityStore<Grant>, changed: () => void) {
+    this.#store = store;
     this.#changed = () => {
       this.#listener();
       changed();
@@ -219,30 +237,36 @@ export class Grants {
     this.#listener = listener;
   }
 
-  all(): readonly Grant[] {
-    return this.#log.items;
+  /** Call it before using the records. Throws what the vault throws. */
+  async verify(): Promise<void> {
+    await this.#store.verify();
   }
 
-  /** False where the index can't be read: then every other question throws. */
-  get isReadable(): boolean {
-    return this.#log.isLoaded;
+  /** Those that decide. Throws `file_unreadable` before the document is verified, as every question below. */
+  all(): readonly Grant[] {
+    return this.#store.items;
+  }
+
+  /** Only for lists: verified or not, and none where the document can't be read. */
+  shown(): readonly Grant[] {
+    return this.#store.isLoaded ? this.#store.shown : [];
   }
 
   byId(id: string): Grant | undefined {
-    return this.#log.byId(id);
+    const items = this.all();
+    if (this.#known.items !== items)
+      this.#known = { items, byId: new Map(items.map((grant) => [grant.id, grant])) };
+    return this.#known.byId.get(id);
   }
 
   /** Grants that serve an endpoint, newest first, the revoked ones too. */
   forEndpoint(endpoint: string, account?: string): Grant[] {
-    return this.all()
-      .filter((grant) => grant.endpoints.includes(endpoint))
-      .filter((grant) => account === undefined || grant.account === account)
-      .toSorted((a, b) => b.createdAt - a.createdAt);
+    return at(this.all(), endpoint).filter((grant) => account === undefined || grant.account === account);
   }
 
-  /** The shared grants of an account, without those that belong to one program only. */
-  for(resource: string, issuer: string, account: string): Grant[] {
-    return this.sharedAt(resource, issuer).filter((grant) => grant.account === account);
+  /** The same, only for lists. */
+  shownFor(endpoint: string): Grant[] {
+    return at(this.shown(), endpoint);
   }
 
   /** The shared grants for a resource at an issuer, the revoked ones too. */
@@ -259,9 +283,10 @@ export class Grants {
       .filter((grant) => !isShared(grant) && isFor(grant, clientId));
   }
 
-  async add(fields: Omit<Grant, 'id' | 'generation'>): Promise<Grant> {
-    const grant: Grant = { ...fields, id: randomBytes(8).toString('hex'), generation: 1 };
-    await this.#put(grant);
+  async add(fields: Omit<Grant, 'id'>): Promise<Grant> {
+    const grant: Grant = { ...fields, id: randomBytes(8).toString('hex') };
+    await this.#store.change((items) => [...items, grant]);
+    this.#changed();
     return grant;
   }
 
@@ -269,40 +294,71 @@ export class Grants {
    * Writes a change made from `read`. Throws `conflict` when somebody else changed or removed the
    * grant since then: what the caller read is stale and must not be written.
    */
-  async change(read: Grant, fields: Partial<Omit<Grant, 'id' | 'generation'>>): Promise<Grant> {
-    if (!this.isCurrent(read)) {
-      throw new KeyturnError('conflict', `The grant ${read.id} changed in the meantime.`, {
-        hint: 'Try again: the newer state is used.',
-      });
-    }
-    const next: Grant = { ...read, ...fields, generation: read.generation + 1 };
-    await this.#put(next);
+  async change(read: Grant, fields: Partial<Omit<Grant, 'id'>>): Promise<Grant> {
+    const next: Grant = { ...read, ...fields };
+    await this.#store.change((items) => {
+      if (!items.includes(read)) throw changedMeanwhile(read);
+      return items.map((grant) => (grant === read ? next : grant));
+    });
+    this.#changed();
     return next;
   }
 
-  /** Replaces a grant's record in the index by the vault's, with a generation that no reader has seen. */
-  async mend(grant: Omit<Grant, 'generation'>, generation: number): Promise<void> {
-    await this.#put({ ...grant, generation });
-  }
-
-  async #put(grant: Grant): Promise<void> {
-    await this.#log.put(grant);
+  /**
+   * Writes a change of whatever the record is then. `edit` may run again on a newer record; undefined: it stays as it is.
+   * Resolves to the record after it. Throws `not_found`.
+   */
+  async update(id: string, edit: (grant: Grant) => Partial<Omit<Grant, 'id'>> | undefined): Promise<Grant> {
+    // The same record is changed into the same one: its identity shows whether it has changed since.
+    const made = new Map<Grant, Grant>();
+    const edited = (grant: Grant): Grant => {
+      const fields = edit(grant);
+      const next = made.get(grant) ?? (fields ? { ...grant, ...fields } : grant);
+      made.set(grant, next);
+      return next;
+    };
+    await this.#store.change((items) => {
+      const found = items.find((grant) => grant.id === id);
+      if (!found) throw noGrant(id);
+      const next = edited(found);
+      return next === found ? items : items.map((grant) => (grant === found ? next : grant));
+    });
     this.#changed();
+    const now = this.byId(id);
+    if (!now) throw noGrant(id);
+    return now;
   }
 
   isCurrent(read: Grant): boolean {
-    return this.byId(read.id)?.generation === read.generation;
+    return this.byId(read.id) === read;
   }
 
-  /** The grants that an id or an endpoint names. Throws `not_found`. */
+  /** The grants that an id or an endpoint names, verified or not. Throws `not_found`. */
   named(idOrEndpoint: string): Grant[] {
-    const byId = this.byId(idOrEndpoint);
-    const named = byId ? [byId] : this.forEndpoint(idOrEndpoint);
+    const byId = this.shown().find(({ id }) => id === idOrEndpoint);
+    const named = byId ? [byId] : this.shownFor(idOrEndpoint);
     if (named.length > 0) return named;
     throw new KeyturnError('not_found', `No grant for ${quoted(idOrEndpoint)}.`, {
       hint: '`keyturn list` shows the grants there are.',
     });
   }
+}
+
+const at = (grants: readonly Grant[], endpoint: string): Grant[] =>
+  grants
+    .filter((grant) => grant.endpoints.includes(endpoint))
+    .toSorted((one, other) => other.createdAt - one.createdAt);
+
+function changedMeanwhile({ id }: Grant): KeyturnError {
+  return new KeyturnError('conflict', `The grant ${id} changed in the meantime.`, {
+    hint: 'Try again: the newer state is used.',
+  });
+}
+
+export function noGrant(id: string): KeyturnError {
+  return new KeyturnError('not_found', `There is no grant ${quoted(id)} any more.`, {
+    hint: '`keyturn list` shows the grants there are.',
+  });
 }
 
 /** The accounts at an endpoint, if `account` is a new one there; nothing if it isn't new, or if there are no others. */

@@ -1,8 +1,8 @@
 /** The records that one home has, by name. */
 import type { ApiKey } from './api-key.ts';
-import type { RecordLog } from '../../store/record-log.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
-import type { AuthorityStore, RecordStore } from '../../store/record-store.ts';
+import type { AuthorityStore } from '../../store/record-store.ts';
+import type { UnusedItem } from '../../store/unused-items.ts';
 import type { Grant } from './grant.ts';
 import type { LocalClient } from './local-client.ts';
 import type { OverrideRecord } from './override.ts';
@@ -12,9 +12,9 @@ import type { ProxyRecord } from './proxy.ts';
 import type { RegistrationRecord } from './registrations.ts';
 
 export interface Records {
-  readonly grants: RecordLog<Grant>;
   /** It has all lists below. */
   readonly document: AuthorityDocument;
+  readonly grants: AuthorityStore<Grant>;
   readonly registrations: AuthorityStore<RegistrationRecord>;
   readonly clients: AuthorityStore<LocalClient>;
   readonly permissions: AuthorityStore<Permission>;
@@ -22,10 +22,5 @@ export interface Records {
   readonly proxies: AuthorityStore<ProxyRecord>;
   readonly keys: AuthorityStore<ApiKey>;
   readonly access: AuthorityStore<AccessRecord>;
+  readonly unused: AuthorityStore<UnusedItem>;
 }
-
-/** The files. */
-export const storesOf = ({ grants, document }: Records): Omit<RecordStore<unknown>, 'items'>[] => [
-  grants,
-  document,
-];

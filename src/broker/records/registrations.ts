@@ -1,25 +1,25 @@
 /**
- * Registrations: the OAuth client identities Keyturn uses, one place per issuer.
+ * Registrations: the OAuth client identities Keyturn uses, one place per issuer. A list of the document.
  *
- * Invariant: a registration never leaves its issuer, and it is reused across sessions rather than
- * made anew. A new one replaces another only once a sign-in with it has succeeded. The secret of a
- * registration is in the vault only while the vault's list (vault-roster.ts) has its id.
+ * Invariant: a registration never leaves its issuer, and it is reused across sessions rather than made anew. A new one
+ * replaces another only once a sign-in with it has succeeded. Its secret is in the vault only, in an item that the
+ * record names.
  */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { registrationSchema } from '../../oauth/client/registration.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
-import { mutex } from '../../base/mutex.ts';
-import type { Vault } from '../../vault/base/vault.ts';
 import type { RecordRules } from '../../store/list-rules.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
-import { type KnownIds, knownIds, registrationRosterItem, VaultRoster } from './vault-roster.ts';
+import { itemNameSchema } from '../../store/unused-items.ts';
+import type { VaultItems } from '../../store/vault-items.ts';
 
 export const registrationRecordSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{16}$/),
   registration: registrationSchema,
-  hasSecret: z.boolean(),
+  /** The vault's item with its secret or private key. Absent: it has none. */
+  secret: itemNameSchema.optional(),
   /** The owner entered it to get tokens without a person; absent: for sign-ins. */
   grant: z.enum(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
   /**
@@ -42,6 +42,7 @@ export type RegistrationRecord = z.infer<typeof registrationRecordSchema>;
 /** A client that is rejected, or may ask for less. */
 export const registrationRules: RecordRules<RegistrationRecord> = {
   keyOf: ({ id }) => id,
+  itemsOf: ({ secret }) => (secret === undefined ? [] : [secret]),
   isLess: (after, before) =>
     isDeepStrictEqual(withoutMarks(after), before && withoutMarks(before)) &&
     (before?.isRejected !== true || after.isRejected === true),
@@ -53,25 +54,18 @@ function withoutMarks({ isRejected: _is, registration, ...rest }: RegistrationRe
   return { ...rest, ...fields };
 }
 
-/** The vault's item with the secret of a registration. */
-export const registrationVaultId = (id: string): string => `registration.${id}`;
-
 export class Registrations {
   readonly #file: AuthorityStore<RegistrationRecord>;
-  readonly #vault: Vault;
-  readonly #roster: VaultRoster;
-  /** One change of a secret at a time: what no record names yet must not be tidied away. */
-  readonly #exclusive = mutex();
+  readonly #items: VaultItems;
   /**
    * Ids of registrations whose last page nobody came back from: the server may have forgotten them, and says so only
    * on its page (OAuth 2.1 §4.1.2.1). In memory: at worst a page shows the error once more.
    */
   readonly unanswered = new Set<string>();
 
-  constructor(file: AuthorityStore<RegistrationRecord>, vault: Vault) {
+  constructor(file: AuthorityStore<RegistrationRecord>, items: VaultItems) {
     this.#file = file;
-    this.#vault = vault;
-    this.#roster = new VaultRoster(vault, registrationRosterItem);
+    this.#items = items;
   }
 
   /** Call this before work that no request started uses a registration. Throws what the vault throws. */
@@ -131,60 +125,40 @@ export class Registrations {
     purpose: Pick<RegistrationRecord, 'grant' | 'idp' | 'assertion' | 'isOnTrial'> = {},
   ): Promise<RegistrationRecord> {
     const id = randomBytes(8).toString('hex');
-    const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
-    await this.#kept(id, secret, false, (items) => [...items, record]);
-    return record;
+    return this.#kept({ id, registration, ...purpose }, secret, (items, record) => [...items, record]);
   }
 
   /** Enters the same client anew under its own id, so that its grants go on with what is entered now. */
   async renew(
-    { id, hasSecret }: RegistrationRecord,
+    { id }: RegistrationRecord,
     registration: Registration,
     secret: string | undefined,
     purpose: Pick<RegistrationRecord, 'grant' | 'idp' | 'assertion'>,
   ): Promise<void> {
-    const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
-    const renewed = (items: readonly RegistrationRecord[]): readonly RegistrationRecord[] =>
-      items.map((item) => (item.id === id ? record : item));
-    if (hasSecret && secret === undefined) await this.#without(renewed);
-    else await this.#kept(id, secret, hasSecret, renewed);
+    await this.#kept({ id, registration, ...purpose }, secret, (items, record) =>
+      items.map((item) => (item.id === id ? record : item)),
+    );
+    await this.#items.tidy();
   }
 
-  /** Writes secret and record. Where no record can be written (a full disk), the vault is as before. */
   async #kept(
-    id: string,
+    fields: Omit<RegistrationRecord, 'secret'>,
     secret: string | undefined,
-    hadSecret: boolean,
-    change: (items: readonly RegistrationRecord[]) => readonly RegistrationRecord[],
-  ): Promise<void> {
-    if (secret === undefined) return this.#file.change(change);
-    await this.#exclusive(async () => this.#keep(id, secret, hadSecret, change));
+    change: (
+      items: readonly RegistrationRecord[],
+      record: RegistrationRecord,
+    ) => readonly RegistrationRecord[],
+  ): Promise<RegistrationRecord> {
+    const write = async (record: RegistrationRecord): Promise<RegistrationRecord> => {
+      await this.#file.change((items) => change(items, record));
+      return record;
+    };
+    if (secret === undefined) return write(fields);
+    return this.#items.keep('c', secret, (name) => write({ ...fields, secret: name }));
   }
 
-  async #keep(
-    id: string,
-    secret: string,
-    hadSecret: boolean,
-    change: (items: readonly RegistrationRecord[]) => readonly RegistrationRecord[],
-  ): Promise<void> {
-    const item = registrationVaultId(id);
-    await this.#tidy();
-    await this.#roster.add([...this.#ids(), id]);
-    const before = hadSecret ? await this.#vault.get(item).catch(() => undefined) : undefined;
-    await this.#vault.set(item, secret);
-    try {
-      await this.#file.change(change);
-    } catch (error) {
-      // A record that names a secret keeps one, also where the former one could not be read. The error that counts is
-      // the first one.
-      if (before !== undefined) await this.#vault.set(item, before).catch(() => undefined);
-      else if (!hadSecret) await this.#vault.delete(item).catch(() => undefined);
-      throw error;
-    }
-  }
-
-  async secret(record: RegistrationRecord): Promise<string | undefined> {
-    return record.hasSecret ? this.#vault.get(registrationVaultId(record.id)) : undefined;
+  async secret({ secret }: RegistrationRecord): Promise<string | undefined> {
+    return secret === undefined ? undefined : this.#items.get(secret);
   }
 
   /** The server no longer accepts it. The next sign-in registers anew. Only the user replaces what the user entered. */
@@ -218,46 +192,9 @@ export class Registrations {
   }
 
   /** Deletes a registration: the user enters another, or wants none. */
-  async remove(record: RegistrationRecord): Promise<void> {
-    const others = (items: readonly RegistrationRecord[]): readonly RegistrationRecord[] =>
-      items.filter(({ id }) => id !== record.id);
-    if (record.hasSecret) await this.#without(others);
-    else await this.#file.change(others);
-  }
-
-  /** A change after which a secret has no record any more. */
-  async #without(
-    change: (items: readonly RegistrationRecord[]) => readonly RegistrationRecord[],
-  ): Promise<void> {
-    await this.#exclusive(async () => {
-      await this.#roster.add(this.#ids());
-      await this.#file.change(change);
-      await this.#tidy();
-    });
-  }
-
-  /** Removes the secrets that no record names: after a change, also one that a kill cut short. */
-  async #tidy(): Promise<void> {
-    const named = this.#ids();
-    const unnamed = ((await this.#roster.ids()) ?? []).filter((id) => !named.includes(id));
-    if (unnamed.length === 0) return;
-    for (const id of unnamed) await this.#vault.delete(registrationVaultId(id));
-    await this.#roster.drop(unnamed);
-  }
-
-  /** For the end of the home: the ids of all secrets that the vault may hold. */
-  async known(): Promise<KnownIds> {
-    const { isLoaded } = this.#file;
-    const named = isLoaded ? this.#file.shown.filter(({ hasSecret }) => hasSecret) : [];
-    return knownIds(
-      this.#roster,
-      named.map(({ id }) => id),
-      isLoaded,
-    );
-  }
-
-  #ids(): string[] {
-    return this.#file.items.filter(({ hasSecret }) => hasSecret).map(({ id }) => id);
+  async remove({ id }: RegistrationRecord): Promise<void> {
+    await this.#file.change((items) => items.filter((item) => item.id !== id));
+    await this.#items.tidy();
   }
 }
 

@@ -9,7 +9,8 @@
  */
 import { moment, quoted } from '../../base/errors.ts';
 import { isWiderThanAsked } from '../records/grant.ts';
-import type { Grant, GrantState, RefreshAttempt } from '../records/grant.ts';
+import type { Grant, GrantState } from '../records/grant.ts';
+import type { RefreshAttempt } from '../records/refresh-attempt.ts';
 import type { Permission } from '../records/permission.ts';
 
 /** Describes a refresh attempt with an unknown outcome, as a whole sentence. */
@@ -32,17 +33,21 @@ export function whyEnded(attempt: RefreshAttempt | undefined): string {
 
 type NeedsSignIn = Extract<GrantState, { kind: 'loginRequired' }>;
 
-/**
- * The state of a grant whose refresh token the server refused, noticed at `now` (milliseconds); `why` applies if no
- * other grant explains it.
- */
+/** A grant whose refresh token the server refused. Times are milliseconds. */
+export interface Dead {
+  readonly grant: Grant;
+  readonly noticedAt: number;
+  /** Its last refresh; undefined: there was none. */
+  readonly refreshedAt: number | undefined;
+}
+
+/** Its state; `why` applies if no other grant explains it. */
 export function deadState(
   all: readonly Grant[],
-  dead: Grant,
-  now: number,
+  dead: Dead,
   why: Pick<NeedsSignIn, 'why' | 'cause'>,
 ): GrantState {
-  const sibling = all.find((grant) => grant.id !== dead.id && mayHaveEnded(grant, dead));
+  const sibling = all.find((grant) => grant.id !== dead.grant.id && mayHaveEnded(grant, dead));
   if (!sibling?.confirmedEnd) {
     return { kind: 'loginRequired', ...why };
   }
@@ -50,16 +55,16 @@ export function deadState(
   const together =
     `the server ended it together with the grant for ${sibling.resource} (${quoted(sibling.account)}), ` +
     `which you revoked at ${when}`;
-  return { kind: 'loginRequired', why: together, cause: 'endedWithOther', awaitsUserSince: now };
+  return { kind: 'loginRequired', why: together, cause: 'endedWithOther', awaitsUserSince: dead.noticedAt };
 }
 
 /** The dead grant was last known to work before the other grant ended. */
-function mayHaveEnded(ended: Grant, dead: Grant): boolean {
+function mayHaveEnded(ended: Grant, { grant, refreshedAt = 0 }: Dead): boolean {
   const { issuer, registrationId, confirmedEnd } = ended;
   // The user did not end one that came wider than asked.
   if (isWiderThanAsked(ended)) return false;
-  if (!confirmedEnd || issuer !== dead.issuer || registrationId !== dead.registrationId) return false;
-  const lastSeen = Math.max(dead.lastRefreshedAt ?? 0, dead.signedInAt ?? dead.createdAt);
+  if (!confirmedEnd || issuer !== grant.issuer || registrationId !== grant.registrationId) return false;
+  const lastSeen = Math.max(refreshedAt, grant.signedInAt ?? grant.createdAt);
   return confirmedEnd.confirmedAt >= lastSeen;
 }
 

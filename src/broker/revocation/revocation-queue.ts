@@ -6,17 +6,23 @@
  * the first answer of the vault, all of them are retried at once.
  */
 import type { VaultListener } from '../../vault/guard.ts';
+import { isLiving } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
-import { isPending, retryRevocation } from './revoker.ts';
+import { isPending, retryRevocation, revokeEarlier, tooMany } from './revoker.ts';
 import type { PendingGrant, RevokerParts } from './revoker.ts';
 
 /** Milliseconds between two checks: half the shortest pause between two tries. */
 export const lookPeriod = 30_000;
 
+/** Milliseconds. */
+const oldestPeriod = 6 * 60 * 60 * 1000;
+
 export class RevocationQueue implements VaultListener {
   readonly #parts: RevokerParts;
   #isVaultOpen = false;
   #hasBegun = false;
+  /** Milliseconds since the epoch. */
+  #nextOldest = 0;
   #running: Promise<void> | undefined;
 
   constructor(parts: RevokerParts) {
@@ -63,23 +69,40 @@ export class RevocationQueue implements VaultListener {
   }
 
   async #tryAll(isDue: (grant: PendingGrant, now: number) => boolean): Promise<void> {
-    const { clock } = this.#parts;
+    if (!this.#isVaultOpen) return;
+    const { clock, grants } = this.#parts;
+    await grants.verify().catch(() => undefined);
     const due = this.#pending().filter((grant) => isDue(grant, clock.wall()));
     for (const grant of due) {
       if (!this.#isVaultOpen) return;
       // If the record can't be written, it stays as it was, and is retried.
       await retryRevocation(this.#parts, grant).catch(() => undefined);
     }
+    await this.#tryOldest();
+  }
+
+  /** Earlier sign-ins of grants in use. Nothing depends on it, so that a server in trouble is asked rarely. */
+  async #tryOldest(): Promise<void> {
+    const { clock } = this.#parts;
+    if (clock.wall() < this.#nextOldest) return;
+    this.#nextOldest = clock.wall() + oldestPeriod;
+    const hasTooMany = (grant: Grant): boolean => isLiving(grant) && tooMany(grant.earlier ?? []).length > 0;
+    for (const grant of this.#all().filter(hasTooMany)) {
+      if (!this.#isVaultOpen) return;
+      await revokeEarlier(this.#parts, grant, tooMany).catch(() => undefined);
+    }
   }
 
   /** Grants that can't be read have no revocation to retry; `keyturn status` shows them. */
   #pending(): PendingGrant[] {
-    let all: readonly Grant[] = [];
+    return this.#all().filter(isPending);
+  }
+
+  #all(): readonly Grant[] {
     try {
-      all = this.#parts.grants.all();
+      return this.#parts.grants.all();
     } catch {
       return [];
     }
-    return all.filter(isPending);
   }
 }

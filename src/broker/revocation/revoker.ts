@@ -2,20 +2,22 @@
  * Ends grants: here at once, and at the authorization server by RFC 7009.
  *
  * Invariants: a grant ends on this machine before the server is asked, so that a dead network can't keep it alive. It
- * ends in memory and in the index at once, and is marked in the vault before the answer, so that an older line of the
- * index can't revive it. If the vault doesn't answer, the grant ends all the same, and the next try writes the mark.
- * The vault names the server that is asked. The tokens leave the vault only if that server has answered for each of
- * them or offers no revocation, or after a month of failed tries; the receipt says which.
+ * ends in memory at once, and in the document before the answer. If the document can't be written, the server is asked
+ * all the same, the tokens are deleted, and the caller learns of it. The record keeps the names of the items until the
+ * server has answered for each token or offers no revocation, or until a month of failed tries is over; the receipt says
+ * which.
  */
-import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
+import { reasonOf } from '../../base/errors.ts';
 import { isSelfContained } from '../../oauth/grants/token-response.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { backoffDelay } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
-import { bindingOf } from '../grants/grant-binding.ts';
-import type { GrantSecret } from '../grants/grant-secret.ts';
-import type { Grant, Grants, Revoked } from '../records/grant.ts';
-import { tokensToRevoke, secretOfRemaining } from './tokens-to-revoke.ts';
+import { MissingItem } from '../../vault/base/trouble.ts';
+import type { VaultItems } from '../../store/vault-items.ts';
+import { isLiving, itemsIn, noGrant } from '../records/grant.ts';
+import type { EarlierItem, Grant, Grants, Revoked } from '../records/grant.ts';
+import { secretOfRemaining, tokensToRevoke, withHandedOut } from './tokens-to-revoke.ts';
+import type { HeldItem } from './tokens-to-revoke.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import { revokeAtServer, waitAskedBy } from './server-revocation.ts';
 import type { ServerRevocationParts, ServerRevocation, AnsweredToken } from './server-revocation.ts';
@@ -24,6 +26,7 @@ import type { TokenCache } from '../tokens/token-cache.ts';
 export interface RevokerParts extends ServerRevocationParts {
   readonly clock: Clock;
   readonly grants: Grants;
+  readonly items: VaultItems;
   readonly refresher: Refresher;
   readonly cache: TokenCache;
   readonly audit: Audit;
@@ -40,7 +43,10 @@ const maxPause = 6 * 60 * 60 * 1000;
 /** Milliseconds: 30 days. By then most servers have ended an unused refresh token themselves. */
 const maxRetryAge = 30 * 24 * 60 * 60 * 1000;
 
-/** Throws `not_found`. If the server or the vault fails now, the revocation is `pending`. */
+/**
+ * Throws `not_found`, and what the document throws if the end couldn't be stored; then it holds until the broker ends.
+ * If the server or the vault fails now, the revocation is `pending`.
+ */
 export async function revokeGrant(
   parts: RevokerParts,
   named: Grant,
@@ -50,14 +56,14 @@ export async function revokeGrant(
   // The turn below awaits this promise; until then its rejection must not count as unhandled.
   ending.catch(() => undefined);
   return parts.refresher.turns.take(named.id, async () => {
-    await ending.catch((error: unknown) => endInVault(parts, named.id, error));
-    await vouched(parts, named.id);
+    const { failure } = await ending;
     // End it again: a sign-in that was in the queue before us may have revived it, and this call came later.
     const { grant, state } = await endHere(parts, named.id);
-    if (state.receipt !== 'pending') return { grant, receipt: state.receipt };
-    const { grant: tried, receipt } = await tryServer(parts, grant, state);
-    await record(parts, tried, receipt);
-    return { grant: tried, receipt };
+    const tried =
+      state.receipt === 'pending' ? await tryServer(parts, grant, state) : { grant, receipt: state.receipt };
+    if (state.receipt === 'pending') await record(parts, tried.grant, tried.receipt);
+    if (failure !== undefined) throw failure;
+    return tried;
   });
 }
 
@@ -65,11 +71,34 @@ export async function revokeGrant(
 export async function retryRevocation(parts: RevokerParts, pending: PendingGrant): Promise<void> {
   await parts.refresher.turns.take(pending.id, async () => {
     if (!parts.grants.isCurrent(pending)) return;
-    await vouched(parts, pending.id);
-    const named = parts.grants.byId(pending.id);
-    if (!named || !isPending(named)) return;
-    const { grant, receipt } = await tryServer(parts, named, named.state);
+    const { grant, receipt } = await tryServer(parts, pending, pending.state);
     if (receipt !== 'pending') await record(parts, grant, receipt);
+  });
+}
+
+/** Earlier sign-ins whose tokens are kept for a revocation: servers end older ones long before. */
+const maxEarlier = 8;
+
+/** The oldest of them, if there are too many. */
+export const tooMany = (earlier: readonly EarlierItem[]): readonly EarlierItem[] =>
+  earlier.slice(0, -maxEarlier);
+
+/** Revokes the tokens of earlier sign-ins that `chosen` names. What can't be revoked now stays. */
+export async function revokeEarlier(
+  parts: RevokerParts,
+  { id }: Grant,
+  chosen: (earlier: readonly EarlierItem[]) => readonly EarlierItem[],
+): Promise<void> {
+  await parts.refresher.turns.take(id, async () => {
+    const grant = current(parts, id);
+    const ending = chosen(grant.earlier ?? []);
+    const { held, failure } = await heldOf(parts, ending, false);
+    if (failure !== undefined) throw failure;
+    const outcome = await revokeAtServer(parts, grant, tokensToRevoke(held, parts.clock.wall()));
+    const isOver = ({ item }: EarlierItem): boolean =>
+      ending.some((one) => one.item === item) && outcome.left.every((token) => token.item !== item);
+    await parts.grants.update(id, ({ earlier = [] }) => ({ earlier: earlier.filter((one) => !isOver(one)) }));
+    await parts.items.tidy();
   });
 }
 
@@ -97,41 +126,35 @@ export function triedUntil({ endedAt }: Revoked): number {
   return endedAt + maxRetryAge;
 }
 
+interface EndedHere {
+  readonly grant: Grant;
+  readonly state: Revoked;
+  /** Why the end is only in memory. */
+  readonly failure?: unknown;
+}
+
 /** Ends the grant on this machine at once. */
-async function endHere(parts: RevokerParts, grantId: string): Promise<{ grant: Grant; state: Revoked }> {
+async function endHere(parts: RevokerParts, grantId: string): Promise<EndedHere> {
+  const { cache, clock, grants, refresher } = parts;
+  cache.retire(grantId);
+  const state: Revoked = { kind: 'revoked', receipt: 'pending', endedAt: clock.wall() };
+  const failure = await grants
+    .update(grantId, (grant) =>
+      isLiving(grant) ? { state, liveUntil: refresher.secrets.factsOf(grant).liveUntil } : undefined,
+    )
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    );
   const grant = current(parts, grantId);
-  parts.cache.retire(grantId);
-  if (grant.state.kind === 'revoked') return { grant, state: grant.state };
-  const state: Revoked = { kind: 'revoked', receipt: 'pending', endedAt: parts.clock.wall() };
-  return { grant: await parts.grants.change(grant, { state }), state };
-}
-
-/**
- * A grant ends even if the index can't be written. The vault records the end; the index is corrected later, and the
- * server gets no request then. Throws `error`, which says what is wrong with the index.
- */
-async function endInVault(
-  { refresher, clock }: RevokerParts,
-  grantId: string,
-  error: unknown,
-): Promise<never> {
-  // The caller gets the index's error, even if the vault fails too.
-  if (reasonOf(error) === 'file_unreadable')
-    await refresher.secrets.end(grantId, clock.wall()).catch(() => undefined);
-  throw error;
-}
-
-/** Updates the index from the vault, if the vault answers. A failure here shows again when the tokens are read. */
-async function vouched({ refresher }: RevokerParts, grantId: string): Promise<void> {
-  await refresher.secrets.compareWithVault(grantId).catch(() => undefined);
+  if (grant.state.kind !== 'revoked') throw failure;
+  return { grant, state: grant.state, failure };
 }
 
 function current({ grants }: RevokerParts, grantId: string): Grant {
   const grant = grants.byId(grantId);
   if (grant) return grant;
-  throw new KeyturnError('not_found', `There is no grant ${quoted(grantId)} any more.`, {
-    hint: '`keyturn list` shows the grants there are.',
-  });
+  throw noGrant(grantId);
 }
 
 interface Tried {
@@ -139,73 +162,94 @@ interface Tried {
   readonly receipt: Receipt;
 }
 
-/** Runs in the grant's turn. The tokens stay in the vault until all of them are settled. */
+/** Runs in the grant's turn. The record keeps the names of the items until all tokens are settled. */
 async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Promise<Tried> {
-  const { refresher, cache, clock } = parts;
-  const read = await markedSecret(parts, grant, endOf(grant, clock.wall()));
-  const retired = cache.retired(grant.id);
-  const outcome = await revokeAtServer(
-    parts,
-    grant,
-    tokensToRevoke(grant, read.secret ?? nothing, retired, clock),
-  );
-  const known = { answer: answerIn(outcome, state.answer), liveUntil: stillLive(grant, outcome) };
-  try {
-    if (!read.secret && read.failure) throw read.failure;
-    if (outcome.left.length > 0) {
-      if (outcome.answered.length > 0 || retired.length > 0) {
-        // The token in memory came from a record that the vault had confirmed.
-        const binding = read.secret?.binding ?? bindingOf(grant);
-        await refresher.secrets.write(grant.id, secretOfRemaining(outcome.left, binding));
-      }
-      cache.forgetRetired(grant.id);
-      throw outcome.failure;
-    }
-    await refresher.secrets.remove(grant.id);
-  } catch (failure) {
-    return later(parts, grant, state, { ...known, failure });
+  const { cache, clock, refresher } = parts;
+  const read = await readAll(parts, grant);
+  const outcome = await revokeAtServer(parts, grant, tokensToRevoke(read.held, clock.wall()));
+  const answer = read.isOwnUnread ? state.answer : answerIn(outcome, state.answer);
+  const known = { answer, liveUntil: stillLive(parts, grant, outcome) };
+  const failure = read.failure ?? outcome.failure;
+  if (read.isWritten || outcome.left.length === 0) cache.forgetRetired(grant.id);
+  if (failure === undefined) {
+    // Without a failure, an item that was not read is missing: its server can't be asked.
+    const receipt = answer ?? (read.isOwnUnread ? 'abandoned' : 'notOffered');
+    return finish(parts, grant, { ...known, receipt });
   }
-  return finish(parts, grant, {
-    ...known,
-    receipt: known.answer ?? (read.isLost ? 'abandoned' : 'notOffered'),
-  });
+  for (const { item, secret } of read.held) {
+    const left = outcome.left.filter((token) => token.item === item);
+    const hasAnswered = outcome.answered.some(({ token }) => token.item === item);
+    if (item !== undefined && hasAnswered && left.length > 0)
+      await refresher.secrets.writeIfPossible(item, secretOfRemaining(secret, left));
+  }
+  const isOver = ({ item }: EarlierItem): boolean =>
+    read.held.some((one) => one.item === item) && outcome.left.every((token) => token.item !== item);
+  const earlier = grant.earlier?.filter((one) => !isOver(one));
+  return later(parts, { ...grant, earlier }, state, { ...known, failure });
 }
-
-const nothing = { superseded: [] };
 
 interface Read {
-  /** Absent if there is none, or it can't be read now. */
-  readonly secret?: GrantSecret;
+  readonly held: readonly HeldItem[];
+  /** Why an item can't be read now. */
   readonly failure?: unknown;
-  /** There was one, but the vault no longer has it: its server can't be asked to revoke it. */
-  readonly isLost?: boolean;
+  /** The grant's refresh token is missing, or can't be read now: nothing answers for it. */
+  readonly isOwnUnread: boolean;
+  /** The vault has the access tokens that programs have. */
+  readonly isWritten?: boolean;
 }
 
-/** The grant's tokens, after the vault recorded the end. */
-async function markedSecret(parts: RevokerParts, grant: Grant, revokedAt: number): Promise<Read> {
-  const { secrets } = parts.refresher;
-  const read = await secretOf(parts, grant);
-  if (!read.secret || read.secret.binding.revokedAt !== undefined) return read;
-  const binding = { ...read.secret.binding, generation: grant.generation, revokedAt };
-  const secret = { ...read.secret, binding };
-  // If the vault can't be written, the server still gets the revocation. The item is then removed, or the next try
-  // marks it.
-  await secrets.write(grant.id, secret).catch(() => undefined);
-  return { secret };
+/** The items of the grant, with the access tokens that are only in memory. */
+async function readAll(parts: RevokerParts, grant: Grant): Promise<Read> {
+  const { cache, clock, refresher } = parts;
+  const { item, registrationId } = grant;
+  const last = await heldOf(parts, item === undefined ? [] : [{ item, registrationId }], true);
+  const earlier = await heldOf(parts, grant.earlier ?? [], false);
+  const retired = cache.retired(grant.id);
+  const [own] = last.held;
+  const secret = withHandedOut(own?.secret ?? nothing, retired, clock);
+  // In the vault before the server is asked. If the vault refuses that, the server is asked all the same.
+  const isWritten =
+    own !== undefined &&
+    item !== undefined &&
+    (secret === own.secret ||
+      (await refresher.secrets.write(item, secret).then(
+        () => true,
+        () => false,
+      )));
+  const held = own || retired.length > 0 ? [{ ...unheld(grant), ...own, secret }] : [];
+  return {
+    held: [...held, ...earlier.held],
+    failure: last.failure ?? earlier.failure,
+    isOwnUnread: own === undefined && grant.hasRefreshToken,
+    isWritten,
+  };
 }
 
-/**
- * A grant whose record has no refresh token may have no item, and the vault may have lost one: in both cases there is
- * no token to revoke, and no later try would find one.
- */
-async function secretOf({ refresher }: RevokerParts, grant: Grant): Promise<Read> {
-  try {
-    return { secret: await refresher.secrets.read(grant.id) };
-  } catch (failure) {
-    if (reasonOf(failure) !== 'vault_unreadable') return { failure };
-    if (refresher.secrets.comparison.isLost(grant.id) && grant.hasRefreshToken) return { isLost: true };
-    return grant.hasRefreshToken ? { failure } : {};
+const nothing = { scope: [] };
+
+/** For access tokens of a grant whose item can't be read. */
+const unheld = ({ registrationId }: Grant): Omit<HeldItem, 'secret'> => ({
+  item: undefined,
+  registrationId,
+  isLast: true,
+});
+
+/** An item that is missing has no token to revoke, and no later try would find one. */
+async function heldOf(
+  { refresher }: RevokerParts,
+  items: readonly EarlierItem[],
+  isLast: boolean,
+): Promise<{ readonly held: HeldItem[]; readonly failure?: unknown }> {
+  const held: HeldItem[] = [];
+  let failure: unknown;
+  for (const { item, registrationId } of items) {
+    try {
+      held.push({ item, registrationId, isLast, secret: await refresher.secrets.readItem(item) });
+    } catch (error) {
+      if (!(error instanceof MissingItem)) failure ??= error;
+    }
   }
+  return { held, failure };
 }
 
 const isConfirmed = ({ revocation }: AnsweredToken): boolean => revocation === 'confirmed';
@@ -229,12 +273,12 @@ const sameInstant = 1000;
  * token that it doesn't recognise, and a self-contained token stays valid at any server that checks only its
  * signature. So a confirmed revocation counts only for an opaque token.
  */
-function stillLive(grant: Grant, { answered, left }: ServerRevocation): number {
+function stillLive({ refresher }: RevokerParts, grant: Grant, { answered, left }: ServerRevocation): number {
   const expiry = ({ expiresAt = 0 }: { readonly expiresAt?: number | undefined }): number => expiresAt;
   const isOver = (one: AnsweredToken): boolean => isConfirmed(one) && !isSelfContained(one.token.value);
   const ended = answered.filter(isOver).map(({ token }) => expiry(token));
   const alive = [...answered.filter((one) => !isOver(one)).map(({ token }) => token), ...left].map(expiry);
-  const newest = grant.liveUntil ?? 0;
+  const newest = grant.liveUntil ?? refresher.secrets.factsOf(grant).liveUntil ?? 0;
   return Math.max(0, ...alive, Math.max(0, ...ended) + sameInstant >= newest ? 0 : newest);
 }
 
@@ -247,20 +291,31 @@ interface Known {
 
 /** Makes the receipt final and removes the grant's tokens here. */
 async function finish(
-  { grants, cache, clock }: RevokerParts,
+  parts: RevokerParts,
   grant: Grant,
   { receipt, liveUntil }: { readonly receipt: Receipt; readonly liveUntil: number },
 ): Promise<Tried> {
+  const { cache, clock, items, refresher } = parts;
   const now = clock.wall();
   const endedAt = endOf(grant, now);
   cache.forgetRetired(grant.id);
-  const ended = await grants.change(grant, {
+  const ended = await changed(parts, grant, {
     state: { kind: 'revoked', receipt, endedAt },
     hasRefreshToken: false,
+    item: undefined,
+    earlier: undefined,
     liveUntil,
     ...(receipt === 'confirmed' ? { confirmedEnd: { endedAt, confirmedAt: now } } : {}),
   });
+  refresher.secrets.forget(itemsIn(grant));
+  await items.tidy();
   return { grant: ended, receipt };
+}
+
+/** Also if the document can't be written: then the change holds until the broker ends. */
+async function changed(parts: RevokerParts, grant: Grant, fields: Partial<Grant>): Promise<Grant> {
+  await parts.grants.update(grant.id, () => fields).catch(() => undefined);
+  return current(parts, grant.id);
 }
 
 /** Schedules the next try, unless the time for tries is over. */
@@ -270,12 +325,10 @@ async function later(
   state: Revoked,
   { failure, answer, liveUntil }: Known & { readonly failure: unknown },
 ): Promise<Tried> {
-  const { clock, audit, grants, refresher } = parts;
+  const { clock, audit } = parts;
   const now = clock.wall();
   audit.note({ event: 'revoke', outcome: reasonOf(failure), grant: grant.id, issuer: grant.issuer });
-  if (now >= triedUntil(state) && (await isForgotten(refresher, grant))) {
-    return finish(parts, grant, { receipt: answer ?? 'abandoned', liveUntil });
-  }
+  if (now >= triedUntil(state)) return finish(parts, grant, { receipt: answer ?? 'abandoned', liveUntil });
   const tries = (state.tries ?? 0) + 1;
   // If a server says "in a year", it gets its last request when the time for tries is over.
   const last = Math.max(triedUntil(state), now + firstPause);
@@ -289,19 +342,12 @@ async function later(
     ...(asked > now ? { notBefore: asked } : {}),
     ...(answer === undefined ? {} : { answer }),
   };
-  return { grant: await grants.change(grant, { state: next, liveUntil }), receipt: 'pending' };
+  const { earlier } = grant;
+  return { grant: await changed(parts, grant, { state: next, liveUntil, earlier }), receipt: 'pending' };
 }
 
 function endOf({ state }: Grant, now: number): number {
   return state.kind === 'revoked' ? state.endedAt : now;
-}
-
-/** False if the vault can't remove the item: the next try removes it. */
-async function isForgotten(refresher: Refresher, grant: Grant): Promise<boolean> {
-  return refresher.secrets.remove(grant.id).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function record({ audit }: RevokerParts, grant: Grant, receipt: Receipt): Promise<void> {

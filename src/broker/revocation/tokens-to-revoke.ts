@@ -2,70 +2,88 @@
  * The tokens of an ended grant that still have to be revoked at the authorization server (RFC 7009).
  *
  * Invariant: refresh tokens come before access tokens, because the server may end the whole grant with one (RFC 7009
- * §2.1). Each token names the registration that it was issued under. A revoked token leaves the list; any other
+ * §2.1). Each token names the registration that it was issued under. A revoked token leaves its item; any other
  * stays, across restarts, until it expires.
  */
 import { toWall } from '../../base/clock.ts';
 import type { ClockReadings } from '../../base/clock.ts';
-import type { Binding } from '../grants/grant-binding.ts';
-import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
-import type { Grant } from '../records/grant.ts';
+import type { GrantSecret } from '../grants/grant-secret.ts';
 import type { AccessToken } from '../tokens/token-cache.ts';
 
-export interface TokenToRevoke extends Superseded {
+export interface TokenToRevoke {
+  readonly value: string;
+  readonly hint: 'refresh_token' | 'access_token';
   readonly registrationId: string;
+  /** Of an access token: milliseconds since the epoch. */
+  readonly expiresAt?: number | undefined;
+  /** The vault's item that has it; undefined: it is only in memory. */
+  readonly item: string | undefined;
   /** The grant's own refresh token: the receipt repeats the server's answer to it. */
   readonly isCurrent: boolean;
 }
 
-/** In the order in which they are revoked. `retired`: access tokens that exist only in memory. */
-export function tokensToRevoke(
-  grant: Grant,
-  secret: Omit<GrantSecret, 'binding'>,
+/** One item of an ended grant, as read. */
+export interface HeldItem {
+  /** Undefined: its tokens are only in memory. */
+  readonly item: string | undefined;
+  /** The registration that its tokens were issued to. */
+  readonly registrationId: string;
+  readonly secret: GrantSecret;
+  /** Of the grant's last sign-in. */
+  readonly isLast: boolean;
+}
+
+/** The secret with the access tokens in memory that programs have, so that a later run of the broker revokes them too. */
+export function withHandedOut(
+  secret: GrantSecret,
   retired: readonly AccessToken[],
   clock: ClockReadings,
-): TokenToRevoke[] {
-  const { refreshToken, accessToken, superseded } = secret;
-  const own = secret.registrationId ?? grant.registrationId;
-  const access = (value: string, expiresAt: number | undefined): Superseded => ({
-    value,
-    hint: 'access_token',
-    registrationId: own,
-    ...(expiresAt !== undefined && Number.isFinite(expiresAt) ? { expiresAt } : {}),
-  });
-  const tokens: Superseded[] = [
-    ...superseded,
-    ...(accessToken ? [access(accessToken.value, accessToken.expiresAt)] : []),
-    ...retired.map((token) => access(token.accessToken, toWall(clock, token.expiresAt))),
-  ];
-  const known = new Map(tokens.map((token) => [token.value, token]));
-  const alive = [...known.values()].filter(
-    ({ expiresAt }) => expiresAt === undefined || expiresAt > clock.wall(),
-  );
-  const others = alive.map((token) => ({
-    ...token,
-    registrationId: token.registrationId ?? own,
-    isCurrent: false,
-  }));
+): GrantSecret {
+  const { accessToken, handedOut = [] } = secret;
+  const known = new Set([accessToken?.value, ...handedOut.map(({ value }) => value)]);
+  const added = retired
+    .filter((token) => !known.has(token.accessToken))
+    .map(({ accessToken: value, expiresAt }) =>
+      Number.isFinite(expiresAt) ? { value, expiresAt: toWall(clock, expiresAt) } : { value },
+    );
+  return added.length === 0 ? secret : { ...secret, handedOut: [...handedOut, ...added] };
+}
+
+/** In the order in which they are revoked, without those that have expired by `now` (milliseconds). */
+export function tokensToRevoke(held: readonly HeldItem[], now: number): TokenToRevoke[] {
+  const all = held.flatMap(tokensIn);
+  const alive = all.filter(({ expiresAt = Infinity }) => expiresAt > now);
   return [
-    ...(refreshToken === undefined
-      ? []
-      : [{ value: refreshToken, hint: 'refresh_token', registrationId: own, isCurrent: true } as const]),
-    ...others.filter(({ hint }) => hint === 'refresh_token'),
-    ...others.filter(({ hint }) => hint === 'access_token'),
+    ...alive.filter(({ isCurrent }) => isCurrent),
+    ...alive.filter(({ isCurrent, hint }) => !isCurrent && hint === 'refresh_token'),
+    ...alive.filter(({ hint }) => hint === 'access_token'),
   ];
 }
 
-function plain({ value, hint, registrationId, expiresAt }: TokenToRevoke): Superseded {
-  return { value, hint, registrationId, ...(expiresAt === undefined ? {} : { expiresAt }) };
+function tokensIn({ item, registrationId, secret, isLast }: HeldItem): TokenToRevoke[] {
+  const { refreshToken, accessToken, handedOut = [] } = secret;
+  const access = [...(accessToken ? [accessToken] : []), ...handedOut].map(
+    ({ value, expiresAt }) =>
+      ({ value, expiresAt, hint: 'access_token', registrationId, item, isCurrent: false }) as const,
+  );
+  if (refreshToken === undefined) return access;
+  const own = {
+    value: refreshToken,
+    hint: 'refresh_token',
+    registrationId,
+    item,
+    isCurrent: isLast,
+  } as const;
+  return [own, ...access];
 }
 
-/** The vault's item while these tokens are left to revoke. None of them is used any more. */
-export function secretOfRemaining(left: readonly TokenToRevoke[], binding: Binding): GrantSecret {
-  const current = left.find(({ isCurrent }) => isCurrent);
+/** The secret while only these tokens are left to revoke. */
+export function secretOfRemaining(secret: GrantSecret, left: readonly TokenToRevoke[]): GrantSecret {
+  const isLeft = (value: string | undefined): boolean => left.some((token) => token.value === value);
   return {
-    binding,
-    ...(current ? { refreshToken: current.value, registrationId: current.registrationId } : {}),
-    superseded: left.filter((token) => token !== current).map(plain),
+    ...secret,
+    refreshToken: isLeft(secret.refreshToken) ? secret.refreshToken : undefined,
+    accessToken: isLeft(secret.accessToken?.value) ? secret.accessToken : undefined,
+    handedOut: secret.handedOut?.filter(({ value }) => isLeft(value)),
   };
 }

@@ -16,7 +16,7 @@ import type { TokenCache } from '../tokens/token-cache.ts';
 
 export interface CompanyParts {
   readonly grants: Grants;
-  readonly refresher: Pick<Refresher, 'refresh' | 'compareWithVault'>;
+  readonly refresher: Pick<Refresher, 'refresh'>;
   readonly cache: TokenCache;
 }
 
@@ -42,7 +42,6 @@ export async function companyIdToken(
   provider: string,
   { now, signal }: { readonly now: number; readonly signal: AbortSignal },
 ): Promise<string> {
-  await refresher.compareWithVault([companySignIn(grants, provider) ?? []].flat());
   const grant = companySignIn(grants, provider);
   if (grant?.state.kind !== 'active') throw new CompanySignInNeeded(provider);
   const kept = cache.get(grant.id, fullScope)?.idToken;
@@ -96,7 +95,7 @@ export function dropWithoutCompany({
   );
   // Most homes have none. Then a change costs nothing here, however many grants there are.
   if (providers.size === 0) return;
-  for (const { id, registrationId } of grants.all()) {
+  for (const { id, registrationId } of grants.shown()) {
     const provider = providers.get(registrationId);
     if (provider !== undefined && !isSignedInAt(grants, provider)) cache.dropGrant(id);
   }

@@ -92,8 +92,8 @@ async function knownName(
     .filter((grant) => grant.issuer === server.issuer)
     .find((grant) => (grantId === undefined ? grant.account === account : grant.id === grantId));
   if (meant) {
-    const secret = await refresher.secrets.readIfThere(meant.id);
-    if (secret?.binding.loginHint !== undefined) return secret.binding.loginHint;
+    const secret = await refresher.secrets.readIfThere(meant);
+    if (secret?.loginHint !== undefined) return secret.loginHint;
   }
   // The server has moved: its new issuer is not told who signed in at the old one.
   if (grantId !== undefined && !meant) return undefined;

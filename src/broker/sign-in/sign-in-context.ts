@@ -5,7 +5,7 @@
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import type { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import type { Vault } from '../../vault/base/vault.ts';
+import type { VaultItems } from '../../store/vault-items.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { DestinationParts } from '../destination/asked-resource.ts';
 import type { StoreGrantParts } from './store-grant.ts';
@@ -19,7 +19,7 @@ import type { RedirectParts } from '../destination/new-client.ts';
 import type { AssertionSources } from './assertion-sources.ts';
 
 export interface SignInParts extends DestinationParts, RedirectParts, StoreGrantParts {
-  readonly vault: Vault;
+  readonly items: VaultItems;
   /** Throws unless the vault can keep a token. */
   readonly requireVault: () => Promise<void>;
   readonly overrides: OverrideBook;
@@ -69,6 +69,8 @@ export interface SignInContext {
   readonly options: PageOptions;
   /** The server refused the page with `offline_access`, which Keyturn had added. */
   readonly isWithoutOffline?: true;
+  /** The name that is reserved for the item with its tokens. */
+  readonly item: string;
   /** The key that its tokens will be bound to; undefined for Bearer tokens. */
   readonly proofKey: ProofKey | undefined;
 }

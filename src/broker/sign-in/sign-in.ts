@@ -2,10 +2,11 @@
  * One sign-in, from the challenge to the stored grant: challenge → discovery → registration → authorization → token →
  * vault.
  *
- * Invariant: the issuer is taken from validated metadata before the browser opens. Nothing of a sign-in is stored
- * unless its last step succeeds. The refresh token is in the vault before the grant is active.
+ * Invariant: the issuer is taken from validated metadata before the browser opens. The document has the name of the new
+ * item before anything is asked, and nothing else of a sign-in is stored unless its last step succeeds. The refresh token
+ * is in the vault before a record names it.
  */
-import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
+import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { SilentAboutPkce } from '../../oauth/discovery/authorization-server.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { ProofKey } from '../../oauth/client/proof-key.ts';
@@ -87,13 +88,17 @@ async function signInNow(
   const proofKey = destination.isBound ? ProofKey.create() : undefined;
   const context = { request, destination, scope, options, proofKey };
   if (record) {
-    return visitUnattended(parts, context, record, signal).catch(async (error: unknown) => {
+    const visit = (): Promise<Grant> =>
+      withItem(parts, async (reserved) =>
+        visitUnattended(parts, { ...context, item: await reserved() }, record, signal),
+      );
+    return visit().catch(async (error: unknown) => {
       if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
       // Only the person starts again what the person ended.
       if (request.isAutomatic && hasEndedCompany(parts.grants, error.provider)) throw error;
       // One sign-in at the company serves all of its servers.
       await signInNow(parts, companyRequest(parts, request, error.provider), onPage, signal);
-      return visitUnattended(parts, context, record, signal);
+      return visit();
     });
   }
   if (request.isUnattended) throw needsPerson(request.endpoint);
@@ -102,11 +107,34 @@ async function signInNow(
   refuseMovedClient(parts, destination);
   if (!destination.isChecked) requireSignIn(parts, server, request.method);
   const way = request.method === 'device' ? signInByDevice : signInByPage;
-  return onPage(async (opened, closed) => {
-    const visit = (one: SignInContext): Promise<Grant> =>
-      way(parts, one, (tokens) => storeConfirmed(parts, one, tokens, { closed, signal }), opened, signal);
-    return adapting(parts, context, visit);
-  });
+  return withItem(parts, (reserved) =>
+    // Not before its turn in the queue: most of those that wait need no item.
+    onPage(async (opened, closed) => {
+      const item = await reserved();
+      const visit = (one: SignInContext): Promise<Grant> =>
+        way(parts, one, (tokens) => storeConfirmed(parts, one, tokens, { closed, signal }), opened, signal);
+      return adapting(parts, { ...context, item }, visit);
+    }),
+  );
+}
+
+/** `reserved`: the document has the name of the item before a server is asked for tokens. */
+async function withItem(
+  { items }: SignInParts,
+  work: (reserved: () => Promise<string>) => Promise<Grant>,
+): Promise<Grant> {
+  const names: string[] = [];
+  const reserved = async (): Promise<string> => {
+    const name = await items.reserve('s');
+    names.push(name);
+    return name;
+  };
+  try {
+    return await work(reserved);
+  } finally {
+    for (const name of names) items.release(name);
+    await items.tidy();
+  }
 }
 
 /**
@@ -263,11 +291,12 @@ async function storeTokens(
   tokens: IssuedTokens,
   confirmAccount: ConfirmAccount,
 ): Promise<Grant> {
-  const { request, destination, scope, options } = context;
+  const { request, destination, scope, options, item } = context;
   const { record, answer, asked = scope } = tokens;
   // A scope that was not asked for in the end stays in what was wanted, so that no step-up asks for it again and again.
   const wanted = union(asked ?? [], withoutOfflineAccess(scope ?? []));
   const received = {
+    item,
     endpoint: request.endpoint,
     resource: destination.resource,
     issuer: destination.server.issuer,
@@ -282,15 +311,11 @@ async function storeTokens(
     grantId: request.grantId,
     onlyFor: request.onlyFor,
   };
-  try {
-    const grant = await storeGrant(parts, received, confirmAccount);
-    if (context.isWithoutOffline) await parts.registrations.refuseScope(record, [offlineAccess]);
-    return grant;
-  } catch (error) {
-    // Tokens that are refused only here (`unboundNow`) are good at the server, and nobody would end them.
-    if (reasonOf(error) === 'token_invalid') await giveBack(parts, context, tokens);
-    throw error;
-  }
+  // Tokens that can't be kept are good at the server, and nobody would end them.
+  const giveThemBack = (): Promise<void> => giveBack(parts, context, tokens);
+  const grant = await storeGrant(parts, received, { confirmAccount, giveBack: giveThemBack });
+  if (context.isWithoutOffline) await parts.registrations.refuseScope(record, [offlineAccess]);
+  return grant;
 }
 
 function scopeFor(request: SignInRequest, destination: Destination): string[] | undefined {

@@ -106,11 +106,6 @@ export class SignIns {
     );
   }
 
-  /** True while an automatic sign-in for no grant is under way: a request for the same joins it. */
-  isFirstUnderWay(asked: Pick<AutomaticSignIn, 'endpoint' | 'query' | 'account' | 'isUnattended'>): boolean {
-    return this.#runs.has(keyOfAutomatic(asked));
-  }
-
   async #inTurn(
     key: string,
     request: SignInRequest,

@@ -1,21 +1,21 @@
 /**
- * The last step of a sign-in: store the tokens in the vault, then the grant in the index.
+ * The last step of a sign-in: the tokens into the vault, under the new name that was reserved for it, then the name into
+ * the record of the grant.
  *
- * Invariants: a grant becomes active only after its tokens are in the vault. A sign-in that returns another subject
- * never updates the grant it was for. If the person says yes, it becomes a separate grant, and the other one stays
- * unchanged.
+ * Invariants: a record names an item only after its tokens are in the vault. Until then the grant has its earlier tokens.
+ * The item of the earlier sign-in stays in the record, so that "disconnect" reaches every token that the server still
+ * accepts. A sign-in that returns another subject never updates the grant it was for. If the person says yes, it becomes
+ * a separate grant, and the other one stays unchanged. Tokens that can't be kept are given back to their server.
  */
-import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';
 import { includesOfflineAccess } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { toWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Binding } from '../grants/grant-binding.ts';
-import { keptSuperseded } from '../grants/grant-secret.ts';
-import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
+import type { GrantSecret } from '../grants/grant-secret.ts';
 import { isLiving } from '../records/grant.ts';
-import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
+import type { EarlierItem, Grant, Grants, MetadataSource } from '../records/grant.ts';
 import { offlineOutcome } from './page-options.ts';
 import type { Prompt } from './page-options.ts';
 import type { Refresher } from '../tokens/refresher.ts';
@@ -33,6 +33,8 @@ export interface StoreGrantParts {
 }
 
 export interface NewTokens {
+  /** The name that was reserved in the document for the item. */
+  readonly item: string;
   readonly endpoint: string;
   readonly resource: string;
   readonly issuer: string;
@@ -57,18 +59,36 @@ export interface NewTokens {
 /** Asks the person whether to keep an unexpected account. Resolves after a yes; else throws. */
 export type ConfirmAccount = (another: Another) => Promise<void>;
 
-/** Throws what `confirmAccount` and the vault throw, and `conflict` if the user ended the grant meanwhile. */
+export interface StoreSteps {
+  readonly confirmAccount: ConfirmAccount;
+  /** Ends the tokens at their server. Never throws. */
+  readonly giveBack: () => Promise<void>;
+}
+
+/** Throws what `confirmAccount`, the document and the vault throw, and `conflict` if the user ended the grant meanwhile. */
 export async function storeGrant(
   parts: StoreGrantParts,
   received: NewTokens,
-  confirmAccount: ConfirmAccount,
+  { confirmAccount, giveBack }: StoreSteps,
 ): Promise<Grant> {
-  const target = await targetOf(parts, received, confirmAccount);
-  const { id } = target.grant ?? (await addDraft(parts, received, target.account));
-  const grant = await parts.refresher.turns.take(id, () => store(parts, id, received, target));
+  // No two sign-ins of one account make two grants of it.
+  const place = `place ${received.resource} ${received.issuer}`;
+  const tryOnce = async (isConfirmed: boolean): Promise<Stored | Another> =>
+    parts.refresher.turns.take(place, async () => {
+      const target = targetOf(parts, received, isConfirmed);
+      return 'known' in target ? target : storeOrGiveBack(parts, received, { target, giveBack });
+    });
+  let stored = await tryOnce(false);
+  if ('known' in stored) {
+    await confirmAccount(stored);
+    // Match again, because the grants may have changed while the person answered.
+    stored = await tryOnce(true);
+  }
+  if ('known' in stored) throw endedMeanwhile(received);
+  const { grant, isNew } = stored;
   await parts.audit.record({
     event: 'login',
-    outcome: target.grant ? 'renewed' : 'new',
+    outcome: isNew ? 'new' : 'renewed',
     grant: grant.id,
     endpoint: received.endpoint,
     resource: grant.resource,
@@ -78,120 +98,163 @@ export async function storeGrant(
   return grant;
 }
 
+interface Stored {
+  readonly grant: Grant;
+  readonly isNew: boolean;
+}
+
 /** The grant that keeps the tokens: the one that the sign-in is for, or a new one. */
-async function targetOf(
-  parts: StoreGrantParts,
-  received: NewTokens,
-  confirmAccount: ConfirmAccount,
-): Promise<{ readonly grant: Grant | undefined; readonly account: string }> {
-  const match = matchAccount(await vouchedGrants(parts, received), received);
+interface Target {
+  readonly grant: Grant | undefined;
+  readonly account: string;
+}
+
+/** `isConfirmed`: the person wants to keep another account than expected. */
+function targetOf({ grants }: StoreGrantParts, received: NewTokens, isConfirmed: boolean): Target | Another {
+  const { resource, issuer, onlyFor } = received;
+  const alone = onlyFor === undefined ? [] : grants.aloneAt(resource, issuer, onlyFor);
+  const match = matchAccount([...grants.sharedAt(resource, issuer), ...alone], received);
+  const { account } = { account: '', ...match };
   if (match.kind === 'expected')
-    return received.onlyFor === undefined ? match : alone(parts, received, match);
-  await confirmAccount(match);
-  // Match again, because the grants may have changed while the person answered.
-  const now = matchAccount(await vouchedGrants(parts, received), received);
-  return now.kind === 'mismatch' ? Promise.reject(endedMeanwhile(received)) : now;
+    return onlyFor === undefined ? { grant: match.grant, account } : ownOf(alone, account);
+  return match.kind === 'another' && isConfirmed ? { grant: match.grant, account } : match;
 }
-
-/** The grants for this resource and issuer, as the vault has them: a line in the index is not enough. */
-async function vouchedGrants(parts: StoreGrantParts, received: NewTokens): Promise<readonly Grant[]> {
-  await parts.refresher.compareWithVault(comparable(parts, received));
-  // Again: what the vault says may differ.
-  return comparable(parts, received);
-}
-
-const comparable = ({ grants }: StoreGrantParts, { resource, issuer, onlyFor }: NewTokens): Grant[] => [
-  ...grants.sharedAt(resource, issuer),
-  ...(onlyFor === undefined ? [] : grants.aloneAt(resource, issuer, onlyFor)),
-];
 
 /** The program's own grant of the account that was expected. The shared grant stays as it is. */
-function alone(
-  { grants }: StoreGrantParts,
-  { resource, issuer, onlyFor = '' }: NewTokens,
-  { account }: Pick<Grant, 'account'>,
-): { readonly grant: Grant | undefined; readonly account: string } {
-  const own = grants.aloneAt(resource, issuer, onlyFor);
-  return { grant: own.find((one) => isLiving(one) && one.account === account), account };
+function ownOf(alone: readonly Grant[], account: string): Target {
+  return { grant: alone.find((one) => isLiving(one) && one.account === account), account };
 }
 
-/**
- * The record is written first, as loginRequired: a crash before the vault has the token leaves no grant that looks
- * usable.
- */
-async function addDraft(
-  { grants, clock }: StoreGrantParts,
+async function storeOrGiveBack(
+  parts: StoreGrantParts,
   received: NewTokens,
-  account: string,
+  { target, giveBack }: { readonly target: Target } & Pick<StoreSteps, 'giveBack'>,
+): Promise<Stored> {
+  const { grant } = target;
+  try {
+    return grant
+      ? await parts.refresher.turns.take(grant.id, () => renew(parts, received, { ...target, id: grant.id }))
+      : { grant: await begin(parts, received, target), isNew: true };
+  } catch (error) {
+    // Of a grant that was ended, the revocation has the tokens.
+    if (reasonOf(error) !== 'conflict') await giveBack();
+    throw error;
+  }
+}
+
+async function begin(
+  parts: StoreGrantParts,
+  received: NewTokens,
+  { account }: Pick<Target, 'account'>,
 ): Promise<Grant> {
-  return grants.add({
-    endpoints: [received.endpoint],
-    resource: received.resource,
-    issuer: received.issuer,
-    account,
-    subject: received.answer.subject?.subject ?? null,
-    purpose: purposeOf(received),
-    registrationId: received.registrationId,
-    server: received.server,
-    scope: [...received.answer.scope],
-    requestedScope: [...received.requestedScope],
-    state: { kind: 'loginRequired', why: 'the sign-in was not finished', cause: 'signInUnfinished' },
-    hasRefreshToken: false,
-    createdAt: clock.wall(),
-  });
+  const { grants, clock } = parts;
+  const { resource, issuer } = received;
+  const now = clock.wall();
+  const secret = await written(parts, received, undefined);
+  const fields = fieldsFrom(parts, { received, secret, found: undefined, now });
+  return serving(parts, received, await grants.add({ resource, issuer, account, createdAt: now, ...fields }));
 }
 
 /** Runs in the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
-async function store(
+async function renew(
   parts: StoreGrantParts,
-  id: string,
   received: NewTokens,
-  { account }: Pick<Grant, 'account'>,
-): Promise<Grant> {
-  const { grants, refresher, cache, clock } = parts;
-  const before = await refresher.secrets.readIfThere(id);
+  { id, account }: { readonly id: string; readonly account: string },
+): Promise<Stored> {
+  const { grants, refresher, clock } = parts;
+  const now = clock.wall();
   const found = grants.byId(id);
   if (!found) throw endedMeanwhile(received);
-  // The person's label takes the place of a subject as the account's name.
-  const grant = received.account === account ? { ...found, account } : found;
-  const kept = { received, before, now: clock.wall() };
-  if (received.isAutomatic && grant.state.kind === 'revoked') {
-    await leaveToRevocation(parts, grant, kept);
+  if (isLiving(found) && found.isKeyBound && !received.answer.proofKey) throw unboundNow(received);
+  const before = await refresher.secrets.readIfThere(found);
+  const secret = await written(parts, received, before);
+  const earlier = earlierOf(found, before, now);
+  if (received.isAutomatic && !isLiving(found)) {
+    await leaveToRevocation(parts, { id, received, secret, now });
     throw endedMeanwhile(received);
   }
-  requireNoDowngrade(kept);
-  const secret = secretFrom(clock, grant, kept);
-  // Refused if the user ended the grant during the vault's write: the revocation finds the newest token there.
-  const next = await refresher.secrets.writeBoth(id, secret, () =>
-    grants.change(grant, {
-      ...indexed(secret),
-      state: { kind: 'active' },
-      signedInAt: kept.now,
-      liveUntil: liveUntil(clock, grant, received.answer),
-      audience: received.answer.audience,
-      // A refresh that was cut off was about a token that no longer counts.
-      attempt: undefined,
-      ...(received.isAutomatic ? {} : { isExactScope: received.isExactScope || undefined }),
-      ...offlineFields(grants, received),
-    }),
+  const fields = fieldsFrom(parts, { received, secret, found, now });
+  // The person's label takes the place of a subject as the account's name.
+  const named = received.account === account ? { account } : {};
+  const isStill = (one: Grant): boolean => one === found || (isLiving(one) && isLiving(found));
+  const grant = await grants.update(id, (one) =>
+    isStill(one) ? { ...fields, ...named, earlier } : undefined,
   );
-  if (!grants.isCurrent(next)) throw endedMeanwhile(received);
-  refresher.succeeded(id);
-  cache.dropGrant(id);
-  cache.put(id, fullScope, received.answer);
-  return next;
+  if (isLiving(grant) && grant.item === received.item)
+    return { grant: serving(parts, received, grant), isNew: false };
+  // The user ended the grant during the write.
+  await leaveToRevocation(parts, { id, received, secret, now });
+  throw endedMeanwhile(received);
+}
+
+/** The new tokens are in the vault when this resolves. */
+async function written(
+  { refresher, clock }: StoreGrantParts,
+  received: NewTokens,
+  before: GrantSecret | undefined,
+): Promise<GrantSecret> {
+  const secret = secretFrom(clock, received, before);
+  await refresher.secrets.write(received.item, secret);
+  return secret;
+}
+
+function serving({ refresher, cache }: StoreGrantParts, { answer }: NewTokens, grant: Grant): Grant {
+  refresher.succeeded(grant.id);
+  cache.dropGrant(grant.id);
+  cache.put(grant.id, fullScope, answer);
+  return grant;
+}
+
+interface Kept {
+  readonly received: NewTokens;
+  readonly secret: GrantSecret;
+  readonly found: Grant | undefined;
+  /** Milliseconds, wall clock. */
+  readonly now: number;
+}
+
+type RecordFields = Omit<Grant, 'id' | 'resource' | 'issuer' | 'account' | 'createdAt'>;
+
+function fieldsFrom({ grants }: StoreGrantParts, { received, secret, found, now }: Kept): RecordFields {
+  const { endpoint, registrationId, server, requestedScope, answer, onlyFor, item } = received;
+  return {
+    endpoints: [...new Set([...(found?.endpoints ?? []), endpoint])],
+    subject: answer.subject?.subject ?? null,
+    purpose: purposeOf(received),
+    registrationId,
+    item,
+    server,
+    scope: [...answer.scope],
+    // The lost scopes are back after this sign-in; the empty list records what this server does (lost-scope.ts).
+    lostScope: found?.lostScope === undefined && onlyFor === undefined ? undefined : [],
+    requestedScope: [...requestedScope],
+    state: { kind: 'active' },
+    hasRefreshToken: secret.refreshToken !== undefined,
+    isKeyBound: secret.proofKey ? true : undefined,
+    signedInAt: now,
+    liveUntil: undefined,
+    audience: answer.audience,
+    ...(received.isAutomatic ? {} : { isExactScope: received.isExactScope || undefined }),
+    ...offlineFields(grants, received),
+  };
+}
+
+/** The items of earlier sign-ins, without access tokens that have expired. */
+function earlierOf(
+  { item, registrationId, earlier = [] }: Grant,
+  before: GrantSecret | undefined,
+  now: number,
+): EarlierItem[] {
+  const expiresAt = before && before.refreshToken === undefined ? before.accessToken?.expiresAt : undefined;
+  const last =
+    item === undefined ? [] : [{ item, registrationId, ...(expiresAt === undefined ? {} : { expiresAt }) }];
+  return [...earlier, ...last].filter((one) => (one.expiresAt ?? Infinity) > now);
 }
 
 /**
- * Tokens that were bound to a key stay bound, until the user ends the grant: else a server that somebody else answers
- * for could turn the grant into one whose tokens work anywhere.
+ * A sign-in would give Bearer tokens where the present ones are bound to a key. They stay bound until the user ends the
+ * grant: else a server that somebody else answers for could turn the grant into one whose tokens work anywhere.
  */
-function requireNoDowngrade({ received, before }: Kept): void {
-  if (before?.proofKey === undefined || before.binding.revokedAt !== undefined) return;
-  if (!received.answer.proofKey) throw unboundNow(received);
-}
-
-/** A sign-in would give Bearer tokens where the present ones are bound to a key. */
 export function unboundNow({ endpoint, issuer }: Pick<NewTokens, 'endpoint' | 'issuer'>): RuleRefusal {
   return new RuleRefusal(
     'token_invalid',
@@ -211,22 +274,24 @@ function offlineFields(
   return { offline: offlineOutcome(grants, issuer, { hasCome: answer.refreshToken !== undefined, prompts }) };
 }
 
-/** A grant that the user ended during an automatic sign-in stays ended; the new token is revoked with the others. */
+/** A grant that the user ended during the sign-in stays ended; the new token is revoked with the others. */
 async function leaveToRevocation(
-  { grants, refresher, clock }: StoreGrantParts,
-  grant: Grant,
-  kept: Kept,
+  { grants, clock, refresher }: StoreGrantParts,
+  { id, received, secret, now }: Omit<Kept, 'found'> & { readonly id: string },
 ): Promise<void> {
-  const secret = secretFrom(clock, grant, kept);
-  const binding = { ...secret.binding, revokedAt: kept.now };
-  await refresher.secrets.writeBoth(grant.id, { ...secret, binding }, () =>
-    grants.change(grant, {
-      ...indexed(secret),
+  const { item, registrationId, answer } = received;
+  await grants.update(id, (grant) => {
+    if (isLiving(grant)) return undefined;
+    return {
+      item,
+      registrationId,
+      hasRefreshToken: secret.refreshToken !== undefined,
+      earlier: grant.item === item ? grant.earlier : earlierOf(grant, undefined, now),
       // A new receipt: the earlier one doesn't cover the new token.
-      state: { kind: 'revoked', receipt: 'pending', endedAt: kept.now },
-      liveUntil: liveUntil(clock, grant, kept.received.answer),
-    }),
-  );
+      state: { kind: 'revoked', receipt: 'pending', endedAt: now },
+      liveUntil: liveUntil(clock, refresher.secrets.factsOf(grant), answer),
+    };
+  });
 }
 
 function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
@@ -239,70 +304,18 @@ function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
 const purposeOf = ({ onlyFor }: NewTokens): Grant['purpose'] =>
   onlyFor === undefined ? undefined : { kind: 'narrow', clientId: onlyFor };
 
-/** The fields that the index repeats from the vault. */
-function indexed({ binding, refreshToken, proofKey }: GrantSecret): Partial<Grant> {
-  const { endpoints, subject, purpose, registrationId, server, scope, lostScope, requestedScope } = binding;
-  const hasRefreshToken = refreshToken !== undefined;
-  const bound = { endpoints, subject, purpose, registrationId, server, scope, lostScope, requestedScope };
-  return { ...bound, hasRefreshToken, isKeyBound: proofKey ? true : undefined };
-}
-
-/** What goes into the vault together. */
-interface Kept {
-  readonly received: NewTokens;
-  readonly before: GrantSecret | undefined;
-  /** Milliseconds, wall clock. */
-  readonly now: number;
-}
-
-/** Tokens that the server may still accept but that are no longer used, kept for a later revocation. */
-function supersededBy({ before, now }: Kept): Superseded[] {
-  if (!before) return [];
-  const { refreshToken, binding, registrationId = binding.registrationId, superseded } = before;
-  const replaced: Superseded[] =
-    refreshToken === undefined ? [] : [{ value: refreshToken, hint: 'refresh_token', registrationId }];
-  return keptSuperseded([...superseded, ...replaced], now);
-}
-
 /** An access token is stored only where no refresh token exists. */
-function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
-  const { answer, registrationId } = kept.received;
-  const { refreshToken, accessToken: value, scope, proofKey } = answer;
+function secretFrom(clock: Clock, { answer }: NewTokens, before: GrantSecret | undefined): GrantSecret {
+  const { refreshToken, accessToken: value, scope, proofKey, subject } = answer;
+  const loginHint = subject?.loginHint ?? before?.loginHint;
   const rest = {
-    registrationId,
     ...(proofKey === undefined ? {} : { proofKey: proofKey.toKept() }),
-    superseded: supersededBy(kept),
-    binding: newBinding(grant, kept),
+    scope: [...scope],
+    loginHint,
+    liveUntil: liveUntil(clock, before ?? {}, answer),
   };
   if (refreshToken !== undefined) return { refreshToken, ...rest };
   const issuedAt = toWall(clock, answer.issuedAt);
   const expiresAt = Number.isFinite(answer.expiresAt) ? { expiresAt: toWall(clock, answer.expiresAt) } : {};
   return { accessToken: { value, issuedAt, ...expiresAt, scope: [...scope] }, ...rest };
-}
-
-/**
- * Built from the sign-in and the vault's earlier binding. From the index it takes only when the grant began, which
- * gives no access.
- */
-function newBinding({ createdAt, account, generation }: Grant, { received, before, now }: Kept): Binding {
-  const { endpoint, resource, issuer, registrationId, server, requestedScope, answer } = received;
-  const loginHint = answer.subject?.loginHint ?? before?.binding.loginHint;
-  return {
-    endpoints: [...new Set([...(before?.binding.endpoints ?? []), endpoint])],
-    resource,
-    issuer,
-    account,
-    subject: answer.subject?.subject ?? null,
-    purpose: purposeOf(received),
-    registrationId,
-    server,
-    scope: [...answer.scope],
-    // The lost scopes are back after this sign-in; the empty list records what this server does (lost-scope.ts).
-    lostScope: before?.binding.lostScope === undefined && received.onlyFor === undefined ? undefined : [],
-    requestedScope: [...requestedScope],
-    createdAt,
-    generation: generation + 1,
-    signedInAt: now,
-    loginHint,
-  };
 }

@@ -1,12 +1,14 @@
 /**
- * What a refresh without a token means: for the client, for the grant's record, and for the next try.
+ * What a refresh without a token means: for the client, for the grant, and for the next try.
  *
- * Invariant: an attempt stays in the record until it is known what the server did with the stored token.
+ * Invariant: an attempt stays in the vault's item until it is known what the server did with the stored token.
  */
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { ResponseLost } from '../../oauth/base/http.ts';
 import { ClientRejected } from '../../oauth/grants/token-failure.ts';
-import type { RefreshAttempt, Grant, Grants, GrantState } from '../records/grant.ts';
+import type { GrantSecret } from '../grants/grant-secret.ts';
+import type { RefreshAttempt } from '../records/refresh-attempt.ts';
+import type { Grant, Grants, GrantState } from '../records/grant.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { scopeKey } from './token-cache.ts';
@@ -15,15 +17,15 @@ import { scopeKey } from './token-cache.ts';
 export interface Progress {
   /** A new refresh token has come, and is not in the vault yet. */
   isRotating: boolean;
-  /** It is there. */
-  isRotated?: boolean;
+  /** The secret with the new refresh token, once the vault has it. */
+  rotated?: GrantSecret;
 }
 
 export interface FailedRefresh {
   readonly error: unknown;
   readonly progress: Progress;
-  /** The attempt that was left over before this one. */
-  readonly before: RefreshAttempt | undefined;
+  /** The secret as it was read. */
+  readonly secret: GrantSecret;
   readonly record: RegistrationRecord;
   /** Undefined: all scopes of the grant were asked for. */
   readonly scope: readonly string[] | undefined;
@@ -52,17 +54,17 @@ export function isForgottenRegistration(error: unknown, { registration }: Regist
 }
 
 /**
- * The attempt in the record after a request without a token: removed once it is known what the server did with the
- * stored token.
+ * The attempt in the item after a request that brought no new refresh token: removed once it is known what the server
+ * did with the stored one.
  */
 export function attemptAfter(
-  { attempt }: Grant,
-  { error, progress, before }: FailedRefresh,
+  attempt: RefreshAttempt | undefined,
+  { error, secret }: Pick<FailedRefresh, 'error' | 'secret'>,
 ): RefreshAttempt | undefined {
   const reason = reasonOf(error);
-  if (progress.isRotated || reason === 'login_required') return undefined;
-  const isLost = error instanceof ResponseLost || progress.isRotating || reason === 'internal';
-  return before ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
+  if (reason === 'login_required') return undefined;
+  const isLost = error instanceof ResponseLost || reason === 'internal';
+  return secret.attempt ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
 }
 
 export const clientForgotten: GrantState = {
@@ -85,10 +87,15 @@ export function registrationForgotten({ registration }: RegistrationRecord): Key
 export const isRevivable = ({ state, hasRefreshToken }: Grant): boolean =>
   state.kind === 'loginRequired' && state.mayRevive === true && hasRefreshToken;
 
+/** A grant with tokens in the vault. */
+export type HeldGrant = Grant & { readonly item: string };
+
+export const isHeld = (grant: Grant): grant is HeldGrant => grant.item !== undefined;
+
 /** A grant that may be refreshed. Throws `login_required`. */
-export function activeGrant(grants: Grants, grantId: string): Grant {
+export function activeGrant(grants: Grants, grantId: string): HeldGrant {
   const grant = grants.byId(grantId);
-  if (grant?.state.kind === 'active' || (grant && isRevivable(grant))) return grant;
+  if (grant && isHeld(grant) && (grant.state.kind === 'active' || isRevivable(grant))) return grant;
   throw new KeyturnError('login_required', `The grant ${grantId} is no longer active.`, {
     hint: grant
       ? `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`

@@ -24,11 +24,6 @@ export class GrantTurns {
     }
   }
 
-  /** As `take`, for work that only looks at the tokens: nobody takes it for a refresh, and no lock waits for it. */
-  async look(grantId: string, work: () => Promise<unknown>): Promise<void> {
-    await this.#wait(grantId, work);
-  }
-
   /** True while the grant's tokens are refreshed, kept, moved or revoked, or wait for that. */
   isTaken(grantId: string): boolean {
     return this.#changing.has(grantId);

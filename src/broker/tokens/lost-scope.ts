@@ -6,7 +6,7 @@
  * Invariants: scopes are lost only if a full refresh returns no more than an earlier narrower one requested.
  * Errors call them lost, never refused by the server. After an issuer did either once, no shared grant there is
  * narrowed by a refresh, and no program gets a wider token instead: a narrow program gets a sign-in for itself alone.
- * What a refresh showed is remembered for good, as the vault confirms; what a program reports, for a time only
+ * What a refresh showed is remembered for good, in the records; what a program reports, for a time only
  * (`sawOtherEnd`).
  */
 import { isWithin, openidScopes } from '../../oauth/base/scope.ts';
@@ -28,10 +28,7 @@ export function lostAfter(
   return lostScope?.filter((name) => missing.includes(name));
 }
 
-/**
- * True if a narrower refresh did harm at any grant of this issuer, even if a sign-in has repaired it since. `vouched`:
- * grants that the vault holds.
- */
-export function narrowsForGood(vouched: readonly Grant[], issuer: string): boolean {
-  return vouched.some((grant) => grant.issuer === issuer && grant.lostScope !== undefined);
+/** True if a narrower refresh did harm at any grant of this issuer, even if a sign-in has repaired it since. */
+export function narrowsForGood(grants: readonly Grant[], issuer: string): boolean {
+  return grants.some((grant) => grant.issuer === issuer && grant.lostScope !== undefined);
 }

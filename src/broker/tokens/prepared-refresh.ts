@@ -1,5 +1,5 @@
 /**
- * The request of one refresh, made of what the vault and the records say of its grant.
+ * The request of one refresh, made of the grant's record and its item in the vault.
  *
  * Invariant: nothing is sent and nothing is changed.
  */
@@ -34,7 +34,7 @@ export async function prepareRefresh(
   grant: Grant,
   scope: readonly string[] | undefined,
 ): Promise<PreparedRefresh> {
-  const secret = await secrets.read(grant.id);
+  const secret = await secrets.read(grant);
   const { refreshToken } = secret;
   if (refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
   const record = registrations.byId(grant.registrationId);
@@ -49,7 +49,7 @@ export async function prepareRefresh(
     refreshToken,
     // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
     resource: grant.resource,
-    grantedScope: grant.scope,
+    grantedScope: secret.scope,
     wholeScope: wholeScope(grant),
     overrides: {
       ...overrides.for(...namesOfServers(grant)),

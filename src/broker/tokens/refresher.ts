@@ -5,24 +5,27 @@
  * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation take turns at a
  * grant's tokens, so that none writes over what is newer; only the server's own refusals make a grant `loginRequired`
  * (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves before the grant's
- * record says so durably, and the record says so until the outcome is kept: after a crash or a lost answer `explain`
- * says what happened.
+ * item in the vault says so, which proves that the vault can keep the answer; the item says so until the outcome is
+ * kept: after a crash or a lost answer `explain` says what happened. A refresh writes the document only if it changes
+ * what the record says. Such a change is dropped if the record no longer names the item that the refresh read.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { KeyturnError, reasonOf, Unreachable } from '../../base/errors.ts';
 import type { Http } from '../../oauth/base/http.ts';
+import { isSameScope } from '../../oauth/base/scope.ts';
 import { refresh } from '../../oauth/grants/token.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { UnclearRefusal } from '../../oauth/grants/token-failure.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
-import type { Vault } from '../../vault/base/vault.ts';
+import type { VaultItems } from '../../store/vault-items.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AccessPause } from '../refusals/access-pause.ts';
 import { Backoff } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
-import { isSameScope } from '../grants/grant-binding.ts';
 import { GrantSecrets } from '../grants/grant-secret.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
-import { isShared } from '../records/grant.ts';
+import type { RefreshAttempt } from '../records/refresh-attempt.ts';
+import { isLiving, isShared } from '../records/grant.ts';
 import type { Grant, Grants, GrantState } from '../records/grant.ts';
 import {
   afterRefusal,
@@ -51,7 +54,7 @@ import {
   registrationForgotten,
   clientForgotten,
 } from './failed-refresh.ts';
-import type { Progress, FailedRefresh } from './failed-refresh.ts';
+import type { Progress, FailedRefresh, HeldGrant } from './failed-refresh.ts';
 import { prepareRefresh } from './prepared-refresh.ts';
 import type { PreparedRefresh, PreparedRefreshParts } from './prepared-refresh.ts';
 
@@ -61,15 +64,13 @@ const reportTrusted = 24 * 60 * 60 * 1000;
 export interface RefresherParts extends Omit<PreparedRefreshParts, 'secrets'> {
   readonly network: (endpoint: string) => Http;
   readonly clock: Clock;
-  readonly vault: Vault;
-  /** Throws unless the vault can keep a token, before the request that may replace one. */
-  readonly requireVault: () => Promise<void>;
+  readonly items: VaultItems;
+  /** Before something goes out. Throws what keeps it here. */
+  readonly settled: () => Promise<void>;
   readonly grants: Grants;
   readonly audit: Audit;
   readonly pause: Pick<AccessPause, 'refuse'>;
   readonly document: Pick<AuthorityDocument, 'confirm'>;
-  /** Gets lines for the broker's log. */
-  readonly report?: (line: string) => void;
 }
 
 export class Refresher {
@@ -88,7 +89,7 @@ export class Refresher {
 
   constructor(parts: RefresherParts) {
     this.#parts = parts;
-    this.secrets = new GrantSecrets(parts);
+    this.secrets = new GrantSecrets(parts.items);
     this.backoff = new Backoff(() => parts.clock.now());
   }
 
@@ -152,22 +153,6 @@ export class Refresher {
     return this.#shared.join(key, () => this.turns.take(grantId, () => this.#run(grantId, scope)), caller);
   }
 
-  /**
-   * Before a grant decides anything: its record is what the vault says, or the vault is known to hold nothing of
-   * it. Done once a grant and run. Throws what the vault throws.
-   */
-  async compareWithVault(grants: readonly Grant[]): Promise<void> {
-    for (const { id } of grants) {
-      if (!this.secrets.comparison.isCompared(id))
-        await this.turns.look(id, () => this.secrets.compareWithVault(id));
-    }
-  }
-
-  /** For an active grant whose tokens the vault did not hold. Resolves if it holds them now; else throws why. */
-  async readOrRefuse(grantId: string): Promise<void> {
-    await this.turns.look(grantId, () => this.secrets.read(grantId));
-  }
-
   /** Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. */
   async settled(): Promise<void> {
     await this.turns.settled();
@@ -180,189 +165,170 @@ export class Refresher {
     const read = activeGrant(grants, grantId);
     this.#obeyBackoff(read.id, read);
     if (scope !== undefined) this.#obeyBackoff(keyOfSet(grantId, scope), read);
-    await this.#probe();
-    await this.#parts.document.confirm();
-    await this.secrets.compareWithVault(grantId).catch((error: unknown) => this.#failed(read, error));
+    await this.#confirmed();
     const grant = activeGrant(grants, grantId);
     // What is taken from a grant of one program is taken from nobody else.
-    if (scope !== undefined && isShared(grant)) await this.#refuseLosing(grant);
+    if (scope !== undefined && isShared(grant)) this.#refuseLosing(grant);
     const parts = { ...this.#parts, secrets: this.secrets };
     const request = await prepareRefresh(parts, grant, scope).catch((error: unknown) =>
       this.#failed(grant, error),
     );
-    const attempted = await this.#noteAttempt(grant);
+    const { secret, record } = request;
+    const attempt = await this.#noteAttempt(grant, secret).catch((error: unknown) =>
+      this.#failed(grant, error),
+    );
     const progress: Progress = { isRotating: false };
-    const answer = await this.#send(attempted, request, progress).catch((error: unknown) =>
-      this.#refused(attempted, { error, progress, before: grant.attempt, record: request.record, scope }),
+    const answer = await this.#send(grant, request, progress).catch((error: unknown) =>
+      this.#refused(grant, attempt, { error, progress, secret, record, scope }),
     );
     this.succeeded(grant.id);
     if (scope !== undefined) this.succeeded(keyOfSet(grantId, scope));
-    const token = await this.#keep(attempted, answer, request);
+    const token = await this.#keep(grant, answer, { ...request, progress });
     const { id, issuer } = grant;
-    const outcome = grant.attempt ? 'recovered' : 'ok';
+    const outcome = secret.attempt ? 'recovered' : 'ok';
     audit.note({ event: 'refresh', outcome, grant: id, issuer, scope: token.scope });
     return token;
   }
 
-  /** A failed vault probe forbids a refresh, since the rotated token could not be kept. */
-  async #probe(): Promise<void> {
+  /** No other broker works on a copy of this home. */
+  async #confirmed(): Promise<void> {
     try {
-      await this.#parts.requireVault();
-      this.#isVaultInTrouble = false;
+      await this.#parts.settled();
+      await this.#parts.document.confirm();
     } catch (error) {
       this.#isVaultInTrouble = true;
       throw error;
     }
   }
 
-  /**
-   * What an issuer does is seen at any grant of it. A grant is vouched for itself before its turn waits for others'
-   * here, so that no two turns wait for each other.
-   */
-  async #refuseLosing(grant: Grant): Promise<void> {
-    const { grants } = this.#parts;
+  /** What an issuer does is seen at any grant of it. */
+  #refuseLosing(grant: Grant): void {
+    const { clock, grants } = this.#parts;
     const kin = grants.all().filter(({ issuer }) => issuer === grant.issuer);
-    if (this.secrets.comparison.isCompared(grant.id))
-      await this.compareWithVault(kin).catch((error: unknown) => this.#failed(grant, error));
-    const vouched = grants.all().filter(({ id }) => this.secrets.comparison.isVouched(id));
-    const now = this.#parts.clock.now();
-    const isReported = kin.some(({ id }) => now < (this.#endsOthers.get(id) ?? 0));
-    const isKnown = isReported || narrowsForGood(vouched, grant.issuer);
-    if (isKnown) throw new NarrowsForGood(grant);
+    const isReported = kin.some(({ id }) => clock.now() < (this.#endsOthers.get(id) ?? 0));
+    if (isReported || narrowsForGood(kin, grant.issuer)) throw new NarrowsForGood(grant);
   }
 
   /**
-   * Written to disk before the request leaves (docs/reliability.md, step 1). If an earlier attempt is still recorded, we
-   * keep that one, because its answer is the one we miss.
+   * In the vault before the request leaves (docs/reliability.md, step 1). If an earlier attempt is still noted, we keep
+   * that one, because its answer is the one we miss.
    */
-  async #noteAttempt(grant: Grant): Promise<Grant> {
-    const { grants, clock } = this.#parts;
-    const attempted = await grants.change(grant, { attempt: grant.attempt ?? { startedAt: clock.wall() } });
+  async #noteAttempt(grant: HeldGrant, secret: GrantSecret): Promise<RefreshAttempt> {
+    const attempt = secret.attempt ?? { startedAt: this.#parts.clock.wall() };
+    const { liveUntil: until } = this.secrets.factsOf(grant);
+    await this.secrets.write(grant.item, { ...secret, attempt, liveUntil: until });
+    this.#isVaultInTrouble = false;
     // The user may have ended the grant while that was written: then nothing is asked any more.
-    if (!grants.isCurrent(attempted)) throw endedError(grant);
-    return attempted;
+    if (!this.#isStill(grant)) throw endedError(grant);
+    return attempt;
   }
 
+  /** The grant has not ended, and nobody has signed in since. */
+  #isStill({ id, item }: HeldGrant): boolean {
+    const now = this.#parts.grants.byId(id);
+    return now !== undefined && isLiving(now) && now.item === item;
+  }
+
+  /** A change of the record that follows from a refresh. Best effort: the next refresh tries again. */
+  async #change({ id, item }: HeldGrant, fields: Partial<Grant>): Promise<void> {
+    await this.#parts.grants
+      .update(id, (now) => (isLiving(now) && now.item === item ? fields : undefined))
+      .catch(() => undefined);
+  }
+
+  /** docs/reliability.md, step 2. In the grant's turn: a sign-in that comes meanwhile waits. */
   async #send(
-    grant: Grant,
+    grant: HeldGrant,
     { secret, ...request }: PreparedRefresh,
     progress: Progress,
   ): Promise<TokenResponse> {
     const onRotation = async (refreshToken: string): Promise<void> => {
       progress.isRotating = true;
-      await this.#rotate(grant, secret, { refreshToken, scope: request.scope });
+      const narrowed = request.scope === undefined ? {} : { narrowedTo: [...request.scope] };
+      const refreshedAt = this.#parts.clock.wall();
+      const rotated = { ...secret, ...narrowed, refreshToken, refreshedAt, attempt: undefined };
+      await this.secrets.rotate(grant.item, rotated);
       progress.isRotating = false;
-      progress.isRotated = true;
+      progress.rotated = rotated;
     };
     const http = this.#parts.network(grant.endpoints[0] ?? grant.resource);
-    const answer = await refresh({ ...request, onRotation }, http);
-    if (!progress.isRotated) await this.#rotate(grant, secret, request);
-    return answer;
+    return refresh({ ...request, onRotation }, http);
   }
 
-  /**
-   * docs/reliability.md, step 2. In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile
-   * waits.
-   */
-  async #rotate(grant: Grant, secret: GrantSecret, { refreshToken, scope }: Sent): Promise<void> {
-    const narrowed = scope === undefined ? {} : { narrowedTo: [...scope] };
-    const isNoted = isSameScope(secret.narrowedTo ?? [], narrowed.narrowedTo ?? secret.narrowedTo ?? []);
-    if (refreshToken === secret.refreshToken && isNoted) return;
-    await this.secrets.rotate(grant.id, { ...secret, ...narrowed, refreshToken });
-  }
-
-  /** docs/reliability.md, step 3: the record says that the refresh is over. */
-  async #keep(grant: Grant, answer: TokenResponse, { scope, secret }: PreparedRefresh): Promise<AccessToken> {
-    const { grants, cache, clock } = this.#parts;
+  /** docs/reliability.md, step 3: the item says that the refresh is over, and the record what it has changed. */
+  async #keep(
+    grant: HeldGrant,
+    answer: TokenResponse,
+    { scope, secret, progress }: PreparedRefresh & { readonly progress: Progress },
+  ): Promise<AccessToken> {
+    const { cache, clock } = this.#parts;
     const lostScope = lostAfter(grant, answer, secret.narrowedTo);
+    const until = liveUntil(clock, this.secrets.factsOf(grant), answer);
+    const newest = progress.rotated ?? { ...secret, refreshedAt: clock.wall(), attempt: undefined };
+    const isWhole = (lostScope ?? []).length === 0;
+    const kept: GrantSecret =
+      scope === undefined
+        ? { ...newest, scope: [...answer.scope], narrowedTo: isWhole ? undefined : newest.narrowedTo }
+        : { ...newest, narrowedTo: progress.rotated ? newest.narrowedTo : [...scope] };
+    const isKept =
+      progress.rotated !== undefined &&
+      isSameScope(kept.scope, newest.scope) &&
+      kept.narrowedTo === newest.narrowedTo;
+    // The refresh token is in the vault already, so that a refusal costs nothing.
+    if (!isKept) await this.secrets.writeIfPossible(grant.item, { ...kept, liveUntil: until });
+    this.secrets.learn(grant.item, { ...kept, liveUntil: until });
     const granted = scope === undefined ? { scope: [...answer.scope], lostScope } : {};
-    const change = (): Promise<Grant> =>
-      grants.change(grant, {
-        ...granted,
-        lastRefreshedAt: clock.wall(),
-        liveUntil: liveUntil(clock, grant, answer),
-        audience: answer.audience,
-        attempt: undefined,
-        state: { kind: 'active' },
-      });
-    // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.
-    const isNews = scope === undefined && lostScope !== undefined && grant.lostScope === undefined;
-    const kept = await (isSameScope(grant.scope, granted.scope ?? grant.scope) && !isNews
-      ? change()
-      : this.#rebind(grant, { scope: [...answer.scope], lostScope }, change));
-    if (scope === undefined && secret.narrowedTo && !lostScope?.length) await this.#forgetNarrowing(grant.id);
-    if (!grants.isCurrent(kept)) throw endedError(grant);
+    const fields = { ...granted, audience: answer.audience, state: { kind: 'active' } as const };
+    if (isNews(grant, fields)) await this.#change(grant, fields);
+    if (!this.#isStill(grant)) throw endedError(grant);
     return cache.put(grant.id, scopeKey(scope), answer);
   }
 
-  /** The server granted other scopes than before: the vault has them before the index. */
-  async #rebind(
-    grant: Grant,
-    granted: Pick<Grant, 'scope' | 'lostScope'>,
-    change: () => Promise<Grant>,
-  ): Promise<Grant> {
-    const secret = await this.secrets.read(grant.id);
-    const binding = { ...secret.binding, ...granted, generation: grant.generation + 1 };
-    return this.secrets.writeBoth(grant.id, { ...secret, binding }, change);
-  }
-
-  /** All scopes came again after a narrower refresh: this server keeps RFC 6749 §6. */
-  async #forgetNarrowing(grantId: string): Promise<void> {
-    const { narrowedTo: _, ...secret } = await this.secrets.read(grantId);
-    await this.secrets.write(grantId, secret);
-  }
-
   /** Nothing was sent. Rejects with the error, or with one that says when the next try will be. */
-  async #failed(grant: Grant, error: unknown): Promise<never> {
-    const { grants } = this.#parts;
+  async #failed(grant: HeldGrant, error: unknown): Promise<never> {
     const told = this.#told(grant, error);
-    if (reasonOf(error) === 'login_required' && grants.isCurrent(grant)) {
+    if (reasonOf(error) === 'login_required') {
       const why = 'its refresh token or its registration is gone';
-      await grants.change(grant, {
-        state: { kind: 'loginRequired', why, cause: 'secretGone' },
-        attempt: undefined,
-      });
+      await this.#change(grant, { state: { kind: 'loginRequired', why, cause: 'secretGone' } });
     }
     throw told;
   }
 
   /** The request was sent, and no token came of it. Rejects as `#failed` does. */
-  async #refused(attempted: Grant, refused: FailedRefresh): Promise<never> {
-    const { grants, registrations } = this.#parts;
-    const { error, record } = refused;
+  async #refused(grant: HeldGrant, attempt: RefreshAttempt, refused: FailedRefresh): Promise<never> {
+    const { error, record, progress, secret } = refused;
     const isForgotten = isForgottenRegistration(error, record);
-    const key = pausedBy(attempted, refused);
-    const state = this.#count(attempted, refused, key);
+    const key = pausedBy(grant, refused);
+    const state = this.#count(grant, refused, key);
     const isUnclear = error instanceof UnclearRefusal;
-    const told = this.#told(attempted, error, { key, isEnded: state !== undefined });
-    if (isForgotten) await registrations.reject(record);
-    if (state && !isUnclear) this.succeeded(attempted.id);
-    if (grants.isCurrent(attempted)) {
-      await grants.change(attempted, {
-        ...(state ? { state } : {}),
-        attempt: attemptAfter(attempted, refused),
-      });
-    }
-    if (isUnclear && state?.kind === 'loginRequired') throw loginRequired(attempted, state.why);
+    const told = this.#told(grant, error, { key, isEnded: state !== undefined });
+    if (isForgotten) await this.#parts.registrations.reject(record);
+    if (state && !isUnclear) this.succeeded(grant.id);
+    if (state) await this.#change(grant, { state });
+    // Else the newest secret is in the vault, or waits for it.
+    if (!progress.isRotating && !progress.rotated)
+      await this.secrets.writeIfPossible(grant.item, { ...secret, attempt: attemptAfter(attempt, refused) });
+    if (isUnclear && state?.kind === 'loginRequired') throw loginRequired(grant, state.why);
     throw isForgotten ? registrationForgotten(record) : told;
   }
 
   /** Counts the refusal for `key`. The state that it leaves the grant in; undefined: it stays as it is. */
-  #count(attempted: Grant, { error, before, record }: FailedRefresh, key: string): GrantState | undefined {
+  #count(grant: Grant, { error, secret, record }: FailedRefresh, key: string): GrantState | undefined {
     const { grants, clock } = this.#parts;
-    const earlier = this.#refusals.last(attempted.id);
+    const earlier = this.#refusals.last(grant.id);
     if (reasonOf(error) === 'login_required') {
-      const ended = whyEnded(before);
-      return deadState(grants.all(), attempted, clock.wall(), {
+      const ended = whyEnded(secret.attempt);
+      const dead = { grant, noticedAt: clock.wall(), refreshedAt: secret.refreshedAt };
+      return deadState(grants.all(), dead, {
         why: earlier ? afterRefusal(ended, earlier) : ended,
-        cause: before ? 'refreshLost' : 'refreshTokenEnded',
+        cause: secret.attempt ? 'refreshLost' : 'refreshTokenEnded',
       });
     }
-    if (error instanceof UnclearRefusal) return this.#refusals.addUnclear(attempted.id, clock.now());
+    if (error instanceof UnclearRefusal) return this.#refusals.addUnclear(grant.id, clock.now());
     if (!isRefusal(error)) return undefined;
     if (isForgottenRegistration(error, record)) return clientForgotten;
     const isLast = this.#refusals.add(key, error);
-    return isLast && key === attempted.id ? endedByRefusals(error) : undefined;
+    return isLast && key === grant.id ? endedByRefusals(error) : undefined;
   }
 
   /**
@@ -389,9 +355,14 @@ export class Refresher {
   }
 }
 
-/** What decides about the refresh token that is kept. */
-interface Sent {
-  readonly refreshToken: string;
-  /** Undefined: all scopes of the grant were asked for. */
-  readonly scope?: readonly string[] | undefined;
+/** True if the record says something else. */
+function isNews(
+  grant: Grant,
+  { scope, ...fields }: Pick<Grant, 'audience' | 'state'> & Partial<Pick<Grant, 'scope' | 'lostScope'>>,
+): boolean {
+  const keys = Object.keys(fields) as readonly (keyof typeof fields)[];
+  return (
+    (scope !== undefined && !isSameScope(scope, grant.scope)) ||
+    keys.some((key) => !isDeepStrictEqual(fields[key], grant[key]))
+  );
 }

@@ -80,7 +80,7 @@ async function storedToken(
   { cache, refresher, grants, clock }: SourceParts,
   grant: Grant,
 ): Promise<AccessToken | undefined> {
-  const { accessToken: stored, proofKey: kept } = await refresher.secrets.read(grant.id);
+  const { accessToken: stored, proofKey: kept } = await refresher.secrets.read(grant);
   if (!stored || cache.isRefused(grant.id, stored.value) || !grants.isCurrent(grant)) return undefined;
   const { value: accessToken, scope } = stored;
   const issuedAt = fromWall(clock, stored.issuedAt);

@@ -22,7 +22,6 @@ const stateNames = [
   named(String.raw`broker\.path`),
   named(String.raw`audit(?:-\d+)?\.jsonl`),
   /^daemon\.log(?:\.\d)?$/,
-  /^grants\.jsonl(?:\.new|\.torn-[0-9a-f]{8}(?:\.new)?)?$/,
 ];
 const runNames = [/^broker\.path$/];
 const homeNames = [named(String.raw`home\.json`)];

@@ -84,12 +84,10 @@ async function connected(paths: HomePaths, isSure: boolean): Promise<Connection 
 /** More than that nobody ends by hand. */
 const maxIssuers = 50;
 
-/** The issuers that the files of a broken home name, whatever else is in them. */
+/** The issuers that the document of a broken home names, whatever else is in it. */
 async function issuersIn({ state }: HomePaths): Promise<string[]> {
-  const texts = ['authority.json', 'grants.jsonl'].map(async (name) =>
-    readPrivate(path.join(state, name)).catch(() => undefined),
-  );
-  const named = String(await Promise.all(texts)).matchAll(/"issuer":\s*"(https?:[^"]{1,500})"/g);
+  const text = await readPrivate(path.join(state, 'authority.json')).catch(() => undefined);
+  const named = String(text).matchAll(/"issuer":\s*"(https?:[^"]{1,500})"/g);
   return [...new Set([...named].flatMap(([, issuer]) => issuer ?? []))].slice(0, maxIssuers);
 }
 

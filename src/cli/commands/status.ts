@@ -50,7 +50,6 @@ function lines(status: Status): string[] {
     ...homeLines(status.homeState),
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
     `grants     ${status.grants}`,
-    ...indexLines(status),
     `API keys   ${status.keys}`,
     `programs   ${status.clients}`,
     ...proxyLines(status),
@@ -64,8 +63,6 @@ function lines(status: Status): string[] {
         `CLOCK      ${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine`,
     ),
     ...status.unshielded.map((fact) => `UNSHIELDED ${fact}`),
-    ...status.index.differences.map(({ grant, what }) => `INDEX      grant ${grant}: ${what}`),
-    ...(status.index.more > 0 ? [`INDEX      ${status.index.more} more; the audit log has them`] : []),
     ...status.unreadable.flatMap(({ why, hint = 'It was left as it is.' }) => [
       `UNREADABLE ${why}`,
       `           hint: ${hint}`,
@@ -105,12 +102,6 @@ function overrideLines({ overrides }: Status): string[] {
       ...(rules.length < names.length ? [`OVERRIDE   ${hostOf(server)}: private-address`] : []),
     ];
   });
-}
-
-/** `keyturn list` shows the index; what counts is what the vault says. Nothing before a grant was needed. */
-function indexLines({ grants, index }: Status): string[] {
-  if (index.checked === 0) return [];
-  return [`index      ${index.checked} of ${Math.max(grants, index.checked)} grants compared with the vault`];
 }
 
 const deskWords: Readonly<Record<Status['homeState']['desk'], readonly string[]>> = {

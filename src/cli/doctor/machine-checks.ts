@@ -224,7 +224,7 @@ function clockFindings({ paths, now }: Machine): Finding[] {
   const files = [
     isSingle ? process.execPath : fileURLToPath(import.meta.url),
     path.join(paths.state, 'home.json'),
-    path.join(paths.state, 'grants.jsonl'),
+    path.join(paths.state, 'authority.json'),
   ];
   const newest = Math.max(0, ...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
   if (newest <= now + clockTolerance) return [];

@@ -1,8 +1,7 @@
 /**
  * Files that a crash leaves in the home.
  *
- * Invariant: only drafts that never replaced their file are removed, and only under the home's lock. The cut-off end of
- * a torn file is kept, and reported at each start until a person removes it.
+ * Invariant: only drafts that never replaced their file are removed, and only under the home's lock.
  */
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,21 +10,16 @@ import type { HomePaths } from '../../base/paths.ts';
 /** Drafts of ours, of Keyturn 0.1 (`NAME.json.123`), of the settings, and of the socket's record. */
 const drafts = [
   /^(home|authority)\.json(\.new|\.\d+)$/,
-  /^grants\.jsonl\.new$/,
-  /\.torn-[0-9a-f]{8}\.new$/,
   /^owner\.key(\.new|\.\d+)$/,
   /^settings\.json(\.new|\.tmp-[0-9a-f]+)$/,
   /^broker\.path\.\d+$/,
 ];
-
-const torn = /\.torn-[0-9a-f]{8}$/;
 
 /** The caller holds the lock. Never fails: a file that can't be removed is named in the log. */
 export async function clearLeftovers(paths: HomePaths, log: (line: string) => void): Promise<void> {
   for (const folder of [paths.config, paths.state]) {
     for (const name of await readdir(folder).catch(() => [])) {
       const file = path.join(folder, name);
-      if (torn.test(name)) log(`${file} was cut off a file that a crash tore; nothing uses it`);
       if (!drafts.some((draft) => draft.test(name))) continue;
       await rm(file).catch(() => log(`${file}, which a crash left, could not be removed`));
     }

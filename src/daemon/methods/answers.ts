@@ -27,11 +27,12 @@ export function grantAnswer(
   grant: Grant,
   caller: Caller,
 ): ResultOf<'grant.list'>['grants'][number] {
-  const { grants, permissions, leases, clients, cache, clock } = broker.parts;
+  const { grants, permissions, leases, clients, cache, clock, refresher } = broker.parts;
   const wall = clock.wall();
+  const { refreshedAt } = refresher.secrets.factsOf(grant);
   const names = grant.endpoints
     .flatMap((endpoint) => [...permissions.shownFor(endpoint, wall), ...leases.forEndpoint(endpoint, wall)])
-    .filter((permission) => serves(permission, grant, grants.forEndpoint(permission.endpoint)))
+    .filter((permission) => serves(permission, grant, grants.shownFor(permission.endpoint)))
     .filter((permission) => caller.role === 'owner' || permission.clientId === caller.clientId)
     .map((permission) => clients.nameOf(permission.clientId));
   const expiresAt = Math.max(0, ...cache.of(grant.id).map((token) => token.expiresAt));
@@ -51,7 +52,7 @@ export function grantAnswer(
     ...(expiresAt > 0 && Number.isFinite(expiresAt)
       ? { expires_at: wholeSeconds(toWall(clock, expiresAt)) }
       : {}),
-    ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: wholeSeconds(grant.lastRefreshedAt) }),
+    ...(refreshedAt === undefined ? {} : { lastRefreshedAt: wholeSeconds(refreshedAt) }),
     ...troubleOf(broker, grant),
     clients: [...new Set(names)],
   };
@@ -164,7 +165,7 @@ function refreshAnswer(
 
 /** Issuers of our grants whose clocks are notably off. */
 export function clocksAnswer({ grants, servers }: Broker['parts']): ResultOf<'status'>['clocks'] {
-  const issuers = new Set(grants.all().map(({ issuer }) => issuer));
+  const issuers = new Set(grants.shown().map(({ issuer }) => issuer));
   return [...issuers]
     .map((issuer) => ({ issuer, skew: servers.skewOf(issuer) }))
     .filter(({ skew }) => Math.abs(skew) > notableSkew)
@@ -208,9 +209,9 @@ function fileAnswer(executable: string | undefined): Pick<ClientAnswer, 'executa
   return { executable, file: isInterpreter(executable) ? 'interpreter' : 'attested' };
 }
 
-/** None while the index of grants can't be read: `status` tells of that. */
-function accountsOf(index: Grants, { grants = [] }: Permission): string[] {
-  return index.isReadable ? grants.flatMap((id) => index.byId(id)?.account ?? []) : [];
+function accountsOf(all: Grants, { grants = [] }: Permission): string[] {
+  const shown = all.shown();
+  return grants.flatMap((id) => shown.find((grant) => grant.id === id)?.account ?? []);
 }
 
 /** None for a permission of an API key that is no more: it gives nothing. */

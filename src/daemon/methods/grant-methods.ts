@@ -27,21 +27,17 @@ export const grantMethods: Pick<
   'grant.explain': async (services, caller, params) => {
     const { broker, trail } = services;
     const grants: ResultOf<'grant.explain'>['grants'] = [];
-    const named = namedGrants(broker, caller, params);
-    if (isVaultAtHand(services)) await broker.parts.refresher.compareWithVault(named).catch(() => undefined);
-    for (const grant of named) {
+    for (const grant of namedGrants(broker, caller, params)) {
+      if (isVaultAtHand(services)) await broker.parts.refresher.secrets.look(grant);
       const rows = await trail.about(grant.id, timelineRows);
       // As it is now: reading the log took a while.
-      const current = broker.parts.grants.byId(grant.id) ?? grant;
+      const current = broker.parts.grants.shown().find(({ id }) => id === grant.id) ?? grant;
       grants.push(explanationAnswer(broker, current, caller, rows));
     }
     return { grants };
   },
 
   'grant.revoke': async ({ broker }, caller, params) => {
-    // Ask the vault about grants that only the index calls ended. The others end at once.
-    const over = namedGrants(broker, caller, params).filter(isOver);
-    await broker.parts.refresher.compareWithVault(over).catch(() => undefined);
     const grants = namedGrants(broker, caller, params).filter((grant) => !isOver(grant));
     const revoked: ResultOf<'grant.revoke'>['revoked'] = [];
     for (const grant of grants) {
@@ -87,7 +83,7 @@ function startedElsewhere(): KeyturnError {
 
 const isOver = (grant: Grant): boolean => grant.state.kind === 'revoked' && grant.state.receipt !== 'pending';
 
-/** An explanation never makes a keychain ask: what the vault says is read only where it is open anyway. */
+/** An explanation never makes a keychain ask: the vault is asked only where it is open anyway. */
 function isVaultAtHand(services: Services): boolean {
   const { vault, vaultState } = services.status();
   return vault === 'memory' || vaultState.state === 'open' || vaultState.state === 'slow';
@@ -96,7 +92,7 @@ function isVaultAtHand(services: Services): boolean {
 /** A local client sees the grants that serve it under one of its permissions. */
 function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
   const { grants, permissions, leases, clock } = broker.parts;
-  if (caller.role === 'owner') return grants.all();
+  if (caller.role === 'owner') return grants.shown();
   const now = clock.wall();
   const leased = leases.of(caller.clientId, now).map(({ permission }) => permission);
   const allowed = [...permissions.of(caller.clientId, now), ...leased];

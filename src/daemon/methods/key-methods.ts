@@ -25,13 +25,10 @@ export const keyMethods: Pick<
 
   'key.remove': async ({ broker }, _caller, { resource }) => {
     const { keys, audit } = broker.parts;
-    // A kill, or a vault that failed, may have cut an earlier removal short: then no record names that key any more.
-    await keys.tidy();
     const key = requireKey(broker, resource);
     await endPermissionsFor(broker, key);
     await keys.remove(key);
     await audit.record({ event: 'key', outcome: 'removed', endpoint: key.endpoint });
-    // After the row: a vault that fails here leaves a value that nothing gives out, and the owner must know of it.
     await keys.tidy();
     return {};
   },
@@ -68,8 +65,7 @@ async function setKey(broker: Broker, params: ParamsOf<'key.set'>): Promise<Resu
   if (ends) await endPermissionsFor(broker, ends);
   const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
   await audit.record({ event: 'key', outcome, endpoint });
-  // The new key is set. If the vault keeps the former value for now, the next tidying removes it.
-  await keys.tidy().catch(() => undefined);
+  await keys.tidy();
   return { replaced: before !== undefined, permissionsStay: before !== undefined && !ends };
 }
 

@@ -5,9 +5,11 @@
  * Invariant: no answer holds a secret. None is removed while a grant needs it: only the client that a refresh token
  * was issued to may use it (RFC 6749 §6) or revoke it (RFC 7009 §2.1).
  */
+import { isLiving } from '../../broker/records/grant.ts';
 import type { Grant } from '../../broker/records/grant.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { RegistrationRecord } from '../../broker/records/registrations.ts';
+import { revokeEarlier } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
@@ -61,14 +63,17 @@ const clientIdOf = ({ registration }: RegistrationRecord): string =>
 
 /** Throws `not_found`, `conflict` while grants need it, and what the vault throws. */
 export async function removeRegistered(
-  { registrations, grants, audit, interactions }: BrokerParts,
+  parts: BrokerParts,
   { issuer, clientId }: ParamsOf<'registration.remove'>,
 ): Promise<void> {
+  const { registrations, audit, interactions } = parts;
   const records = registrations
     .all()
     .filter((record) => record.registration.issuer === issuer && clientIdOf(record) === clientId);
   if (records.length === 0) throw notFound(issuer, clientId);
-  refuseNeeded(grants, records, 'then remove the client');
+  const next = 'then remove the client';
+  refuseNeeded(parts.grants, records, next);
+  await revokeEarlierOf(parts, records, next);
   for (const record of records) {
     await registrations.remove(record);
     // Its pages are of no use any more: the next sign-in opens another one.
@@ -84,8 +89,33 @@ export function refuseNeeded(
   records: readonly RegistrationRecord[],
   next: string,
 ): void {
+  refuseIf(grants, records, {
+    next,
+    isNeeding: (grant, id) => grant.registrationId === id && needsClient(grant),
+  });
+}
+
+/** Revokes the tokens of earlier sign-ins that only these clients can revoke. Throws `conflict` while some are left. */
+export async function revokeEarlierOf(
+  parts: BrokerParts,
+  records: readonly RegistrationRecord[],
+  next: string,
+): Promise<void> {
+  const isNeeding = ({ earlier = [] }: Grant, id: string): boolean =>
+    earlier.some(({ registrationId }) => registrationId === id);
+  for (const { id } of records)
+    for (const grant of parts.grants.all().filter((one) => isLiving(one) && isNeeding(one, id)))
+      await revokeEarlier(parts, grant, (all) => all.filter(({ registrationId }) => registrationId === id));
+  refuseIf(parts.grants, records, { next, isNeeding });
+}
+
+function refuseIf(
+  grants: BrokerParts['grants'],
+  records: readonly RegistrationRecord[],
+  { next, isNeeding }: { readonly next: string; readonly isNeeding: (grant: Grant, id: string) => boolean },
+): void {
   for (const record of records) {
-    const needing = grants.all().filter((grant) => grant.registrationId === record.id && needsClient(grant));
+    const needing = grants.all().filter((grant) => isNeeding(grant, record.id));
     if (needing.length > 0) throw stillNeeded(record, needing, next);
   }
 }

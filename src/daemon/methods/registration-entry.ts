@@ -14,9 +14,12 @@ import { clientAuthentication } from '../../oauth/client/client-authentication.t
 import { isLoopbackRedirect } from '../../oauth/client/registration.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
-import { refuseNeeded } from './registered-clients.ts';
+import { refuseNeeded, revokeEarlierOf } from './registered-clients.ts';
 
 type Entry = ParamsOf<'registration.set'>;
+
+/** After a refusal because the other client is needed. */
+const nextStep = 'then enter the other client';
 
 type CheckParts = Pick<BrokerParts, 'urlPolicy' | 'registrations' | 'grants'>;
 
@@ -29,7 +32,7 @@ export function checkRegistration({ urlPolicy, registrations, grants }: CheckPar
   // A key that can't sign is found out now, not at the first sign-in.
   if (entry.privateKey !== undefined) requireUsableKey(entry, entry.privateKey);
   const others = enteredFor({ registrations }, entry.issuer).filter((record) => !isSame(record, entry));
-  refuseNeeded(grants, others, 'then enter the other client');
+  refuseNeeded(grants, others, nextStep);
 }
 
 /** With another identity provider it is another client: the same name there may be another person's. */
@@ -55,6 +58,8 @@ export async function enterRegistration(
   checkRegistration(parts, entry);
   const earlier = enteredFor(parts, entry.issuer);
   const same = earlier.find((record) => isSame(record, entry));
+  const others = earlier.filter((record) => record !== same);
+  await revokeEarlierOf(parts, others, nextStep);
   const redirectUri =
     entry.redirectUri ?? same?.registration.redirectUri ?? loopback.redirectFor(entry.issuer);
   const registration: Registration = {
@@ -72,7 +77,7 @@ export async function enterRegistration(
     await refresher.tryAgain(grants.all().filter(({ registrationId }) => registrationId === same.id));
   }
   const { id } = same ?? (await registrations.add(registration, secret, purpose));
-  for (const record of earlier) if (record !== same) await registrations.remove(record);
+  for (const record of others) await registrations.remove(record);
   // A sign-in that waits at a page of another client goes on with this one.
   for (const { question } of purpose.grant === undefined ? interactions.list() : []) {
     if (question.kind !== 'login' || question.issuer !== entry.issuer) continue;

@@ -2,21 +2,15 @@
  * `keyturn reset`, the broker's part: every grant ended, at its issuer too, and nothing left in the vault.
  *
  * Invariant: nothing is forgotten here before its issuer was asked, and what could not be told or
- * removed is named in the answer. A crash at any point leaves a home that can be reset again: the records
- * are written before the secrets go, and the files go last.
+ * removed is named in the answer. A document that is not verified names no issuer that is asked. A crash at any point
+ * leaves a home that can be reset again: the records are written before the secrets go, and the files go last.
  */
 import type { Broker } from '../../broker/broker.ts';
-import { rosterItem } from '../../broker/grants/grant-roster.ts';
-import { grantVaultId } from '../../broker/records/grant.ts';
 import type { Grant } from '../../broker/records/grant.ts';
-import { apiKeyVaultId } from '../../broker/records/api-key.ts';
-import { keyRosterItem, registrationRosterItem } from '../../broker/records/vault-roster.ts';
-import { registrationVaultId } from '../../broker/records/registrations.ts';
 import { abandonRevocation, isPending, revokeGrant } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { receiptAnswer } from './answers.ts';
-import { storesOf } from '../../broker/records/records.ts';
 import type { Records } from '../../broker/records/records.ts';
 import { newestItem, requireStorable } from '../../vault/base/vault.ts';
 import { homeItem } from '../home/home-item.ts';
@@ -49,13 +43,17 @@ export async function resetHome(
   { withoutVault = false }: ParamsOf<'home.reset'>,
 ): Promise<ResultOf<'home.reset'>> {
   const { broker, records } = parts;
-  if (records.grants.isLoaded) await vouchAll(broker);
-  const grants = records.grants.isLoaded ? records.grants.items : [];
+  const isVerified = await hasVerified(broker);
+  const grants = broker.parts.grants.shown();
   const open = grants.filter((grant) => grant.state.kind !== 'revoked' || isPending(grant));
   if (!withoutVault) await requireVault(parts, open);
   const revoked: ResultOf<'home.reset'>['revoked'] = [];
   for (let first = 0; first < open.length; first += atOnce) {
-    const ended = open.slice(first, first + atOnce).map((grant) => endForGood(broker, grant));
+    const ended = open
+      .slice(first, first + atOnce)
+      .map(async (grant) =>
+        isVerified ? endForGood(broker, grant) : receiptAnswer(broker, grant, 'abandoned'),
+      );
     revoked.push(...(await Promise.all(ended)));
   }
   // Told once more: a run that a crash cut short gave these up, and nobody has read of it.
@@ -69,7 +67,7 @@ export async function resetHome(
       // A document that the user hosts is registered nowhere.
       .filter(({ registration }) => registration.source !== 'metadata_document')
       .map(({ registration: { issuer, clientId } }) => ({ issuer, clientId })),
-    unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble.file] : [])),
+    unreadable: records.document.trouble ? [records.document.trouble.file] : [],
     vaultLeft,
   };
 }
@@ -95,25 +93,26 @@ async function requireVault({ broker, service }: ResetParts, open: readonly Gran
   }
 }
 
-/** What ends here is what the vault holds: a line that was changed, or is missing, keeps no token alive. */
-async function vouchAll({ parts: { refresher, registrations, grants } }: Broker): Promise<void> {
+/** Whether the vault is needed is judged later, and what it can't do is said there. */
+async function hasVerified({ parts: { grants } }: Broker): Promise<boolean> {
   try {
-    await registrations.verify();
-    await refresher.secrets.open();
-    await refresher.compareWithVault(grants.all());
+    await grants.verify();
+    grants.all();
+    return true;
   } catch {
-    // Whether the vault is needed is judged below, and what it can't do is said there.
+    return false;
   }
 }
 
 /** What is pending now would stay so for ever: the secrets go with the home. */
 async function endForGood(broker: Broker, grant: Grant): Promise<ResultOf<'home.reset'>['revoked'][number]> {
-  await revokeGrant(broker.parts, grant);
+  // If its end can't be written, it is gone with the home all the same.
+  await revokeGrant(broker.parts, grant).catch(() => undefined);
   const { grant: ended, receipt } = await abandonRevocation(broker.parts, grant);
   return receiptAnswer(broker, ended, receipt);
 }
 
-/** Undefined where nothing is left. */
+/** Undefined where nothing is left. The vault deletes all items that it finds; the names help if it can't list them. */
 async function emptyVault({
   broker,
   records,
@@ -121,26 +120,13 @@ async function emptyVault({
   isMismatched,
 }: ResetParts): Promise<string | undefined> {
   const { vault } = broker.parts;
-  const grants = records.grants.isLoaded ? records.grants.items : [];
-  const registrations = await broker.parts.registrations.known();
-  const keys = await broker.parts.keys.known();
-  const ids = [
-    ...new Set([...grants.map(({ id }) => id), ...broker.parts.refresher.secrets.known].map(grantVaultId)),
-    ...registrations.ids.map(registrationVaultId),
-    ...keys.ids.map(apiKeyVaultId),
-    newestItem,
-    rosterItem,
-    keyRosterItem,
-    registrationRosterItem,
-    homeItem,
-  ];
-  const unlisted = !keys.isWhole || !registrations.isWhole || !records.grants.isLoaded;
+  const { document } = records;
+  const shown = document.isLoaded ? document.shown : new Map();
+  const unused = records.unused.isLoaded ? records.unused.shown.map(({ name }) => name) : [];
   try {
-    await vault.destroy(ids);
-    if (isMismatched)
-      return `what this home's own vault holds (in the keychain it is filed under ${service})`;
-    if (!unlisted || vault.kind !== 'keychain') return undefined;
-    return `items that an unreadable file names, filed under ${service}`;
+    await vault.destroy([...document.itemNamesIn(shown), ...unused, newestItem, homeItem]);
+    if (!isMismatched) return undefined;
+    return `what this home's own vault holds (in the keychain it is filed under ${service})`;
   } catch (error) {
     return `${error instanceof KeyturnError ? error.message : 'it failed'} (filed under ${service})`;
   }

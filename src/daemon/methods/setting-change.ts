@@ -63,7 +63,7 @@ function isAnotherVault({ name, value }: CheckedSetting, current: Settings): boo
 
 function refuseOccupied(home: Home, { grants }: BrokerParts): void {
   const living = grants
-    .all()
+    .shown()
     .filter(({ state }) => state.kind !== 'revoked' || state.receipt === 'pending').length;
   if (living === 0 && !home.hasMaster) return;
   const what = living > 0 ? 'grants rest in it' : 'it holds the key that programs were paired with';

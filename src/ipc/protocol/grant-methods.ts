@@ -1,6 +1,7 @@
 /** The methods about grants: what there is, its end, and a sign-in that the owner starts. */
 import * as z from 'zod';
 
+import { ownersEnd } from './method.ts';
 import type { Method } from './method.ts';
 import { explanation, grant, grantNamed, receipt } from './schemas/grant-schema.ts';
 import { loginAnswer, loginStart } from './schemas/interaction-schema.ts';
@@ -21,8 +22,7 @@ export const grantMethods = {
     result: z.object({ grants: z.array(explanation) }),
   },
   'grant.revoke': {
-    who: 'owner',
-    effect: 'narrows',
+    ...ownersEnd,
     mayPrompt: true,
     clientHint:
       'Other programs may use the grant. permission.release ends this program’s own permission; the person revokes with: keyturn revoke RESOURCE',

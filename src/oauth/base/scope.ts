@@ -61,6 +61,11 @@ export function isWithin(part: readonly string[], whole: readonly string[]): boo
   return part.every((token) => allowed.has(token));
 }
 
+/** The same literal scopes in any order. */
+export function isSameScope(one: readonly string[], other: readonly string[]): boolean {
+  return isWithin(one, other) && isWithin(other, one);
+}
+
 /**
  * OpenID Connect Core §11: it asks for a refresh token, which no program gets. It gives a program no right, so a
  * permission doesn't have to name it.

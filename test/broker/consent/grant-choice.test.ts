@@ -40,11 +40,7 @@ async function grantsOf(accounts: Readonly<Record<string, Partial<Grant>>>): Pro
 
 const idOf = (grants: Grants, account: string): string => grants.forEndpoint(endpoint, account)[0]?.id ?? '';
 
-/** `unknown`: accounts whose grants are not in the vault. */
-const vouched = (grants: Grants, unknown: readonly string[] = []) => ({
-  there: grants.forEndpoint(endpoint),
-  comparison: { isVouched: (id: string) => !unknown.includes(grants.byId(id)?.account ?? '') },
-});
+const there = (grants: Grants): Grant[] => grants.forEndpoint(endpoint);
 
 /** What is chosen, by its account. */
 function chosen(
@@ -52,7 +48,7 @@ function chosen(
   asked: Partial<typeof editor> & { readonly account?: string } = {},
   ...permissions: Permission[]
 ): string {
-  const choice = chooseGrant(vouched(grants), { ...editor, ...asked }, permissions);
+  const choice = chooseGrant(there(grants), { ...editor, ...asked }, permissions);
   if (choice.kind === 'signIn') return 'signIn';
   if (choice.kind === 'unknownAccount') return `unknown ${choice.account}, beside ${choice.known.join(' ')}`;
   if (choice.kind === 'choose') return `choose of ${choice.accounts.join(' ')}`;
@@ -99,7 +95,7 @@ describe('a permission that names grants', () => {
       .map(({ id }) => id);
     const kept = { ...allowed, grants: [old] };
     const usedWith = (id: string) =>
-      chooseGrant(vouched(grants), editor, [kept, { ...allowed, grants: [id], until: 1 }]);
+      chooseGrant(there(grants), editor, [kept, { ...allowed, grants: [id], until: 1 }]);
     expect(usedWith(fresh)).toMatchObject({ kind: 'use', grant: { id: fresh } });
     expect(usedWith(bob)).toMatchObject({ kind: 'use', grant: { id: old } });
   });
@@ -136,14 +132,6 @@ describe('a permission that names none yet', () => {
     expect(chosen(grants, {}, { ...allowed, fixAtFirstToken: true })).toBe('ask bob');
   });
 
-  it('never uses a line of the index whose grant the vault lost, and still finds another grant', async () => {
-    const grants = await grantsOf({ alice: {}, bob: {} });
-    const choice = chooseGrant(vouched(grants, ['bob']), editor, [allowed]);
-    expect(choice).toMatchObject({ kind: 'use', grant: { account: 'alice' } });
-    const named = chooseGrant(vouched(grants, ['bob']), { ...editor, account: 'bob' }, [allowed]);
-    expect(named).toMatchObject({ kind: 'lost', grant: { account: 'bob' } });
-  });
-
   it('a permission does not use a grant that the person refused it', async () => {
     const grants = await grantsOf({ alice: {} });
     expect(chosen(grants, {}, { ...allowed, refusedGrants: [idOf(grants, 'alice')] })).toBe('ask alice');
@@ -151,7 +139,7 @@ describe('a permission that names none yet', () => {
 
   it('a permission that names no grant leads to a sign-in if there is none', async () => {
     const grants = await grantsOf({ old: revoked });
-    expect(chooseGrant(vouched(grants), editor, [allowed])).toMatchObject({
+    expect(chooseGrant(there(grants), editor, [allowed])).toMatchObject({
       kind: 'signIn',
       grant: { account: 'old' },
     });
@@ -178,6 +166,6 @@ describe('a grant that belongs to one program', () => {
   it('a grant that belongs to one program exists beside the shared grant of the same account, which a sign-in renews', async () => {
     const purpose = { kind: 'narrow', clientId: 'editor' } as const;
     const grants = await grantsOf({ alice: { purpose } });
-    expect(grants.for(endpoint, 'https://issuer.example', 'alice')).toEqual([]);
+    expect(grants.sharedAt(endpoint, 'https://issuer.example')).toEqual([]);
   });
 });

@@ -1,20 +1,17 @@
 /** The records of grants, permissions, local clients, registrations. */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Grants, grantSchema } from '../../../src/broker/records/grant.ts';
+import { grantRules, Grants } from '../../../src/broker/records/grant.ts';
 import type { Grant } from '../../../src/broker/records/grant.ts';
 import { LocalClients, localClientSchema } from '../../../src/broker/records/local-client.ts';
 import { Permissions, permissionSchema } from '../../../src/broker/records/permission.ts';
 import type { Permission } from '../../../src/broker/records/permission.ts';
-import { RecordLog } from '../../../src/store/record-log.ts';
 import type { AuthorityStore } from '../../../src/store/record-store.ts';
-import { registrationRecordSchema, Registrations } from '../../../src/broker/records/registrations.ts';
+import { Registrations } from '../../../src/broker/records/registrations.ts';
 import type { z } from 'zod';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { registrationAt } from '../../oauth/parties.ts';
 import { listOf } from '../../../src/store/authority.ts';
-import { refusal, testDocument } from '../rig.ts';
+import { itemsOf, newRecords, refusal, testDocument } from '../rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 
@@ -25,7 +22,7 @@ async function file<Item>(schema: z.ZodType<Item>): Promise<AuthorityStore<Item>
 }
 
 describe('grants', () => {
-  const fields: Omit<Grant, 'id' | 'generation'> = {
+  const fields: Omit<Grant, 'id'> = {
     endpoints: ['https://a.example/mcp'],
     resource: 'https://a.example',
     issuer: 'https://i.example',
@@ -38,19 +35,52 @@ describe('grants', () => {
     hasRefreshToken: true,
     createdAt: 1,
   };
-  const open = async (changed: (text: string) => void = () => undefined): Promise<Grants> => {
-    const log = new RecordLog(path.join(temporaryFolder(), 'grants.jsonl'), grantSchema);
-    await log.load();
-    return new Grants(log, () => changed(readFileSync(log.path, 'utf8')));
+  const open = async (changed: (grants: readonly Grant[]) => void = () => undefined): Promise<Grants> => {
+    const { grants: store } = await newRecords();
+    return new Grants(store, () => changed(store.items));
   };
 
   it('grants report every change once it is on the disk, and no change that was refused', async () => {
-    const heard: (string | undefined)[] = [];
-    const grants = await open((text) => heard.push(text.trim().split('\n').at(-1)));
+    const heard: (readonly Grant[])[] = [];
+    const grants = await open((all) => heard.push(all));
     const read = await grants.add(fields);
     const newer = await grants.change(read, { scope: [] });
     await refusal(grants.change(read, { scope: ['late'] }));
-    expect(heard).toEqual([read, newer].map((put) => JSON.stringify({ put })));
+    expect(heard).toEqual([[read], [newer]]);
+  });
+
+  it('a grant that is ended while a change waits stays ended, and gives no more than before meanwhile', async () => {
+    const grants = await open();
+    const read = await grants.add(fields);
+    const late = grants.change(read, { scope: ['read', 'write'] });
+    const state = { kind: 'revoked', receipt: 'pending', endedAt: 1 } as const;
+    const ended = grants.update(read.id, () => ({ state }));
+    expect(grants.byId(read.id)?.state).toEqual(state);
+    await Promise.allSettled([late, ended]);
+    expect(grants.byId(read.id)?.state).toEqual(state);
+  });
+
+  it('names of items that a record has no longer are listed for deletion, in the same change', async () => {
+    const { grants: store, unused } = await newRecords();
+    const grants = new Grants(store, () => undefined);
+    const [one, two] = [`s-${'1'.repeat(22)}`, `s-${'2'.repeat(22)}`];
+    await unused.change(() => [{ name: two }]);
+    const read = await grants.add({ ...fields, item: one });
+    const newer = await grants.change(read, { item: two, earlier: [{ item: one, registrationId: 'r' }] });
+    expect(unused.items).toEqual([]);
+    await grants.change(newer, { item: undefined, earlier: undefined });
+    expect(unused.items).toEqual([{ name: two }, { name: one }]);
+  });
+
+  it.each([
+    ['is ended', { state: { kind: 'revoked', receipt: 'pending', endedAt: 1 } }, true],
+    ['needs a sign-in', { state: { kind: 'loginRequired', why: '' } }, true],
+    ['needs a sign-in, and gets a scope', { state: { kind: 'loginRequired', why: '' }, scope: ['a'] }, false],
+    ['gets a scope', { scope: ['read', 'write'] }, false],
+  ] as const)('a grant that %s: whether that only takes away', (_what, more, isLess) => {
+    const grant = { ...fields, id: '0'.repeat(16) };
+    expect(grantRules.isLess?.({ ...grant, ...more } as Grant, grant)).toBe(isLess);
+    expect(grantRules.isLess?.(grant, { ...grant, ...more } as Grant)).toBe(false);
   });
 
   it('PROMISE-8: grants refuse a writer whose knowledge is stale', async () => {
@@ -81,8 +111,8 @@ describe('grants', () => {
     await grants.add({ ...fields, endpoints: ['https://b.example/mcp'], resource: 'https://b.example' });
     expect(grants.forEndpoint('https://a.example/mcp')).toEqual([work, old]);
     expect(grants.forEndpoint('https://a.example/mcp', 'default')).toEqual([old]);
-    expect(grants.for('https://a.example', 'https://i.example', 'work')).toEqual([work]);
-    expect(grants.for('https://a.example', 'https://other.example', 'work')).toEqual([]);
+    expect(grants.sharedAt('https://a.example', 'https://i.example')).toEqual([old, work]);
+    expect(grants.sharedAt('https://a.example', 'https://other.example')).toEqual([]);
     expect(grants.named(work.id)).toEqual([work]);
     expect(() => grants.named('nothing')).toThrow(expect.objectContaining({ reason: 'not_found' }));
   });
@@ -224,8 +254,9 @@ describe('local clients', () => {
 describe('registrations', () => {
   const issuer = 'https://i.example';
   const open = async () => {
-    const vault = memoryVault();
-    return { vault, registrations: new Registrations(await file(registrationRecordSchema), vault) };
+    const [vault, records] = [memoryVault(), await newRecords()];
+    const registrations = new Registrations(records.registrations, itemsOf(records, vault));
+    return { vault, records, registrations };
   };
 
   it('registrations belong to their issuer: what the user entered first, else the newest of our own', async () => {
@@ -275,35 +306,25 @@ describe('registrations', () => {
     expect(JSON.stringify(registrations.all())).not.toContain('hush');
     expect(await registrations.secret(record)).toBe('hush');
     await registrations.remove(record);
-    expect(await getIfAny(vault, `registration.${record.id}`)).toBeUndefined();
+    expect(await getIfAny(vault, record.secret ?? '')).toBeUndefined();
     expect(registrations.all()).toEqual([]);
   });
 
-  it('registrations whose record can’t be written leave the vault as it was', async () => {
-    const vault = memoryVault();
-    const records = await file(registrationRecordSchema);
-    const registrations = new Registrations(records, vault);
-    const [plain, secret] = [
-      await registrations.add(registrationAt(issuer), undefined),
-      await registrations.add(registrationAt(issuer), 'first'),
-    ];
-    const written: string[] = [];
-    const write = vault.set.bind(vault);
-    vault.set = async (id, text) => {
-      written.push(id);
-      await write(id, text);
-    };
-    records.change = async () => {
+  it('registrations whose record can’t be written keep their former secret, and leave no other', async () => {
+    const { registrations, records, vault } = await open();
+    const record = await registrations.add(registrationAt(issuer), 'first');
+    records.registrations.change = async () => {
       throw new Error('no space left');
     };
     const full = { message: 'no space left' };
     await expect(registrations.add(registrationAt(issuer), 'new')).rejects.toMatchObject(full);
-    for (const record of [plain, secret])
-      await expect(registrations.renew(record, registrationAt(issuer), 'new', {})).rejects.toMatchObject(
-        full,
-      );
-    const secrets = new Set(written.filter((id) => id.startsWith('registration.')));
-    const left = await Promise.all([...secrets].map((id) => getIfAny(vault, id)));
-    expect(left).toEqual([undefined, undefined, 'first']);
+    await expect(registrations.renew(record, registrationAt(issuer), 'new', {})).rejects.toMatchObject(full);
+    Reflect.deleteProperty(records.registrations, 'change');
+    const left = records.unused.items.map(({ name }) => name);
+    expect(left).toHaveLength(2);
+    await itemsOf(records, vault).tidy();
+    expect(await Promise.all(left.map((name) => getIfAny(vault, name)))).toEqual([undefined, undefined]);
+    expect(records.unused.items).toEqual([]);
+    expect(await registrations.secret(record)).toBe('first');
   });
 });

@@ -1,20 +1,17 @@
 /**
  * Brokers that stop in the middle of a change of an API key or of a client's secret, before each call of the vault in
- * turn: nothing is left that a reset would miss, or that stays when the next broker has tidied up.
+ * turn: the document names every item that is left, and the next broker deletes those that no record has.
  */
 import { describe, expect, it } from 'vitest';
-import { ApiKeys, apiKeyVaultId } from '../../../src/broker/records/api-key.ts';
-import { Registrations, registrationVaultId } from '../../../src/broker/records/registrations.ts';
-import { keyRosterItem } from '../../../src/broker/records/vault-roster.ts';
+import { ApiKeys } from '../../../src/broker/records/api-key.ts';
+import { Registrations } from '../../../src/broker/records/registrations.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { lastingVault, startOn } from '../../support/homes/authority-home.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { itemsOf } from '../rig.ts';
 
-const place = { endpoint: 'https://tickets.example/mcp', header: 'X-Api-Key' };
-const elsewhere = { ...place, header: 'Authorization' };
-
-/** A vault that outlives its brokers, and the names of its items that begin so. */
-function watchedVault(prefix = 'key.') {
+/** A vault that outlives its brokers, and the names of its items that the document has to name. */
+function watchedVault() {
   const vault = lastingVault();
   const items = new Set<string>();
   const noting: Vault = {
@@ -28,7 +25,7 @@ function watchedVault(prefix = 'key.') {
       items.delete(id);
     },
   };
-  return { vault: noting, values: () => [...items].filter((id) => id.startsWith(prefix)).toSorted() };
+  return { vault: noting, values: () => [...items].filter((id) => /^[kc]-/.test(id)).toSorted() };
 }
 
 /** The vault for a broker that stops: after `arm`, before its call number `calls`. `stopped` resolves then. */
@@ -46,67 +43,37 @@ function vaultFor(calls: number, vault: Vault) {
     get: (id) => counted(() => vault.get(id)),
     set: (id, text) => counted(() => vault.set(id, text)),
     delete: (id) => counted(() => vault.delete(id)),
+    replace: (id, before, after) => counted(() => vault.replace(id, before, after)),
   };
   return { broken, stopped, arm: () => (left = calls) };
 }
 
-/** A broker's keys, after the first verification. */
-async function keysOn(folder: string, vault: Vault): Promise<ApiKeys> {
-  const broker = await startOn(folder, vault);
-  expect(broker.troubles()).toEqual([]);
-  return new ApiKeys(broker.records.keys, vault);
+/** What a broker has of its home, after the first verification. */
+async function brokerOn(folder: string, vault: Vault) {
+  const { records } = await startOn(folder, vault);
+  expect(records.document.trouble).toBeUndefined();
+  const items = itemsOf(records, vault);
+  return {
+    records,
+    items,
+    keys: new ApiKeys(records.keys, items),
+    clients: new Registrations(records.registrations, items),
+  };
 }
 
-type Change = (keys: ApiKeys) => Promise<unknown>;
+type Change = (broker: Awaited<ReturnType<typeof brokerOn>>) => Promise<unknown>;
 
-const set: Change = (keys) => keys.set(place, 'first', { setAt: 1 });
-const replace: Change = (keys) => keys.set(elsewhere, 'second', { setAt: 2 });
-const remove: Change = async (keys) => {
+const place = { endpoint: 'https://tickets.example/mcp', header: 'X-Api-Key' };
+const setKey: Change = ({ keys }) => keys.set(place, 'first', { setAt: 1 });
+const replaceKey: Change = ({ keys }) =>
+  keys.set({ ...place, header: 'Authorization' }, 'second', { setAt: 2 });
+const removeKey: Change = async ({ keys }) => {
   const key = keys.for(place.endpoint);
   if (key) await keys.remove(key);
 };
 
-describe('a broker that stops', () => {
-  it.each<[string, Change[], Change]>([
-    ['the first key is set', [], set],
-    ['a key is set anew', [set], set],
-    ['a key is set in another header', [set], replace],
-    ['a key is removed', [set], remove],
-  ])(
-    'a broker that stops while %s leaves no value that a reset misses or the next broker keeps',
-    async (_when, before, change) => {
-      for (let calls = 0; ; calls += 1) {
-        const [folder, { vault, values }] = [temporaryFolder(), watchedVault()];
-        for (const earlier of before) await earlier(await keysOn(folder, vault));
-        const { broken, stopped, arm } = vaultFor(calls, vault);
-        const keys = await keysOn(folder, broken);
-        arm();
-        const isDone = change(keys).then(() => 'done' as const);
-        const end = await Promise.race([isDone, stopped]);
-        const next = await keysOn(folder, vault);
-        const { ids, isWhole } = await next.known();
-        expect([isWhole, ids.map(apiKeyVaultId)], `before call ${calls + 1}`).toEqual([
-          true,
-          expect.arrayContaining(values()),
-        ]);
-        await next.tidy();
-        expect(values(), `before call ${calls + 1}`).toEqual(next.shown().map(({ id }) => apiKeyVaultId(id)));
-        for (const key of next.shown()) await next.read(key);
-        if (end === 'done') return expect(calls).toBeGreaterThan(1);
-      }
-    },
-  );
-});
-
-const issuer = 'https://login.example';
-
-async function registrationsOn(folder: string, vault: Vault): Promise<Registrations> {
-  const { records } = await startOn(folder, vault);
-  return new Registrations(records.registrations, vault);
-}
-
 const registration = {
-  issuer,
+  issuer: 'https://login.example',
   clientId: 'c',
   source: 'preregistered',
   tokenEndpointAuthMethod: 'client_secret_basic',
@@ -114,57 +81,50 @@ const registration = {
   registeredAt: 0,
 } as const;
 
-type ClientChange = (registrations: Registrations) => Promise<unknown>;
-
-const enter: ClientChange = async (all) => all.add(registration, 'hush');
-const changed = (secret: string | undefined): ClientChange => {
-  return async (all) => {
-    const [record] = all.all();
-    if (record) await all.renew(record, registration, secret, {});
+const enter: Change = async ({ clients }) => clients.add(registration, 'hush');
+const changed = (secret: string | undefined): Change => {
+  return async ({ clients }) => {
+    const [record] = clients.all();
+    if (record) await clients.renew(record, registration, secret, {});
   };
 };
-const forget: ClientChange = async (all) => {
-  const [record] = all.all();
-  if (record) await all.remove(record);
+const forget: Change = async ({ clients }) => {
+  const [record] = clients.all();
+  if (record) await clients.remove(record);
 };
 
-it.each<[string, ClientChange[], ClientChange]>([
-  ['a client is entered', [], enter],
-  ['a client gets another secret', [enter], changed('more')],
-  ['a client loses its secret', [enter], changed(undefined)],
-  ['a client is removed', [enter], forget],
-])(
-  'a broker that stops while %s leaves no secret that a reset misses or the next change keeps',
-  async (_when, before, change) => {
-    for (let calls = 0; ; calls += 1) {
-      const [folder, { vault, values }] = [temporaryFolder(), watchedVault('registration.')];
-      for (const earlier of before) await earlier(await registrationsOn(folder, vault));
-      const { broken, stopped, arm } = vaultFor(calls, vault);
-      const registrations = await registrationsOn(folder, broken);
-      arm();
-      const isDone = change(registrations).then(() => 'done' as const);
-      const end = await Promise.race([isDone, stopped]);
-      const next = await registrationsOn(folder, vault);
-      const { ids, isWhole } = await next.known();
-      expect([isWhole, ids.map(registrationVaultId)], `before call ${calls + 1}`).toEqual([
-        true,
-        expect.arrayContaining(values()),
-      ]);
-      // The next change of any secret tidies up.
-      await next.remove(await next.add(registration, 'other'));
-      const named = next.all().filter(({ hasSecret }) => hasSecret);
-      expect(values(), `before call ${calls + 1}`).toEqual(named.map(({ id }) => registrationVaultId(id)));
-      if (end === 'done') return expect(calls).toBeGreaterThan(1);
-    }
-  },
-);
-
-describe('a list of keys that can’t be read', () => {
-  it('an unreadable list of keys doesn’t count as no list: a reset says that values may be left', async () => {
-    const [folder, { vault }] = [temporaryFolder(), watchedVault()];
-    await set(await keysOn(folder, vault));
-    await vault.set(keyRosterItem, JSON.stringify({ version: 99, ids: ['unknown'] }));
-    const { ids, isWhole } = await (await keysOn(folder, vault)).known();
-    expect({ count: ids.length, isWhole }).toEqual({ count: 1, isWhole: false });
-  });
+describe('a broker that stops', () => {
+  it.each<[string, Change[], Change]>([
+    ['the first key is set', [], setKey],
+    ['a key is set again', [setKey], setKey],
+    ['a key is set in another header', [setKey], replaceKey],
+    ['a key is removed', [setKey], removeKey],
+    ['a client is entered', [], enter],
+    ['a client gets another secret', [enter], changed('more')],
+    ['a client loses its secret', [enter], changed(undefined)],
+    ['a client is removed', [enter], forget],
+  ])(
+    'a broker that stops while %s leaves no item that the document doesn’t name or the next broker keeps',
+    async (_when, before, change) => {
+      for (let calls = 0; ; calls += 1) {
+        const [folder, { vault, values }] = [temporaryFolder(), watchedVault()];
+        for (const earlier of before) await earlier(await brokerOn(folder, vault));
+        const { broken, stopped, arm } = vaultFor(calls, vault);
+        const broker = await brokerOn(folder, broken);
+        arm();
+        const isDone = change(broker).then(() => 'done' as const);
+        const end = await Promise.race([isDone, stopped]);
+        const next = await brokerOn(folder, vault);
+        const { document, unused } = next.records;
+        const named = [...document.itemNames, ...unused.items.map(({ name }) => name)];
+        expect(named, `before call ${calls + 1}`).toEqual(expect.arrayContaining(values()));
+        await next.items.tidy();
+        expect(values(), `before call ${calls + 1}`).toEqual([...document.itemNames].toSorted());
+        expect(unused.items).toEqual([]);
+        for (const key of next.keys.shown()) await next.keys.read(key);
+        for (const client of next.clients.all()) await next.clients.secret(client);
+        if (end === 'done') return expect(calls).toBeGreaterThan(1);
+      }
+    },
+  );
 });

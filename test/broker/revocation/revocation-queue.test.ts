@@ -58,7 +58,10 @@ async function openQueue(rig: Rig): Promise<RevocationQueue> {
   return queue;
 }
 
-const itemOf = (rig: Rig) => getIfAny(rig.vault, `grant.${rig.grant().id}`);
+async function itemOf(rig: Rig): Promise<string | undefined> {
+  const { item } = rig.grant();
+  return item === undefined ? undefined : getIfAny(rig.vault, item);
+}
 
 function stateOf(rig: Rig) {
   const { state } = rig.grant();
@@ -304,7 +307,10 @@ describe('the time until which a token that was handed out may be valid', () => 
     return rig;
   }
 
-  const liveFor = (rig: Rig): number => Math.max(0, (rig.grant().liveUntil ?? 0) - rig.clock.now());
+  function liveFor({ parts, grant, clock }: Rig): number {
+    const until = grant().liveUntil ?? parts.refresher.secrets.factsOf(grant()).liveUntil ?? 0;
+    return Math.max(0, until - clock.now());
+  }
 
   it('an opaque token that the server ended counts as valid until now', async () => {
     const rig = await revoked();

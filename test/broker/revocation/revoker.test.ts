@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { explainGrant } from '../../../src/broker/explain.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import { itemsIn } from '../../../src/broker/records/grant.ts';
 import { openSite } from '../../oauth/site.ts';
 import type { Site } from '../../oauth/site.ts';
 import { openWorld } from '../../support/world.ts';
@@ -41,13 +42,15 @@ describe('a revocation', () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow();
     const { accessToken } = await rig.ask();
+    const { item = '' } = rig.grant();
     const { receipt, grant } = await revokeGrant(rig.parts, rig.grant());
     expect(receipt).toBe('confirmed');
     expect(grant).toMatchObject({
       state: { kind: 'revoked', receipt: 'confirmed' },
       hasRefreshToken: false,
     });
-    expect(await getIfAny(rig.vault, `grant.${grant.id}`)).toBeUndefined();
+    expect(await getIfAny(rig.vault, item)).toBeUndefined();
+    expect(grant.item).toBeUndefined();
     const response = await world.fetch(rig.endpoint, { headers: { authorization: `Bearer ${accessToken}` } });
     expect(response.status).toBe(401);
   });
@@ -61,12 +64,14 @@ describe('a revocation', () => {
   it('a revocation of a grant that the vault lost is explained as such, asks no server and is not tried again', async () => {
     const { rig } = await twice();
     const kept = rig.grant();
-    const { id: _id, generation: _generation, ...fields } = kept;
-    const ghost = await rig.parts.grants.add(fields);
-    expect(explainGrant(rig.parts, ghost).now).toMatch(/^It is listed as usable, but was not compared/);
-    await rig.parts.refresher.compareWithVault([ghost]);
+    const { id: _id, ...fields } = kept;
+    const ghost = await rig.parts.grants.add({ ...fields, item: `s-${'x'.repeat(22)}`, earlier: undefined });
+    expect(explainGrant(rig.parts, ghost).now).toMatch(/^It is usable;/);
+    expect(await refusal(rig.parts.refresher.secrets.read(ghost))).toMatchObject({
+      reason: 'vault_unreadable',
+    });
     expect(explainGrant(rig.parts, ghost)).toMatchObject({
-      now: 'Keyturn lists this grant, but the vault has no token for it. No program can get one.',
+      now: 'The vault has no token for it. No program can get one.',
       next: expect.stringContaining(`keyturn revoke ${ghost.id}`),
       refresh: { by: 'signIn' },
     });
@@ -79,8 +84,9 @@ describe('a revocation', () => {
 
   it('a revocation at a server without a revocation endpoint says so', async () => {
     const { rig } = await twice(false);
+    const { item = '' } = rig.grant();
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
-    expect(await getIfAny(rig.vault, `grant.${rig.grant().id}`)).toBeUndefined();
+    expect(await getIfAny(rig.vault, item)).toBeUndefined();
     expect(told()).toEqual([]);
   });
 
@@ -95,14 +101,15 @@ describe('a revocation', () => {
     site.lay('/revoke', { status: 503 });
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
     expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'pending' });
-    expect(await rig.vault.get(`grant.${rig.grant().id}`)).toContain('refresh-2');
+    const { item = '' } = rig.grant();
+    expect(await rig.vault.get(item)).toContain('refresh-2');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
     site.lay('/revoke', { status: 200 });
     site.asked.length = 0;
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
     // A restart would lose the access token in memory, so it was put into the vault.
     expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
-    expect(await getIfAny(rig.vault, `grant.${rig.grant().id}`)).toBeUndefined();
+    expect(await getIfAny(rig.vault, item)).toBeUndefined();
   });
 
   it('a revocation that is pending is not forgotten by a new sign-in', async () => {
@@ -118,9 +125,12 @@ describe('a revocation', () => {
   });
 
   it('a revocation reaches a rotated token that the vault had refused', async () => {
-    const { rig } = await twice();
+    const { rig, server } = await twice();
     rig.clock.advance(3_600_000);
-    rig.vault.failing.add('set');
+    server.answer = (_form, usual) => {
+      rig.vault.failing.add('set');
+      return usual;
+    };
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
     rig.vault.failing.clear();
     site.asked.length = 0;
@@ -143,9 +153,17 @@ describe('a revocation', () => {
     const { rig } = await twice();
     const { grants, vault } = rig.parts;
     await grants.change(rig.grant(), { hasRefreshToken: false, state: { kind: 'loginRequired', why: '' } });
-    await vault.delete(`grant.${rig.grant().id}`);
+    for (const item of itemsIn(rig.grant())) await vault.delete(item);
     rig.parts.cache.dropGrant(rig.grant().id);
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
+  });
+
+  it('the receipt of a revocation never speaks for a refresh token that is gone', async () => {
+    const { rig } = await twice();
+    await rig.parts.vault.delete(rig.grant().item ?? '');
+    rig.parts.cache.dropGrant(rig.grant().id);
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('abandoned');
+    expect(told()).toEqual(['refresh-1']);
   });
 });
 

@@ -16,7 +16,6 @@ function grant(account: string, fields: Partial<Grant> = {}): Grant {
     requestedScope: [],
     subject: null,
     state: { kind: 'active' },
-    generation: 1,
     hasRefreshToken: true,
     createdAt: 0,
     ...fields,

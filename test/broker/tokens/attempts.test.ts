@@ -1,8 +1,8 @@
 /** A refresh with an unknown outcome: noted before the request is sent, reported, and settled by the next one. */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { moment } from '../../../src/base/errors.ts';
+import type { GrantSecret } from '../../../src/broker/grants/grant-secret.ts';
+import type { RefreshAttempt } from '../../../src/broker/records/refresh-attempt.ts';
 import { explainGrant, leftOver } from '../../../src/broker/explain.ts';
 import { deadOrigin, openSite } from '../../oauth/site.ts';
 import type { Page, Site } from '../../oauth/site.ts';
@@ -27,11 +27,14 @@ async function needingRefresh(): Promise<{ rig: Rig; server: OddServer }> {
   return { rig, server };
 }
 
-/** The grant on disk, as a broker that starts now would read it. */
-const onDisk = ({ folder }: Rig) => {
-  const lines = readFileSync(path.join(folder, 'grants.jsonl'), 'utf8').trimEnd().split('\n');
-  return JSON.parse(lines.at(-1) ?? '').put;
-};
+/** The item in the vault, as a broker that starts now would read it. */
+const inVault = async ({ vault, grant }: Rig): Promise<GrantSecret> =>
+  JSON.parse(await vault.get(grant().item ?? '')) as GrantSecret;
+
+/** As a broker leaves it that ends during a refresh, for the next one. */
+async function cutOff(rig: Rig, attempt: RefreshAttempt): Promise<void> {
+  await rig.parts.refresher.secrets.write(rig.grant().item ?? '', { ...(await inVault(rig)), attempt });
+}
 
 const page = (status: number, body = '', headers: Record<string, string> = {}): Page => ({
   status,
@@ -43,18 +46,23 @@ const html = { 'content-type': 'text/html' };
 const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 describe('an attempt', () => {
-  it('an attempt is on the disk before the request leaves, and gone when the outcome is kept', async () => {
+  it('an attempt is in the vault before the request leaves, and gone when the outcome is kept', async () => {
     const { rig, server } = await needingRefresh();
+    // The first token fixes what the permission is for.
+    await rig.ask(never);
+    rig.clock.advance(hour);
     const seen: unknown[] = [];
     server.answer = (_form, usual) => {
-      seen.push(onDisk(rig).attempt);
+      seen.push(rig.parts.refresher.secrets.factsOf(rig.grant()).attempt, rig.vault.done.at(-1));
       return usual;
     };
     const refreshedAt = rig.clock.wall();
+    const footprint = rig.footprint();
     await rig.ask(never);
-    expect(seen).toEqual([{ startedAt: refreshedAt }]);
-    expect(onDisk(rig).attempt).toBeUndefined();
-    expect(onDisk(rig).lastRefreshedAt).toBe(refreshedAt);
+    expect(seen).toEqual([{ startedAt: refreshedAt }, `set ${rig.grant().item}`]);
+    expect(await inVault(rig)).toMatchObject({ refreshedAt });
+    expect(await inVault(rig)).not.toHaveProperty('attempt');
+    expect(rig.footprint()['authority.json']).toBe(footprint['authority.json']);
   });
 
   it.each<[string, Page]>([
@@ -66,7 +74,8 @@ describe('an attempt', () => {
     const { rig, server } = await needingRefresh();
     server.answer = () => answer;
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
-    expect(onDisk(rig)).toMatchObject({ state: { kind: 'active' }, attempt: { isUnanswered: true } });
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect(await inVault(rig)).toMatchObject({ attempt: { isUnanswered: true } });
     expect(explainGrant(rig.parts, rig.grant()).attempt).toMatch(/^The server's answer to the refresh of/);
     server.answer = (_form, usual) => usual;
     rig.clock.advance(1000);
@@ -86,7 +95,7 @@ describe('an attempt', () => {
     const { rig, server } = await needingRefresh();
     server.answer = () => answer;
     await refusal(rig.ask(never));
-    expect(onDisk(rig).attempt).toBeUndefined();
+    expect(await inVault(rig)).not.toHaveProperty('attempt');
   });
 
   it('an attempt is over if no server could be reached, because nothing was sent', async () => {
@@ -107,27 +116,27 @@ describe('an attempt', () => {
       reason: 'authorization_server_unreachable',
       retryAfter: 1,
     });
-    expect(onDisk(rig).attempt).toBeUndefined();
+    expect(await inVault(rig)).not.toHaveProperty('attempt');
   });
 
   it('an attempt of a broker that crashed is reported as such, and success clears it', async () => {
     const { rig } = await needingRefresh();
-    await rig.parts.grants.change(rig.grant(), { attempt: { startedAt } });
+    await cutOff(rig, { startedAt });
     expect(explainGrant(rig.parts, rig.grant()).attempt).toBe(
       `The broker ended during the refresh of ${moment(startedAt)}. ` +
         'The next refresh will show whether the server still takes the token that is stored.',
     );
     await rig.ask(never);
-    expect(onDisk(rig).attempt).toBeUndefined();
+    expect(await inVault(rig)).not.toHaveProperty('attempt');
   });
 
   it('an attempt of a broker that crashed is still reported after any later failure', async () => {
     const { rig, server } = await needingRefresh();
     const attempt = { startedAt: Date.UTC(2026, 0, 2) };
-    await rig.parts.grants.change(rig.grant(), { attempt });
+    await cutOff(rig, attempt);
     server.answer = () => page(503);
     await refusal(rig.ask(never));
-    expect(onDisk(rig).attempt).toEqual(attempt);
+    expect((await inVault(rig)).attempt).toEqual(attempt);
   });
 
   it.each([
@@ -147,16 +156,16 @@ describe('an attempt', () => {
     async (_what, more, known) => {
       const { rig, server } = await needingRefresh();
       const attempt = { startedAt, ...more };
-      await rig.parts.grants.change(rig.grant(), { attempt });
+      await cutOff(rig, attempt);
       server.answer = () => page(400, '{"error":"invalid_grant"}');
       expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
-      const { state } = onDisk(rig);
+      const { state } = rig.grant();
       expect(state).toMatchObject({
         kind: 'loginRequired',
         why: `the server no longer takes the refresh token. ${known}`,
         cause: 'refreshLost',
       });
-      expect(onDisk(rig).attempt).toBeUndefined();
+      expect(await inVault(rig)).not.toHaveProperty('attempt');
     },
   );
 
@@ -164,27 +173,39 @@ describe('an attempt', () => {
     const { rig, server } = await needingRefresh();
     server.answer = () => page(400, '{"error":"invalid_grant"}');
     await refusal(rig.ask(never));
-    expect(onDisk(rig).state).toMatchObject({
+    expect(rig.grant().state).toMatchObject({
       why: 'the server ended the refresh token',
       cause: 'refreshTokenEnded',
     });
   });
 
-  it('an attempt stays noted while the vault has not got the rotated token', async () => {
+  it('no request leaves if the vault can’t note the attempt', async () => {
     const { rig } = await needingRefresh();
     rig.vault.failing.add('set');
+    const sent = rig.fetched.length;
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'vault_unavailable' });
-    expect(onDisk(rig).attempt).toMatchObject({ isUnanswered: true });
+    expect(rig.fetched.slice(sent).filter((url) => url.endsWith('/token'))).toEqual([]);
+  });
+
+  it('an attempt stays in the vault while the vault has not got the rotated token', async () => {
+    const { rig, server } = await needingRefresh();
+    server.answer = (_form, usual) => {
+      rig.vault.failing.add('set');
+      return usual;
+    };
+    expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'vault_unavailable' });
+    expect(await inVault(rig)).toMatchObject({ attempt: {} });
     rig.vault.failing.clear();
+    server.answer = (_form, usual) => usual;
     await rig.ask(never);
-    expect(onDisk(rig).attempt).toBeUndefined();
+    expect(await inVault(rig)).not.toHaveProperty('attempt');
   });
 
   it('an attempt is forgotten with a new sign-in', async () => {
     const { rig } = await needingRefresh();
-    await rig.parts.grants.change(rig.grant(), { attempt: { startedAt: 1 } });
+    await cutOff(rig, { startedAt: 1 });
     await rig.login();
-    expect(onDisk(rig).attempt).toBeUndefined();
+    expect(await inVault(rig)).not.toHaveProperty('attempt');
   });
 });
 
@@ -220,7 +241,7 @@ describe('a network with a captive portal', () => {
       const error = await refusal(rig.ask(never));
       expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 1 });
       expect(rig.grant().state).toEqual({ kind: 'active' });
-      expect(onDisk(rig).attempt).toBeUndefined();
+      expect(await inVault(rig)).not.toHaveProperty('attempt');
     },
   );
 });

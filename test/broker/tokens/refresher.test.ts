@@ -10,6 +10,7 @@ import { oddServer } from '../odd-server.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
 import type { Rig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
+import type { Vault } from '../../../src/vault/base/vault.ts';
 
 let world: TestWorld;
 let site: Site;
@@ -33,7 +34,7 @@ async function needingRefresh(): Promise<Rig> {
 const counts = () => world.counts().authorizationServer;
 
 async function storedToken({ vault, grant }: Rig): Promise<string> {
-  return JSON.parse(await vault.get(`grant.${grant().id}`)).refreshToken;
+  return JSON.parse(await vault.get(grant().item ?? '')).refreshToken;
 }
 
 /** Only the next token request waits; those after it pass. */
@@ -50,6 +51,16 @@ function holdNextTokenRequest(): { readonly arrived: Promise<void>; release(): v
   return { arrived: arrived.promise, release: () => released.resolve('pass') };
 }
 
+/** The vault takes the note of the attempt, and refuses what comes of it. */
+async function refusedRotation(rig: Rig): Promise<unknown> {
+  const held = holdNextTokenRequest();
+  const asked = refusal(rig.ask());
+  await held.arrived;
+  rig.vault.failing.add('set');
+  held.release();
+  return asked;
+}
+
 describe('a rotated refresh token', () => {
   it('PROMISE-3: a rotated refresh token is in the vault before any caller has the new access token', async () => {
     const rig = await needingRefresh();
@@ -62,14 +73,15 @@ describe('a rotated refresh token', () => {
       }),
     );
     const stored = await Promise.all(asked);
-    expect(order.slice(0, 3)).toEqual(['probe', `set grant.${rig.grant().id}`, 'answered']);
+    const write = `set ${rig.grant().item}`;
+    expect(order.slice(0, 3)).toEqual([write, write, 'answered']);
     expect(stored[0]).not.toBe(before);
   });
 
   it('no rotated refresh token is asked for when the vault could not keep it', async () => {
     const rig = await needingRefresh();
     const before = counts().tokenRequests;
-    rig.vault.failing.add('probe');
+    rig.vault.failing.add('set');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
     expect(counts().tokenRequests).toBe(before);
     rig.vault.failing.clear();
@@ -79,16 +91,16 @@ describe('a rotated refresh token', () => {
   it('a rotated refresh token that the vault refuses stays in memory, and is written before it is used', async () => {
     const rig = await needingRefresh();
     const before = counts();
-    rig.vault.failing.add('set');
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
+    expect(await refusedRotation(rig)).toMatchObject({ reason: 'vault_unavailable' });
     expect(counts().refreshes).toBe(before.refreshes + 1);
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
     expect(counts().tokenRequests).toBe(before.tokenRequests + 1);
     rig.vault.failing.clear();
     rig.vault.done.length = 0;
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
-    const write = `set grant.${rig.grant().id}`;
-    expect(rig.vault.done).toEqual(['probe', write, write]);
+    const write = `set ${rig.grant().item}`;
+    // The token that it refused; the next attempt; the next token.
+    expect(rig.vault.done).toEqual([write, write, write]);
     expect(counts().refreshReuses).toBe(before.refreshReuses);
     expect(rig.pages).toHaveLength(1);
   });
@@ -96,8 +108,7 @@ describe('a rotated refresh token', () => {
   it('a rotated refresh token that the vault refuses is written when the broker stops, if the vault is back', async () => {
     const rig = await needingRefresh();
     const before = await storedToken(rig);
-    rig.vault.failing.add('set');
-    await refusal(rig.ask());
+    await refusedRotation(rig);
     await rig.parts.refresher.settled();
     expect(await storedToken(rig)).toBe(before);
     rig.vault.failing.clear();
@@ -107,8 +118,7 @@ describe('a rotated refresh token', () => {
 
   it('PROMISE-3: a rotated refresh token that the vault refuses never overwrites the token of a newer sign-in', async () => {
     const rig = await needingRefresh();
-    rig.vault.failing.add('set');
-    await refusal(rig.ask());
+    await refusedRotation(rig);
     rig.vault.failing.clear();
     await rig.login();
     const newest = await storedToken(rig);
@@ -158,16 +168,15 @@ describe('a slow refresh', () => {
     while (counts().codeExchanges === codeExchanges) await turnOfEvents();
     held.release();
     await asked;
-    const { id } = await login;
-    const kept = JSON.parse(await rig.vault.get(`grant.${id}`));
+    const { item, earlier = [] } = await login;
     const before = counts();
     rig.clock.advance(hour);
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
     expect(counts().refreshes).toBe(before.refreshes + 1);
     expect(counts().refreshReuses).toBe(before.refreshReuses);
     // The token of the refresh isn't lost either: a revocation will reach it.
-    expect(kept.superseded).toHaveLength(1);
-    expect(kept.superseded[0]).not.toBe(kept.refreshToken);
+    expect(earlier).toHaveLength(1);
+    expect(earlier[0]?.item).not.toBe(item);
   });
 
   it('a slow refresh gives no token after a revocation, and what it brought is revoked, too', async () => {
@@ -179,22 +188,23 @@ describe('a slow refresh', () => {
     expect(rig.grant().state).toMatchObject({ kind: 'revoked' });
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
     const before = counts().revocations;
+    const { item = '' } = rig.grant();
     held.release();
     expect((await revoked).receipt).toBe('confirmed');
     expect(await asked).toMatchObject({ reason: 'login_required' });
     expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
-    expect(await getIfAny(rig.vault, `grant.${rig.grant().id}`)).toBeUndefined();
+    expect(await getIfAny(rig.vault, item)).toBeUndefined();
     expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
     expect(counts().revocations).toBeGreaterThan(before);
   });
 
   it('PROMISE-8: a slow refresh gives no token when the revocation comes during its last write', async () => {
     const rig = await needingRefresh();
-    const { grants, cache } = rig.parts;
+    const { cache, refresher } = rig.parts;
     const revoked = Promise.withResolvers<unknown>();
-    const change = grants.change.bind(grants);
-    vi.spyOn(grants, 'change').mockImplementationOnce(async (read, fields) => {
-      const written = change(read, fields);
+    const rotate = refresher.secrets.rotate.bind(refresher.secrets);
+    vi.spyOn(refresher.secrets, 'rotate').mockImplementationOnce(async (item, secret) => {
+      const written = rotate(item, secret);
       revoked.resolve(revokeGrant(rig.parts, rig.grant()));
       return written;
     });
@@ -217,6 +227,33 @@ describe('a slow refresh', () => {
 });
 
 describe('a refresh', () => {
+  it('a refresh reads the number of the document and its own item, and writes that item twice', async () => {
+    const calls: string[] = [];
+    const front = (vault: Vault): Vault => ({
+      ...vault,
+      get: async (name) => {
+        calls.push(`get ${name}`);
+        return vault.get(name);
+      },
+      set: async (name, text) => {
+        calls.push(`set ${name}`);
+        await vault.set(name, text);
+      },
+      replace: async (name, before, after) => {
+        calls.push(`replace ${name}`);
+        return vault.replace(name, before, after);
+      },
+    });
+    const rig = await brokerRig(inWorld(world), { front, documentFront: front });
+    await rig.allow();
+    await rig.ask();
+    const { item } = rig.grant();
+    rig.clock.advance(hour);
+    calls.length = 0;
+    await rig.ask();
+    expect(calls).toEqual(['get newest', `get ${item}`, `set ${item}`, `set ${item}`]);
+  });
+
   it('a refresh whose answer got lost leads to a new sign-in, not to a lost grant', async () => {
     const rig = await needingRefresh();
     world.failTokenRequests(1, 'loseAnswer');
@@ -229,12 +266,12 @@ describe('a refresh', () => {
 
   it('a refresh of a grant whose item the vault can’t read is refused, and the grant stays', async () => {
     const rig = await needingRefresh();
-    await rig.vault.set(`grant.${rig.grant().id}`, '{"refreshToken":7}');
+    await rig.vault.set(rig.grant().item ?? '', '{"refreshToken":7}');
     const before = counts().tokenRequests;
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unreadable' });
     expect(counts().tokenRequests).toBe(before);
     expect(rig.grant().state).toEqual({ kind: 'active' });
-    expect(await rig.vault.get(`grant.${rig.grant().id}`)).toBe('{"refreshToken":7}');
+    expect(await rig.vault.get(rig.grant().item ?? '')).toBe('{"refreshToken":7}');
   });
 
   it('T-1 W-6: a refresh of several scope sets takes turns: each uses the token that the one before left', async () => {

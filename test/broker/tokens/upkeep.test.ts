@@ -89,7 +89,7 @@ describe('a token that a program uses', () => {
     const rig = await kept();
     await rig.ask();
     rig.clock.advance(due);
-    rig.vault.failing.add('probe');
+    rig.vault.failing.add('set');
     expect(await rig.tick()).toBe(0);
     const probes = rig.vault.done.length;
     rig.vault.failing.clear();

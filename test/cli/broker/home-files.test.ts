@@ -28,8 +28,6 @@ const state = [
   'audit-000012.jsonl',
   'daemon.log',
   'daemon.lock',
-  'grants.jsonl',
-  'grants.jsonl.torn-0123abcd',
   'items/root',
   'items/s-AbC_1.new',
 ];
@@ -75,7 +73,6 @@ describe('the files of a home', () => {
   it('stay where they aren’t Keyturn’s, belong to another home, or are to be kept', () => {
     const { paths, folder } = homeWith({
       'state/notes.txt': 'mine',
-      'state/grants.jsonl.torn-mine': 'mine',
       'config/clients/other.key': identity('c'.repeat(22)),
       'config/clients/broken.key': 'no key',
     });
@@ -85,7 +82,6 @@ describe('the files of a home', () => {
       'config/clients/broken.key',
       'config/clients/other.key',
       'state/authority.json',
-      'state/grants.jsonl.torn-mine',
       'state/notes.txt',
     ]);
   });

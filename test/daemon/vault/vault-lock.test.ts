@@ -121,7 +121,7 @@ describe('locking', () => {
     const held = world.holdTokenRequests();
     const asking = rig.ask();
     await held.arrived;
-    const writes = (): number => rig.vault.done.filter((call) => call.startsWith('set grant.')).length;
+    const writes = (): number => rig.vault.done.filter((call) => call.startsWith('set s-')).length;
     const before = writes();
     const locking = vaultLock.lock('locked').then(writes);
     // All that a lock does besides: its row is on the disk.

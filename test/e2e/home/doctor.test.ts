@@ -168,7 +168,7 @@ describe('keyturn doctor', () => {
   });
 
   it('keyturn doctor finds a registration that no grant uses any more', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, world, resource } = await homeInWorld();
     await startBroker(home);
     await signIn(home, resource);
     await signIn(home, resource, { newClient: true });
@@ -176,6 +176,8 @@ describe('keyturn doctor', () => {
     const stale = found.find(({ kind }) => kind === 'registration.replaced');
     expect(stale?.mend).toMatch(/^keyturn register \S+ --remove --client-id[ =]\S+$/);
     await home.ok(stale?.mend.replaceAll('"', '').split(' ').slice(1) ?? []);
+    // Only that client could revoke its refresh token.
+    expect(world.counts().authorizationServer.revocations).toBe(1);
     expect(kindsOf((await doctor(home)).found)).not.toContain('registration.replaced');
   });
 

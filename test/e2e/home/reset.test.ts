@@ -10,6 +10,7 @@ import { homeOnOwnKeyring } from '../../support/homes/own-keyring-home.ts';
 import { filesBelow, homeInWorld, isAlive, newHome, type TestHome, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { enter, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
+import { namedItems } from '../../support/homes/named-items.ts';
 import { keepSecret } from '../../support/secrets.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { rawItems } from '../../vault/keychain/keyring.ts';
@@ -67,20 +68,9 @@ describe('keyturn reset', () => {
     writeFileSync(path.join(home.paths.config, 'clients', 'editor.key'), JSON.stringify(owner), {
       mode: 0o600,
     });
-    const { grants } = await askBroker(home, 'grant.list', {});
-    const { records } = JSON.parse(readFileSync(path.join(home.paths.state, 'authority.json'), 'utf8')) as {
-      records: [string, { id: string; hasSecret?: boolean }][];
-    };
-    const secret = records.map(([, record]) => record).find(({ hasSecret }) => hasSecret);
     const items = rawItems(`keyturn/${homeId}`);
     onTestFinished(() => items.close());
-    const names = [
-      'root',
-      'newest',
-      'grants',
-      ...grants.map(({ id }) => `grant.${id}`),
-      `registration.${secret?.id}`,
-    ];
+    const names = ['root', 'newest', ...namedItems(home.paths.state)];
     const present = async (): Promise<string[]> => {
       const there: string[] = [];
       for (const name of names) if ((await items.get(name)) !== undefined) there.push(name);
@@ -127,10 +117,9 @@ describe('keyturn reset', () => {
     await setKey('https://tickets.example/mcp');
     const older = readFileSync(list);
     await setKey('https://maps.example/mcp');
-    const { records } = JSON.parse(readFileSync(list, 'utf8')) as { records: [string, { id: string }][] };
     const items = rawItems(`keyturn/${homeIdOf(home)}`);
     onTestFinished(() => items.close());
-    const names = records.map(([, { id }]) => `key.${id}`);
+    const names = namedItems(home.paths.state);
     const present = async (): Promise<unknown[]> =>
       (await Promise.all(names.map((name) => items.get(name)))).filter((text) => text !== undefined);
     expect(await present()).toHaveLength(2);
@@ -158,7 +147,7 @@ describe('keyturn reset', () => {
   });
 
   it('keyturn reset goes on after a crash in its middle, and names what the issuer was never told', async () => {
-    const { home, url, authorizationServer } = await homeInBentWorld();
+    const { home, url, authorizationServer } = await homeInBentWorld({ vault: 'keychain' });
     const { server } = authorizationServer;
     await startBroker(home);
     await signIn(home, url);
@@ -168,8 +157,8 @@ describe('keyturn reset', () => {
     await until('the issuer is asked', () => server.asked('/revoke', 'POST').length > 0);
     process.kill(pid, 'SIGKILL');
     expect(await cut.ended).toMatchObject({ code: 8, stdout: '' });
-    // The memory vault has forgotten what the issuer should still be told.
-    expect(await home.json('list')).toMatchObject([{ state: 'revoked', receipt: 'abandoned' }]);
+    expect(await home.json('list')).toMatchObject([{ state: 'revoked', receipt: 'pending' }]);
+    server.on('POST', '/revoke', { status: 503 });
     const note = path.join(home.paths.state, 'note.txt');
     writeFileSync(note, 'mine');
     const { code, stdout } = await home.keyturn(['reset', '--yes']);
@@ -182,12 +171,12 @@ describe('keyturn reset', () => {
   });
 
   it('keyturn reset keeps a file that can’t be read, and says so', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await startBroker(home);
     await signIn(home, resource);
     await stopBroker(home);
-    const file = path.join(home.paths.state, 'grants.jsonl');
-    writeFileSync(file, `${readFileSync(file, 'utf8')}{"half\n{"remove":"0123456789abcdef"}\n`);
+    const file = path.join(home.paths.state, 'authority.json');
+    writeFileSync(file, `${readFileSync(file, 'utf8')}{"half`);
     const { code, stdout } = await home.keyturn(['reset', '--yes']);
     expect(code).toBe(0);
     expect(stdout).toContain(`kept, since it can't be read: ${file}`);
@@ -195,7 +184,7 @@ describe('keyturn reset', () => {
   });
 
   it('keyturn reset ends a home that no broker can serve, and names the issuers that still know it', async () => {
-    const { home, resource, world } = await homeInWorld();
+    const { home, resource, world } = await homeInWorld({ vault: 'keychain' });
     await startBroker(home);
     await signIn(home, resource);
     await stopBroker(home);
@@ -219,7 +208,7 @@ describe('keyturn reset', () => {
     expect(refused.shown).toContain(service);
     expect(await home.json('list')).toMatchObject([{ state: 'active' }]);
     const left = await reset(home);
-    expect(left.revoked).toMatchObject([{ receipt: 'abandoned', liveUntil: expect.any(Number) }]);
+    expect(left.revoked).toMatchObject([{ receipt: 'abandoned' }]);
     expect(left.vaultLeft).toContain(service);
     expect(filesOf(home)).toEqual([]);
     expect(world.counts().authorizationServer.revocations).toBe(0);

@@ -26,7 +26,7 @@ const refreshes = ({ authorizationServer }: Ground): number =>
   tokenRequests(authorizationServer, 'refresh_token').length;
 
 const keptToken = async ({ vault, grant }: Rig): Promise<unknown> =>
-  JSON.parse(await vault.get(`grant.${grant().id}`)).refreshToken;
+  JSON.parse(await vault.get(grant().item ?? '')).refreshToken;
 
 describe('a refresh that the server refuses in its own words', () => {
   const ownWords: readonly (readonly [string, Answer, boolean])[] = [

@@ -8,7 +8,6 @@ import path from 'node:path';
 import { LocalClients } from '../../../src/broker/records/local-client.ts';
 import { OverrideBook } from '../../../src/broker/records/override.ts';
 import { Permissions } from '../../../src/broker/records/permission.ts';
-import { storesOf } from '../../../src/broker/records/records.ts';
 import type { Records } from '../../../src/broker/records/records.ts';
 import { openRecords } from '../../../src/daemon/assembly.ts';
 import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
@@ -43,16 +42,16 @@ export async function startOn(folder: string, vault: Vault): Promise<AuthorityBr
     if (!home.hasMaster) await home.masterWritten();
     return root;
   };
-  const records = openRecords({ home, vault, master, log: () => undefined });
-  const stores = storesOf(records);
-  for (const store of stores) await store.load().catch(() => undefined);
+  const records = openRecords({ home, vault, master });
+  const { document } = records;
+  await document.load().catch(() => undefined);
   await records.document.verify();
   return {
     records,
     clients: new LocalClients(records.clients),
     permissions: new Permissions(records.permissions),
     overrides: new OverrideBook(records.overrides),
-    troubles: () => stores.flatMap(({ trouble }) => (trouble ? [trouble.why] : [])),
+    troubles: () => (document.trouble ? [document.trouble.why] : []),
   };
 }
 

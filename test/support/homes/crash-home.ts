@@ -8,6 +8,7 @@
  * `explain` must say exactly that.
  */
 import { readFileSync } from 'node:fs';
+import { signInItems } from './named-items.ts';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -169,9 +170,10 @@ export class CrashHome {
     // A request that arrived is served though its client is gone.
     await until('the server is done', () => !this.#world.authorizationServer.isBusy());
     const honoured = new Map<string, boolean>();
+    const items = signInItems(this.home.paths.state);
     for (const { id, account = '' } of grants) {
       const item = z.object({ refreshToken: z.string() });
-      const { refreshToken } = item.parse(JSON.parse((await this.#vault?.get(`grant.${id}`)) ?? ''));
+      const { refreshToken } = item.parse(JSON.parse((await this.#vault?.get(items.get(id) ?? '')) ?? ''));
       honoured.set(account, this.#world.authorizationServer.honours(refreshToken));
     }
     return honoured;
@@ -201,7 +203,9 @@ export class CrashHome {
     await this.signIn(account);
   }
 
+  /** With the vault open: it knows of a refresh that was cut off. */
   async explain(account: string): Promise<Answer<'grant.explain'>['grants'][number]> {
+    await this.ask('vault.unlock', {});
     const { grants } = await this.ask('grant.explain', { resource: this.#resource, account });
     const [explanation] = grants;
     if (!explanation) throw new Error(`there is no grant of ${account}`);

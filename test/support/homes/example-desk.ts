@@ -346,7 +346,6 @@ const status: ResultOn<'status'> = {
   proxies,
   forwards: 0,
   shieldGaps: [],
-  index: { checked: 3, differences: [], more: 0 },
   unreadable: [],
   homeState: { state: 'checked', desk: 'here', isEmpty: false, isWaiting: false, differing: [] },
   settings,
@@ -370,7 +369,6 @@ export const emptyStatus: ResultOn<'status'> = {
   proxies: [],
   forwards: 0,
   shieldGaps: [],
-  index: { checked: 0, differences: [], more: 0 },
   unreadable: [],
   homeState: { state: 'checked', desk: 'here', isEmpty: false, isWaiting: false, differing: [] },
   vaultState: { state: 'open', since: ago(0) },
@@ -379,11 +377,6 @@ export const emptyStatus: ResultOn<'status'> = {
   unshielded: [],
   clocks: [],
 };
-
-const differences = [{ grant: 'a1', what: 'It named another issuer.' }];
-
-/** Of a home whose index of grants somebody changed. */
-export const differingIndex: ResultOn<'status'>['index'] = { checked: 2, differences, more: 7 };
 
 export const examplePreferences: ShownPreferences = {
   openAtLogin: true,

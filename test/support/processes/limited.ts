@@ -3,11 +3,6 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 
 export interface FullDisk {
-  /** What was told of each change, what memory and disk then held. */
-  readonly outcomes: readonly string[];
-  readonly memory: readonly string[];
-  readonly later: string;
-  readonly disk: readonly string[];
   /** What was told of each replacement, and the file's text then. */
   readonly replaced: readonly string[];
   readonly stands: string;

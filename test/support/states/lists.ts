@@ -3,13 +3,7 @@
  * that may be wrong. Invented.
  */
 import type { ChannelName, Refusal, ResultOn } from '../../../electron/bridge/channels.ts';
-import {
-  differingIndex,
-  emptyStatus,
-  exampleNow,
-  examplePreferences,
-  exampleStatus,
-} from '../homes/example-desk.ts';
+import { emptyStatus, exampleNow, examplePreferences, exampleStatus } from '../homes/example-desk.ts';
 import { longAddress, longName, scopesOf } from './questions.ts';
 import type { Question } from './questions.ts';
 
@@ -179,7 +173,7 @@ export const troubled: Lists = {
       grantOf({
         state: 'loginRequired',
         why: 'the sign-in was not finished',
-        cause: 'signInUnfinished',
+        cause: 'secretGone',
         trouble: {
           reason: 'authorization_server_unreachable',
           since: ago(2 * hour),
@@ -275,7 +269,6 @@ export const wrong: Lists = {
     shieldGaps: ['readable', 'coreFile'],
     audit: { why: 'The audit log can’t be written (ENOSPC).', waiting: 3, lost: 0 },
     log: { level: 'info', file: `/state/${longName}`, ok: false },
-    index: differingIndex,
     unreadable: [{ file: `/home/${longName}`, why: 'Its MAC is wrong.', hint: 'Restore it, or remove it.' }],
     browser: longName,
     homeState: {

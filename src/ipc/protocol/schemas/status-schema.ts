@@ -56,13 +56,6 @@ export const status = z.object({
   proxies: z.array(proxyStanding),
   /** How many forwards are open. */
   forwards: z.int().nonnegative(),
-  /** The index of grants: how many were compared with the vault since the start, and whose line said something else. */
-  index: z.object({
-    checked: z.int().nonnegative(),
-    differences: z.array(z.object({ grant: z.string().max(maxLength.id), what: settingText })),
-    /** How many more there are. */
-    more: z.int().nonnegative(),
-  }),
   /** Files that count for nothing, were left as they are, and why. */
   unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
   /** What the vault vouches for of this home. */

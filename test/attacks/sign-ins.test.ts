@@ -1,0 +1,96 @@
+/**
+ * Another program of the same user writes what says where tokens go, and the broker starts again.
+ *
+ * The attacker reads and writes every file of the home. It can't read the vault.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import type { Rig } from '../broker/rig.ts';
+import { ground, refused, tokenRequests } from '../rules/ground.ts';
+
+const documentOf = ({ folder }: Rig): string => path.join(folder, 'authority.json');
+
+/** Changes a text of the document, as an editor does. */
+function forge(rig: Rig, from: string, to: string): void {
+  const text = readFileSync(documentOf(rig), 'utf8');
+  expect(text).toContain(from);
+  writeFileSync(documentOf(rig), text.replaceAll(from, to));
+}
+
+describe('a forged record of a sign-in', () => {
+  it.each(['issuer', 'resource', 'endpoint'] as const)(
+    'a forged record with another %s sends no token anywhere',
+    async (what) => {
+      const { rig, world, restarted, authorizationServer } = await ground();
+      const evil = await world.openAuthorizationServer();
+      await rig.login();
+      const { issuer, resource, endpoints } = rig.grant();
+      const from = { issuer, resource, endpoint: endpoints[0] ?? '' }[what];
+      forge(rig, `"${from}"`, `"${evil.issuer}"`);
+      authorizationServer.server.requests.length = 0;
+      const after = await restarted();
+      expect(await refused(after.ask({ interaction: 'never' }))).toMatchObject({ reason: 'file_unreadable' });
+      expect(evil.server.requests).toEqual([]);
+      expect(authorizationServer.server.requests).toEqual([]);
+    },
+  );
+
+  it('a record that names the item of another sign-in is forged, and an item opens under its own name only', async () => {
+    const { rig, world, authorizationServer } = await ground();
+    const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
+    const [one, two] = [await rig.login(), await rig.login({ resource: other.url })];
+    expect(one.item).not.toBe(two.item);
+    expect(await rig.vault.get(one.item ?? '')).not.toBe(await rig.vault.get(two.item ?? ''));
+  });
+
+  it('A-5: a sign-in gives no token outside its resource, even where its record lists the endpoint', async () => {
+    const { rig, restarted } = await ground();
+    await rig.login();
+    const harmless = 'https://harmless.example/mcp';
+    await rig.allow('game', undefined, harmless);
+    const { endpoints } = rig.grant();
+    await rig.parts.grants.change(rig.grant(), { endpoints: [...endpoints, harmless] });
+    const after = await restarted();
+    const asked = after.ask({ clientId: 'game', resource: harmless, interaction: 'never' });
+    expect(await refused(asked)).toMatchObject({ reason: 'resource_mismatch' });
+  });
+});
+
+describe('an older document', () => {
+  it('authority.json: an older document revives nothing that the owner revoked', async () => {
+    const { rig, authorizationServer, restarted } = await ground();
+    await rig.login();
+    const older = readFileSync(documentOf(rig));
+    authorizationServer.server.on('POST', '/revoke', { status: 503 });
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
+    writeFileSync(documentOf(rig), older);
+    authorizationServer.server.requests.length = 0;
+    const after = await restarted();
+    await refused(after.ask({ interaction: 'never' }));
+    expect(tokenRequests(authorizationServer, 'refresh_token')).toEqual([]);
+  });
+});
+
+describe('scopes of a token', () => {
+  it('a program with fewer scopes gets no wide token where the record says fewer than the token has', async () => {
+    const { rig, authorizationServer, restarted } = await ground();
+    await rig.login({ scope: ['read', 'write'] });
+    await rig.allow('reader', ['read']);
+    // As a kill leaves it between the item and the document, after a refresh that brought more.
+    await rig.parts.grants.change(rig.grant(), { scope: ['read'] });
+    // RFC 6749 §5.1: an answer without a scope grants what was asked for.
+    authorizationServer.bend.tokenAnswer = ({ body: { scope: _unsaid, ...body }, ...reply }) => ({
+      ...reply,
+      body,
+    });
+    const after = await restarted();
+    const asked = await after.ask({ clientId: 'reader', interaction: 'never' }).then(
+      ({ scope }) => scope,
+      () => 'refused',
+    );
+    expect([['read'], 'refused']).toContainEqual(asked);
+    expect(after.grant().scope).toEqual(['read', 'write']);
+  });
+});

@@ -1,0 +1,116 @@
+/**
+ * Brokers that stop in the middle of a sign-in or a revocation, before each call of the vault in turn: the sign-in of
+ * before is whole, or the new one is, and the document names every item.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { retryRevocation, isPending, revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import type { Vault } from '../../../src/vault/base/vault.ts';
+import { namedItems } from '../../support/homes/named-items.ts';
+import { openWorld } from '../../support/world.ts';
+import type { TestWorld } from '../../support/world.ts';
+import { brokerRig, inWorld } from '../rig.ts';
+import type { Rig } from '../rig.ts';
+
+let world: TestWorld;
+beforeAll(async () => void (world = await openWorld()));
+afterAll(() => world.close());
+
+const hour = 3_600_000;
+const never = { interaction: 'never' } as const;
+
+/** In front of the vault: stops the broker before its call number `calls` after `arm`, until `release`. */
+function stopping(calls: number) {
+  const [{ promise: stopped, resolve: stop }, end] = [
+    Promise.withResolvers<'stopped'>(),
+    Promise.withResolvers<never>(),
+  ];
+  end.promise.catch(() => undefined);
+  let left = Infinity;
+  const counted = async <R>(call: () => Promise<R>): Promise<R> => {
+    left -= 1;
+    if (left >= 0) return call();
+    stop('stopped');
+    return end.promise;
+  };
+  const front = (vault: Vault): Vault => ({
+    ...vault,
+    get: (name) => counted(() => vault.get(name)),
+    set: (name, text) => counted(() => vault.set(name, text)),
+    delete: (name) => counted(() => vault.delete(name)),
+    replace: (name, before, after) => counted(() => vault.replace(name, before, after)),
+  });
+  const release = (): void => end.reject(new Error('the broker was stopped'));
+  return { front, stopped, arm: () => (left = calls), release };
+}
+
+/** The items of sign-ins that the vault has. */
+function present({ vault }: Rig): string[] {
+  const items = new Set<string>();
+  for (const [call, name = ''] of vault.done.map((one) => one.split(' '))) {
+    if (call === 'set') items.add(name);
+    else items.delete(name);
+  }
+  return [...items].filter((name) => name.startsWith('s-')).toSorted();
+}
+
+/** Stops a broker with one sign-in before each call of `change`, and starts the next one. */
+async function afterEachStop(
+  change: (rig: Rig) => Promise<unknown>,
+  check: (next: Rig, before: string) => Promise<void>,
+): Promise<void> {
+  for (let calls = 0; ; calls += 1) {
+    const { front, stopped, arm, release } = stopping(calls);
+    const rig = await brokerRig(inWorld(world), { front, documentFront: front });
+    await rig.allow();
+    await rig.ask();
+    const { item = '' } = rig.grant();
+    arm();
+    const isDone = change(rig).then(
+      () => 'done' as const,
+      () => 'refused' as const,
+    );
+    const end = await Promise.race([isDone, stopped]);
+    const which = `before call ${calls + 1}`;
+    try {
+      const next = await brokerRig(inWorld(world), { after: rig });
+      expect(namedItems(rig.folder), which).toEqual(expect.arrayContaining(present(next)));
+      await check(next, item);
+      await next.parts.items.tidy();
+      expect(present(next), which).toEqual(namedItems(rig.folder).toSorted());
+    } finally {
+      release();
+      await isDone;
+    }
+    if (end === 'done') return expect(calls).toBeGreaterThan(1);
+  }
+}
+
+describe('a broker that stops', () => {
+  it('a broker that stops during a sign-in leaves the sign-in of before whole, or the new one', async () => {
+    await afterEachStop(
+      (rig) => rig.login(),
+      async (next, before) => {
+        const { item, earlier = [] } = next.grant();
+        expect([item, ...earlier.map((one) => one.item)]).toContain(before);
+        expect(present(next)).toContain(item);
+        next.clock.advance(hour);
+        expect((await next.ask(never)).accessToken).toBeTypeOf('string');
+      },
+    );
+  });
+
+  it('a broker that stops during a revocation has ended the grant, and the next one tells the server', async () => {
+    await afterEachStop(
+      (rig) => revokeGrant(rig.parts, rig.grant()),
+      async (next) => {
+        const grant = next.grant();
+        // It was stopped before the document could say so: nothing was answered.
+        if (grant.state.kind === 'active') return;
+        if (isPending(grant)) await retryRevocation(next.parts, grant);
+        expect(next.grant().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
+        await next.parts.items.tidy();
+        expect(present(next)).toEqual([]);
+      },
+    );
+  });
+});
