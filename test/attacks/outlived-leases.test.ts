@@ -11,7 +11,7 @@ import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 
 const support = path.join(import.meta.dirname, '..', 'support', 'processes');
-const library = path.join(import.meta.dirname, '..', '..', 'dist', 'client', 'index.js');
+const library = path.join(import.meta.dirname, '..', '..', 'dist', 'client', 'client', 'index.js');
 
 interface Program {
   tell(what: 'connect' | 'ask' | 'wait'): Promise<string>;

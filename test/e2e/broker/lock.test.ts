@@ -23,7 +23,7 @@ import { keepSecret } from '../../support/secrets.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 
-const built: string = path.join(path.dirname(builtBin), '..', 'client', 'index.js');
+const built: string = path.join(path.dirname(builtBin), '..', 'client', 'client', 'index.js');
 const { connect, pair } = (await import(built)) as typeof import('../../../src/client/index.ts');
 
 const bySealedFile = { KEYTURN_VAULT: 'sealed-file' };

@@ -7,7 +7,7 @@ import { homeInWorld, until } from '../../support/home.ts';
 import { questionsAt } from '../../support/homes/ask-broker.ts';
 
 const root = path.join(import.meta.dirname, '..', '..', '..');
-const built: string = path.join(root, 'dist', 'client', 'index.js');
+const built: string = path.join(root, 'dist', 'client', 'client', 'index.js');
 const { pair } = (await import(built)) as typeof import('../../../src/client/index.ts');
 
 /** 50 calls, one each 180 ms: nine seconds, in which a token of two seconds is over several times. */

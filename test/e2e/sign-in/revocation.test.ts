@@ -47,7 +47,7 @@ describe('a revocation while the issuer is down', () => {
 
     back();
     // The first thing that opens the vault: from then on nobody has to ask for anything.
-    await askBroker(home, 'vault.unlock', {});
+    await askBroker(home, 'backup.seal', {});
     await until('the issuer confirms', async () => {
       const { grants } = await askBroker(home, 'grant.list', {});
       return grants[0]?.receipt === 'confirmed';
