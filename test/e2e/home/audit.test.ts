@@ -1,5 +1,5 @@
 /** `keyturn audit`: what it shows, and what it does with lines that aren't Keyturn's. */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { homeInWorld } from '../../support/home.ts';
@@ -25,5 +25,31 @@ describe('keyturn audit', () => {
     expect(exported).toContain(resource);
     expect(shown + exported).not.toContain(token);
     expect(home.brokers()).toEqual([]);
+  });
+
+  it('keyturn audit has every row of a time when the log could not be written; status and doctor told of it', async () => {
+    const { home, resource } = await homeInWorld({ vault: 'memory' });
+    await startBroker(home);
+    const file = path.join(home.paths.state, 'audit.jsonl');
+    const aside = `${file}.aside`;
+    await home.ok(['pause']);
+    renameSync(file, aside);
+    mkdirSync(file, { mode: 0o700 });
+    await home.ok(['resume']);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
+    await tokenAt(home, resource);
+    expect(await home.ok(['status'])).toMatch(
+      /AUDIT LOG {2}"?.*audit\.jsonl"? .* \d rows wait in memory\.\n +hint: /,
+    );
+    const { stdout } = await home.keyturn(['doctor', '--json']);
+    const failing = { kind: 'audit.failing', what: expect.stringContaining('Rows in memory: ') };
+    expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining(failing));
+
+    rmdirSync(file);
+    renameSync(aside, file);
+    const shown = await home.ok(['audit', 'tail']);
+    expect(shown).toMatch(/paused[^]*resumed[^]*allow +cli[^]*login[^]*token +ok/);
+    expect(await home.ok(['status'])).not.toContain('AUDIT LOG');
   });
 });
