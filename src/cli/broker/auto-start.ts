@@ -9,15 +9,13 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
-import { retry } from '../../client/takeover.ts';
 import type { Reason } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { systemCode } from '../../base/system-error.ts';
-import { keyLost } from './lost-socket.ts';
-import { isAbsent, NotStarted } from './no-broker.ts';
+import { connectSoon, keyLost } from './lost-socket.ts';
+import { NotStarted } from './no-broker.ts';
 import { say } from '../terminal/output.ts';
 
 const passed = [
@@ -35,9 +33,6 @@ const recordedAtCreation = [
 /** Milliseconds. A cold start takes a quarter of a second; a loaded machine may need a hundred times that. */
 const startTimeout = 20_000;
 
-/** Milliseconds. A broker that holds the home and doesn't answer for so long is about to end: start anew. */
-const answerTimeout = 1000;
-
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
 export async function startBroker(): Promise<Connection> {
   let problem = 'Another broker holds the home and does not answer.';
@@ -48,17 +43,6 @@ export async function startBroker(): Promise<Connection> {
     if (connection) return connection;
   }
   throw keyLost(homePaths()) ?? notStarted(problem);
-}
-
-async function connectSoon(): Promise<Connection | undefined> {
-  try {
-    return await retry(async () => connectAsOwner(), {
-      waitAfter: (error) => (isAbsent(error) ? answerTimeout : undefined),
-    });
-  } catch (error) {
-    if (isAbsent(error)) return undefined;
-    throw error;
-  }
 }
 
 /** Resolves when a broker is up, ours or one that was faster; `killed`: a signal ended ours before. */

@@ -16,7 +16,7 @@ import { isHome } from './home-files.ts';
 import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { isAbsent } from './no-broker.ts';
 
-/** Milliseconds for a broker that was woken: it makes a socket within a few of them. */
+/** Milliseconds. A broker that holds the home makes a socket within a few of them, or is about to end. */
 const answerTimeout = 1000;
 
 /** `refusal`: why the broker wasn't reached. Undefined where none runs. Throws `file_unreadable` where the key is lost. */
@@ -27,6 +27,11 @@ export async function connectToHolder(refusal: unknown): Promise<Connection | un
   const lost = keyLost(paths);
   if (lost) throw lost;
   if (reasonOf(refusal) === 'unpaired' || !wake(pid)) return undefined;
+  return connectSoon();
+}
+
+/** Undefined if no broker answers within a second. */
+export async function connectSoon(): Promise<Connection | undefined> {
   try {
     return await retry(async () => connectAsOwner(), {
       waitAfter: (error) => (isAbsent(error) ? answerTimeout : undefined),

@@ -14,6 +14,7 @@ import { print, say } from '../terminal/output.ts';
 import {
   asOption,
   timeoutOption,
+  tokenExits,
   tokenOptions,
   unattendedOption,
   validityOption,
@@ -44,16 +45,7 @@ export const command = defineCommand(
       'The header is good as long as its token; that of an API key has no end. A client that keeps its connection longer has to reconnect, or to use `keyturn bridge`.',
       'Where you are needed, the command ends after its timeout, and the question stays open for up to ten minutes.',
     ],
-    exitCodes: {
-      0: 'headers',
-      3: 'you are needed',
-      4: 'denied',
-      5: 'sign-in failed or refused by a rule',
-      6: 'server unreachable',
-      7: 'locked or paused',
-      8: 'no broker',
-      130: 'interrupted',
-    },
+    exitCodes: { 0: 'headers', ...tokenExits },
     examples: ['keyturn headers https://notes.example/mcp'],
   },
   async ({ options, operands: [resource] }) => {

@@ -16,7 +16,13 @@ import { connect, interruptible, throughRestart } from '../broker/connection.ts'
 import { watchLater } from '../waiting/watch-later.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
-import { timeoutOption, tokenOptions, unattendedOption, validityOption } from '../terminal/token-options.ts';
+import {
+  timeoutOption,
+  tokenExits,
+  tokenOptions,
+  unattendedOption,
+  validityOption,
+} from '../terminal/token-options.ts';
 import { readStandardInput } from '../terminal/standard-input.ts';
 
 const statement = {
@@ -54,18 +60,7 @@ const statement = {
     'The token goes to standard output, everything else to standard error. It needs a permission once: `keyturn allow cli RESOURCE`',
     'A token that is bound to a key (DPoP) is worth nothing by itself. --dpop prints it with a proof for one request, as lines of headers; for any other token, its one header.',
   ],
-  exitCodes: {
-    0: 'token',
-    1: 'internal',
-    2: 'usage',
-    3: 'you are needed',
-    4: 'denied',
-    5: 'sign-in failed or refused by a rule',
-    6: 'server unreachable',
-    7: 'locked or paused',
-    8: 'no broker',
-    130: 'interrupted',
-  },
+  exitCodes: { 0: 'token', 1: 'internal', 2: 'usage', ...tokenExits },
   examples: [
     'keyturn token https://notes.example/mcp',
     `printf 'Authorization: Bearer %s' "$(keyturn token https://notes.example/mcp)" |

@@ -1,5 +1,5 @@
 /**
- * The options that commands which ask for tokens have in common: `token`, `headers`, `exec`.
+ * What commands that ask for tokens have in common: `token`, `headers`, `exec`.
  *
  * Invariant: the same option means the same in each of them.
  */
@@ -11,6 +11,17 @@ export const tokenOptions = (which: string) =>
     scope: { type: 'string', value: '"A B"', summary: `scopes ${which} must carry` },
     account: { type: 'string', value: 'ACCOUNT', summary: 'which account, where you have several' },
   }) as const satisfies Statement['options'];
+
+/** Exit codes of a command that gets one token. */
+export const tokenExits = {
+  3: 'you are needed',
+  4: 'denied',
+  5: 'sign-in failed or refused by a rule',
+  6: 'server unreachable',
+  7: 'locked or paused',
+  8: 'no broker',
+  130: 'interrupted',
+} as const satisfies Statement['exitCodes'];
 
 export const unattendedOption = { type: 'boolean', summary: 'never ask, never open a browser' } as const;
 
