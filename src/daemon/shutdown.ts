@@ -5,9 +5,10 @@
  * lock is free only when every rotated token is in the vault and nothing more is written. A step that fails
  * is noted and the next one is taken: an end that began comes to its end.
  */
+import { untilAborted } from '../base/abort.ts';
 import type { Broker } from '../broker/broker.ts';
 import { brokerStopping } from '../broker/refusals/refusals.ts';
-import { reasonOf } from '../base/errors.ts';
+import { quoted, reasonOf, shellWord } from '../base/errors.ts';
 import type { BrokerServer } from '../ipc/server/server.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import type { WriteLog } from './system/log.ts';
@@ -23,6 +24,10 @@ export interface ShutdownParts {
   readonly log: WriteLog;
   readonly after: After;
 }
+
+/** Milliseconds in which a vault in trouble may still take the newest tokens, and between two tries. */
+const saveTimeout = 10_000;
+const saveAgain = 500;
 
 /** Milliseconds for requests that are neither a refresh nor a sign-in, e.g. a revocation at a slow server. */
 const requestTimeout = 5000;
@@ -68,6 +73,7 @@ export class Shutdown {
     const cancel = this.#parts.after(requestTimeout, late.resolve);
     await Promise.race([Promise.allSettled(this.#running), late.promise]);
     cancel();
+    await this.#step('the newest tokens', () => this.#save());
   }
 
   /** Closes the socket and gives the home up. */
@@ -88,6 +94,25 @@ export class Shutdown {
     log('stopped');
     await this.#step('the home’s lock', async () => unlock());
     this.#stopped.resolve();
+  }
+
+  /** Waits for tokens that the vault has refused so far, and says which ones it did not take. */
+  async #save(): Promise<void> {
+    const { after, log, broker } = this.#parts;
+    const { refresher } = broker.parts;
+    const late = new AbortController();
+    const cancel = after(saveTimeout, () => late.abort());
+    let refused = await refresher.settled();
+    while (refused.length > 0 && !late.signal.aborted) {
+      await new Promise<void>((resolve) => void after(saveAgain, resolve));
+      refused = await untilAborted(refresher.settled(), late.signal).catch(() => refused);
+    }
+    cancel();
+    for (const { endpoints, resource } of refused) {
+      const endpoint = endpoints[0] ?? resource;
+      const what = `the vault did not take the newest token for ${quoted(endpoint)}, which is lost`;
+      log(`${what}. Sign in again: keyturn login ${shellWord(endpoint)}`, 'error');
+    }
   }
 
   async #step(what: string, end: () => Promise<unknown>): Promise<void> {

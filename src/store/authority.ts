@@ -19,7 +19,7 @@ import { withUnused } from './unused-items.ts';
 export interface AuthorityParts extends Pick<DocumentParts, 'homeId'> {
   /** The home's state folder. */
   readonly folder: string;
-  readonly vault: Pick<Vault, 'kind' | 'get' | 'set'>;
+  readonly vault: Pick<Vault, 'kind' | 'get' | 'replace'>;
   /** The master secret. Throws the vault's errors. */
   readonly master: () => Promise<KeyObject>;
 }

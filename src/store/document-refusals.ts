@@ -20,6 +20,10 @@ export function refusalOf(file: string, { found, isOurs, known }: Compared): Key
   if (known === undefined) return undefined;
   // A successor: a broker ended between its two writes. Once the vault has one successor, no other one counts.
   if (found.id === known.id || found.after.includes(known.id)) return undefined;
+  return older(file);
+}
+
+export function older(file: string): KeyturnError {
   return new KeyturnError('file_unreadable', `${file} is not the newest one that your vault knows.`, {
     hint: putBack,
   });

@@ -22,6 +22,7 @@ import { readPrivate, replaceFile, unreadableFile } from '../base/private-file.t
 import {
   isOtherBroker,
   notStored,
+  older,
   otherBroker,
   refusalOf,
   unreadable,
@@ -148,6 +149,16 @@ export class AuthorityDocument {
     return this.#inEffect !== undefined && this.#mark.number > 0 && this.#noted?.id !== this.#mark.id;
   }
 
+  /** Of the newest document that the vault has. */
+  get number(): number {
+    return this.#noted?.number ?? 0;
+  }
+
+  /** An item of the vault was written beside document `number`. If that is newer, nothing decides here any more. */
+  requireAsNew(number: number): void {
+    if (number > this.number) throw (this.#trouble = older(this.path));
+  }
+
   /** Reads the file once; after a failure each call tries again. Throws `file_unreadable`. */
   async load(): Promise<void> {
     if (this.#read) return;
@@ -257,7 +268,7 @@ export class AuthorityDocument {
     this.#isHeld = known?.held === true;
     this.#inEffect = found?.state ?? emptyState;
     // A broker ended between its two writes: the vault follows.
-    if (this.isOwed) await this.#note().catch(() => undefined);
+    if (this.isOwed) await this.#noteIfPossible().catch(() => undefined);
   }
 
   /** Runs one turn after another. Never rejects. */
@@ -291,7 +302,7 @@ export class AuthorityDocument {
       const isDurable = await this.#replacedOrHeld(next);
       this.#unsaved = this.#unsaved.filter((one) => !saved.includes(one));
       if (hasGiven) this.#isHeld = false;
-      if (isDurable && owed === undefined) await this.#note().catch(() => undefined);
+      if (isDurable && owed === undefined) await this.#noteIfPossible();
       this.#inEffect = this.#unsaved.reduce((state, one) => applied(one, state), next);
     }
     for (const { resolve } of batch) resolve();
@@ -345,14 +356,26 @@ export class AuthorityDocument {
   async #note(): Promise<void> {
     const mark = this.#mark;
     this.#ours.add(mark.id);
+    const isHeld = this.#isHeld || this.#unsaved.length > 0;
+    const asked = isHeld ? ({ ...mark, held: true } as const) : mark;
     try {
-      const isHeld = this.#isHeld || this.#unsaved.length > 0;
-      await this.#parts.newest.write(isHeld ? { ...mark, held: true } : mark);
+      let known = await this.#parts.newest.write(asked);
+      // A write that was given up may have come through after the last read.
+      if (known?.id !== mark.id && this.#ours.has(known?.id ?? ''))
+        known = await this.#parts.newest.write(asked);
+      if (known?.id !== mark.id) throw (this.#trouble = otherBroker());
     } catch (error) {
       this.#perhaps.push(mark.id);
       throw error;
     }
     this.#has(mark);
+  }
+
+  /** Else the number is owed. Throws that another broker works on a copy. */
+  async #noteIfPossible(): Promise<void> {
+    await this.#note().catch((error: unknown) => {
+      if (isOtherBroker(error)) throw error;
+    });
   }
 
   #has({ number, id }: Mark): void {

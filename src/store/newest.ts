@@ -17,20 +17,22 @@ const schema = z.strictObject({
 
 export type Known = z.infer<typeof schema>;
 
-/** Both methods throw the vault's errors. */
+/** Both methods throw the vault's errors, and resolve to what the vault has then: undefined only if that is certain. */
 export interface Newest {
-  /** Undefined only if the vault certainly has none. */
   read(): Promise<Known | undefined>;
-  write(known: Known): Promise<void>;
+  /** Writes only over what was last read or written here. */
+  write(known: Known): Promise<Known | undefined>;
 }
 
-export function newestIn(vault: Pick<Vault, 'get' | 'set'>): Newest {
+export function newestIn(vault: Pick<Vault, 'get' | 'replace'>): Newest {
+  let last: string | undefined;
+  const shown = (text: string | undefined): Known | undefined => {
+    last = text;
+    return text === undefined ? undefined : markIn(text);
+  };
   return {
-    read: async () => {
-      const text = await getIfAny(vault, newestItem);
-      return text === undefined ? undefined : markIn(text);
-    },
-    write: (known) => vault.set(newestItem, JSON.stringify(known)),
+    read: async () => shown(await getIfAny(vault, newestItem)),
+    write: async (known) => shown(await vault.replace(newestItem, last, JSON.stringify(known))),
   };
 }
 

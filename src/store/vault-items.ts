@@ -12,7 +12,7 @@ import { newItemName } from './unused-items.ts';
 import type { ItemKind, UnusedItem } from './unused-items.ts';
 
 export interface ItemParts {
-  readonly document: Pick<AuthorityDocument, 'confirm' | 'itemNames'>;
+  readonly document: Pick<AuthorityDocument, 'confirm' | 'itemNames' | 'number' | 'requireAsNew'>;
   readonly unused: AuthorityStore<UnusedItem>;
   readonly vault: Pick<Vault, 'get' | 'set' | 'delete'>;
 }
@@ -25,6 +25,11 @@ export class VaultItems {
 
   constructor(parts: ItemParts) {
     this.#parts = parts;
+  }
+
+  /** For items that change without the document: which document an item was written beside. */
+  get document(): Pick<AuthorityDocument, 'number' | 'requireAsNew'> {
+    return this.#parts.document;
   }
 
   /** Throws what the vault throws. */

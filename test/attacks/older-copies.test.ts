@@ -158,9 +158,9 @@ async function startAndDie(folder: string, vault: Vault): Promise<void> {
   const reached = Promise.withResolvers<void>();
   const broker = await startOn(folder, {
     ...vault,
-    set: () => {
+    replace: () => {
       reached.resolve();
-      return new Promise<void>(() => undefined);
+      return new Promise(() => undefined);
     },
   });
   const harmless = {

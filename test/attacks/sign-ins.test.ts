@@ -3,6 +3,7 @@
  *
  * The attacker reads and writes every file of the home. It can't read the vault.
  */
+import type { Vault } from '../../src/vault/base/vault.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -70,6 +71,27 @@ describe('an older document', () => {
     const after = await restarted();
     await refused(after.ask({ interaction: 'never' }));
     expect(tokenRequests(authorizationServer, 'refresh_token')).toEqual([]);
+  });
+
+  it('authority.json: with an older number in the vault beside it, it gives no token once an item is newer', async () => {
+    const vaults: Vault[] = [];
+    const documentFront = (vault: Vault): Vault => {
+      vaults.push(vault);
+      return vault;
+    };
+    const { rig, authorizationServer, restarted } = await ground({ rig: { documentFront } });
+    await rig.login();
+    const [older, known] = [readFileSync(documentOf(rig)), await vaults[0]?.get('newest')];
+    await rig.allow('reader', ['read']);
+    rig.clock.advance(3_600_000);
+    await rig.ask({ interaction: 'never' });
+    writeFileSync(documentOf(rig), older);
+    await vaults[0]?.set('newest', known ?? '');
+    authorizationServer.server.requests.length = 0;
+    const after = await restarted();
+    const refusal = await refused(after.ask({ interaction: 'never' }));
+    expect(refusal).toMatchObject({ message: expect.stringContaining('is not the newest one') });
+    expect(authorizationServer.server.requests).toEqual([]);
   });
 });
 

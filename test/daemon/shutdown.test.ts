@@ -1,7 +1,9 @@
 /** The shutdown of a daemon completes, whatever fails on the way. */
 import { describe, expect, it, vi } from 'vitest';
 import { Shutdown } from '../../src/daemon/shutdown.ts';
+import type { Grant } from '../../src/broker/records/grant.ts';
 import { after } from '../../src/ipc/wire/timer.ts';
+import type { After } from '../../src/ipc/wire/timer.ts';
 import { brokerRig } from '../broker/rig.ts';
 
 /** Nothing here is fetched, and no page is opened. */
@@ -11,10 +13,14 @@ const nowhere = {
   visit: () => Promise.reject(new Error('no page is opened here')),
 };
 
-const steps = ['quiet', 'end', 'socket', 'audit', 'refreshes', 'close', 'unlock'];
+const steps = ['quiet', 'end', 'refreshes', 'socket', 'audit', 'refreshes', 'close', 'unlock'];
 
-/** A shutdown that records its steps, and then fails those in `fails`. */
-async function endingThat(fails: readonly string[]) {
+/** A shutdown that records its steps, and then fails those in `fails`. `refused`: what the vault refuses, by call. */
+async function endingThat(
+  fails: readonly string[],
+  refused: readonly (readonly Grant[])[] = [],
+  timer = after,
+) {
   const { broker } = await brokerRig(nowhere);
   const taken: string[] = [];
   const lines: string[] = [];
@@ -23,9 +29,13 @@ async function endingThat(fails: readonly string[]) {
     if (fails.includes(step)) throw new Error('aSecret-0815');
   };
   const step = (name: string) => async (): Promise<void> => take(name);
+  const left = [...refused];
   vi.spyOn(broker, 'end').mockImplementation(step('end'));
   vi.spyOn(broker.parts.audit, 'flush').mockImplementation(step('audit'));
-  vi.spyOn(broker.parts.refresher, 'settled').mockImplementation(step('refreshes'));
+  vi.spyOn(broker.parts.refresher, 'settled').mockImplementation(async () => {
+    take('refreshes');
+    return left.shift() ?? [];
+  });
   const shutdown = new Shutdown({
     broker,
     server: () => ({
@@ -41,13 +51,13 @@ async function endingThat(fails: readonly string[]) {
     close: step('close'),
     unlock: () => take('unlock'),
     log: (line) => void lines.push(line),
-    after,
+    after: timer,
   });
   return { shutdown, taken, lines, restore: () => vi.restoreAllMocks() };
 }
 
 describe('a shutdown', () => {
-  it.each([...steps.map((step) => [step, [step]] as const), ['every step', steps] as const])(
+  it.each([...[...new Set(steps)].map((step) => [step, [step]] as const), ['every step', steps] as const])(
     'a shutdown goes on to the last step if this fails: %s',
     async (_what, fails) => {
       const { shutdown, taken, lines, restore } = await endingThat(fails);
@@ -56,7 +66,7 @@ describe('a shutdown', () => {
         await shutdown.stopped;
         expect(taken).toEqual(steps);
         expect(lines.filter((line) => line.includes('could not be brought to an end'))).toHaveLength(
-          fails.length,
+          steps.filter((step) => fails.includes(step)).length,
         );
         expect(lines.join()).not.toContain('aSecret-0815');
       } finally {
@@ -64,4 +74,31 @@ describe('a shutdown', () => {
       }
     },
   );
+
+  it.each([
+    ['waits for a token that the vault refuses at first', 2, 0],
+    ['names a token that the vault refuses for ten seconds', 1000, 1],
+  ])('a shutdown %s', async (_what, refusals, lost) => {
+    const grant = { endpoints: ['https://notes.example/mcp'] } as Grant;
+    const waits: number[] = [];
+    // The short waits are over at once; the long one after a hundred of them.
+    const timer: After = (ms, run) => {
+      waits.push(ms);
+      if (ms < 1000 || waits.length > 100) setImmediate(run);
+      else lateRuns.push(run);
+      if (waits.length > 100) for (const late of lateRuns) late();
+      return () => undefined;
+    };
+    const lateRuns: (() => void)[] = [];
+    const refused = Array.from({ length: refusals }, () => [grant]);
+    const { shutdown, lines, restore } = await endingThat([], refused, timer);
+    try {
+      await shutdown.drain();
+      const named = lines.filter((line) => line.includes('keyturn login https://notes.example/mcp'));
+      expect(named).toHaveLength(lost);
+      expect(waits).toContain(10_000);
+    } finally {
+      restore();
+    }
+  });
 });

@@ -46,10 +46,10 @@ function answering({ authorizationServer }: Ground, grantType: string, answer: A
     request.form.get('grant_type') === grantType ? answer : undefined;
 }
 
-/** Its item; the note of a refresh that had no answer isn't a credential. */
+/** Its item; a note of a refresh, and the number of the document, are no credentials. */
 async function stored({ rig }: Ground): Promise<string> {
   const secret: object = JSON.parse(await rig.vault.get(rig.grant().item ?? ''));
-  return JSON.stringify({ ...secret, attempt: undefined });
+  return JSON.stringify({ ...secret, attempt: undefined, beside: undefined });
 }
 
 /** The grant gives tokens again, without a page. */

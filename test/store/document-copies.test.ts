@@ -31,4 +31,49 @@ describe('another broker on a copy of the home', () => {
     });
     expect(() => broker.list.items).toThrow('another broker');
   });
+
+  it('is noticed between the first and the last step of a change, and what it wrote stays', async () => {
+    const { home, broker } = await savedHome();
+    const write = home.vault.replace.bind(home.vault);
+    const before = home.text;
+    home.vault.replace = async (id, known, text) => {
+      home.vault.replace = write;
+      const mine = home.text;
+      home.text = before;
+      const other = await home.start();
+      await other.list.change(without('a'));
+      home.text = mine;
+      return write(id, known, text);
+    };
+    const message = expect.stringContaining('another broker');
+    expect(await refusal(broker.list.change(add({ name: 'evil' })))).toMatchObject({ message });
+    expect(() => broker.list.items).toThrow('another broker');
+    // The file has this broker's change, and the vault knows the other one.
+    const next = await home.start();
+    expect(() => next.list.items).toThrow('is not the newest one');
+  });
+
+  it('is not seen in a write of this one that comes through late', async () => {
+    const { home, broker } = await savedHome();
+    home.vault.writes = 'fails';
+    await broker.list.change(without('a'));
+    home.vault.writes = 'works';
+    const { number, id } = JSON.parse(home.text) as { number: number; id: string };
+    const write = home.vault.replace.bind(home.vault);
+    home.vault.replace = async (name, known, text) => {
+      home.vault.replace = write;
+      home.vault.items.set('newest', JSON.stringify({ number, id }));
+      return write(name, known, text);
+    };
+    await broker.list.change(add({ name: 'c' }));
+    expect(broker.document.isOwed).toBe(false);
+    expect((await home.start()).list.items).toHaveLength(2);
+  });
+
+  it('leaves items that were written beside its newer document: this one is refused as older', async () => {
+    const { broker } = await savedHome();
+    broker.document.requireAsNew(2);
+    expect(() => broker.document.requireAsNew(3)).toThrow('is not the newest one');
+    expect(() => broker.list.items).toThrow('is not the newest one');
+  });
 });

@@ -31,10 +31,12 @@ export class VaultDouble {
     return text;
   }
 
-  async set(id: string, text: string): Promise<void> {
+  async replace(id: string, before: string | undefined, text: string): Promise<string | undefined> {
     this.calls.push('write');
-    if (this.writes === 'works' || this.writes === 'keeps and fails') this.items.set(id, text);
+    const isKept = this.writes === 'works' || this.writes === 'keeps and fails';
+    if (isKept && this.items.get(id) === before) this.items.set(id, text);
     await answered(this.writes);
+    return this.items.get(id);
   }
 
   get isAway(): boolean {

@@ -70,7 +70,8 @@ describe('the document', () => {
     const get = async (): Promise<never> => {
       throw new MissingItem('newest');
     };
-    const vault = { kind: 'memory' as const, get, set: async () => undefined };
+    const replace = async (_name: string, _before: unknown, after: string): Promise<string> => after;
+    const vault = { kind: 'memory' as const, get, replace };
     const broker = await home.start({ vault });
     await broker.list.change(add({ name: 'a' }));
     expect(namesOf(broker)).toEqual(['a']);
@@ -243,10 +244,10 @@ describe('a change', () => {
   it('writes the vault only after the file', async () => {
     const { home, broker } = await savedHome();
     const seen: [number | undefined, boolean][] = [];
-    const write = home.vault.set.bind(home.vault);
-    home.vault.set = async (id, text) => {
+    const write = home.vault.replace.bind(home.vault);
+    home.vault.replace = async (id, before, text) => {
       seen.push([home.vault.number, home.text.includes('"c"')]);
-      await write(id, text);
+      return write(id, before, text);
     };
     await broker.list.change(add({ name: 'c' }));
     expect(seen).toEqual([[2, true]]);

@@ -45,6 +45,9 @@ export const secretSchema = z.strictObject({
 
 export type GrantSecret = Readonly<z.infer<typeof secretSchema>>;
 
+/** `beside`: the number of the document when it was written. An older document is refused then. */
+const itemSchema = secretSchema.extend({ beside: z.int().nonnegative() });
+
 export interface SecretFacts extends Pick<GrantSecret, keyof typeof factFields> {
   /** The vault was asked, and certainly has no such item. Only in memory. */
   readonly isMissing?: boolean | undefined;
@@ -84,7 +87,7 @@ export class GrantSecrets {
 
   /**
    * The newest secret of the grant's present sign-in; one that the vault refused before is written first. Throws
-   * `vault_unreadable` and what the vault throws.
+   * `vault_unreadable`, `file_unreadable` and what the vault throws.
    */
   async read(holder: Holder): Promise<GrantSecret> {
     const { item } = holder;
@@ -105,7 +108,8 @@ export class GrantSecrets {
       await this.write(item, unsaved);
       return unsaved;
     }
-    const secret = parsed(item, await this.#items.get(item));
+    const { beside, ...secret } = parsed(item, await this.#items.get(item));
+    this.#items.document.requireAsNew(beside);
     this.learn(item, secret);
     return secret;
   }
@@ -121,7 +125,8 @@ export class GrantSecrets {
   }
 
   async write(item: string, secret: GrantSecret): Promise<void> {
-    await this.#items.set(item, JSON.stringify(secret));
+    const beside = this.#items.document.number;
+    await this.#items.set(item, JSON.stringify({ ...secret, beside }));
     this.#unsaved.delete(item);
     this.learn(item, secret);
   }
@@ -146,9 +151,10 @@ export class GrantSecrets {
     }
   }
 
-  /** A last try to write what the vault refused, before the process ends. Never throws. */
-  async flush(): Promise<void> {
+  /** Tries to write what the vault refused. Resolves to the items that it refused again. Never throws. */
+  async flush(): Promise<readonly string[]> {
     await Promise.allSettled([...this.#unsaved].map(([item, secret]) => this.write(item, secret)));
+    return [...this.#unsaved.keys()];
   }
 
   /** What `factsOf` says from now on. */
@@ -157,9 +163,9 @@ export class GrantSecrets {
   }
 }
 
-function parsed(item: string, text: string): GrantSecret {
+function parsed(item: string, text: string): z.infer<typeof itemSchema> {
   try {
-    const found = secretSchema.safeParse(JSON.parse(text));
+    const found = itemSchema.safeParse(JSON.parse(text));
     if (found.success) return found.data;
   } catch {
     // The parser's error repeats a piece of the item.

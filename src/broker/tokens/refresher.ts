@@ -153,10 +153,16 @@ export class Refresher {
     return this.#shared.join(key, () => this.turns.take(grantId, () => this.#run(grantId, scope)), caller);
   }
 
-  /** Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. */
-  async settled(): Promise<void> {
+  /**
+   * Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. To the grants
+   * whose newest token the vault still refuses.
+   */
+  async settled(): Promise<readonly Grant[]> {
     await this.turns.settled();
-    await this.secrets.flush();
+    const refused = new Set(await this.secrets.flush());
+    return refused.size === 0
+      ? []
+      : this.#parts.grants.shown().filter(({ item }) => item !== undefined && refused.has(item));
   }
 
   async #run(grantId: string, scope: readonly string[] | undefined): Promise<AccessToken> {

@@ -93,8 +93,9 @@ export async function readHome(
   return readJson(homeFile(paths), homeSchema, formats.home);
 }
 
-/** Files of the builds before authority.json and the folder items. */
-const earlierFiles = /^((registrations|clients|permissions|overrides|proxies|keys)\.json|vault\.sealed)$/;
+/** Files of the builds before authority.json had everything, and before the folder items. */
+const earlierFiles =
+  /^((registrations|clients|permissions|overrides|proxies|keys)\.json|grants\.jsonl|vault\.sealed)$/;
 
 /** Throws `file_unreadable` for a home of an earlier build. Nothing is changed. */
 export async function refuseEarlier({ state }: Pick<HomePaths, 'state'>): Promise<void> {
