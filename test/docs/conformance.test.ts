@@ -24,9 +24,10 @@ describe('the check of the rules after a run', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-rules-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     mkdirSync(path.join(folder, 'docs'));
+    mkdirSync(path.join(folder, 'dev'));
     writeFileSync(path.join(folder, 'docs/conformance.md'), '| id | rule |\n| --- | --- |\n| D-3 | asks |\n');
     writeFileSync(path.join(folder, 'docs/reliability.md'), '');
-    writeFileSync(path.join(folder, 'SECURITY.md'), '| `owner.key`, `other.key` | nothing |\n');
+    writeFileSync(path.join(folder, 'dev/state-files.md'), '| `owner.key`, `other.key` | nothing |\n');
     const assertionResults = tests.map(([names, status]) => ({
       ancestorTitles: names.slice(0, -1),
       title: names.at(-1),
@@ -76,13 +77,13 @@ describe('the check of the rules after a run', () => {
 });
 
 it('the tables name each rule once', () => {
-  const pages = ['docs/conformance.md', 'docs/reliability.md', 'SECURITY.md'];
+  const pages = ['docs/conformance.md', 'docs/reliability.md', 'dev/state-files.md'];
   const ids = pages.flatMap((page) => rulesIn(readFileSync(path.join(root, page), 'utf8')));
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
-describe('the state files of SECURITY.md', () => {
-  const text = readFileSync(path.join(root, 'SECURITY.md'), 'utf8');
+describe('dev/state-files.md', () => {
+  const text = readFileSync(path.join(root, 'dev', 'state-files.md'), 'utf8');
   const [, section = ''] = text.split(/^\| file \| by writing it .*$/m);
   const [body = ''] = section.split(/^$/m);
   const cells = body
@@ -95,7 +96,7 @@ describe('the state files of SECURITY.md', () => {
         .slice(1, -1),
     );
 
-  it('are all files of a home, each with what can be won in three ways', () => {
+  it('has all files of a home, each with what can be won in three ways', () => {
     const named = cells.map(([file = '']) => file.replaceAll('`', ''));
     expect(named).toEqual([
       'authority.json',

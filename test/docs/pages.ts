@@ -14,9 +14,9 @@ export interface MarkdownPage {
   readonly text: string;
 }
 
-/** Every Markdown page of the repository's own, in the root, in docs/ and in docs/journeys/. */
+/** Every Markdown page of the repository's own, in the root, in docs/ and in dev/. */
 export function pages(): MarkdownPage[] {
-  return ['.', 'docs', 'docs/journeys'].flatMap((folder) =>
+  return ['.', 'docs', 'docs/journeys', 'docs/security', 'dev'].flatMap((folder) =>
     readdirSync(path.join(root, folder))
       .filter((file) => file.endsWith('.md'))
       .map((file) => page(path.posix.join(folder, file))),

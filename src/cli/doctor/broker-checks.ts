@@ -208,7 +208,7 @@ function ruleFindings(status: Status): Finding[] {
     ...unshielded.map((fact) => ({
       kind: 'process.unshielded' as const,
       what: fact,
-      mend: 'Nothing here mends it; SECURITY.md says what it means.',
+      mend: "Keyturn can't fix this. docs/security/README.md says what it means.",
     })),
   ];
 }
