@@ -158,6 +158,8 @@ describe('an audit log that can’t be written', () => {
       { event: 'lost', outcome: 'no room', count: lost, ...last },
       { outcome: 'later' },
     ]);
+    rig.audit.note(row);
+    expect(await rig.audit.tail(1)).toMatchObject({ rows: [row] });
   });
 });
 

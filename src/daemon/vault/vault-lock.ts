@@ -154,9 +154,7 @@ export class VaultLock {
     if (error instanceof VaultError && error.trouble === 'damaged') this.#parts.secrets.watch.failed(error);
   }
 
-  /**
-   * Resolves when it is locked, at once where it was. `outcome`: for the audit log.
-   */
+  /** Resolves when it is locked, at once where it was. `outcome`: for the audit log. */
   async lock(outcome: string): Promise<void> {
     if (this.#isLocked && !this.#locking) return;
     this.#locking ??= this.#lock(outcome).finally(() => (this.#locking = undefined));
