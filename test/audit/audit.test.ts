@@ -176,7 +176,7 @@ describe('a whole journey', () => {
     await rig.parts.audit.flush();
     expect(JSON.stringify(server.tokenRequests.map((form) => [...form]))).toMatch(secrets);
     const texts = rig.texts();
-    expect(texts).toHaveLength(3);
+    expect(texts).toHaveLength(2);
     for (const text of texts) {
       expect(text).not.toMatch(secrets);
       for (const page of rig.pages) {

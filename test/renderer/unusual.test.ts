@@ -136,7 +136,7 @@ describe('what is out of the ordinary', () => {
       'Unlock it here.',
       'is 75 s behind this computer',
       'Other programs of this user can read Keyturn’s memory: desktop portals need that',
-      'can’t be written (ENOSPC). 3 rows wait in memory.',
+      '3 rows wait in memory: The audit log can’t be written (ENOSPC).',
       'could not be written',
       'Its MAC is wrong.',
       'after restart',

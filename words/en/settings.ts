@@ -101,7 +101,7 @@ export const settings = {
     logTerminal: 'the terminal it was started in',
     logBroken: 'could not be written',
     audit: 'Activity log',
-    auditFailing: '{count, plural, one {# row waits} other {# rows wait}} in memory.',
+    auditFailing: '{count, plural, one {# row waits} other {# rows wait}} in memory:',
     shield: 'Memory protection',
     shieldGaps: {
       unsupported: 'This system offers no protection for Keyturn’s memory.',

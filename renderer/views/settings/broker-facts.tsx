@@ -111,8 +111,8 @@ function Log({ status: { log, audit } }: { readonly status: Status }) {
       </Fact>
       {audit && (
         <Fact name={words.audit}>
-          <UntrustedText text={audit.why} bound={maxPathLength} />{' '}
-          {words.auditFailing({ count: audit.waiting })}
+          {words.auditFailing({ count: audit.waiting })}{' '}
+          <UntrustedText text={audit.why} bound={maxPathLength} />
         </Fact>
       )}
     </>

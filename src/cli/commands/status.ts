@@ -1,4 +1,5 @@
 /** `keyturn status`: the broker of this home. Starts none. */
+import { waitingRows } from '../words/audit-rows.ts';
 import { exitCodes, quoted, Unreachable } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { call } from '../broker/request.ts';
@@ -72,11 +73,8 @@ function lines(status: Status): string[] {
 
 function auditLines({ audit }: Status): string[] {
   if (!audit) return [];
-  const lost = audit.lost > 0 ? `, ${audit.lost} were lost` : '';
-  return [
-    `AUDIT LOG  ${audit.why} ${audit.waiting} rows wait in memory${lost}.`,
-    ...(audit.hint === undefined ? [] : [`           hint: ${audit.hint}`]),
-  ];
+  const { hint } = audit;
+  return [`AUDIT LOG  ${waitingRows(audit)}`, ...(hint === undefined ? [] : [`           hint: ${hint}`])];
 }
 
 /** A proxy that is closed serves nobody. */

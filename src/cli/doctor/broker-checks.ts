@@ -14,6 +14,7 @@ import { keyLost } from '../broker/lost-socket.ts';
 import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { isAbsent } from '../broker/no-broker.ts';
 import { call } from '../broker/request.ts';
+import { waitingRows } from '../words/audit-rows.ts';
 import { difference, mend as newVersion } from '../broker/versions.ts';
 import { type Finding, type FindingKind, findingOf } from './finding.ts';
 
@@ -145,11 +146,6 @@ function vaultFindings({ vaultSource, vaultState }: Status): Finding[] {
   ];
 }
 
-function auditFinding({ why, hint = '', waiting, lost }: NonNullable<Status['audit']>): Finding {
-  const rows = `Rows in memory: ${waiting}.${lost > 0 ? ` Rows lost: ${lost}.` : ''}`;
-  return { kind: 'audit.failing', what: `${why} ${rows}`, mend: hint };
-}
-
 function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): Finding[] {
   const { why = 'The files of this home do not belong together.' } = homeState;
   return [
@@ -164,7 +160,9 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
       what: one.why,
       mend: one.hint ?? 'It was left as it is. Put its newest copy back.',
     })),
-    ...(audit ? [auditFinding(audit)] : []),
+    ...(audit
+      ? [{ kind: 'audit.failing' as const, what: waitingRows(audit), mend: audit.hint ?? 'keyturn status' }]
+      : []),
     ...found(
       !log.ok,
       'log.failing',

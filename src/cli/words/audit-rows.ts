@@ -1,8 +1,14 @@
-/** Rows of the audit log as a table for a person. */
+/** The audit log in words: its rows as a table, and why rows wait. */
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { printTable, say, when } from '../terminal/output.ts';
 
 type Row = ResultOf<'audit.tail'>['rows'][number];
+
+/** Of a log that can't be written. */
+export function waitingRows({ why, waiting, lost }: NonNullable<ResultOf<'status'>['audit']>): string {
+  const rows = waiting === 1 ? '1 row waits' : `${waiting} rows wait`;
+  return `${rows} in memory${lost > 0 ? ` and ${lost} are lost` : ''}: ${why}`;
+}
 
 export function tailRows(rows: readonly Row[]): void {
   if (rows.length === 0) {

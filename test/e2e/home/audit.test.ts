@@ -40,10 +40,10 @@ describe('keyturn audit', () => {
     await signIn(home, resource);
     await tokenAt(home, resource);
     expect(await home.ok(['status'])).toMatch(
-      /AUDIT LOG {2}"?.*audit\.jsonl"? .* \d rows wait in memory\.\n +hint: /,
+      /AUDIT LOG {2}\d rows wait in memory: .*audit\.jsonl.*\n +hint: /,
     );
     const { stdout } = await home.keyturn(['doctor', '--json']);
-    const failing = { kind: 'audit.failing', what: expect.stringContaining('Rows in memory: ') };
+    const failing = { kind: 'audit.failing', what: expect.stringContaining('rows wait in memory: ') };
     expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining(failing));
 
     rmdirSync(file);
