@@ -70,7 +70,7 @@ export class Home {
 
   /** As a command starts it that finds none. */
   async startBroker(): Promise<void> {
-    const args = [...nodeFlags, bin, 'daemon', '--auto-started'];
+    const args = [...nodeFlags, bin, 'broker', 'run', '--auto-started'];
     this.#broker = (await started(process.execPath, args, this.env)).child;
   }
 

@@ -77,7 +77,9 @@ async function main(): Promise<boolean> {
 
 async function play(stage: Stage, you: Person): Promise<void> {
   const { issuer, url } = stage.servers;
-  printStep(`keyturn serve started an authorization server at ${issuer} and a protected server at ${url}`);
+  printStep(
+    `keyturn dev-server started an authorization server at ${issuer} and a protected server at ${url}`,
+  );
   printStep(
     `started the broker, home ${stage.home}; it keeps tokens in ${stage.vault}; ${stage.browser} signs in`,
   );
@@ -185,7 +187,7 @@ async function stockClient(stage: Stage, you: Person): Promise<void> {
   const { url } = stage.servers;
   const name = 'stock-client';
   const before = stage.servers.counts().signIns;
-  const connecting = stage.keyturn('bridge', '--connect', url, '--as', name);
+  const connecting = stage.keyturn('connect', url, '--as', name);
   for (const kind of ['pair', 'allow'] as const) await Promise.race([you.answer(kind), connecting]);
   const { code, stderr } = await connecting;
   if (code !== 0) throw new KeyturnError('login_failed', stderr.trim());
@@ -222,7 +224,7 @@ async function stolenToken(stage: Stage, you: Person, reader: Program): Promise<
 async function revoke(stage: Stage, reader: Program): Promise<void> {
   const { url } = stage.servers;
   const token = await reader.connection.getToken({ resource: url });
-  const { stdout } = await stage.keyturn('revoke', url, '--json');
+  const { stdout } = await stage.keyturn('logout', url, '--json');
   const isConfirmed = stdout.includes('"confirmed"');
   // A signed token is good until it ends; nothing renews it any more.
   await sleep(Math.max(0, ((token.expires_at ?? 0) + 1) * 1000 - Date.now()));
@@ -268,7 +270,7 @@ async function summary(stage: Stage): Promise<boolean> {
 /** Signs in once more, writes the lines for a second terminal, and waits for an interrupt. */
 async function keep(stage: Stage, file: EnvFile): Promise<void> {
   const { url } = stage.servers;
-  await stage.keyturn('allow', 'cli', url);
+  await stage.keyturn('app', 'allow', 'cli', url);
   await stage.keyturn('login', url);
   const lines = file.write({
     KEYTURN_HOME: stage.home,

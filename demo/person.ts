@@ -26,7 +26,7 @@ export interface Person {
   answer(kind: 'allow' | 'pair'): Promise<void>;
 }
 
-/** Milliseconds between two looks at `keyturn pending`. */
+/** Milliseconds between two looks at `keyturn request list`. */
 const pollInterval = 100;
 
 export function person(stage: Stage, isPresent: boolean, say: (line: string) => void): Person {
@@ -36,7 +36,7 @@ export function person(stage: Stage, isPresent: boolean, say: (line: string) => 
       const question = await nextQuestion(stage, kind);
       const asked = describe(question);
       const isYes = isPresent ? await asks(asked) : true;
-      await stage.keyturn('answer', question.id, isYes ? 'yes' : 'no');
+      await stage.keyturn('request', isYes ? 'approve' : 'deny', question.id);
       if (!isPresent) say(`the broker asks: ${asked} Answered yes for you (nobody at a terminal, or --yes).`);
     },
   };
@@ -44,7 +44,7 @@ export function person(stage: Stage, isPresent: boolean, say: (line: string) => 
 
 async function nextQuestion(stage: Stage, kind: Question['kind']): Promise<Question> {
   for (;;) {
-    const { stdout } = await stage.keyturn('pending', '--json');
+    const { stdout } = await stage.keyturn('request', 'list', '--json');
     const found = questions.parse(JSON.parse(stdout)).find((question) => question.kind === kind);
     if (found) return found;
     await sleep(pollInterval);

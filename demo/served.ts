@@ -1,5 +1,5 @@
 /**
- * The demo's servers: `keyturn serve` as a process of its own, and counts of what it says that it did.
+ * The demo's servers: `keyturn dev-server` as a process of its own, and counts of what it says that it did.
  *
  * Invariant: a number counts lines of the servers, and nothing that the demo itself saw.
  */
@@ -59,7 +59,7 @@ export async function serve(bin: string, { folder, lifetime, dpop }: ServeOption
   };
   writeFileSync(config, JSON.stringify(configuration));
   // A group of its own: an interrupt at the terminal reaches the demo, which ends its parts in good order.
-  const child = spawn(process.execPath, [bin, 'serve', '--json', '--events', '--config', config], {
+  const child = spawn(process.execPath, [bin, 'dev-server', '--json', '--events', '--config', config], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

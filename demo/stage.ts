@@ -81,7 +81,7 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
     env,
     keyturn,
     async close() {
-      await keyturn('daemon', '--stop');
+      await keyturn('broker', 'stop');
       await ended(daemon);
       await keyring?.end();
       await Promise.all([servers.close(), bound.close()]);
@@ -92,7 +92,7 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
 
 function startDaemon(env: NodeJS.ProcessEnv): ChildProcess {
   // A group of its own: an interrupt at the terminal reaches the demo, which then stops the daemon in good order.
-  return spawn(process.execPath, [bin, 'daemon'], { env, stdio: 'ignore', detached: true });
+  return spawn(process.execPath, [bin, 'broker', 'run'], { env, stdio: 'ignore', detached: true });
 }
 
 interface Keyring {

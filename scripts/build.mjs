@@ -48,7 +48,7 @@ const plainText = {
   minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
 };
 
-/** Packages that stay beside the program: those with native code, and one that only `keyturn serve` wants. */
+/** Packages that stay beside the program: those with native code, and one that only `keyturn dev-server` wants. */
 const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
 
 /**

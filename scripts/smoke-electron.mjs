@@ -153,10 +153,10 @@ async function isOpen(port) {
 /** A headless broker makes the proxy: with the app it needs a press on a card. */
 async function addProxy() {
   if (!hasKeyring) return undefined;
-  const broker = launch(process.execPath, [command, 'daemon']);
+  const broker = launch(process.execPath, [command, 'broker', 'run']);
   await until('the headless broker answers', 60, status, broker);
   const { port } = JSON.parse(keyturn('proxy', 'add', 'https://notes.example/mcp', '--json'));
-  keyturn('daemon', '--stop');
+  keyturn('broker', 'stop');
   await exits(broker, 20);
   return port;
 }
@@ -212,7 +212,7 @@ const steps = {
   },
   async stop() {
     const children = descendants(app.child.pid);
-    if (process.platform === 'win32') keyturn('daemon', '--stop');
+    if (process.platform === 'win32') keyturn('broker', 'stop');
     else app.child.kill('SIGTERM');
     assert((await exits(app, 20)) === 0, `it ended with ${app.exit}: ${app.said}`);
     await until('its children end', 5, () => !children.some(isAlive));
@@ -225,7 +225,7 @@ const steps = {
     const found = await until('a window with more than a few colours', 60, look, shown);
     if (process.platform !== 'linux') await sleep(5000);
     keepScreen();
-    if (process.platform === 'win32') keyturn('daemon', '--stop');
+    if (process.platform === 'win32') keyturn('broker', 'stop');
     else shown.child.kill('SIGTERM');
     await exits(shown, 20);
     return process.platform === 'linux' ? `${found} colours` : 'look at the picture: nothing checks it';

@@ -199,32 +199,32 @@ describe('installed in an empty folder', () => {
     expect(existsSync(home.folder)).toBe(false);
   });
 
-  it('names the package that `keyturn serve` wants besides, with the command that installs it', async () => {
+  it('names the package that `keyturn dev-server` wants besides, with the command that installs it', async () => {
     const config = path.join(temporaryFolder(), 'serve.json');
     // Any free port: the ports by default may be taken.
     writeFileSync(config, JSON.stringify({ authorizationServer: { port: 0 }, protectedServer: { port: 0 } }));
-    const refused = await newHome({ bin: bin() }).keyturn(['serve', '--config', config]);
+    const refused = await newHome({ bin: bin() }).keyturn(['dev-server', '--config', config]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('npm install oidc-provider@9');
   });
 
   it('runs a broker and gets a token that the protected server takes', async () => {
     const { home, world, resource } = await homeInWorld({ bin: bin() });
-    const broker = home.start(['daemon']);
+    const broker = home.start(['broker', 'run']);
     await broker.says('the broker listens on');
-    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['app', 'allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
     expect((await verdictOn(world, token)).status).toBe(200);
-    await home.ok(['daemon', '--stop']);
+    await home.ok(['broker', 'stop']);
     expect((await broker.ended).code).toBe(0);
     // And by itself, where none runs.
-    expect(await home.ok(['list', '--json'])).toContain('loginRequired');
+    expect(await home.ok(['sign-in', 'list', '--json'])).toContain('loginRequired');
   });
 
   it('lets another program import the client, and run its README', async () => {
     writeProgram('client');
     const { home, resource } = await homeInWorld({ bin: bin() });
-    home.start(['daemon']);
+    home.start(['broker', 'run']);
     const cwd = path.join(folder, 'client');
     const refused = run(process.execPath, ['readme.mts', 'list', resource], { cwd, env: home.env });
     await expect(refused).rejects.toMatchObject({ stderr: expect.stringContaining('pair') });

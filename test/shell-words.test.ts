@@ -7,9 +7,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { grantsOfAccount } from '../src/broker/consent/grant-choice.ts';
 import { unknownAccount } from '../src/broker/refusals/account-refusals.ts';
 import { consentDenied, consentRequired, enteredClientStays } from '../src/broker/refusals/refusals.ts';
-import { command as allow } from '../src/cli/commands/allow.ts';
+import { allowApp } from '../src/cli/commands/app/allow.ts';
 import { command as login } from '../src/cli/commands/login.ts';
-import { command as register } from '../src/cli/commands/register.ts';
+import { addClient } from '../src/cli/commands/oauth-client/add.ts';
 import { parse } from '../src/cli/terminal/arguments.ts';
 import { watchQuestions } from '../src/cli/waiting/watch.ts';
 import { KeyturnError, shellOption, shellWord } from '../src/base/errors.ts';
@@ -68,10 +68,13 @@ function pasted(text: string | undefined, shell = 'sh'): string[] {
 
 /** What the command itself reads of the text, as `pasted` into a shell. */
 function typed(text: string | undefined, shell?: string): unknown[] {
-  const [name, ...args] = pasted(text, shell);
-  const command = [allow, login, register].find(({ statement }) => statement.name === name);
-  if (!command) throw new Error(`no command: ${name}`);
-  const { operands, options } = parse(args, command.statement);
+  const words = pasted(text, shell);
+  const command = [allowApp, login, addClient].find(({ statement }) =>
+    `${words.join(' ')} `.startsWith(`${statement.name} `),
+  );
+  if (!command) throw new Error(`no command: ${words.join(' ')}`);
+  const { name } = command.statement;
+  const { operands, options } = parse(words.slice(name.split(' ').length), command.statement);
   return [name, ...operands, options];
 }
 
@@ -108,11 +111,11 @@ describe('on Windows', () => {
       '\ue001; touch x',
     ]) {
       const { hint = '' } = new KeyturnError('not_found', 'x', {
-        hint: `Run: keyturn allow ${word('editor')} ${word(evil)} ${shellOption('account', evil, 'win32')}`,
+        hint: `Run: keyturn app allow ${word('editor')} ${word(evil)} ${shellOption('account', evil, 'win32')}`,
       });
       const [line, ...values] = hint.split('\n');
       const option = evil.startsWith('-') ? '--account=VALUE2' : '--account VALUE2';
-      expect(line).toBe(`Run: keyturn allow editor VALUE1 ${option}`);
+      expect(line).toBe(`Run: keyturn app allow editor VALUE1 ${option}`);
       expect(values.map((value) => value.replace(/^VALUE\d is /, ''))).toEqual([
         quoting(evil),
         quoting(evil),
@@ -133,16 +136,21 @@ describe('a hint', () => {
     for (const evil of hostile) {
       const grant = { ...rig.grant(), account: evil };
       const denied = consentDenied('editor', endpoint, grant);
-      expect(typed(denied.hint)).toEqual(['allow', 'editor', endpoint, { account: evil }]);
+      expect(typed(denied.hint)).toEqual(['app allow', 'editor', endpoint, { account: evil }]);
       const asked = { name: 'editor', endpoint, scope: [evil], isMore: false, grant: undefined };
-      expect(typed(consentRequired(asked).hint)).toEqual(['allow', 'editor', endpoint, { scope: evil }]);
+      expect(typed(consentRequired(asked).hint)).toEqual([
+        'app allow',
+        'editor',
+        endpoint,
+        { scope: [evil] },
+      ]);
       const addIt = ['login', endpoint, { account: evil }];
       expect(typed(unknownAccount(endpoint, evil, ['work']).hint)).toEqual(addIt);
       const wanted = { clientId: 'editor', endpoint, account: evil };
       const nobody = await refused(Promise.try(() => grantsOfAccount(rig.parts.grants, wanted)));
       expect(typed(nobody.hint)).toEqual(addIt);
       const issuer = `https://login.example/${evil}`;
-      const enterIt = ['register', issuer, { 'client-id': 'ID' }];
+      const enterIt = ['oauth-client add', issuer, { 'client-id': 'ID' }];
       expect(typed(enteredClientStays(issuer, 'x').hint)).toEqual(enterIt);
     }
   });
@@ -156,7 +164,7 @@ describe('the real way of a hostile value', () => {
     await rig.allow('reader', ['read']);
     await rig.login();
     const { hint } = await refused(rig.ask({ clientId: 'reader', ...stepUp(evil), interaction: 'never' }));
-    expect(pasted(hint)).toEqual(['allow', 'reader', rig.endpoint, '--scope', `read ${evil}`]);
+    expect(pasted(hint)).toEqual(['app', 'allow', 'reader', rig.endpoint, '--scope', `read ${evil}`]);
   });
 
   it('leads from a question of the broker to one argument', async () => {
@@ -199,9 +207,16 @@ const ofCheckedOptions = new Set([
 
 /** These templates hold words of the source itself, or say of a command what it takes. */
 const ownWords = new Set(
-  ['terminal/arguments', 'terminal/command', 'commands/completion', 'terminal/help'].map(
-    (name) => `cli/${name}.ts`,
-  ),
+  [
+    'terminal/arguments',
+    'terminal/command',
+    'completion/bash',
+    'completion/zsh',
+    'completion/fish',
+    'commands/sign-in/revoke',
+    'main',
+    'terminal/help',
+  ].map((name) => `cli/${name}.ts`),
 );
 
 /** Expressions that a template puts into a command, or behind an option, without the function. */

@@ -320,7 +320,7 @@ def _check(found: os.stat_result, path: str, is_kind: Callable[[int], bool], mod
 
 
 def _no_broker(path: str) -> KeyturnError:
-    hint = "Start the app, or a command that starts a broker: keyturn list"
+    hint = "Start the app, or a command that starts a broker: keyturn sign-in list"
     return _error("broker_unreachable", f"no broker listens on {path}", hint=hint)
 
 

@@ -43,7 +43,7 @@ function imageOf({ APPIMAGE: image, APPDIR: mount }: CommandOptions['env'], prog
 const broughtFile = String.raw`resources\keyturn.exe`;
 
 /** What ends the broker before the app's files change: the installer is made of it. */
-export const endBrought = [broughtFile, 'daemon', '--stop'] as const;
+export const endBrought = [broughtFile, 'broker', 'stop'] as const;
 
 /** The `keyturn` in the packed app's folder of resources. Undefined in an AppImage: it would go away with the mount. */
 export function broughtCommand(

@@ -20,7 +20,7 @@ export function proxyFrom(answer: string): string | undefined {
     {
       rule: 'Nothing goes past a proxy that the system asks for',
       hint:
-        'Name an http or https proxy: keyturn settings httpsProxy http://HOST:PORT. Many SOCKS proxies offer one ' +
+        'Name an http or https proxy: keyturn settings set httpsProxy http://HOST:PORT. Many SOCKS proxies offer one ' +
         'beside. Or name one in the system’s settings.',
     },
   );

@@ -57,7 +57,7 @@ async function removeHoldingService(
 
 function heldBySystemd(): KeyturnError {
   return new KeyturnError('conflict', 'systemd holds the socket of this home.', {
-    hint: 'Run `keyturn service remove`, then start the app again.',
+    hint: 'Run `keyturn service uninstall`, then start the app again.',
   });
 }
 

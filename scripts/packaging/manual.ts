@@ -17,16 +17,19 @@ export interface Edition {
 export function manualPages(statements: readonly Statement[], edition: Edition): Map<string, string> {
   return new Map([
     ['keyturn.1', overview(statements, edition)],
-    ...statements.map((one) => [`keyturn-${one.name}.1`, pageOf(one, edition)] as const),
+    ...statements.map((one) => [`${pageName(one)}.1`, pageOf(one, edition)] as const),
   ]);
 }
 
+/** `keyturn-app-allow`. */
+const pageName = ({ name }: Statement): string => `keyturn-${name.replaceAll(' ', '-')}`;
+
 function pageOf(statement: Statement, edition: Edition): string {
-  const { name, summary, about, terms = {}, notes = [], environment, exitCodes = {}, examples } = statement;
+  const { summary, about, terms = {}, notes = [], environment, exitCodes = {}, examples } = statement;
   const options: [string, Option][] = [...shownOptions(statement), ['help', helpOption]];
   return page([
-    title(`keyturn-${name}`, edition),
-    section('NAME', `${text(`keyturn-${name}`)} \\- ${text(summary)}`),
+    title(pageName(statement), edition),
+    section('NAME', `${text(pageName(statement))} \\- ${text(summary)}`),
     section('SYNOPSIS', usagesOf(statement).map(synopsis).join('\n.br\n')),
     section(
       'DESCRIPTION',
@@ -65,28 +68,28 @@ export const exitStatuses: Readonly<Record<string, string>> = {
   6: "a server can't be reached, or wants us to wait",
   7: 'the vault or a file is locked or unreadable, or all access is paused',
   8: "no broker, or it can't be trusted",
-  9: '`keyturn doctor` found a problem or a warning, or `keyturn setup --check` something to switch',
+  9: '`keyturn doctor` found a problem or a warning, or `keyturn setup check` something to switch',
   130: 'interrupted',
 };
 
 const folders: Readonly<Record<string, string>> = {
-  '~/.config/keyturn': 'Settings, the key of the owner and the keys of paired programs.',
+  '~/.config/keyturn': 'Settings, the key of the owner and the keys of paired apps.',
   '~/.local/state/keyturn': 'The home: what is allowed, where you are signed in, the audit log, the log.',
   '$XDG_RUNTIME_DIR/keyturn': 'The socket.',
 };
 
 function overview(statements: readonly Statement[], edition: Edition): string {
-  const commands = statements.map(({ name, operands, summary }) =>
-    item(`\\fBkeyturn\\-${text(name)}\\fR(1) ${text(operandsText(operands))}`.trimEnd(), summary),
+  const commands = statements.map((one) =>
+    item(`${bold(pageName(one))}(1) ${text(operandsText(one.operands))}`.trimEnd(), one.summary),
   );
   return page([
     title('keyturn', edition),
-    section('NAME', 'keyturn \\- token broker for one person\\(aqs machine'),
+    section('NAME', 'keyturn \\- token broker for MCP clients'),
     section('SYNOPSIS', `${synopsis('COMMAND [ARGUMENT]...')}\n.br\n${synopsis('COMMAND --help')}`),
     section(
       'DESCRIPTION',
       paragraph(
-        'Keyturn signs in once per protected server, keeps the tokens in the keychain, refreshes them, and hands short-lived access tokens to the programs that you allowed. RESOURCE is the endpoint URL of a protected server, as you know it. The first command that needs a broker starts one in the background.',
+        'Keyturn signs in to each MCP server once, keeps the tokens in the keychain, refreshes them, and gives short-lived access tokens to the apps that you allow. URL is the endpoint URL of an MCP server. The first command that needs a broker starts one in the background.',
       ),
     ),
     section('COMMANDS', ...commands),
@@ -95,12 +98,12 @@ function overview(statements: readonly Statement[], edition: Edition): string {
     section(
       'ENVIRONMENT',
       item(bold('KEYTURN_HOME'), 'Keeps the whole home in this folder: config, state and run.'),
-      `.PP\n${text('keyturn-daemon')}(1) lists the variables of a broker.`,
+      `.PP\n${text('keyturn-broker-run')}(1) lists the variables of a broker.`,
     ),
     section('FILES', ...Object.entries(folders).map(([folder, holds]) => item(italic(folder), holds))),
     section(
       'EXAMPLES',
-      `.EX\n${['keyturn allow cli https://notes.example/mcp', 'keyturn token https://notes.example/mcp'].map(line).join('\n')}\n.EE`,
+      `.EX\n${['keyturn setup', 'keyturn token https://notes.example/mcp'].map(line).join('\n')}\n.EE`,
     ),
     section('SEE ALSO', `${text('/usr/share/doc/keyturn')}, ${text('https://keyturn.example/')}`),
   ]);

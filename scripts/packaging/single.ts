@@ -74,7 +74,7 @@ function replaced({ natives }: SingleTarget): Readonly<Record<string, string>> {
   };
 }
 
-/** A package that `keyturn serve` wants besides, and that no executable brings. */
+/** A package that `keyturn dev-server` wants besides, and that no executable brings. */
 const outside = ['oidc-provider'];
 
 async function bundle(folder: string, target: SingleTarget): Promise<string> {

@@ -43,7 +43,7 @@ async function append(file: string, lines: string): Promise<number> {
   const { O_RDWR, O_APPEND, O_CREAT } = constants;
   const handle = await openPrivate(file, O_RDWR | O_APPEND | O_CREAT);
   if (!handle)
-    throw unreadableFile(path.dirname(file), 'it is gone', 'Restart the broker: keyturn daemon --restart');
+    throw unreadableFile(path.dirname(file), 'it is gone', 'Restart the broker: keyturn broker restart');
   try {
     const { size } = await handle.stat();
     const bytes = Buffer.from((await endsWhole(handle, size)) ? lines : `\n${lines}`);

@@ -98,7 +98,7 @@ function refusal(host: string): RuleRefusal {
   return new RuleRefusal('insecure_url', `${quoted(host)} has an address that is not public.`, {
     rule: 'Only a typed address or a confirmed host may lead into a private network',
     hint:
-      `If you know this host and it belongs to your own network: keyturn override ${shellWord(named)} private-address on. ` +
+      `If you know this host and it belongs to your own network: keyturn exception add ${shellWord(named)} private-address. ` +
       'If this network wants you to sign in first, do that in a browser instead.',
   });
 }

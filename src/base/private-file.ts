@@ -66,7 +66,7 @@ const kinds = {
     isSafe: (mode) => (mode & 0o022) === 0,
     mode: 0o700,
     reason: 'file_unreadable',
-    rule: 'the folder of `keyturn serve` is yours, nobody else may write there, and it is no symbolic link',
+    rule: 'the folder of `keyturn dev-server` is yours, nobody else may write there, and it is no symbolic link',
     elsewhere: 'name a folder of your own as `folder` in the configuration (docs/serve.md)',
   },
   socket: {

@@ -121,7 +121,8 @@ export function lookAt(name: string): BigIntStats | undefined {
   }
 }
 
-export const startHint = 'Start the broker with `keyturn daemon`, or use any keyturn command: it starts one.';
+export const startHint =
+  'Start the broker with `keyturn broker run`, or use any keyturn command: it starts one.';
 
 export function notThere(name: string): Unreachable {
   return new Unreachable('broker_unreachable', `no broker has made ${quoted(name)} yet`, { hint: startHint });

@@ -112,7 +112,7 @@ function lost({ refresher }: BrokerParts, grant: Grant): Sentences | undefined {
   if (!refresher.secrets.factsOf(grant).isMissing) return undefined;
   return {
     now: 'The vault has no token for it. No program can get one.',
-    next: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}. To end it: keyturn revoke ${shellWord(grant.id)}`,
+    next: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}. To end it: keyturn logout ${shellWord(grant.id)}`,
     refresh: { by: 'signIn' },
   };
 }

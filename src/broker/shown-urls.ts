@@ -170,7 +170,7 @@ function notAllowed(name: string, endpoint: string): KeyturnError {
     `${name} may not reach ${endpoint}, and so shows no address for it.`,
     {
       rule: 'A program shows addresses of servers that it may reach',
-      hint: `Allow it with: keyturn allow ${shellWord(name)} ${shellWord(endpoint)}`,
+      hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}`,
     },
   );
 }
@@ -178,6 +178,6 @@ function notAllowed(name: string, endpoint: string): KeyturnError {
 function tooMany(name: string): KeyturnError {
   return new KeyturnError('rate_limited', `${maxWaiting + 1} addresses of ${name} wait for you already.`, {
     rule: `One address of a program is on a card at a time, and ${maxWaiting} more wait`,
-    hint: 'Answer the card; `keyturn pending` shows it.',
+    hint: 'Answer the card; `keyturn request list` shows it.',
   });
 }

@@ -153,7 +153,7 @@ const unprovenHints: Readonly<Record<string, string>> = {
   rate_limited: 'Try again later.',
   broker_stopping: 'The broker is being stopped or replaced. Ask again in a moment.',
   version_unsupported:
-    'Broker and program speak different versions of the wire: update the older; keyturn daemon --restart starts what is installed.',
+    'Broker and program speak different versions of the wire: update the older; keyturn broker restart starts what is installed.',
   pairing_denied: 'Nobody allowed the pairing. Ask again when you are at the machine.',
 };
 

@@ -117,7 +117,7 @@ function strangeBroker({ message }: KeyturnError, { config, state }: HomePaths):
   return new KeyturnError('handshake_failed', message, {
     rule: 'Keyturn wire contract, HELLO: a program sends nothing but its hello before the broker has proved who it is',
     hint:
-      `If ${state}/home.json or ${config}/owner.key was exchanged or deleted, end the broker (keyturn daemon --stop; ` +
+      `If ${state}/home.json or ${config}/owner.key was exchanged or deleted, end the broker (keyturn broker stop; ` +
       'where that says the same, end its process with a signal), put the right file back, and try again. Where ' +
       'home.json is lost, move owner.key away too: the next start begins a new home. Else find out which program ' +
       'listens on the socket.',

@@ -193,7 +193,7 @@ class AuthorizedRequest {
     await this.#connection.rejectToken({ keyId, status: 401 }).catch(() => undefined);
     return new KeyturnError('key_refused', `${resource} refused the API key.`, {
       rule: 'A refused API key is not sent again: only the user can replace it',
-      hint: `Make a new key at the server, and set it: keyturn key set ${shellWord(resource)} --stdin`,
+      hint: `Make a new key at the server, and set it: keyturn api-key set ${shellWord(resource)} --api-key-stdin`,
     });
   }
 
@@ -260,7 +260,7 @@ function outside({ url }: Replayable, { resource }: KeyResult): KeyturnError {
     'resource_mismatch',
     `The server wants a key at ${quoted(url.origin + url.pathname)}, outside the URL of its API key.`,
     {
-      hint: `Set the key for a URL that holds both: keyturn key set ${shellWord(new URL(resource).origin)} --stdin`,
+      hint: `Set the key for a URL that holds both: keyturn api-key set ${shellWord(new URL(resource).origin)} --api-key-stdin`,
     },
   );
 }

@@ -54,7 +54,7 @@ function open(file: string): number {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') {
       throw new KeyturnError('unpaired', `there is no key at ${quoted(file)}`, {
-        hint: 'Start the pairing in this program. It shows six digits: compare them with `keyturn pending`, then answer with `keyturn answer ID yes`, or in the window of the app.',
+        hint: 'Start the pairing in this program. It shows six digits: compare them with `keyturn request list`, then answer with `keyturn request approve ID`, or in the window of the app.',
       });
     }
     if (hasFileAbove(error)) throw belowFile(file);

@@ -215,7 +215,7 @@ async function within<T>(after: After, work: Promise<T>): Promise<T> {
   const cancel = after(patience, () =>
     late.reject(
       new KeyturnError('consent_pending', 'a question to you waits in Keyturn', {
-        hint: 'Answer it in Keyturn’s window (or see `keyturn pending`), then let the program ask again.',
+        hint: 'Answer it in Keyturn’s window (or see `keyturn request list`), then let the program ask again.',
         retryAfter: 5,
       }),
     ),
@@ -229,6 +229,6 @@ async function within<T>(after: After, work: Promise<T>): Promise<T> {
 
 function ended(): KeyturnError {
   return new KeyturnError('not_permitted', 'the permission of this proxy ended', {
-    hint: 'See `keyturn clients`; a new permission: keyturn allow CLIENT RESOURCE',
+    hint: 'See `keyturn app list`; a new permission: keyturn app allow APP URL',
   });
 }

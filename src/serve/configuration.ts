@@ -1,5 +1,5 @@
 /**
- * The configuration file of `keyturn serve`.
+ * The configuration file of `keyturn dev-server`.
  *
  * Invariant: a file with an entry that can't be right starts nothing; the error names the entry.
  */

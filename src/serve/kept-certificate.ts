@@ -1,5 +1,5 @@
 /**
- * The certificate of `keyturn serve` in a folder that stays.
+ * The certificate of `keyturn dev-server` in a folder that stays.
  *
  * Invariant: a client that trusts the authority needs no new one until it expires. The server's key is readable by the
  * user only, and nothing is read from or written into a folder that another user owns or may write in.

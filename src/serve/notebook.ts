@@ -1,5 +1,5 @@
 /**
- * What the protected server of `keyturn serve` protects: one notebook for each account.
+ * What the protected server of `keyturn dev-server` protects: one notebook for each account.
  *
  * Invariant: a tool sees the notebook that came with its request, and no other.
  */

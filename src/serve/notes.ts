@@ -1,5 +1,5 @@
 /**
- * The notes of each account, where the data of `keyturn serve` lies.
+ * The notes of each account, where the data of `keyturn dev-server` lies.
  *
  * Invariant: an account sees its own notes only. They live as long as the process, and are bounded: this is a trial, not
  * a store.

@@ -1,5 +1,5 @@
 /**
- * The servers of `keyturn serve`: an authorization server, a protected server that takes its tokens, and in third-party
+ * The servers of `keyturn dev-server`: an authorization server, a protected server that takes its tokens, and in third-party
  * mode the service behind them.
  *
  * Invariant: all listen on 127.0.0.1 with TLS and nowhere else. After `close` none of them listens, and what was not to

@@ -1,5 +1,5 @@
 /**
- * The service behind the protected server in the third-party mode of `keyturn serve`: an API with the notes, and the
+ * The service behind the protected server in the third-party mode of `keyturn dev-server`: an API with the notes, and the
  * authorization server that its people sign in at.
  *
  * Invariant: it knows one client, the authorization server of ours, and takes its own tokens only. It is reached as

@@ -14,7 +14,7 @@ import { NoSystemd, systemctl } from './systemctl.ts';
 export const unitNames = ['keyturn.service', 'keyturn.socket'] as const;
 export type UnitName = (typeof unitNames)[number];
 
-export const mark = '# Written by `keyturn service install`; `keyturn service remove` removes it.\n';
+export const mark = '# Written by `keyturn service install`; `keyturn service uninstall` removes it.\n';
 
 type Environment = NodeJS.ProcessEnv;
 

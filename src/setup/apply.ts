@@ -148,7 +148,7 @@ async function moveKeys(
           ? { secret: 'vault' }
           : {
               cause: 'keyThere',
-              why: `the vault has an API key for this server already. To use the one of this entry: keyturn key remove ${shellWord(entry.endpoint)}, then this command again`,
+              why: `the vault has an API key for this server already. To use the one of this entry: keyturn api-key remove ${shellWord(entry.endpoint)}, then this command again`,
             },
       );
     } else {

@@ -121,13 +121,13 @@ function sealedIn(bytes: Buffer | undefined, file: string): z.output<typeof seal
 function damaged(file: string): KeyturnError {
   return new KeyturnError('file_unreadable', `${file} is no whole backup of keyturn setup.`, {
     rule: 'A backup counts only as it was sealed',
-    hint: 'It was left as it is. Restore it, or change the entries back by hand; if no run of keyturn setup wrote it, move it away.',
+    hint: 'It was left as it is. Restore it, or change the entries back by hand; if no run of `keyturn setup` wrote it, move it away.',
   });
 }
 
 function noHigherNumber(file: string): KeyturnError {
   return new KeyturnError('file_unreadable', `${file} leaves no number for the next backup.`, {
     rule: 'A later backup has a higher number',
-    hint: 'No run of keyturn setup wrote it: move it away, then run the command again. Nothing was changed.',
+    hint: 'No run of `keyturn setup` wrote it: move it away, then run the command again. Nothing was changed.',
   });
 }

@@ -9,7 +9,6 @@ import { KeyturnError, quoted } from '../base/errors.ts';
 
 /** What the bridge takes itself; with a value. */
 const own = new Set(['--account', '--as', '--header', '--header-file', '--ignore-tool', '--transport']);
-const ownFlags = new Set(['--connect', '--in-background', '--json']);
 
 /** Not needed. With a value: 1. */
 const ignored: Readonly<Record<string, { readonly values: 0 | 1; readonly why: string }>> = {
@@ -27,7 +26,7 @@ const ignored: Readonly<Record<string, { readonly values: 0 | 1; readonly why: s
   '--connect-timeout': { values: 1, why: 'the bridge tries to connect for 10 s' },
   '--debug': {
     values: 0,
-    why: 'trouble is told on standard error; keyturn settings logLevel debug says more',
+    why: 'trouble is told on standard error; keyturn settings set logLevel debug says more',
   },
   '--disable-cookies': {
     values: 0,
@@ -51,17 +50,18 @@ const refused: Readonly<Record<string, string>> = {
   '--authorize-param':
     'Keyturn asks for tokens by the specification alone. For other scopes: keyturn login URL --scope "A B"',
   '--client-credentials':
-    'Enter the client once: keyturn register ISSUER --client-id ID --grant client_credentials',
-  '--client-metadata-url': 'Set it once for all servers: keyturn settings clientMetadataUrl URL',
+    'Enter the client once: keyturn oauth-client add ISSUER --client-id ID --grant-type client_credentials',
+  '--client-metadata-url': 'Set it once for all servers: keyturn settings set clientMetadataUrl URL',
   '--device-code': 'Sign in once, before: keyturn login URL --device',
-  '--disable-resource-parameter': 'If the server refuses the parameter: keyturn override URL no-resource on',
+  '--disable-resource-parameter':
+    'If the server refuses the parameter: keyturn exception add URL no-resource',
   '--resource':
     'Keyturn takes the resource that the server names. For another account: keyturn login URL --account LABEL; for an entry of its own: --as NAME --account LABEL',
-  '--static-oauth-client-info': 'Enter the client once: keyturn register ISSUER --client-id ID',
+  '--static-oauth-client-info': 'Enter the client once: keyturn oauth-client add ISSUER --client-id ID',
   '--static-oauth-client-metadata':
     'Keyturn registers itself. For other scopes: keyturn login URL --scope "A B"',
   '--token-endpoint':
-    'Keyturn takes the endpoint that the issuer publishes. Enter the client once: keyturn register ISSUER --client-id ID --grant client_credentials',
+    'Keyturn takes the endpoint that the issuer publishes. Enter the client once: keyturn oauth-client add ISSUER --client-id ID --grant-type client_credentials',
   '--use-id-token':
     'Keyturn sends access tokens only: an ID token is for the client that signed in (OpenID Connect Core §2)',
 };
@@ -90,7 +90,7 @@ export function translated(args: readonly string[]): Translated {
     } else if (own.has(arg)) {
       kept.push(arg, ...args.slice(at + 1, at + 2));
       at += 1;
-    } else if (arg.startsWith('-') || ownFlags.has(arg)) kept.push(arg);
+    } else if (arg.startsWith('-')) kept.push(arg);
     else {
       operands += 1;
       if (operands === 2 && /^\d+$/.test(arg))

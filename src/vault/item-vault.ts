@@ -244,6 +244,6 @@ function rootNotShown(): VaultError {
 function anotherRoot(): VaultError {
   return new VaultError('damaged', 'the keychain shows the root key of another home', {
     item: rootItem,
-    hint: 'Open the keychain that this home was used with, then restart: keyturn daemon --restart',
+    hint: 'Open the keychain that this home was used with, then restart: keyturn broker restart',
   });
 }

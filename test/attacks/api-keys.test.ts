@@ -147,7 +147,7 @@ describe('the owner’s key, in another program’s hands,', () => {
     const releasing = line.request('permission.release', { resource: endpoint, kinds: ['key'] });
     await expect(releasing).rejects.toMatchObject({
       reason: 'not_permitted',
-      hint: `The user ends both with: keyturn end cli ${endpoint} --key`,
+      hint: `The user ends both with: keyturn app revoke cli ${endpoint} --api-key`,
     });
     const asking = line.request('token.get', { resource: endpoint, kinds: ['key'] });
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });

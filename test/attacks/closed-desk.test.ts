@@ -8,7 +8,7 @@ import { library } from '../support/processes/program.ts';
 const resource = 'https://server.invalid/mcp';
 const other = 'https://other.invalid/mcp';
 
-/** Ended by the owner's key, as `keyturn daemon --stop` does it. */
+/** Ended by the owner's key, as `keyturn broker stop` does it. */
 async function closedDesk(): Promise<TestHome> {
   const home = newHome({ vault: 'keychain' });
   const { owner, line, stop } = await openDesk(home);

@@ -7,7 +7,7 @@ import { homeInWorld } from '../support/home.ts';
 /** The user is signed in, \`cli\` is allowed, and a folder in memory is there as a login session has it. */
 async function signedIn() {
   const { home, resource } = await homeInWorld();
-  await home.ok(['allow', 'cli', resource]);
+  await home.ok(['app', 'allow', 'cli', resource]);
   await home.ok(['login', resource]);
   const runtime = mkdtempSync('/dev/shm/keyturn-test-');
   onTestFinished(() => rmSync(runtime, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 /**
  * Another program asks in a way that no list can hold: one such question would hide every other one from the window and
- * from `keyturn pending`.
+ * from `keyturn request list`.
  */
 import { spawn } from 'node:child_process';
 import { copyFileSync } from 'node:fs';

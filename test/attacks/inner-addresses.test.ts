@@ -221,7 +221,7 @@ describe('metadata that names an authorization server in a private network', () 
     const { rig, asked } = await named();
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'insecure_url',
-      hint: expect.stringContaining('keyturn override 127.0.0.1 private-address on'),
+      hint: expect.stringContaining('keyturn exception add 127.0.0.1 private-address'),
     });
     expect(asked()).toBe(0);
   });
@@ -244,7 +244,7 @@ describe('metadata that names an authorization server in a private network', () 
     const { tokenId } = await rig.ask();
     await set('https://127.0.0.1', false);
     rig.broker.rejectToken({ clientId: 'editor', token: { tokenId } });
-    const command = 'keyturn override 127.0.0.1 private-address on';
+    const command = 'keyturn exception add 127.0.0.1 private-address';
     const refusal = await refused(rig.ask({ interaction: 'never' }));
     expect(refusal).toMatchObject({ reason: 'insecure_url', hint: expect.stringContaining(command) });
     expect(rig.grant().state.kind).toBe('active');

@@ -122,7 +122,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
       reason: 'registration_required',
       message: expect.stringContaining(all.honest.issuer),
       rule: expect.stringContaining('RFC 9700 §4.4.2'),
-      hint: expect.stringContaining(`keyturn register ${all.hostile.issuer} --client-id`),
+      hint: expect.stringContaining(`keyturn oauth-client add ${all.hostile.issuer} --client-id`),
     });
     expect(all.rig.pages).toHaveLength(1);
     expect(tokenRequests(all.hostile)).toEqual([]);
@@ -182,7 +182,7 @@ describe('with clients that the user entered', () => {
       rule: 'RFC 9700 §4.4.2',
       message: expect.stringContaining(all.honest.issuer),
       hint: expect.stringMatching(
-        /keyturn register \S+ --client-id ID --redirect-uri http:\/\/127\.0\.0\.1:\d+\//,
+        /keyturn oauth-client add \S+ --client-id ID --redirect-uri http:\/\/127\.0\.0\.1:\d+\//,
       ),
     });
     expect(all.honest.counts.authorizations).toBeGreaterThan(0);

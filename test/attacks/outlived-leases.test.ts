@@ -44,14 +44,14 @@ async function started(home: TestHome, resource: string, name: string): Promise<
 async function allowed(home: TestHome, program: Program, ...how: readonly string[]): Promise<void> {
   const waiting = program.tell('wait');
   const { id } = await questionOf(home, 'allow');
-  await home.ok(['answer', id, 'yes', ...how]);
+  await home.ok(['request', 'approve', id, ...how]);
   expect(await waiting).toBe('token');
 }
 
 describe('what a person allowed for one run', () => {
   it('DOOR-6: what a person allowed for one run outlives no new connection, no other process of the program, and no new start of it or of the broker', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['list']);
+    await home.ok(['sign-in', 'list']);
     await paired(home, 'editor');
     const program = await started(home, resource, 'editor');
     await allowed(home, program, '--this-run');
@@ -67,7 +67,7 @@ describe('what a person allowed for one run', () => {
     expect([await again.tell('ask'), await second.tell('ask')]).toEqual(Array(2).fill('consent_required'));
 
     await allowed(home, again, '--this-run');
-    await home.ok(['daemon', '--restart']);
+    await home.ok(['broker', 'restart']);
     await again.tell('connect');
     expect(await again.tell('ask')).toBe('consent_required');
   });
@@ -76,7 +76,7 @@ describe('what a person allowed for one run', () => {
 describe('what a person allowed once', () => {
   it('DOOR-6: what a person allowed once gives no second token to a new connection, another process, a restarted broker, or the name paired anew', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['list']);
+    await home.ok(['sign-in', 'list']);
     await paired(home, 'editor');
     const program = await started(home, resource, 'editor');
     await allowed(home, program, '--once');
@@ -84,10 +84,10 @@ describe('what a person allowed once', () => {
     expect([await program.tell('ask'), await second.tell('ask')]).toEqual(Array(2).fill('consent_required'));
     await program.tell('connect');
     expect(await program.tell('ask')).toBe('consent_required');
-    await home.ok(['daemon', '--restart']);
+    await home.ok(['broker', 'restart']);
     await program.tell('connect');
     expect(await program.tell('ask')).toBe('consent_required');
-    await home.ok(['unpair', 'editor']);
+    await home.ok(['app', 'remove', 'editor']);
     await paired(home, 'editor');
     await program.tell('connect');
     expect(await program.tell('ask')).toBe('consent_required');
@@ -103,7 +103,7 @@ describe('what a person allowed for an hour', () => {
 
   it('DOOR-6: what a person allowed for an hour belongs to the key that it was given to: the name paired anew, or another name, has nothing of it', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['list']);
+    await home.ok(['sign-in', 'list']);
     await paired(home, 'editor');
     const program = await started(home, resource, 'editor');
     await allowed(home, program, '--for', '1h');
@@ -112,7 +112,7 @@ describe('what a person allowed for an hour', () => {
     await paired(home, 'editor-two');
     const renamed = await started(home, resource, 'editor-two');
     expect(await renamed.tell('ask')).toBe('consent_required');
-    await home.ok(['unpair', 'editor']);
+    await home.ok(['app', 'remove', 'editor']);
     await paired(home, 'editor');
     const anew = await started(home, resource, 'editor');
     expect(await anew.tell('ask')).toBe('consent_required');

@@ -22,7 +22,7 @@ const waivedAt = async ({ home, url }: BentHome): Promise<unknown> =>
     ({ server }) => server === url,
   );
 const issuersEntered = async ({ home }: BentHome): Promise<unknown> =>
-  (await home.json<{ issuer: string }[]>('register', '--list')).map(({ issuer }) => issuer);
+  (await home.json<{ issuer: string }[]>('oauth-client', 'list')).map(({ issuer }) => issuer);
 
 it('text of a server that reads like a hint waives no rule', async () => {
   const bent = await open();
@@ -44,7 +44,7 @@ it('the server does not choose the scopes of a token that names no resource', as
   const { stderr } = await bent.home.keyturn(['login', bent.url]);
   const [, redirectUri = ''] = /redirect URI (\S+)\. Then/.exec(stderr) ?? [];
   const { clientId } = bent.authorizationServer.addClient({ redirectUris: [redirectUri] });
-  const run = await bent.home.keyturn(['login', bent.url, '--client-id', clientId, '--timeout', '9']);
+  const run = await bent.home.keyturn(['login', bent.url, '--client-id', clientId, '--timeout', '9s']);
   expect(run).toMatchObject({ code: 5, stderr: expect.stringContaining('no-resource on') });
   expect(await waivedAt(bent)).toEqual([]);
 });
@@ -52,7 +52,7 @@ it('the server does not choose the scopes of a token that names no resource', as
 it('a secret goes to no issuer that only the server names', async () => {
   const bent = await open();
   const { home, url, authorizationServer } = bent;
-  const login = ['login', url, '--client-id', 'abc', '--client-secret-stdin', '--timeout', '9'];
+  const login = ['login', url, '--client-id', 'abc', '--client-secret-stdin', '--timeout', '9s'];
   expect(await home.keyturn(login, { stdin: 'hidden' })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining(`--issuer ${authorizationServer.issuer}`),
@@ -66,7 +66,7 @@ it('a secret does not go to another issuer than the one that a refusal showed', 
   expect(await home.keyturn(['login', url])).toMatchObject({ code: 5 });
   const other = await world.openAuthorizationServer({ registration: 'absent' });
   protectedServer.settings.authorizationServers = [other];
-  const login = ['login', url, '--client-id', 'abc', '--client-secret-stdin', '--timeout', '9'];
+  const login = ['login', url, '--client-id', 'abc', '--client-secret-stdin', '--timeout', '9s'];
   const run = await home.keyturn(login, { stdin: 'hidden' });
   expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining(`--issuer ${other.issuer}`) });
   expect(await issuersEntered(bent)).not.toContain(other.issuer);

@@ -61,7 +61,7 @@ describe('the owner’s key at a desk', () => {
     started.catch(() => undefined);
     const { id, ...card } = await desk.card();
     expect(card).toMatchObject({ kind: 'command', command: 'login', newClient: true });
-    expect(await there.home.ok(['pending'])).toContain('with Keyturn registered there again');
+    expect(await there.home.ok(['request', 'list'])).toContain('with Keyturn registered there again');
     await desk.answer(id, 'no');
     await expect(started).rejects.toMatchObject({ reason: 'consent_denied' });
   });

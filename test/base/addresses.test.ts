@@ -128,7 +128,7 @@ describe('reachOf', () => {
 
   it('the refusal of a private host names the command that confirms it, and puts no foreign text into it', () => {
     const trust = { endpoint: 'https://server.example/mcp', isConfirmed: () => false };
-    const command = (host: string): string => `keyturn override ${host} private-address on.`;
+    const command = (host: string): string => `keyturn exception add ${host} private-address.`;
     for (const [url, host] of [
       ['https://10.0.0.5/token', '10.0.0.5'],
       ['https://[fd00::1]/token', 'fd00::1'],

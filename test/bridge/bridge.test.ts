@@ -265,7 +265,7 @@ describe('what goes wrong at the start', () => {
     const rig = await startBridge(server.url, async () => {
       tries += 1;
       if (tries === 1)
-        throw new KeyturnError('consent_pending', 'Nobody has answered.', { hint: 'keyturn pending' });
+        throw new KeyturnError('consent_pending', 'Nobody has answered.', { hint: 'keyturn request list' });
       return tokenConnection(server.url.href);
     });
     const initialize = JSON.stringify({
@@ -276,9 +276,9 @@ describe('what goes wrong at the start', () => {
     });
     expect(await exchange(rig, initialize)).toMatchObject({
       id: 1,
-      error: { data: { reason: 'consent_pending', hint: 'keyturn pending' } },
+      error: { data: { reason: 'consent_pending', hint: 'keyturn request list' } },
     });
-    expect(rig.said).toEqual(['keyturn bridge: Nobody has answered. keyturn pending (consent_pending)']);
+    expect(rig.said).toEqual(['keyturn bridge: Nobody has answered. keyturn request list (consent_pending)']);
     expect(await exchange(rig, initialize)).toMatchObject({
       id: 1,
       result: { serverInfo: { name: 'text' } },

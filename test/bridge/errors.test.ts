@@ -30,7 +30,9 @@ it('names a certificate that was refused, and asks for no second try', async () 
   expect(wasNeverSent(code)).toBe(true);
   expect(unreachable(origin, code)).toMatchObject({
     message: expect.stringContaining(`The certificate of ${origin} was refused`),
-    hint: expect.stringMatching(/keyturn settings extraAuthorities FILE.*restart this server in your client/),
+    hint: expect.stringMatching(
+      /keyturn settings set extraAuthorities FILE.*restart this server in your client/,
+    ),
     isPassing: false,
   });
 });

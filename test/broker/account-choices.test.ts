@@ -79,7 +79,7 @@ describe('a program that may use several accounts', () => {
     const refused = {
       reason: 'account_required',
       message: expect.stringContaining('"work", "home"'),
-      hint: expect.stringContaining(`keyturn allow editor ${rig.endpoint} --account "work"`),
+      hint: expect.stringContaining(`keyturn app allow editor ${rig.endpoint} --account "work"`),
     };
     expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject(refused);
     const asked = refusal(rig.ask());
@@ -135,7 +135,7 @@ describe('the command line, which was allowed one account without an end', () =>
 });
 
 describe('a program that was allowed without an account, where several are signed in', () => {
-  /** `editor` may have any scope until the owner ends it, as `keyturn allow` without an account says. */
+  /** `editor` may have any scope until the owner ends it, as `keyturn app allow` without an account says. */
   async function unnamed() {
     const ground = await twoAccounts();
     await ground.rig.parts.permissions.end('editor', ground.rig.endpoint);
@@ -182,7 +182,7 @@ describe('a program that was allowed without an account, where several are signe
     expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({
       reason: 'account_required',
       message: expect.stringContaining('"work", "home"'),
-      hint: `Allow it one by name, e.g. keyturn allow editor ${rig.endpoint} --account "work"`,
+      hint: `Allow it one by name, e.g. keyturn app allow editor ${rig.endpoint} --account "work"`,
     });
   });
 

@@ -73,7 +73,7 @@ describe('a program with a narrow permission', () => {
     const rig = await brokerRig(server);
     await rig.login({ scope: ['read', 'write'] });
     await rig.allow('editor', ['read']);
-    const error = { reason: 'scope_insufficient', hint: expect.stringContaining('keyturn allow editor') };
+    const error = { reason: 'scope_insufficient', hint: expect.stringContaining('keyturn app allow editor') };
     expect(await refusal(rig.ask())).toMatchObject(error);
     expect(await refusal(rig.ask())).toMatchObject(error);
     // Not asked twice: the server's answer is in memory.

@@ -91,7 +91,7 @@ describe('a program', () => {
     const { show, parts, allow, endpoint } = await ground({ isAllowed: false });
     expect(await refusal(show())).toMatchObject({
       reason: 'consent_required',
-      hint: `Allow it with: keyturn allow editor ${endpoint}`,
+      hint: `Allow it with: keyturn app allow editor ${endpoint}`,
     });
     await allow('editor', undefined, `${endpoint}/elsewhere`);
     expect(await refusal(show())).toMatchObject({ reason: 'consent_required' });

@@ -33,25 +33,27 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
     ['a URL without a host', ['token', 'https:notes']],
     ['a scheme that is no web server', ['token', 'ftp://notes.example/']],
     ['plain http to another machine', ['token', 'http://notes.example/mcp']],
-    ['a name and a password in the URL', ['allow', 'cli', 'https://me:secret@notes.example/mcp']],
+    ['a name and a password in the URL', ['app', 'allow', 'cli', 'https://me:secret@notes.example/mcp']],
     ['a fragment', ['login', 'https://notes.example/mcp#top']],
-    ['a line break in the URL', ['deny', 'cli', 'https://notes.example/m\ncp']],
-    ['no such grant and no URL', ['revoke', 'notes']],
-    ['no such grant and no URL, with an account', ['revoke', 'notes', '--account', 'work']],
+    ['a line break in the URL', ['app', 'deny', 'cli', 'https://notes.example/m\ncp']],
+    ['no such grant and no URL', ['logout', 'notes']],
+    ['no such grant and no URL, with an account', ['logout', 'notes', '--account', 'work']],
     ['a quotation mark in a scope', ['token', resource, '--scope', 'notes:"read"']],
-    ['a control character in a scope', ['allow', 'cli', resource, '--scope', 'notes\u0007read']],
+    ['a control character in a scope', ['app', 'allow', 'cli', resource, '--scope', 'notes\u0007read']],
     ['an empty scope', ['login', resource, '--scope', ' ']],
     ['a timeout in words', ['token', resource, '--timeout', 'soon']],
     ['a negative timeout', ['token', resource, '--timeout=-1']],
-    ['a timeout of years', ['token', resource, '--timeout', '99999999']],
+    ['a timeout of years', ['token', resource, '--timeout', '99999999s']],
     ['a fraction of a second', ['token', resource, '--min-validity', '1.5']],
-    ['a lease without a unit that exists', ['allow', 'cli', resource, '--for', '3 weeks']],
-    ['a lease of a thousand years', ['allow', 'cli', resource, '--for', '365000d']],
+    ['a lease without a unit that exists', ['app', 'allow', 'cli', resource, '--for', '3 weeks']],
+    ['a lease of a thousand years', ['app', 'allow', 'cli', resource, '--for', '365000d']],
     ['another status than 401 and 403', ['token', resource, '--status', '500']],
     ['a refused token that nobody named', ['token', resource, '--status', '401']],
-    ['a question without an id', ['answer', '', 'yes']],
-    ['an answer that isn’t one', ['answer', 'abcd1234', 'maybe']],
-    ['a registration without a client id', ['register', 'https://login.example']],
+    ['a question without an id', ['request', 'approve', '']],
+    ['a verb that there is not', ['request', 'postpone', 'abcd1234']],
+    ['a noun without a verb', ['broker']],
+    ['a time without a unit', ['token', resource, '--timeout', '30']],
+    ['a registration without a client id', ['oauth-client', 'add', 'https://login.example']],
     ['an option that doesn’t exist', ['token', resource, '--verbose']],
     ['too many operands', ['token', resource, resource]],
     ['no operand', ['token']],
@@ -73,21 +75,20 @@ describe('before anything is done', () => {
   });
 
   it.each([
-    [[]],
     [['set']],
     [['set', 'https://a.example', '--json']],
     [['list', 'https://a.example']],
-    [['list', '--stdin']],
+    [['list', '--api-key-stdin']],
     [['remove']],
     [['remove', 'https://a.example', '--unchecked']],
-    [['set', 'https://a.example', '--scheme', 'two words', '--stdin']],
-  ])('`keyturn key` refuses flags that don’t go together: %j', async (args) => {
-    expect(await keyturn(['key', ...args])).toBe(2);
-    expect(printed.stderr).toContain('keyturn key --help');
+    [['set', 'https://a.example', '--scheme', 'two words', '--api-key-stdin']],
+  ])('`keyturn api-key` refuses flags that don’t go together: %j', async (args) => {
+    expect(await keyturn(['api-key', ...args])).toBe(2);
+    expect(printed.stderr).toContain(`keyturn api-key ${args[0]} --help`);
   });
 
-  it.each(['--scope', '--account'])('keyturn allow refuses %s together with --key', async (more) => {
-    expect(await keyturn(['allow', 'cli', 'https://a.example', '--key', more, 'a'])).toBe(2);
+  it.each(['--scope', '--account'])('keyturn app allow refuses %s together with --api-key', async (more) => {
+    expect(await keyturn(['app', 'allow', 'cli', 'https://a.example', '--api-key', more, 'a'])).toBe(2);
   });
 
   it.each([
@@ -111,17 +112,17 @@ describe('before anything is done', () => {
 });
 
 it('names the values there are where an option takes one of a list', async () => {
-  const line = ['register', 'https://login.example', '--client-id', 'abc'];
-  expect(await keyturn([...line, '--grant', 'foo'])).toBe(2);
+  const line = ['oauth-client', 'add', 'https://login.example', '--client-id', 'abc'];
+  expect(await keyturn([...line, '--grant-type', 'foo'])).toBe(2);
   expect(printed.stderr).toContain(
-    '--grant takes authorization_code, client_credentials, id-jag or jwt-bearer, not "foo".',
+    '--grant-type takes authorization_code, client_credentials, id-jag or jwt-bearer, not "foo".',
   );
 });
 
 describe('help', () => {
   it('goes to stdout with exit 0, for the whole and for each command', async () => {
     expect(await keyturn(['--help'])).toBe(0);
-    const commands = [...printed.stdout.matchAll(/^ {2}([a-z]+) .* {2,}/gm)].map(([, name]) => name ?? '');
+    const commands = [...printed.stdout.matchAll(/^ {2}([a-z-]+) {2,}[A-Z]/gm)].map(([, name]) => name ?? '');
     expect(commands).toContain('token');
     expect(commands.length).toBeGreaterThan(10);
     for (const name of commands) {
@@ -138,6 +139,14 @@ describe('an unknown command', () => {
   it('is answered with the one that is near', async () => {
     expect(await keyturn(['tokne'])).toBe(2);
     expect(printed.stderr).toContain('hint: Did you mean token? All commands: keyturn --help');
+  });
+
+  it.each([
+    ['approve', 'request approve'],
+    ['rotate', 'proxy rotate'],
+  ])('that is the verb %s is answered with its noun', async (verb, command) => {
+    expect(await keyturn([verb])).toBe(2);
+    expect(printed.stderr).toContain(`Did you mean ${command}?`);
   });
 
   it('is answered with no guess where none is near', async () => {

@@ -92,7 +92,7 @@ describe('a broker that never answers its owner', () => {
     await heard.promise;
     vi.advanceTimersByTime(brokerTimeout);
     const error = await refused;
-    expect(error).toMatchObject({ hint: expect.stringMatching(/daemon --restart/) });
+    expect(error).toMatchObject({ hint: expect.stringMatching(/broker restart/) });
     expect(error).toMatchObject({ hint: expect.not.stringMatching(/exchanged/) });
   });
 });

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { statements } from '../../src/cli/main.ts';
-import { helpOf, operandsText, optionText } from '../../src/cli/terminal/help.ts';
+import { statements, topics } from '../../src/cli/main.ts';
+import { fullHelpOf, helpOf, optionText, usagesOf } from '../../src/cli/terminal/help.ts';
 import { shownOptions, topOptions } from '../../src/cli/terminal/statement.ts';
 import { page, root, section, tableRows } from './pages.ts';
 
@@ -23,23 +23,43 @@ const flat = (text: string): string => text.replaceAll(/\s+/g, ' ');
 describe('keyturn --help', () => {
   const overview = keyturn('--help');
 
-  it('names every command with its operands and what it is for, in two columns', () => {
-    for (const { name, operands, summary } of all) {
-      expect(flat(overview)).toContain(` ${name} ${operandsText(operands)}`.trimEnd());
-      expect(overview).toMatch(new RegExp(`^ {2}${name} `, 'm'));
-      expect(overview).toMatch(new RegExp(`^.{25}  ${summary.replaceAll(/[()]/g, String.raw`\$&`)}$`, 'm'));
-    }
+  it('names every command and what it is for, in two columns', async () => {
+    for (const { name, summary } of await topics())
+      expect(overview).toContain(`  ${name.padEnd(12)}  ${summary}\n`);
   });
 
-  it('gives operands that fill their column a line of their own', () => {
-    const line = `  override SERVER RULE on|off\n${' '.repeat(27)}waive one rule for one server that breaks it\n`;
-    expect(overview).toContain(line);
+  it('is no wider than 82 columns', () => {
+    expect(overview.split('\n').filter((line) => line.length > 82)).toEqual([]);
+  });
+
+  it('begins each summary with a verb, and ends it without a full stop', () => {
+    for (const { summary } of all) expect(summary).toMatch(/^[A-Z][a-z]+ .*[^.]$/);
   });
 });
 
 describe('keyturn COMMAND --help', () => {
+  const nouns = ['app', 'setup', 'forward', 'oauth-client'];
+
+  it.each([...all.map(({ name }) => name), ...nouns])('fits on a screen for %s', (name) => {
+    const help = keyturn(...name.split(' '), '--help')
+      .trimEnd()
+      .split('\n');
+    expect(help.length).toBeLessThanOrEqual(24);
+    expect(help.some((line) => /^Examples?:$/.test(line))).toBe(true);
+    const shellLine = /^(?:Usage:|      ) keyturn |^  .*keyturn /;
+    expect(help.filter((line) => line.length > 80 && !shellLine.test(line))).toEqual([]);
+  });
+
+  it.each(commands)('names every option of %s', (_name, statement) => {
+    const help = helpOf(statement);
+    for (const [option, stated] of shownOptions(statement))
+      expect(help).toMatch(new RegExp(` ${optionText(option, stated).replaceAll(/[|"]/g, '.')} .*\\S`));
+  });
+});
+
+describe('keyturn help COMMAND', () => {
   it.each(commands)('says of %s all that is stated', (name, statement) => {
-    const help = flat(helpOf(statement));
+    const help = flat(fullHelpOf(statement));
     const { about, terms = {}, notes = [], exitCodes = {}, environment, examples } = statement;
     expect(help.startsWith(`Usage: keyturn ${name}`)).toBe(true);
     const words = [
@@ -57,16 +77,10 @@ describe('keyturn COMMAND --help', () => {
     for (const text of words) expect(help).toContain(flat(text));
   });
 
-  it.each(commands)('keeps %s within 80 columns, but for words that a shell reads', (_name, statement) => {
-    const shellLines = /^(?:Usage:|      ) keyturn |^Examples?:\n(?:.*\n)*/gm;
-    const lines = helpOf(statement).replaceAll(shellLines, '').split('\n');
-    expect(lines.filter((line) => line.length > 80)).toEqual([]);
-  });
-
   it('shows no option that only Keyturn gives itself', () => {
-    const daemon = all.find(({ name }) => name === 'daemon');
-    expect(Object.keys(daemon?.options ?? {})).toContain('auto-started');
-    expect(daemon && helpOf(daemon)).not.toContain('auto-started');
+    const broker = all.find(({ name }) => name === 'broker run');
+    expect(Object.keys(broker?.options ?? {})).toContain('auto-started');
+    expect(broker && fullHelpOf(broker)).not.toContain('auto-started');
     expect(shells.map((shell) => keyturn('completion', shell)).join('')).not.toContain('auto-started');
   });
 });
@@ -74,8 +88,7 @@ describe('keyturn COMMAND --help', () => {
 describe('docs/cli.md', () => {
   it.each(commands)('has the usage and every option of keyturn %s', (name, statement) => {
     const text = section(page('docs/cli.md'), `keyturn ${name}`);
-    const usage = helpOf(statement).matchAll(/^(?:Usage:|      ) (keyturn .*)$/gm);
-    for (const [, line = ''] of usage) expect(text).toContain(`\n${line}\n`);
+    for (const usage of usagesOf(statement)) expect(text).toContain(`\nkeyturn ${usage}\n`);
     const [options = ''] = text.split('\n### ');
     const rows = tableRows(options).slice(2);
     const documented = rows.map(([cell = '']) => cell.replaceAll('`', ''));
@@ -84,7 +97,9 @@ describe('docs/cli.md', () => {
 
   it('has one table of all commands, which says of each what --help says', () => {
     const rows = tableRows(section(page('docs/cli.md'), 'Commands')).slice(2);
-    expect(rows).toEqual(all.map(({ name, summary }) => [`[\`${name}\`](#keyturn-${name})`, summary]));
+    expect(rows).toEqual(
+      all.map(({ name, summary }) => [`[\`${name}\`](#keyturn-${name.replaceAll(' ', '-')})`, summary]),
+    );
   });
 
   it('has a section for no other command', () => {
@@ -106,7 +121,7 @@ describe('completion', () => {
     const script = scripts.get(shell) ?? '';
     const dashes = shell === 'fish' ? '-l ' : '--';
     for (const statement of all) {
-      expect(script).toMatch(new RegExp(String.raw`\b${statement.name}\b`));
+      expect(script).toMatch(new RegExp(String.raw`\b${statement.name.split(' ').at(-1)}\b`));
       for (const [option] of shownOptions(statement)) {
         expect(script).toMatch(new RegExp(`${dashes}${option}(?![\\w-])`));
       }
@@ -137,31 +152,37 @@ describe('completion', () => {
 
   it.each([
     ['a command', ['keyturn', 'to'], ['token']],
-    ['several commands', ['keyturn', 'l'], ['login', 'list', 'lock']],
+    ['several commands', ['keyturn', 'l'], ['login', 'logout', 'lock']],
+    ['the verbs of a noun', ['keyturn', 'app', 're'], ['revoke', 'remove']],
+    ['the options of a bare noun', ['keyturn', 'app', '--'], ['--json', '--help']],
+    ['an option of the verb', ['keyturn', 'app', 'allow', '--f'], ['--for']],
     ['an option of the command', ['keyturn', 'token', '--min'], ['--min-validity']],
-    ['no option of another command', ['keyturn', 'list', '--min'], []],
+    ['no option of another command', ['keyturn', 'sign-in', 'list', '--min'], []],
     ['the values of an option', ['keyturn', 'token', '--status', ''], ['401', '403']],
     ['nothing where an option takes free text', ['keyturn', 'token', '--scope', ''], []],
-    ['the answers to a question', ['keyturn', 'answer', '1a2b3c4d', ''], ['yes', 'no', 'later']],
     [
       'options where nothing else can stand',
-      ['keyturn', 'answer', '1a2b3c4d', 'yes', ''],
+      ['keyturn', 'request', 'approve', '1a2b3c4d', ''],
       ['--once', '--this-run', '--for', '--scope', '--account', '--help'],
     ],
-    ['the names of settings', ['keyturn', 'settings', 'log'], ['logLevel']],
-    ['a setting to unset', ['keyturn', 'settings', '--unset', 'br'], ['browser']],
-    ['the values of a setting', ['keyturn', 'settings', 'vault', ''], ['keychain', 'sealed-file', 'memory']],
-    ['some values of another setting', ['keyturn', 'settings', 'logLevel', 'd'], ['debug']],
-    ['no answer in place of the id', ['keyturn', 'answer', 'y'], []],
+    ['the names of settings', ['keyturn', 'settings', 'get', 'log'], ['logLevel']],
+    ['a setting to unset', ['keyturn', 'settings', 'unset', 'br'], ['browser']],
+    [
+      'the values of a setting',
+      ['keyturn', 'settings', 'set', 'vault', ''],
+      ['keychain', 'sealed-file', 'memory'],
+    ],
+    ['some values of another setting', ['keyturn', 'settings', 'set', 'logLevel', 'd'], ['debug']],
+    ['the rules of an exception', ['keyturn', 'exception', 'add', 'https://a.example', 'au'], ['audience']],
     ['the shells', ['keyturn', 'completion', 'z'], ['zsh']],
-    ['a command to have help about', ['keyturn', 'help', 'un'], ['unpair', 'unlock']],
+    ['a command to have help about', ['keyturn', 'help', 'un'], ['unlock']],
     ['nothing for a command that does not exist', ['keyturn', 'nothing', ''], []],
   ])('offers %s in bash', (_what, words, expected) => {
     expect(offered(...words)).toEqual(expected);
   });
 
   it.runIf(installed.includes('fish'))('offers the values of a setting in fish', () => {
-    const script = `source ${path.join(folder, 'fish')}; complete -C 'keyturn settings vault '`;
+    const script = `source ${path.join(folder, 'fish')}; complete -C 'keyturn settings set vault '`;
     expect(
       execFileSync('fish', ['--no-config', '-c', script], { encoding: 'utf8', env: { HOME: folder } }),
     ).toBe('keychain\nmemory\nsealed-file\n');

@@ -64,7 +64,7 @@ async function runExample(name: (typeof exampleNames)[number], ...args: string[]
   return stdout;
 }
 
-/** Says yes to the next question of this kind, as `keyturn answer` would. */
+/** Says yes to the next question of this kind, as `keyturn request approve` would. */
 async function sayYes<K extends Question['kind']>(kind: K): Promise<Extract<Question, { kind: K }>> {
   const { interactions } = daemon.broker.parts;
   const open = await until(`a question: ${kind}`, () =>

@@ -63,7 +63,7 @@ describe.skipIf(!hasMan)('the man pages', () => {
   });
 
   it('say of each command what is stated, and show no option that only Keyturn gives itself', () => {
-    const { text } = formatted(all.map(({ name }) => `keyturn-${name}.1`));
+    const { text } = formatted(all.map(({ name }) => `keyturn-${name.replaceAll(' ', '-')}.1`));
     for (const statement of all) {
       const { about, summary, name, notes = [], terms = {}, examples } = statement;
       const options = shownOptions(statement).map(
@@ -72,7 +72,7 @@ describe.skipIf(!hasMan)('the man pages', () => {
       const usages = usagesOf(statement).map((usage) => `keyturn ${usage}`);
       const rows = Object.entries(terms).map((row) => row.join(' '));
       for (const words of [
-        `keyturn-${name} - ${summary}`,
+        `keyturn-${name.replaceAll(' ', '-')} - ${summary}`,
         about,
         ...usages,
         ...rows,
@@ -95,7 +95,7 @@ describe.skipIf(!hasMan)('the man pages', () => {
   it('list every command and the exit statuses of docs/cli.md', () => {
     const { text } = formatted(['keyturn.1']);
     for (const { name, summary } of all)
-      expect(text).toMatch(new RegExp(`keyturn-${name}\\(1\\) .*${summary[0]}`));
+      expect(text).toMatch(new RegExp(`keyturn-${name.replaceAll(' ', '-')}\\(1\\) .*${summary[0]}`));
     const rows = tableRows(section(page('docs/cli.md'), 'Exit status')).slice(2);
     expect(Object.entries(exitStatuses)).toEqual(rows);
     expect(execFileSync('man', ['-l', path.join(folder, 'keyturn.1')], { encoding: 'utf8' })).toContain(

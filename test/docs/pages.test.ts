@@ -3,8 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { statements } from '../../src/cli/main.ts';
-import { helpOf } from '../../src/cli/terminal/help.ts';
-import { shownOptions } from '../../src/cli/terminal/statement.ts';
+import { fullHelpOf } from '../../src/cli/terminal/help.ts';
 import { isSettingName, live, standing } from '../../src/daemon/settings/settings.ts';
 import { anchors, codeBlocks, page, pages, prose, root, section, tableRows } from './pages.ts';
 
@@ -39,7 +38,7 @@ const tokenInArguments = /(?:-H|--header) "[^"]*\$\(/;
 const commands = await statements();
 
 it('no help text puts a token into an argument', () => {
-  expect(commands.map(helpOf).join('\n')).not.toMatch(tokenInArguments);
+  expect(commands.map(fullHelpOf).join('\n')).not.toMatch(tokenInArguments);
 });
 
 describe.each(all)('%s', (_name, here) => {
@@ -67,20 +66,6 @@ describe.each(all)('%s', (_name, here) => {
       .map(([, verb, name]) => (verb === 'run' ? name : verb))
       .filter((name) => !Object.hasOwn(manifest.scripts, name ?? ''));
     expect(missing).toEqual([]);
-  });
-
-  it('runs only keyturn commands and options that exist', () => {
-    const wrong = shellCommands(here.name)
-      .filter(([program]) => program === 'keyturn')
-      .filter(([, name, ...words]) => {
-        if (name === '--help') return false;
-        const command = commands.find((one) => one.name === name);
-        const known = command ? shownOptions(command).map(([option]) => `--${option}`) : [];
-        const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words;
-        const options = own.filter((word) => word.startsWith('--'));
-        return !command || options.some((option) => !known.includes(option));
-      });
-    expect(wrong).toEqual([]);
   });
 
   it('names source files, test files and scripts that exist', () => {

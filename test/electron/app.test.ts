@@ -112,7 +112,7 @@ describe('one app', () => {
       const { home } = desk;
       const resource = 'https://notes.example/mcp';
       const permissions = () => permissionsAt(resource);
-      const allowing = home.start(['allow', 'cli', resource, '--scope', 'notes:read']);
+      const allowing = home.start(['app', 'allow', 'cli', resource, '--scope', 'notes:read']);
       const card = await cardPage('A command wants to give the keyturn command access to notes.example/mcp');
       expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
         {
@@ -131,7 +131,7 @@ describe('one app', () => {
       expect(await approve(card)).toEqual({ ok: true, value: {} });
       expect(await allowing.ended).toMatchObject({ code: 0, stdout: '' });
       expect(await permissions()).toMatchObject([{ resource, scope: 'notes:read', decision: 'allow' }]);
-      const widening = home.start(['allow', 'cli', resource]);
+      const widening = home.start(['app', 'allow', 'cli', resource]);
       const second = await cardPage('A command wants to');
       await deny(second);
       const refused = await widening.ended;
@@ -293,7 +293,7 @@ describe('a command that waits for a sign-in', () => {
     const [world] = worlds;
     const { resource } = world.protectedServer;
     expect(double.windows).toEqual([]);
-    await withYes(home, ['allow', 'cli', resource]);
+    await withYes(home, ['app', 'allow', 'cli', resource]);
     const asking = home.start(['token', resource]);
     await iconShows(opened, 'waiting');
     await asking.says('open the question in Keyturn’s window.');
@@ -385,7 +385,7 @@ describe('the host', () => {
     const { home, url, authorizationServer } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'memory' } });
     const opened = await openApp(home);
     const page = await onlyPage(opened);
-    await withYes(home, ['allow', 'cli', url]);
+    await withYes(home, ['app', 'allow', 'cli', url]);
     const signingIn = home.start(['token', url]);
     await iconShows(opened, 'waiting');
     await opened.choose('Sign in to');

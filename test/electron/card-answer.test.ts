@@ -91,7 +91,7 @@ describe('the answer to a card', () => {
     for (const name of ['one', 'two', 'three']) void asks(program, { resource: server(name) });
     const id = await idsOf(page, 3);
     await lookAtCard(page, [id('one'), id('two'), id('three')]);
-    expect((await home.keyturn(['answer', id('two'), 'no'])).code).toBe(0);
+    expect((await home.keyturn(['request', 'deny', id('two'), '--remember'])).code).toBe(0);
     const answers = [
       { id: id('one'), answer: 'yes' as const, lease: { seconds: 60 } },
       { id: id('two'), answer: 'yes' as const, lease: { seconds: 60 } },

@@ -8,7 +8,7 @@ import { deny } from './command-card.ts';
 import { ask, askByPress, openApp, startInDouble, valueOf } from './rig.ts';
 
 describe('the card window', () => {
-  const allow = (home: TestHome, host: string) => home.start(['allow', 'cli', `https://${host}/mcp`]);
+  const allow = (home: TestHome, host: string) => home.start(['app', 'allow', 'cli', `https://${host}/mcp`]);
 
   /** The window that came up without anybody's doing, and the question that it shows. */
   async function cardWindow() {

@@ -56,9 +56,9 @@ it('starts and ends while its keychain does not answer', async () => {
 });
 
 it.each([
-  ['memory', ['allow', 'cli', 'https://notes.example/mcp']],
+  ['memory', ['app', 'allow', 'cli', 'https://notes.example/mcp']],
   // The vault is not open yet, so that a later broker doesn't know of the app.
-  ['keychain', ['settings', 'lockAfter', '600']],
+  ['keychain', ['settings', 'set', 'lockAfter', '600']],
 ] as const)(
   'ends under the card of a command, which no other broker carries out (vault %s)',
   async (vault, args) => {

@@ -87,7 +87,7 @@ describe('the system’s proxy', () => {
       expect(() => proxyFrom(answer)).toThrow(
         expect.objectContaining({
           message: 'The system asks for a SOCKS proxy, which Keyturn can’t use.',
-          hint: expect.stringContaining('keyturn settings httpsProxy http://HOST:PORT'),
+          hint: expect.stringContaining('keyturn settings set httpsProxy http://HOST:PORT'),
         }) as Error,
       );
     }

@@ -54,7 +54,7 @@ it.each(['fails', 'never'] as const)(
   async (showsNotifications) => {
     const home = newHome();
     await startInDouble(home, ['--hidden'], { showsNotifications });
-    const asking = home.start(['allow', 'cli', 'https://notes.example/mcp']);
+    const asking = home.start(['app', 'allow', 'cli', 'https://notes.example/mcp']);
     const card = await until('the card', () => double.windows.find((window) => window.isVisible()));
     const page = await card.webContents.page;
     await deny({ page, id: page.url().split('#card/')[1] ?? '' });
@@ -76,7 +76,7 @@ it('takes no press in a window that the desktop doesn’t bring to the front', a
 it('asks on a card that the desktop gives the focus to at once, as on any other', async () => {
   const home = newHome();
   await startInDouble(home, ['--hidden'], { focus: 'taken' });
-  const asking = home.start(['allow', 'cli', 'https://notes.example/mcp']);
+  const asking = home.start(['app', 'allow', 'cli', 'https://notes.example/mcp']);
   const card = await cardPage('A command wants to');
   await until('it has the focus', () => double.windows[0]?.isFocused());
   await deny(card);
@@ -92,7 +92,7 @@ it('says nothing of windows, an icon and a bridge that are gone while something 
   // Everything that looks after the windows: another look, another theme, another question.
   double.power.emit('resume');
   double.theme.emit('updated');
-  const asking = home.start(['allow', 'cli', 'https://notes.example/mcp']);
+  const asking = home.start(['app', 'allow', 'cli', 'https://notes.example/mcp']);
   await until('its page is gone', () => page.isClosed());
   await deny(await cardPage('A command wants to'));
   await asking.ended;

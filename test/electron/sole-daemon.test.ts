@@ -13,13 +13,13 @@ import { startInDouble } from './rig.ts';
 describe('a headless broker that has the home', () => {
   it('is asked to stop, finishes its rotation, and hands the home over', async () => {
     const { home, world, resource } = await homeInWorld();
-    const broker = home.start(['daemon']);
+    const broker = home.start(['broker', 'run']);
     await broker.says('the broker listens on');
-    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['app', 'allow', 'cli', resource]);
     const old = await home.ok(['token', resource]);
     const held = world.holdTokenRequests();
     // A broker with a memory vault that takes over knows no permission: who asks it may not wait for a person.
-    const refreshing = home.start(['token', resource, '--rejected-stdin', '--no-interaction'], {
+    const refreshing = home.start(['token', resource, '--rejected-token-stdin', '--no-input'], {
       stdin: old,
     });
     await held.arrived;
@@ -40,11 +40,11 @@ describe('a headless broker that has the home', () => {
   it('can’t come back while the app runs, and the app ends when it is told to', async () => {
     const home = newHome();
     await startInDouble(home, ['--hidden']);
-    const second = await home.keyturn(['daemon']);
+    const second = await home.keyturn(['broker', 'run']);
     expect(second).toMatchObject({ code: 8 });
     expect(second.stderr).toContain('reason: broker_running');
     // It waits for this very process to end, which it doesn't: only the app in it does.
-    const stop = home.start(['daemon', '--stop']);
+    const stop = home.start(['broker', 'stop']);
     await double.ended.promise;
     expect(double.tray).toBeUndefined();
     stop.signal('SIGTERM');
@@ -101,7 +101,7 @@ esac
     const { home, unit, asked } = await heldHome();
     await startInDouble(home, ['--hidden'], { pressed: 1 });
     expect(double.exitCode).toBe(1);
-    expect(double.errors.join()).toContain('keyturn service remove');
+    expect(double.errors.join()).toContain('keyturn service uninstall');
     expect(existsSync(unit('keyturn.socket'))).toBe(true);
     expect(asked()).not.toContain('disable');
   });

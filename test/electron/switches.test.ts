@@ -51,7 +51,7 @@ describe('the command line', () => {
     const [said = ''] = double.errors;
     expect(said).toContain('Keyturn does not accept “--no-sandbox”, “--\\u{1b}]0;x\\u{7}\\u{202e}aaa');
     expect(said.length).toBeLessThan(500);
-    expect((await home.keyturn(['daemon', '--stop'])).stderr).toContain('no broker runs');
+    expect((await home.keyturn(['broker', 'stop'])).stderr).toContain('no broker runs');
   });
 });
 

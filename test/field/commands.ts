@@ -20,10 +20,10 @@ export async function commandsAt(bend: Partial<Bends>, options: BentHomeOptions 
   const { home, url } = there;
   return {
     ...there,
-    login: (...args) => home.keyturn(['login', url, '--timeout', '15', ...args]),
+    login: (...args) => home.keyturn(['login', url, '--timeout', '15s', ...args]),
     token: async () => {
-      await home.ok(['allow', 'cli', url, '--for', '8h']);
-      return home.json('token', url, '--no-interaction', '--json');
+      await home.ok(['app', 'allow', 'cli', url, '--for', '8h']);
+      return home.json('token', url, '--no-input', '--json');
     },
   };
 }

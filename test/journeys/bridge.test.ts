@@ -33,11 +33,11 @@ it('an address that a server names through the bridge is a card with its host in
     expect(text).toContain(part);
   expect(await card.locator('main :is(img, script, iframe, a, b)').count()).toBe(0);
 
-  const pending = await seat.home.ok(['pending']);
+  const pending = await seat.home.ok(['request', 'list']);
   expect(pending).toContain('asks you to open a page at xn--py-7kc.example');
   expect(pending).not.toContain('order=7');
   const [, id = ''] = /^(\S+) {2}/m.exec(pending) ?? [];
-  expect(await seat.home.keyturn(['answer', id, 'yes'])).toMatchObject({ code: 4 });
+  expect(await seat.home.keyturn(['request', 'approve', id])).toMatchObject({ code: 4 });
   expect(seat.tabs()).toEqual([]);
 
   await answerCard(card, names.card.openAddress);

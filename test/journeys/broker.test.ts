@@ -150,10 +150,10 @@ describe('a sealed file', () => {
 describe('a headless broker', () => {
   it('a headless broker hands its question to the app: the program waits on and gets its token', async () => {
     const desk = newDesk(world.caFile);
-    const headless = desk.home.start(['daemon']);
+    const headless = desk.home.start(['broker', 'run']);
     await headless.says('the broker listens on');
     const asking = desk.home.start(['token', place.resource]);
-    await asking.says('keyturn answer');
+    await asking.says('keyturn request approve');
     const seat = await sitDown(desk);
     expect((await headless.ended).code).toBe(0);
     await iconShows(seat.app, names.icon.waiting);

@@ -90,7 +90,7 @@ describe('what one run of an app asks in one breath', () => {
     });
     const { id = '' } =
       (await questionsAt(seat.home)).find((open) => 'resource' in open && open.resource === third) ?? {};
-    await seat.home.ok(['answer', id, 'no']);
+    await seat.home.ok(['request', 'deny', id, '--remember']);
     await expect(joining).rejects.toMatchObject({ reason: 'consent_denied' });
     await serverTick(card, third).waitFor({ state: 'detached' });
     await answerCard(card, names.card.allow);

@@ -135,13 +135,13 @@ describe('a step-up that comes back as another account', () => {
     await answered(all, 'account', 'yes');
     const error = await asked;
     expect(error).toMatchObject({ reason: 'account_mismatch' });
-    expect(error.hint).toContain('keyturn allow editor');
+    expect(error.hint).toContain('keyturn app allow editor');
   });
 });
 
 describe('a question about another account that nobody answers', () => {
   it.each([
-    [false, (id: string) => `keyturn answer ${id} yes`],
+    [false, (id: string) => `keyturn request approve ${id}`],
     [true, () => 'Answer in Keyturn’s window'],
   ])(
     'an unanswered question about another account blocks no page of another server, and the program gets a refusal (desk: %s)',

@@ -240,7 +240,7 @@ describe('metadata that is gone at a sign-in', () => {
   const gone = {
     reason: 'metadata_invalid',
     message: expect.stringContaining('/tenant'),
-    hint: expect.stringContaining('keyturn register'),
+    hint: expect.stringContaining('keyturn oauth-client add'),
   };
 
   it('E-2: sends nothing of a client that was entered by hand to default endpoints', async () => {
@@ -326,7 +326,7 @@ describe('metadata that is gone at a sign-in', () => {
       }
       expect(await refused(rig.login())).toMatchObject({
         reason: 'metadata_invalid',
-        hint: expect.stringContaining('keyturn revoke'),
+        hint: expect.stringContaining('keyturn logout'),
       });
       expect(rig.pages).toHaveLength(pages);
       expect(authorizationServer.counts).toMatchObject({ registrations, codesRedeemed: 1 });

@@ -158,7 +158,7 @@ export interface Entered {
   readonly redirectUri: string;
 }
 
-/** A client that is registered by hand, at the server and with us (`keyturn register`). */
+/** A client that is registered by hand, at the server and with us (`keyturn oauth-client add`). */
 export async function enter(
   rig: Rig,
   server: BentAuthorizationServer,

@@ -181,7 +181,7 @@ describe('an authorization server without a page and without a word about PKCE',
       });
       const error = await refused(rig.login({ method: 'device' }));
       expect(error).toMatchObject({ reason: 'pkce_unsupported' });
-      expect(error.hint?.includes('keyturn override')).toBe(override !== undefined);
+      expect(error.hint?.includes('keyturn exception add')).toBe(override !== undefined);
       expect(authorizationServer.counts.registrations).toBe(0);
       expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
     },
@@ -283,7 +283,7 @@ describe('a protected server that names another authorization server', () => {
     reject(rig, token);
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'issuer_mismatch',
-      hint: expect.stringContaining(`keyturn register ${second.issuer}`),
+      hint: expect.stringContaining(`keyturn oauth-client add ${second.issuer}`),
     });
     expect(second.counts.registrations).toBe(0);
   });

@@ -103,7 +103,7 @@ describe('an issuer that was seen to narrow for good', () => {
       reason: 'scope_insufficient',
       message: expect.stringContaining('for good'),
     });
-    expect(error.hint).toContain('keyturn allow');
+    expect(error.hint).toContain('keyturn app allow');
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
     expect(scopesAsked(all).slice(before)).toEqual([null]);
     await rig.allow('reader', ['read', 'admin']);

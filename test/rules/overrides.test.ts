@@ -180,8 +180,8 @@ describe('an override', () => {
     const { origin } = new URL(protectedServer.url);
     protectedServer.settings.resource = origin;
     const { hint = '' } = await refused(rig.login());
-    expect(hint).toContain('audience on, then: keyturn login RESOURCE');
-    const [, server = ''] = /keyturn override (\S+) audience on/.exec(hint) ?? [];
+    expect(hint).toContain('audience on, then: keyturn login URL');
+    const [, server = ''] = /keyturn exception add (\S+) audience/.exec(hint) ?? [];
     expect(server).toBe(origin);
     await asOwner(rig)('override.set', { server, name: 'audience', on: true });
     await rig.login();

@@ -323,7 +323,7 @@ describe('a client that the server no longer takes at a refresh', () => {
     rig.clock.advance(anHour);
     expect(await refused(rig.ask(never))).toMatchObject({
       reason: 'client_rejected',
-      hint: expect.stringContaining('keyturn register'),
+      hint: expect.stringContaining('keyturn oauth-client add'),
     });
     await insisting(rig);
     expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });

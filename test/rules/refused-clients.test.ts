@@ -107,7 +107,7 @@ describe('a client that the server refuses in the redirect', () => {
     authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
     expect(await refused(rig.login())).toMatchObject({
       reason: 'client_rejected',
-      hint: expect.stringContaining(`keyturn register ${authorizationServer.issuer} --client-id`),
+      hint: expect.stringContaining(`keyturn oauth-client add ${authorizationServer.issuer} --client-id`),
     });
     expect(rig.pages).toHaveLength(3);
     expect(authorizationServer.counts.registrations).toBe(2);
@@ -154,7 +154,7 @@ describe('a client that the server refuses in the redirect', () => {
     authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'client_rejected',
-      hint: expect.stringContaining('keyturn register'),
+      hint: expect.stringContaining('keyturn oauth-client add'),
     });
     expect(rig.pages).toHaveLength(1);
     expect(authorizationServer.counts.registrations).toBe(0);
@@ -210,7 +210,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     (await shownPage(rig, 3)).showsError();
     expect(await login).toMatchObject({
       reason: 'client_rejected',
-      hint: expect.stringContaining(`keyturn register ${authorizationServer.issuer} --client-id`),
+      hint: expect.stringContaining(`keyturn oauth-client add ${authorizationServer.issuer} --client-id`),
     });
     expect(authorizationServer.counts.registrations).toBe(2);
     expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[0], 'client_id'));
@@ -251,7 +251,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     const asked = refused(rig.ask());
     (await shownPage(rig, 1)).showsError();
     const hint = expect.stringContaining(
-      `keyturn register ${authorizationServer.issuer} --client-id`,
+      `keyturn oauth-client add ${authorizationServer.issuer} --client-id`,
     ) as string;
     expect(await asked).toMatchObject({ reason: 'client_rejected', hint });
     expect(await refused(rig.login({ isNewClient: true }))).toMatchObject({ reason: 'conflict', hint });
@@ -412,7 +412,7 @@ describe('a client ID metadata document that the server refuses', () => {
     });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'client_rejected',
-      hint: expect.stringContaining(`keyturn register ${authorizationServer.issuer} --client-id`),
+      hint: expect.stringContaining(`keyturn oauth-client add ${authorizationServer.issuer} --client-id`),
     });
     expect(rig.pages).toHaveLength(1);
   });

@@ -76,7 +76,7 @@ describe('of the mechanisms', () => {
     const { rig } = await ground({ authorization: { registration: 'closed' } });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'registration_failed',
-      hint: expect.stringContaining('keyturn register'),
+      hint: expect.stringContaining('keyturn oauth-client add'),
     });
   });
 });
@@ -345,7 +345,7 @@ describe('a client that the user entered', () => {
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'client_rejected',
-      hint: expect.stringContaining('keyturn register'),
+      hint: expect.stringContaining('keyturn oauth-client add'),
     });
     expect(rig.pages).toHaveLength(1);
     expect(authorizationServer.counts.registrations).toBe(0);

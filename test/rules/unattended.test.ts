@@ -148,7 +148,7 @@ describe('client credentials', () => {
     const error = await refused(rig.ask(never));
     expect(error).toMatchObject({
       reason: 'client_rejected',
-      hint: expect.stringContaining('keyturn register'),
+      hint: expect.stringContaining('keyturn oauth-client add'),
     });
     expect(words(error)).not.toContain(clientSecret);
   });

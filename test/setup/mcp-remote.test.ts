@@ -76,7 +76,7 @@ describe('headers', () => {
   it.each([
     [
       'authorization: Bearer secret-value',
-      'keyturn key set https://notes.example/mcp --header "authorization"',
+      'keyturn api-key set https://notes.example/mcp --header "authorization"',
     ],
     ['Host: secret-value', 'the bridge sets it'],
     ['Mcp-Session-Id: secret-value', 'the bridge sets it'],

@@ -13,28 +13,28 @@ const rounds = 20;
 
 /** Each with the exit code and what its output holds. `URL` is the protected server. */
 const commands: readonly (readonly [words: string, code: number, text: string])[] = [
-  ['list', 0, 'URL'],
-  ['list --json', 0, 'URL'],
-  ['clients', 0, 'an-editor'],
-  ['explain URL', 0, 'URL'],
-  ['audit tail', 0, 'URL'],
+  ['sign-in list', 0, 'URL'],
+  ['sign-in --json', 0, 'URL'],
+  ['app', 0, 'an-editor'],
+  ['sign-in show URL', 0, 'URL'],
+  ['audit log', 0, 'URL'],
   ['settings', 0, 'browser'],
   ['status', 0, 'sealed-file'],
   ['doctor', 9, 'browser'],
   ['proxy list', 0, 'URL'],
-  ['setup --dry-run', 0, ''],
+  ['setup check', 0, ''],
   ['completion bash', 0, 'keyturn'],
   ['pause', 0, ''],
   ['token URL', 7, 'paused'],
   ['resume', 0, ''],
   ['token URL', 0, ''],
-  ['deny an-editor URL', 0, ''],
-  ['end an-editor URL', 0, ''],
-  ['unpair an-editor', 0, ''],
-  ['key list', 0, ''],
-  ['forward URL', 2, ''],
-  ['revoke URL', 0, 'URL'],
-  ['token URL --no-interaction', 3, 'login_required'],
+  ['app deny an-editor URL', 0, ''],
+  ['app revoke an-editor URL', 0, ''],
+  ['app remove an-editor', 0, ''],
+  ['api-key list', 0, ''],
+  ['forward open URL', 2, ''],
+  ['logout URL', 0, 'URL'],
+  ['token URL --no-input', 3, 'login_required'],
 ];
 
 describe.skipIf(!hasWine)('the commands under Wine', () => {
@@ -49,12 +49,12 @@ describe.skipIf(!hasWine)('the commands under Wine', () => {
     await home.startBroker();
     await home.signIn();
     const { resource } = world.protectedServer;
-    const entry = home.start(['bridge', '--connect', resource, '--as', 'an-editor']);
+    const entry = home.start(['connect', resource, '--as', 'an-editor']);
     for (const index of [0, 1]) await home.answer(entry, index);
     await entry.ended;
     proxy = (await home.ok('proxy', 'add', resource)).trim();
     const asked = fetch(proxy, toolCall('list-notes'));
-    await home.ok('answer', await home.waiting(), 'yes');
+    await home.ok('request', 'approve', await home.waiting());
     await asked;
   });
   afterAll(async () => {

@@ -256,7 +256,7 @@ export class TestHome {
 
   async #endProcesses(): Promise<void> {
     // First the commands, to their ends: one that waits would start a broker in place of one that goes.
-    const commands = [...this.#running].filter(([{ spawnargs }]) => !spawnargs.includes('daemon'));
+    const commands = [...this.#running].filter(([{ spawnargs }]) => !isBroker(spawnargs));
     for (const [child] of commands) child.kill('SIGTERM');
     await Promise.all(commands.map(([, { ended }]) => ended));
     for (const child of this.#running.keys()) child.kill('SIGTERM');
@@ -283,12 +283,14 @@ export class TestHome {
       .filter((pid) => {
         const { argv, environ } = processFacts(pid);
         const isOurs = pid === holder || environ.includes(`KEYTURN_HOME=${this.folder}`);
-        return argv.includes('daemon') && isOurs && isAlive(pid);
+        return isBroker(argv) && isOurs && isAlive(pid);
       });
   }
 }
 
 /** The newest lines of a log; empty where there is none. */
+const isBroker = (argv: readonly string[]): boolean => argv.includes('broker') && argv.includes('run');
+
 function lastLines(file: string): string {
   if (!existsSync(file)) return '';
   return readFileSync(file, 'utf8').split('\n').slice(-20).join('\n');

@@ -140,7 +140,7 @@ export const servers = {
 
   apiKeys: {
     title: 'API keys',
-    hint: 'For servers without a sign-in. You set one with the command keyturn key set.',
+    hint: 'For servers without a sign-in. You set one with the command keyturn api-key set.',
     header: 'Header',
     set: 'Set',
     unchecked: 'You set it without asking whether the server offers a sign-in.',

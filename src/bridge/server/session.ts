@@ -295,7 +295,7 @@ function refusedFor(status: 401 | 403, words: string): KeyturnError {
     ? new KeyturnError(
         'token_refused',
         `The server refuses every token that Keyturn has for it (401).${words}`,
-        { hint: 'keyturn explain says why; keyturn login signs in again.' },
+        { hint: 'keyturn sign-in show says why; keyturn login signs in again.' },
       )
     : new KeyturnError(
         'scope_insufficient',

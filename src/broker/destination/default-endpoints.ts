@@ -58,7 +58,7 @@ function secretWithoutPlace({ issuer, clientId }: Registration): RuleRefusal {
     `${quoted(issuer)} publishes no authorization server metadata, so that nothing says where the secret of the client ${quoted(clientId)} may go.`,
     {
       rule: 'A client secret goes to the token endpoint of its issuer only; default endpoints are guessed',
-      hint: `Try again later: the metadata may be gone for a moment. If this issuer publishes none and takes the client without a secret: keyturn register ${shellWord(issuer)} ${shellOption('client-id', clientId)}`,
+      hint: `Try again later: the metadata may be gone for a moment. If this issuer publishes none and takes the client without a secret: keyturn oauth-client add ${shellWord(issuer)} ${shellOption('client-id', clientId)}`,
     },
   );
 }

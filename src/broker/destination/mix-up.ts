@@ -42,12 +42,12 @@ export function ambiguityOf(
 
 function wayOut({ source, issuer, clientId }: RegistrationRecord['registration']): string {
   if (source !== 'preregistered') {
-    return `Register a client at the issuer by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`;
+    return `Register a client at the issuer by hand, then: keyturn oauth-client add ${shellWord(issuer)} --client-id ID`;
   }
   const redirectUri = freshRedirect();
   return (
     `Give the client ${quoted(clientId)} the redirect URI ${redirectUri} at the issuer, then enter it again ` +
-    `as before, with that URI: keyturn register ${shellWord(issuer)} --client-id ID --redirect-uri ${shellWord(redirectUri)}`
+    `as before, with that URI: keyturn oauth-client add ${shellWord(issuer)} --client-id ID --redirect-uri ${shellWord(redirectUri)}`
   );
 }
 
@@ -73,7 +73,7 @@ export function documentShared({ issuer }: AuthorizationServer, other: string): 
     `${quoted(issuer)} doesn't say that its answers name it, and ${quoted(other)} knows Keyturn by the same metadata document.`,
     {
       rule: 'RFC 9700 §4.4.2: an answer must show which issuer it is from',
-      hint: `Register a client there by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`,
+      hint: `Register a client there by hand, then: keyturn oauth-client add ${shellWord(issuer)} --client-id ID`,
     },
   );
 }

@@ -19,7 +19,7 @@ const texts: Texts = {
   },
   asking: {
     title: 'Another account signed in',
-    body: 'Keyturn asks whether to keep it: answer in its window, or with <code>keyturn pending</code>. Until then nothing is stored. You can close this tab.',
+    body: 'Keyturn asks whether to keep it: answer in its window, or with <code>keyturn request list</code>. Until then nothing is stored. You can close this tab.',
   },
   again: {
     title: 'One more page',
@@ -27,7 +27,7 @@ const texts: Texts = {
   },
   failed: {
     title: 'Sign-in failed',
-    body: 'Nothing was stored. The program that asked, or <code>keyturn list</code>, says why.',
+    body: 'Nothing was stored. The program that asked, or <code>keyturn sign-in list</code>, says why.',
   },
   otherAccount: {
     title: 'Another account signed in',

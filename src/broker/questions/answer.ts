@@ -45,7 +45,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
       'invalid_request',
       'Only a yes to a program can name scopes, a time, a run or once, and only a choice an account.',
       {
-        hint: 'The question must be of the kind "allow"; `keyturn pending` shows it.',
+        hint: 'The question must be of the kind "allow"; `keyturn request list` shows it.',
       },
     );
   }
@@ -103,7 +103,7 @@ function refuseWider({ clientName, endpoint, scope: asked }: AllowQuestion, { sc
   const names = (scopes: readonly string[]): string => scopes.map(quoted).join(', ');
   throw new KeyturnError('invalid_request', `The question does not ask for ${names(others)}.`, {
     rule: 'A yes allows what the question shows, or less',
-    hint: `It asks for ${names(asked)}. To allow other scopes: keyturn allow ${shellWord(clientName)} ${shellWord(endpoint)} --scope "A B"`,
+    hint: `It asks for ${names(asked)}. To allow other scopes: keyturn app allow ${shellWord(clientName)} ${shellWord(endpoint)} --scope "A B"`,
   });
 }
 

@@ -144,7 +144,7 @@ export class Interactions {
     if (all.length < most && own.length < maxPerClient) return;
     throw new KeyturnError('rate_limited', `${all.length} questions are open already.`, {
       rule: `At most ${most} open ${what}, ${maxPerClient} of one program or one command`,
-      hint: 'Answer or cancel some: `keyturn pending` lists them.',
+      hint: 'Answer or cancel some: `keyturn request list` lists them.',
     });
   }
 
@@ -156,7 +156,7 @@ export class Interactions {
     const open = this.#open.get(id);
     if (!open) {
       throw new KeyturnError('not_found', `No open question ${quoted(id)}.`, {
-        hint: 'It may be answered, withdrawn or too old. `keyturn pending` lists the open ones.',
+        hint: 'It may be answered, withdrawn or too old. `keyturn request list` lists the open ones.',
       });
     }
     const changed = answer === 'later' ? undefined : changedClient(open.question);

@@ -1,7 +1,7 @@
 /**
  * The company's identity provider as a place where the person signs in: its sign-in stands behind other grants.
  *
- * Invariant: a grant is the company's sign-in only if the owner entered the provider (`keyturn register --idp`) and the
+ * Invariant: a grant is the company's sign-in only if the owner entered the provider (`keyturn oauth-client add --idp`) and the
  * grant is for that provider itself. It is no protected server: it gets no `resource`, and its access tokens are its own.
  */
 import type { Overrides } from '../../oauth/base/overrides.ts';

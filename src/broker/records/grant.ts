@@ -339,7 +339,7 @@ export class Grants {
     const named = byId ? [byId] : this.shownFor(idOrEndpoint);
     if (named.length > 0) return named;
     throw new KeyturnError('not_found', `No grant for ${quoted(idOrEndpoint)}.`, {
-      hint: '`keyturn list` shows the grants there are.',
+      hint: '`keyturn sign-in list` shows the grants there are.',
     });
   }
 }
@@ -357,7 +357,7 @@ function changedMeanwhile({ id }: Grant): KeyturnError {
 
 export function noGrant(id: string): KeyturnError {
   return new KeyturnError('not_found', `There is no grant ${quoted(id)} any more.`, {
-    hint: '`keyturn list` shows the grants there are.',
+    hint: '`keyturn sign-in list` shows the grants there are.',
   });
 }
 

@@ -116,11 +116,11 @@ export class LocalClients {
       throw new KeyturnError(
         'conflict',
         `${found.length} paired programs are called ${quoted(nameOrId)}, or have an id that begins so: ${ids}.`,
-        { hint: 'Give the id that `keyturn clients` shows.' },
+        { hint: 'Give the id that `keyturn app list` shows.' },
       );
     }
     throw new KeyturnError('not_found', `No program is paired as ${quoted(nameOrId)}.`, {
-      hint: '`keyturn clients` shows the paired programs; a new one pairs itself.',
+      hint: '`keyturn app list` shows the paired programs; a new one pairs itself.',
     });
   }
 
@@ -140,7 +140,7 @@ export class LocalClients {
         hint:
           taken.id === cliClientId
             ? 'That is the command line itself. Choose another name.'
-            : `Choose another name. If this app lost its key, remove it first: keyturn unpair ${shellWord(other)}`,
+            : `Choose another name. If this app lost its key, remove it first: keyturn app remove ${shellWord(other)}`,
       },
     );
   }

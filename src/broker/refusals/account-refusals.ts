@@ -33,7 +33,7 @@ export function accountRequired(
   const has = isNamed
     ? `${name} may use several accounts at ${endpoint}, and none of them is chosen yet`
     : `You allowed ${name} to use ${endpoint} without naming an account, several are signed in there, and none of them is chosen yet`;
-  const allow = `keyturn allow ${shellWord(name)} ${shellWord(endpoint)} ${shellOption('account', first)}`;
+  const allow = `keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} ${shellOption('account', first)}`;
   return new KeyturnError('account_required', `${has}: ${accounts.map(quoted).join(', ')}.`, {
     rule: 'Where a program may use several accounts, it names one, or you choose one',
     hint: isNamed
@@ -67,7 +67,7 @@ export function anotherSignedIn(
     `The sign-in was for ${quoted(account)}, but ${who} signed in.`,
     {
       rule: 'A program keeps the account that it works as',
-      hint: `Ask again and sign in as ${quoted(account)}. ${who} is signed in at ${endpoint} now, too; to allow ${name} that account: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} ${shellOption('account', arrived.account)}`,
+      hint: `Ask again and sign in as ${quoted(account)}. ${who} is signed in at ${endpoint} now, too; to allow ${name} that account: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} ${shellOption('account', arrived.account)}`,
     },
   );
 }

@@ -18,7 +18,7 @@ export function anotherPageFirst(endpoint: string, isDesk: boolean): KeyturnErro
       rule: 'One automatic sign-in page at a time',
       hint: isDesk
         ? 'Open the waiting one in Keyturn’s window and finish it, then ask again.'
-        : 'Finish the one that `keyturn pending` shows, then ask again.',
+        : 'Finish the one that `keyturn request list` shows, then ask again.',
     },
   );
 }
@@ -84,12 +84,12 @@ export function stillPending(
 function answerWith(id: string, isDesk: boolean): string {
   return isDesk
     ? 'Answer in Keyturn’s window, then ask again.'
-    : `Answer with: keyturn answer ${shellWord(id)} yes   (or no, or later)`;
+    : `Answer with: keyturn request approve ${shellWord(id)}   (or deny)`;
 }
 
 function choiceHint(id: string, accounts: readonly string[]): string {
   const [first = ''] = accounts;
-  return `Answer with: keyturn answer ${shellWord(id)} yes ${shellOption('account', first)}   (of ${accounts.map(quoted).join(', ')})`;
+  return `Answer with: keyturn request approve ${shellWord(id)} ${shellOption('account', first)}   (of ${accounts.map(quoted).join(', ')})`;
 }
 
 function unfinished(
@@ -98,7 +98,7 @@ function unfinished(
 ): KeyturnError {
   const finish = isDesk
     ? 'Open it in Keyturn’s window and finish it in the browser, then ask again.'
-    : 'Finish it in the browser, then ask again. `keyturn pending` shows its address.';
+    : 'Finish it in the browser, then ask again. `keyturn request list` shows its address.';
   const ways = question.kind === 'login' ? pageFails(question, isDesk) : '';
   return new KeyturnError('login_pending', `The sign-in at ${question.issuer} is not finished.`, {
     hint: `${finish}${ways}`,

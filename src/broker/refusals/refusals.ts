@@ -30,14 +30,14 @@ export function consentDenied(name: string, endpoint: string, grant: Grant | und
   const what = grant ? `the account ${quoted(grant.account)} at ${endpoint}` : `access to ${endpoint}`;
   return new KeyturnError('consent_denied', `The user refused ${name} ${what}.`, {
     rule: 'A denial is remembered until the user changes it',
-    hint: `To change it: keyturn allow ${shellWord(name)} ${shellWord(endpoint)}${accountOption(grant)}`,
+    hint: `To change it: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${accountOption(grant)}`,
   });
 }
 
 export function keyDenied(name: string, { endpoint }: ApiKey): KeyturnError {
   return new KeyturnError('consent_denied', `The user refused ${name} the API key for ${endpoint}.`, {
     rule: 'A denial is remembered until the user changes it',
-    hint: `To change it: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --key`,
+    hint: `To change it: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} --api-key`,
   });
 }
 
@@ -47,14 +47,14 @@ export function keyNotAllowed(name: string, { endpoint }: ApiKey): KeyturnError 
     `${name} asks for the API key for ${endpoint}; nobody has allowed that.`,
     {
       rule: 'No permission, no key; a permission for tokens gives no key',
-      hint: `Allow it with: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --key`,
+      hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} --api-key`,
     },
   );
 }
 
 export function noKey(endpoint: string): KeyturnError {
   return new KeyturnError('not_found', `There is no API key for ${endpoint}.`, {
-    hint: `\`keyturn key list\` shows the keys there are. To set one: keyturn key set ${shellWord(endpoint)} --stdin`,
+    hint: `\`keyturn api-key list\` shows the keys there are. To set one: keyturn api-key set ${shellWord(endpoint)} --api-key-stdin`,
   });
 }
 
@@ -73,7 +73,7 @@ export function keyInstead(endpoint: string): KeyturnError {
 export function keyRefused(endpoint: string): KeyturnError {
   return new KeyturnError('key_refused', `${endpoint} refused the API key.`, {
     rule: 'A refused API key is not sent again: only the user can replace it',
-    hint: `Make a new key at the server, and set it: keyturn key set ${shellWord(endpoint)} --stdin`,
+    hint: `Make a new key at the server, and set it: keyturn api-key set ${shellWord(endpoint)} --api-key-stdin`,
   });
 }
 
@@ -97,7 +97,7 @@ export function consentRequired({ name, endpoint, scope, isMore, grant }: Unallo
   const scopes = scope.length > 0 ? ` ${shellOption('scope', scope.join(' '))}` : '';
   return new KeyturnError('consent_required', `${name} asks for ${what}; nobody has allowed that.`, {
     rule: grant ? 'A permission names the accounts that it is for' : 'No permission, no token',
-    hint: `Allow it with: keyturn allow ${shellWord(name)} ${shellWord(endpoint)}${grant ? accountOption(grant) : scopes}`,
+    hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${grant ? accountOption(grant) : scopes}`,
   });
 }
 
@@ -114,7 +114,7 @@ export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, gran
       rule: 'A program gets a token only within its permission',
       hint:
         `It may have: ${scope.join(' ') || 'nothing the grant has'}. Allow it all with: ` +
-        `keyturn allow ${shellWord(clientId)} ${shellWord(endpoint)} ${shellOption('scope', [...new Set([...scope, ...grant.scope])].join(' '))}`,
+        `keyturn app allow ${shellWord(clientId)} ${shellWord(endpoint)} ${shellOption('scope', [...new Set([...scope, ...grant.scope])].join(' '))}`,
     },
   );
 }
@@ -127,7 +127,7 @@ export class NarrowsForGood extends KeyturnError {
       `A narrower token would take access from other programs: ${quoted(issuer)} narrows its refresh token for good, or ends the other access token.`,
       {
         rule: 'RFC 6749 §6: the scope of a refresh is that of one access token. A program gets a token only within its permission',
-        hint: `Let the program ask while a sign-in page may open: it then gets a sign-in for itself alone. Or allow it all: keyturn allow CLIENT ${shellWord(endpoints[0] ?? resource)} ${shellOption('scope', scope.join(' '))}`,
+        hint: `Let the program ask while a sign-in page may open: it then gets a sign-in for itself alone. Or allow it all: keyturn app allow APP ${shellWord(endpoints[0] ?? resource)} ${shellOption('scope', scope.join(' '))}`,
       },
     );
   }
@@ -277,13 +277,13 @@ export function changesTooFast(endpoint: string): KeyturnError {
   return new KeyturnError(
     'conflict',
     `The grant for ${endpoint} changed again and again during this request.`,
-    { hint: 'Look at `keyturn list`, then try again.' },
+    { hint: 'Look at `keyturn sign-in list`, then try again.' },
   );
 }
 
 export function noSuchSignIn(): KeyturnError {
   return new KeyturnError('not_found', 'No sign-in with this id waits for an address.', {
-    hint: 'Start one with: keyturn login RESOURCE --paste',
+    hint: 'Start one with: keyturn login URL --paste',
   });
 }
 
@@ -291,7 +291,7 @@ export function noSuchSignIn(): KeyturnError {
 export function enteredClientStays(issuer: string, clientId: string): KeyturnError {
   return new KeyturnError('conflict', `You entered the client ${quoted(clientId)} for ${quoted(issuer)}.`, {
     rule: 'A client that was entered by hand is replaced by hand only',
-    hint: `Enter another one with: keyturn register ${shellWord(issuer)} --client-id ID`,
+    hint: `Enter another one with: keyturn oauth-client add ${shellWord(issuer)} --client-id ID`,
   });
 }
 

@@ -166,7 +166,7 @@ function unreadable(source: string, why: string): KeyturnError {
     'assertion_invalid',
     `The assertion of this workload can't be read from ${quoted(source)}: ${why}.`,
     {
-      hint: 'keyturn register --assertion names its source. The broker reads it with its own rights and environment.',
+      hint: 'keyturn oauth-client add --assertion names its source. The broker reads it with its own rights and environment.',
     },
   );
 }

@@ -146,7 +146,7 @@ export function metadataGone(issuer: string): RuleRefusal {
     `${quoted(issuer)} publishes no authorization server metadata now.`,
     {
       rule: 'RFC 8414 §3. No default endpoints where a grant was signed in by metadata, or a client was entered by hand',
-      hint: 'Try again later: it may be gone for a moment. If it is gone for good, end the grants of this issuer (keyturn revoke), remove a client that was entered for it (keyturn register ISSUER --remove), and sign in again.',
+      hint: 'Try again later: it may be gone for a moment. If it is gone for good, end the grants of this issuer (keyturn logout), remove a client that was entered for it (keyturn oauth-client remove ISSUER), and sign in again.',
     },
   );
 }

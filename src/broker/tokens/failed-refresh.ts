@@ -99,7 +99,7 @@ export function activeGrant(grants: Grants, grantId: string): HeldGrant {
   throw new KeyturnError('login_required', `The grant ${grantId} is no longer active.`, {
     hint: grant
       ? `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`
-      : 'Sign in with `keyturn login RESOURCE`.',
+      : 'Sign in with `keyturn login URL`.',
   });
 }
 

@@ -75,7 +75,7 @@ export const nodeFlags: readonly string[] = ['--disable-sigusr1', '--max-semi-sp
 
 /** It outlives this process: in a session and a folder of its own, with the allow-list's environment. */
 function spawnDetached() {
-  const args = ['daemon', '--auto-started'];
+  const args = ['broker', 'run', '--auto-started'];
   return spawn(process.execPath, isSingle ? args : [...nodeFlags, bin, ...args], {
     cwd: workingFolder(process.env),
     env: environmentFor(process.env),
@@ -111,7 +111,7 @@ async function readiness(
 
 function notStarted(problem: string): NotStarted {
   return new NotStarted('broker_unreachable', `The broker could not be started.\n${problem}`, {
-    hint: 'Run `keyturn daemon` in a terminal to see more.',
+    hint: 'Run `keyturn broker run` in a terminal to see more.',
   });
 }
 

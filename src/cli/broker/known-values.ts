@@ -45,9 +45,9 @@ const collectors = {
   ],
   proxies: async (connection) =>
     (await proxies(connection)).flatMap((proxy) => [field(proxy, 'name'), field(proxy, 'resource')]),
-  questions: async (connection) =>
+  requests: async (connection) =>
     listIn(await connection.request('interaction.list'), 'interactions').map((one) => field(one, 'id')),
-  programs: async (connection) => (await programs(connection)).map(wordFor),
+  apps: async (connection) => (await programs(connection)).map(wordFor),
   accounts: async (connection) => (await grants(connection)).map((grant) => field(grant, 'account')),
 } as const satisfies Record<string, Collect>;
 

@@ -51,7 +51,7 @@ export function keyLost(paths: HomePaths): KeyturnError | undefined {
     `${file} is missing, and a broker runs that knows no other key.`,
     {
       rule: 'The command proves with owner.key that it is yours',
-      hint: 'Put the file back, or run keyturn daemon --restart: the next broker makes a new one.',
+      hint: 'Put the file back, or run keyturn broker restart: the next broker makes a new one.',
     },
   );
 }

@@ -61,7 +61,7 @@ function isNameOfAny(text: string, grants: readonly Listed[]): boolean {
 function noSuchGrant(error: KeyturnError, text: string, found: readonly Listed[]): KeyturnError {
   const like = found.map(({ id, endpoint, account }) => `${id} (${endpoint}, account ${account ?? '-'})`);
   const what =
-    'An id is 16 hexadecimal digits, as `keyturn list` shows them; a server is named by its whole URL.';
+    'An id is 16 hexadecimal digits, as `keyturn sign-in list` shows them; a server is named by its whole URL.';
   const problem =
     error.reason === 'not_found' ? error.message : `${quoted(text)} is neither the id of a grant nor a URL.`;
   return new KeyturnError(error.reason, problem, {

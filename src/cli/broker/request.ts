@@ -43,7 +43,7 @@ async function checked<M extends MethodName>(method: M, answer: unknown): Promis
   // The schema looked up by M parses to M's answer; the compiler can't follow the lookup.
   if (parsed.success) return parsed.data as Answer<M>;
   throw new KeyturnError('frame_invalid', `The broker's answer to ${method} has an unknown shape.`, {
-    hint: 'Restart the broker: keyturn daemon --restart',
+    hint: 'Restart the broker: keyturn broker restart',
   });
 }
 

@@ -15,7 +15,7 @@ import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 /** A request failed, and the broker is of another version. */
 export class VersionDifference extends KeyturnError {}
 
-export const mend = 'keyturn daemon --restart';
+export const mend = 'keyturn broker restart';
 
 /** What a newer or older broker answers to a request that it knows otherwise, or not at all. */
 const symptoms: readonly Reason[] = ['method_not_found', 'frame_invalid'];

@@ -1,46 +1,67 @@
-/** `keyturn audit tail|export`: who got what when. */
+/** `keyturn audit`: which app got what and when. */
 import { tailRows } from '../words/audit-rows.ts';
 import { exitCodes, quoted } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
-import { defineCommand } from '../terminal/command.ts';
+import { defineCommand, defineNoun } from '../terminal/command.ts';
+import { jsonOption } from '../terminal/statement.ts';
 import { printJson, printPiece, say } from '../terminal/output.ts';
 
 const usualLines = 20;
 const maxLines = 1000;
 
-export const command = defineCommand(
+const log = defineCommand(
   {
-    name: 'audit',
-    summary: 'who got what and when',
-    operands: [{ name: 'tail|export', values: ['tail', 'export'] }],
+    name: 'audit log',
+    summary: 'Show the last rows of the audit log',
+    operands: [],
     options: {
       lines: {
         type: 'string',
+        short: 'n',
         value: 'N',
-        summary: 'how many rows tail shows',
+        summary: 'how many rows',
         more: ` (default ${usualLines}, at most ${maxLines})`,
       },
+      json: jsonOption('them'),
+    },
+    about: 'Show the last rows of the audit log: which app got what and when. It holds no token.',
+    examples: ['keyturn audit log -n 50'],
+  },
+  async ({ options: { lines, json = false } }) => {
+    const { rows, skipped } = await ask('audit.tail', { count: linesFrom(lines) });
+    if (json) printJson(rows);
+    else tailRows(rows);
+    saySkipped(skipped);
+    return exitCodes.ok;
+  },
+);
+
+const exportRows = defineCommand(
+  {
+    name: 'audit export',
+    summary: 'Print the whole audit log',
+    operands: [],
+    options: {
       format: {
         type: 'string',
         value: 'FORMAT',
         values: ['jsonl', 'csv'],
-        summary: 'what export writes',
-        more: ': jsonl (the default) or csv',
+        summary: 'jsonl (the default) or csv',
       },
-      json: { type: 'boolean', summary: "print tail's rows as JSON" },
     },
-    about: 'Look at the audit log: who got what and when. It holds no token.',
-    terms: {
-      tail: 'the last rows',
-      export: 'the whole log on standard output',
-    },
-    examples: ['keyturn audit tail --lines 50', 'keyturn audit export --format csv > audit.csv'],
+    about: 'Print the whole audit log. Needs no broker.',
+    examples: ['keyturn audit export --format csv > audit.csv'],
   },
-  async ({ options: { lines, format = 'jsonl', json = false }, operands: [part] }) => {
-    return part === 'tail' ? tail(linesFrom(lines), json) : exportLog(format);
-  },
+  async ({ options: { format = 'jsonl' } }) => exportLog(format),
+);
+
+export const command = defineNoun(
+  'audit',
+  'Show or export the audit log: which app got what and when',
+  { log, export: exportRows },
+  'log',
 );
 
 function linesFrom(text: string | undefined): number {
@@ -48,14 +69,6 @@ function linesFrom(text: string | undefined): number {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= maxLines) return count;
   throw new UsageError(`--lines takes a number from 1 to ${maxLines}, not ${quoted(text)}`);
-}
-
-async function tail(count: number, isJson: boolean): Promise<number> {
-  const { rows, skipped } = await ask('audit.tail', { count });
-  if (isJson) printJson(rows);
-  else tailRows(rows);
-  saySkipped(skipped);
-  return exitCodes.ok;
 }
 
 /** Straight from the files: it needs no key, and works where no broker runs. */

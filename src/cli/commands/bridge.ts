@@ -1,5 +1,5 @@
 /**
- * `keyturn bridge URL`: lets a client that starts its servers as programs use a protected server.
+ * `keyturn bridge URL`: lets an MCP client that starts its servers as programs use an MCP server over HTTP.
  *
  * Invariant: stdout carries the protocol's messages and nothing else.
  * The client gets each refusal too, in its protocol.
@@ -11,28 +11,27 @@ import type { TransportChoice } from '../../bridge/eras/eras.ts';
 import type { Connection } from '../../client/connection.ts';
 import { clientKeyFile } from '../../client/key-file.ts';
 import { startEntry } from '../programs/entry.ts';
-import { entryName, nameOfServer } from '../programs/entry-name.ts';
+import { entryName } from '../programs/entry-name.ts';
 import { headersFrom, withHeaders } from '../programs/extra-headers.ts';
 import { translated } from '../../setup/mcp-remote.ts';
-import { accountFrom, UsageError } from '../terminal/arguments.ts';
+import { accountFrom } from '../terminal/arguments.ts';
 import { type Command, defineCommand } from '../terminal/command.ts';
 import { refuse, say } from '../terminal/output.ts';
+import { accountOption } from '../terminal/statement.ts';
 import type { Statement } from '../terminal/statement.ts';
 
 const statement = {
   name: 'bridge',
-  summary: 'let a program use a protected server over stdio',
+  summary: 'Connect an MCP client to an MCP server over stdio',
   operands: [{ name: 'URL' }],
   options: {
     as: {
       type: 'string',
       value: 'NAME',
       summary: 'the name of this entry',
-      more: ' (default: made of the URL and the program that starts it; with --connect of the URL alone)',
+      more: ' (default: made of the URL and the program that starts it)',
     },
-    account: { type: 'string', value: 'ACCOUNT', summary: 'which account, where you have several' },
-    connect: { type: 'boolean', summary: 'pair, allow and sign in now, at this terminal' },
-    json: { type: 'boolean', summary: 'with --connect, print the entry for a client as JSON' },
+    account: accountOption('which account, if you have several'),
     header: {
       type: 'string',
       value: '"NAME: VALUE"',
@@ -63,17 +62,16 @@ const statement = {
     },
   },
   about:
-    'Carry messages between a client that starts its servers as programs and a protected server, with tokens of the broker. The client sees none.',
+    'Connect an MCP client that starts its servers as programs (stdio) to an MCP server over HTTP, with tokens of the broker. The client sees no token.',
   notes: [
-    'The first start asks you to pair the entry, to allow it and to sign in. It waits 20 seconds for you; the questions stay open for ten minutes.',
-    'It takes the arguments of mcp-remote 0.15.1: those that it does not need are named on standard error, those that say who signs in are refused with the command to use.',
-    'It ends with its standard input, or with the process that started it. One message may have 64 MiB. Trouble goes to standard error, one line each, and to the client as an error of its protocol.',
-    'With --connect the exit codes are those of `keyturn token`.',
+    'The first start asks you to pair the entry, to allow it and to sign in. It waits 20 seconds for you; the requests stay open for ten minutes. `keyturn connect` does this before.',
+    'It takes the arguments of mcp-remote 0.15.1. Those that it does not need are named on standard error; those that say who signs in are refused, with the command to use.',
+    'It ends with its standard input, or with the process that started it. One message may have 64 MiB. Errors go to standard error, one line each, and to the client as errors of MCP.',
   ],
   exitCodes: { 0: 'the client is gone', 2: 'usage' },
   examples: [
     'keyturn bridge https://notes.example/mcp --as my-editor',
-    'keyturn bridge --connect https://notes.example/mcp',
+    'keyturn bridge https://notes.example/mcp --ignore-tool "delete_*"',
   ],
 } as const satisfies Statement;
 
@@ -83,8 +81,6 @@ const startedBy = process.ppid;
 const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   const endpoint = endpointUrl(url);
   const { as, header, 'header-file': files, 'ignore-tool': ignored = [], transport } = options;
-  if (options.connect) return connectBeforehand(endpoint, as, options);
-  if (options.json) throw new UsageError('--json goes with --connect');
   const named = accountFrom(options.account);
   const entry = { name: as ?? entryName(endpoint), resource: endpoint.href, ...named };
   // Throws for a name that can't be paired, before a client speaks.
@@ -107,23 +103,8 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
 /** For a client that shows this, and gives up before the answer to its `initialize` says more. */
 function sayWaiting({ name, resource }: { readonly name: string; readonly resource: string }): void {
   say(
-    `keyturn: ${name} waits for your answer or sign-in at ${resource}. See Keyturn’s window, or: keyturn pending`,
+    `keyturn: ${name} waits for your answer or sign-in at ${resource}. See Keyturn’s window, or: keyturn request`,
   );
-}
-
-async function connectBeforehand(
-  endpoint: URL,
-  // The name of an unnamed start has the client's program in it, and this terminal is another one.
-  name = nameOfServer(endpoint),
-  { json = false, account }: { readonly json?: boolean; readonly account?: string },
-): Promise<number> {
-  const resource = endpoint.href;
-  const named = accountFrom(account);
-  const { connectEntry } = await import('../programs/entry-connect.ts');
-  await connectEntry({ name, resource, ...named });
-  const { tellEntry } = await import('../programs/configured-entry.ts');
-  await tellEntry({ name, resource, ...named }, json);
-  return exitCodes.ok;
 }
 
 interface Additions {
@@ -175,8 +156,7 @@ export const command: Command = {
       for (const line of told) say(line);
       return await carry.run(own, all);
     } catch (error) {
-      const isForClient =
-        error instanceof KeyturnError && !args.includes('--connect') && !process.stdin.isTTY;
+      const isForClient = error instanceof KeyturnError && !process.stdin.isTTY;
       if (isForClient) return answerWith(error);
       throw error;
     }

@@ -1,5 +1,5 @@
 /**
- * `keyturn doctor`: what is wrong here, and the command that mends it.
+ * `keyturn doctor`: what is wrong here, and the command that fixes it.
  *
  * Invariant: looks only. It starts no broker and no keychain, asks nobody, sends nothing, and changes nothing.
  */
@@ -12,27 +12,28 @@ import type { Settings } from '../../daemon/settings/settings.ts';
 import type { Status } from '../doctor/broker-checks.ts';
 import type { Reported } from '../doctor/report.ts';
 import { defineCommand } from '../terminal/command.ts';
+import { jsonOption } from '../terminal/statement.ts';
 import { print, printJson } from '../terminal/output.ts';
 
 export const command = defineCommand(
   {
     name: 'doctor',
-    summary: 'find what is wrong here, and how to mend it',
+    summary: 'Find problems, and how to fix them',
     operands: [],
     options: {
-      json: { type: 'boolean', summary: 'print it as JSON' },
+      json: jsonOption('it'),
       report: {
         type: 'boolean',
-        summary: 'print a text for an issue',
+        summary: 'print a text for a bug report',
         more: ': no secret, no name of a user, host, server or folder is in it',
       },
     },
     about:
-      'Look at keychain, socket, files, disk, clock, proxy, certificates, browser, versions and registrations. The most important comes first, each with what mends it. Works without a broker and with a locked vault; it starts nothing, sends nothing and changes nothing.',
+      'Check keychain, socket, files, disk, clock, proxy, certificates, browser, versions and OAuth clients. The most important problem comes first, each with its fix. Starts nothing, sends nothing, changes nothing.',
     terms: {
       problem: 'something does not work, or is not safe',
-      warning: 'it will hurt one day',
-      note: 'good to know; it does not count for the exit code',
+      warning: 'something will fail later',
+      note: 'good to know; the exit code ignores it',
     },
     exitCodes: { 0: 'nothing but notes', [exitCodes.somethingFound]: 'a problem or a warning was found' },
     examples: ['keyturn doctor', 'keyturn doctor --report'],
@@ -113,6 +114,6 @@ function tell(findings: readonly Finding[]): void {
   if (findings.length === 0) return print('Nothing is wrong here.');
   for (const one of findings) {
     print(`${marks[levelOf(one)].padEnd(width)}${one.what}`);
-    print(`${' '.repeat(width)}mend: ${one.mend}`);
+    print(`${' '.repeat(width)}fix: ${one.mend}`);
   }
 }

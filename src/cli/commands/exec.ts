@@ -11,7 +11,7 @@ import { type Credential, credentialInBackground, credentialWithin } from '../pr
 import { credentialsTogether, unattended } from '../programs/credentials-together.ts';
 import { keepFresh } from '../programs/fresh-files.ts';
 import { TokenFiles } from '../programs/token-files.ts';
-import { resourceFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
+import { resourceFrom, waitFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { say } from '../terminal/output.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
@@ -19,7 +19,7 @@ import {
   asOption,
   timeoutOption,
   tokenOptions,
-  unattendedOption,
+  noInputOption,
   validityOption,
 } from '../terminal/token-options.ts';
 
@@ -34,37 +34,37 @@ const refreshTimeout = 60_000;
 
 const statement = {
   name: 'exec',
-  summary: 'run a command with tokens or keys in its environment',
+  summary: 'Run a command with access tokens in its environment',
   operands: [{ name: 'COMMAND', repeatable: true }],
   launches: true,
   usage: ['exec [OPTION]... -- COMMAND [ARGUMENT]...'],
   options: {
     env: {
       type: 'string',
-      value: 'NAME=RESOURCE',
+      value: 'NAME=URL',
       summary: 'the variable NAME holds a token or API key',
       more: '; may be repeated',
       repeatable: true,
     },
     file: {
       type: 'string',
-      value: 'NAME=RESOURCE',
+      value: 'NAME=URL',
       summary: 'the variable NAME holds the path of a file with it',
       more: '; a token there is kept fresh; may be repeated',
       repeatable: true,
     },
     ...tokenOptions('each token'),
-    'min-validity': validityOption('each token', defaultValidity),
+    'min-validity': validityOption('each token', '1m'),
     as: asOption,
-    'no-interaction': unattendedOption,
-    timeout: timeoutOption('how long to wait for you', defaultTimeout),
+    'no-input': noInputOption,
+    timeout: timeoutOption('how long to wait for you', '5m'),
   },
   about:
-    'Run a command with access tokens in its environment, or in files that its environment names; or with the API keys that you set, without the word before them.',
+    'Run a command with access tokens or API keys in its environment, or in files that its environment names.',
   notes: [
-    'Without --as it asks as the program cli, which needs a permission once: `keyturn allow cli RESOURCE`. The command and its own options stand after --.',
-    'The exit code is the command’s own: 128 and a signal’s number where a signal ended it, 127 where there is no such command. Where nothing was run it is one of those of `keyturn token`.',
-    'What is in the environment stays as it is until the command ends. A file is replaced before its token ends, and removed with the command.',
+    'Without --as it asks as the app cli, which needs a permission once: `keyturn app allow cli URL`. The command and its own options follow --.',
+    'The exit code is that of the command: 128 and the signal number if a signal ended it, 127 if there is no such command. If nothing was run, it is one of those of `keyturn token`.',
+    'A token in the environment is never replaced. A file is replaced before its token expires, and removed with the command. API keys come without the word before them.',
   ],
   examples: [
     'keyturn exec --env NOTES_TOKEN=https://notes.example/mcp -- notes-server --port 8080',
@@ -75,8 +75,8 @@ const statement = {
 export const command = defineCommand(statement, async ({ options, operands }) => {
   const wanted = wantedFrom(options);
   if (operands[0] === '') throw new UsageError('keyturn exec needs a COMMAND that is not empty');
-  const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
-  const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
+  const validity = waitFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
+  const timeout = waitFrom(options.timeout, '--timeout') ?? defaultTimeout;
   const requests = wanted.map((one) => ({ ...one, asked: askedBy(options, one.resource, validity) }));
   // Before anybody is asked: a place for the files is there, or nothing is done.
   const files = wanted.some(({ kind }) => kind === 'file') ? await TokenFiles.make() : undefined;
@@ -132,19 +132,18 @@ interface Wanted {
 
 function wantedFrom({ env = [], file = [], scope, account }: Input<typeof statement>['options']): Wanted[] {
   const wanted = [...env.map((text) => wantedIn('env', text)), ...file.map((text) => wantedIn('file', text))];
-  if (wanted.length === 0)
-    throw new UsageError('keyturn exec needs --env NAME=RESOURCE or --file NAME=RESOURCE');
+  if (wanted.length === 0) throw new UsageError('keyturn exec needs --env NAME=URL or --file NAME=URL');
   const names = wanted.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new UsageError(`${quoted(twice)} is named twice`);
   const isOne = new Set(wanted.map(({ resource }) => resource)).size === 1;
   if (!isOne && (scope !== undefined || account !== undefined))
-    throw new UsageError('--scope and --account go with one RESOURCE only');
+    throw new UsageError('--scope and --account go with one URL only');
   return wanted;
 }
 
 function wantedIn(kind: Wanted['kind'], text: string): Wanted {
   const [, name, resource] = /^([A-Za-z_]\w*)=(.+)$/s.exec(text) ?? [];
   if (name !== undefined && resource !== undefined) return { kind, name, resource: resourceFrom(resource) };
-  throw new UsageError(`--${kind} takes NAME=RESOURCE, not ${quoted(text)}`);
+  throw new UsageError(`--${kind} takes NAME=URL, not ${quoted(text)}`);
 }

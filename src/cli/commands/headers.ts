@@ -1,5 +1,5 @@
 /**
- * `keyturn headers RESOURCE`: the headers that authorize a request, for clients that run a command to get them.
+ * `keyturn headers URL`: the headers that authorize a request, for clients that run a command to get them.
  *
  * Invariant: stdout gets one JSON object of texts and nothing else. The command ends before its client gives up on
  * it; a question that it raised stays.
@@ -8,7 +8,7 @@ import { exitCodes } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';
 import { askedBy } from '../programs/asked.ts';
 import { credentialWithin } from '../programs/credential-within.ts';
-import { resourceFrom, secondsFrom } from '../terminal/arguments.ts';
+import { resourceFrom, waitFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { print, say } from '../terminal/output.ts';
 import {
@@ -16,7 +16,7 @@ import {
   timeoutOption,
   tokenExits,
   tokenOptions,
-  unattendedOption,
+  noInputOption,
   validityOption,
 } from '../terminal/token-options.ts';
 
@@ -29,28 +29,31 @@ const defaultValidity = 300;
 export const command = defineCommand(
   {
     name: 'headers',
-    summary: 'print headers with a token or API key, as JSON',
-    operands: [{ name: 'RESOURCE' }],
+    summary: 'Print the headers for requests to an MCP server, as JSON',
+    operands: [{ name: 'URL' }],
     options: {
       ...tokenOptions('the token'),
-      'min-validity': validityOption('a token', defaultValidity),
+      'min-validity': validityOption('a token', '5m'),
       as: asOption,
-      'no-interaction': unattendedOption,
-      timeout: timeoutOption('how long to wait', defaultTimeout),
+      'no-input': noInputOption,
+      timeout: timeoutOption('how long to wait', '8s'),
     },
     about:
-      'Print {"Authorization": "Bearer …"} for a protected server, or the header of the API key that you set for it: for clients that run a command to get their headers.',
+      'Print {"Authorization": "Bearer …"} for an MCP server, or the header of its API key, for MCP clients that run a command to get their headers.',
     notes: [
-      'Without --as it asks as the program cli, which needs a permission once: `keyturn allow cli RESOURCE`.',
+      'Without --as it asks as the app cli, which needs a permission once: `keyturn app allow cli URL`.',
       'The header is good as long as its token; that of an API key has no end. A client that keeps its connection longer has to reconnect, or to use `keyturn bridge`.',
-      'Where you are needed, the command ends after its timeout, and the question stays open for up to ten minutes.',
+      'If you are needed, the command ends after its time-out, and the request stays open for up to ten minutes.',
     ],
     exitCodes: { 0: 'headers', ...tokenExits },
-    examples: ['keyturn headers https://notes.example/mcp'],
+    examples: [
+      'keyturn headers https://notes.example/mcp',
+      'keyturn headers https://notes.example/mcp --as my-editor',
+    ],
   },
   async ({ options, operands: [resource] }) => {
-    const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
-    const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
+    const validity = waitFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
+    const timeout = waitFrom(options.timeout, '--timeout') ?? defaultTimeout;
     const { as, params } = askedBy(options, resourceFrom(resource), validity);
     const asked = { as, params: { ...params, detached: true } };
     const given = await credentialWithin(asked, {

@@ -8,11 +8,11 @@ import { say } from '../terminal/output.ts';
 export const command = defineCommand(
   {
     name: 'lock',
-    summary: 'lock the vault until you unlock it',
+    summary: 'Lock the vault until you unlock it',
     operands: [],
     options: {},
     about:
-      'Lock the vault until you unlock it: the broker forgets the keys and tokens in its memory, and programs are refused. Refreshes under way are finished first.',
+      'Lock the vault until you unlock it: the broker forgets the keys and tokens in its memory, and apps get no tokens. Refreshes under way are finished first.',
     examples: ['keyturn lock'],
   },
   async () => {

@@ -1,10 +1,12 @@
-/** `keyturn login RESOURCE`: signs in on purpose, even if earlier tries failed. */
+/** `keyturn login URL`: signs in on purpose, even if earlier tries failed. */
 import { createInterface } from 'node:readline';
 import { exitCodes, quoted } from '../../base/errors.ts';
-import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
+import { resourceFrom, scopeFrom, waitFrom, UsageError } from '../terminal/arguments.ts';
 import { ask, call } from '../broker/request.ts';
 import { secretFromStdin } from '../terminal/standard-input.ts';
 import { defineCommand } from '../terminal/command.ts';
+import { accountOption, jsonOption, scopeOption } from '../terminal/statement.ts';
+import { timeoutOption } from '../terminal/token-options.ts';
 import type { Connection } from '../../client/connection.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
@@ -17,56 +19,45 @@ import type { Waivable } from '../../daemon/own-client.ts';
 export const command = defineCommand(
   {
     name: 'login',
-    summary: 'sign in at a protected server',
-    operands: [{ name: 'RESOURCE' }],
+    summary: 'Sign in to an MCP server',
+    operands: [{ name: 'URL' }],
     options: {
-      scope: {
-        type: 'string',
-        value: '"A B"',
-        summary: 'ask for exactly these scopes, whatever the server names',
-        more: '; a later login without it asks for the same',
-      },
-      account: {
-        type: 'string',
-        value: 'LABEL',
-        summary: 'your name for this account, where you have several',
-      },
+      scope: scopeOption(
+        'ask for exactly this scope, whatever the server names',
+        '. A later login without it asks for the same',
+      ),
+      account: accountOption('your name for this account, if you have several'),
       issuer: {
         type: 'string',
         value: 'ISSUER',
-        summary: 'which authorization server, where the server names several',
+        summary: 'the authorization server, if the MCP server names several',
       },
       device: { type: 'boolean', summary: 'sign in on another device, with a code (RFC 8628)' },
       paste: {
         type: 'boolean',
-        summary: 'sign in elsewhere, and paste the address it ended at',
+        summary: 'sign in elsewhere, and paste the address it ends at',
         more: ' (read from standard input)',
       },
       'client-id': {
         type: 'string',
         value: 'ID',
-        summary: 'with this client, which you registered there by hand',
+        summary: 'with this OAuth client, which you registered yourself',
         more: '; it is kept for that authorization server',
       },
       'client-secret-stdin': {
         type: 'boolean',
         summary: "read that client's secret from standard input",
-        more: '; it goes only to an issuer that was shown to you, or that --issuer names',
+        more: '; it goes only to an authorization server that was shown to you, or that --issuer names',
       },
       'new-client': {
         type: 'boolean',
         summary: 'register Keyturn there again',
         more: ': for a page that shows an error because the server has forgotten Keyturn',
       },
-      timeout: {
-        type: 'string',
-        value: 'SECONDS',
-        summary: 'how long to wait for you',
-        more: ' (default 600)',
-      },
-      json: { type: 'boolean', summary: 'print the grant' },
+      timeout: timeoutOption('how long to wait for you', '10m'),
+      json: jsonOption('the sign-in'),
     },
-    about: 'Sign in at a protected server. Opens your browser; the address is printed too.',
+    about: 'Sign in to an MCP server. Opens your browser, and prints the address too.',
     notes: [
       'If a sign-in there waits already, a second login shows its address again and waits for the same sign-in. With --new-client both continue on a page of the new client.',
       "--device and --paste are for machines that your browser can't reach, over ssh for example.",
@@ -80,7 +71,7 @@ export const command = defineCommand(
   async ({ options, operands: [named] }) => {
     const resource = resourceFrom(named);
     const scope = scopeFrom(options.scope);
-    const timeout = secondsFrom(options.timeout, '--timeout');
+    const timeout = waitFrom(options.timeout, '--timeout');
     if (options.device && options.paste) throw new UsageError('--device and --paste exclude each other');
     const method = options.device ? 'device' : options.paste ? 'paste' : 'browser';
     const request = {
@@ -122,7 +113,7 @@ async function clientFrom(options: ClientOptions): Promise<OwnClient | undefined
   if (options['new-client']) throw new UsageError('--client-id and --new-client exclude each other');
   if (hasSecret && paste)
     throw new UsageError(
-      '--paste and --client-secret-stdin both read standard input: enter the client with keyturn register',
+      '--paste and --client-secret-stdin both read standard input: add the client with keyturn oauth-client add',
     );
   return { clientId, clientSecret: hasSecret ? await secretFromStdin() : undefined };
 }
@@ -192,5 +183,5 @@ const waivers: Readonly<Record<Waivable, string>> = {
 const says = {
   redirect: (issuer: string, redirectUri: string): void =>
     say(`keyturn: at ${quoted(issuer)} this client needs the redirect URI ${redirectUri}`),
-  waived: (name: Waivable): void => say(`keyturn: ${waivers[name]} (keyturn override takes that back.)`),
+  waived: (name: Waivable): void => say(`keyturn: ${waivers[name]} (\`keyturn exception\` shows that.)`),
 };

@@ -8,7 +8,7 @@ import { askPassphrase, choosePassphrase, linesFromStdin } from '../terminal/pas
 export const command = defineCommand(
   {
     name: 'passphrase',
-    summary: 'change the passphrase of a sealed-file vault',
+    summary: 'Change the passphrase of a sealed-file vault',
     operands: [],
     options: {
       'passphrase-stdin': {
@@ -17,7 +17,7 @@ export const command = defineCommand(
       },
     },
     about:
-      'Change the passphrase of a sealed-file vault. The vault must be unlocked. An old copy of items/root still opens with the old passphrase: if that leaked, begin a new home.',
+      'Change the passphrase of a sealed-file vault. The vault must be unlocked. An old copy of items/root still opens with the old passphrase: if that leaked, use a new home.',
     examples: ['keyturn passphrase'],
   },
   async ({ options }) => {

@@ -1,34 +1,29 @@
-/** `keyturn pause`: no program gets a token or an API key until you resume, or until a time. */
+/** `keyturn pause`: no app gets a token or an API key until you resume, or until a time. */
 import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
-import { durationFrom } from '../terminal/arguments.ts';
+import { leaseFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
+import { forOption } from '../terminal/statement.ts';
 import { pauseEnd, say } from '../terminal/output.ts';
 
 export const command = defineCommand(
   {
     name: 'pause',
-    summary: 'pause all access until you resume it',
+    summary: 'Pause all access to tokens and API keys',
     operands: [],
-    options: {
-      for: {
-        type: 'string',
-        value: 'TIME',
-        summary: 'for this long: 90s, 30m, 8h, 2d',
-        more: '; without it, until you resume it',
-      },
-    },
+    options: { for: forOption('; without it, until you resume it') },
     usage: ['pause [--for TIME]'],
     about:
-      'Pause all access: no program gets a token or an API key, and nothing is refreshed. Nobody is asked about a request meanwhile. Grants and permissions stay. The pause outlives a restart, and is never shortened: if one stands that ends later, that one stays.',
+      'Pause all access: no app gets a token or an API key, nothing is refreshed, and no request asks you. Sign-ins and permissions stay.',
     notes: [
-      'A token that a program already has stays good until it expires, and an API key until you end it at its server. To end tokens now: keyturn revoke.',
+      'A pause survives a restart and is never shortened: an earlier pause that ends later stays.',
+      'A token that an app already has is valid until it expires, and an API key until you end it at its server. To revoke tokens now: keyturn logout.',
     ],
     examples: ['keyturn pause', 'keyturn pause --for 1h'],
   },
   async ({ options }) => {
     const now = Math.floor(Date.now() / 1000);
-    const until = options.for === undefined ? {} : { until: now + durationFrom(options.for, '--for') };
+    const until = options.for === undefined ? {} : { until: now + leaseFrom(options.for, '--for') };
     const pause = await ask('access.pause', until);
     say(`keyturn: all access is paused ${pauseEnd(pause)}.`);
     return exitCodes.ok;

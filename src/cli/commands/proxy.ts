@@ -1,86 +1,110 @@
-/** `keyturn proxy`: addresses of this machine for programs that speak HTTP and can't hold a key. */
+/** `keyturn proxy`: addresses of this computer for apps that speak HTTP and can't hold a key. */
 import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
-import { defineCommand } from '../terminal/command.ts';
+import { defineCommand, defineNoun } from '../terminal/command.ts';
+import { jsonOption } from '../terminal/statement.ts';
 import { print, printJson, printTable, say, when } from '../terminal/output.ts';
 
 type Proxy = Awaited<ReturnType<typeof ask<'proxy.list'>>>['proxies'][number];
 
-/** The options of all actions; each takes some of them. */
-type Options = { readonly as?: string; readonly port?: string; readonly json?: boolean };
-
-export const command = defineCommand(
+const add = defineCommand(
   {
-    name: 'proxy',
-    summary: 'addresses here for programs that can hold no key',
-    operands: [
-      { name: 'ACTION', values: ['add', 'list', 'rotate', 'remove'] },
-      { name: 'NAME|RESOURCE', optional: true },
-    ],
+    name: 'proxy add',
+    summary: 'Add a local address for an MCP server, and print it',
+    operands: [{ name: 'URL' }],
     options: {
-      as: {
-        type: 'string',
-        value: 'NAME',
-        summary: 'name of the new proxy, as an app',
-        more: '; by default its host',
-      },
-      port: {
-        type: 'string',
-        value: 'PORT',
-        summary: 'port of the new proxy',
-        more: '; by default a free one',
-      },
-      json: { type: 'boolean', summary: 'print it as JSON' },
+      as: { type: 'string', value: 'NAME', summary: 'its name, as an app', more: '; by default its host' },
+      port: { type: 'string', value: 'PORT', summary: 'its port', more: '; by default a free one' },
+      json: jsonOption('it'),
     },
-    usage: [
-      'proxy add RESOURCE [--as NAME] [--port PORT] [--json]',
-      'proxy list [--json]',
-      'proxy rotate|remove NAME',
-    ],
     about:
-      'Give a program an address on this machine instead of a token. It sends its requests there, and Keyturn passes them to the protected server with a token that the program never sees. Each address is one app: you are asked about it once, and any program that knows the address uses it.',
-    terms: {
-      add: 'reserves a port and a path that nobody can guess, and prints the address',
-      list: 'shows the proxies and where they lead',
-      rotate: 'gives a proxy another path: the address of before leads nowhere',
-      remove: 'ends a proxy, and what its app was allowed',
-    },
+      'Add an address on this computer for an app that can hold no key. The app sends its requests there, and Keyturn passes them to the MCP server with a token that the app never sees.',
     notes: [
-      'The address works while the broker runs, on this machine, and for programs of yours. Treat it as a secret: keep it out of shared files.',
+      'Each address is one app: you are asked about it once, and any program that knows the address uses it.',
+      'The address works while the broker runs, on this computer, for your programs only. Treat it as a secret: keep it out of shared files.',
     ],
-    examples: ['keyturn proxy add https://notes.example/mcp', 'keyturn proxy rotate notes.example'],
+    examples: ['keyturn proxy add https://notes.example/mcp'],
   },
-  async ({ options, operands: [action, what] }) => {
-    refuseStray(action, options);
-    switch (action) {
-      case 'add':
-        return add(named(what, 'proxy add needs a RESOURCE'), options);
-      case 'list':
-        return list(what, options.json === true);
-      case 'rotate': {
-        const { proxy } = await ask('proxy.rotate', { proxy: named(what, 'proxy rotate needs a NAME') });
-        return show(proxy, options.json === true);
-      }
-      case 'remove':
-        await ask('proxy.remove', { proxy: named(what, 'proxy remove needs a NAME') });
-        return exitCodes.ok;
-    }
+  async ({ options: { as, port, json = false }, operands: [url] }) => {
+    const { proxies } = await ask('proxy.list', {});
+    const { proxy } = await ask('proxy.add', {
+      resource: resourceFrom(url),
+      name: as,
+      ...(port === undefined ? {} : { port: portFrom(port) }),
+    });
+    sayOthers(proxy, proxies);
+    return show(proxy, json);
   },
 );
 
-async function add(resource: string, { as, port, json }: Options): Promise<number> {
-  const { proxies } = await ask('proxy.list', {});
-  const { proxy } = await ask('proxy.add', {
-    resource: resourceFrom(resource),
-    name: as,
-    ...(port === undefined ? {} : { port: portFrom(port) }),
-  });
-  sayOthers(proxy, proxies);
-  return show(proxy, json === true);
-}
+const list = defineCommand(
+  {
+    name: 'proxy list',
+    summary: 'List the proxies and their MCP servers',
+    operands: [],
+    options: { json: jsonOption('them') },
+    about: 'List the proxies, their MCP servers and addresses.',
+    examples: ['keyturn proxy list'],
+  },
+  async ({ options: { json = false } }) => {
+    const { proxies } = await ask('proxy.list', {});
+    if (json) {
+      printJson(proxies);
+      return exitCodes.ok;
+    }
+    printTable(
+      ['PROXY', 'SERVER', 'ADDRESS', 'LAST USED'],
+      proxies.map(({ name, resource, url, lastUsedAt }) => [
+        name,
+        resource,
+        url,
+        lastUsedAt === undefined ? '-' : when(lastUsedAt),
+      ]),
+    );
+    for (const proxy of proxies.filter(({ state }) => state in troubles)) say(troubleOf(proxy));
+    return exitCodes.ok;
+  },
+);
 
-/** Two for one server are rarely meant, unless two programs should have permissions of their own. */
+const rotate = defineCommand(
+  {
+    name: 'proxy rotate',
+    summary: 'Give a proxy a new address',
+    operands: [{ name: 'NAME' }],
+    options: { json: jsonOption('it') },
+    about: 'Give a proxy a new address, and print it. The old address stops working.',
+    examples: ['keyturn proxy rotate notes.example'],
+  },
+  async ({ options: { json = false }, operands: [name] }) => {
+    const { proxy } = await ask('proxy.rotate', { proxy: name });
+    return show(proxy, json);
+  },
+);
+
+const remove = defineCommand(
+  {
+    name: 'proxy remove',
+    summary: 'Remove a proxy and its permissions',
+    operands: [{ name: 'NAME' }],
+    options: {},
+    about: 'Remove a proxy, and what its app was allowed.',
+    examples: ['keyturn proxy remove notes.example'],
+  },
+  async ({ operands: [name] }) => {
+    await ask('proxy.remove', { proxy: name });
+    return exitCodes.ok;
+  },
+);
+
+export const command = defineNoun(
+  'proxy',
+  'Give an app a local address of an MCP server instead of a token',
+  { add, list, rotate, remove },
+  'list',
+);
+
+/** Two for one server are rarely meant, unless two apps should have separate permissions. */
 function sayOthers({ name, resource }: Proxy, before: readonly Proxy[]): void {
   const others = before.filter((proxy) => proxy.resource === resource).map((proxy) => proxy.name);
   if (others.length === 0) return;
@@ -96,27 +120,8 @@ function show(proxy: Proxy, isJson: boolean): number {
   return exitCodes.ok;
 }
 
-async function list(what: string | undefined, isJson: boolean): Promise<number> {
-  if (what !== undefined) throw new UsageError('proxy list takes nothing more');
-  const { proxies } = await ask('proxy.list', {});
-  if (isJson) printJson(proxies);
-  else {
-    printTable(
-      ['PROXY', 'SERVER', 'ADDRESS', 'LAST USED'],
-      proxies.map(({ name, resource, url, lastUsedAt }) => [
-        name,
-        resource,
-        url,
-        lastUsedAt === undefined ? '-' : when(lastUsedAt),
-      ]),
-    );
-    for (const proxy of proxies.filter(({ state }) => state in troubles)) say(troubleOf(proxy));
-  }
-  return exitCodes.ok;
-}
-
 const troubles: Partial<Record<Proxy['state'], string>> = {
-  portTaken: 'another program listens on its port; end that program, or remove the proxy and add it anew',
+  portTaken: 'another program listens on its port; end that program, or remove the proxy and add it again',
   failed: 'its port could not be opened; the log of the broker says more',
 };
 
@@ -127,14 +132,4 @@ function portFrom(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port >= 1024 && port <= 65_535) return port;
   throw new UsageError('--port takes a number from 1024 to 65535');
-}
-
-function named(what: string | undefined, problem: string): string {
-  if (what === undefined) throw new UsageError(problem);
-  return what;
-}
-
-function refuseStray(action: string, { as, port }: Options): void {
-  if (action !== 'add' && (as ?? port) !== undefined)
-    throw new UsageError('--as and --port go with proxy add');
 }

@@ -1,5 +1,5 @@
 /**
- * `keyturn reset`: the end of a home. Grants are revoked, the vault is emptied, the files go, and what is
+ * `keyturn reset`: the end of a home. Sign-ins are revoked, the vault is emptied, the files go, and what is
  * left is named.
  *
  * Invariant: nothing is ended or removed before the person said yes, on the terminal or by --yes.
@@ -16,6 +16,7 @@ import type { Connection } from '../../client/connection.ts';
 import { brokerEnded } from '../broker/broker-end.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
+import { jsonOption, yesOption } from '../terminal/statement.ts';
 import { connect, connectIfRunning } from '../broker/connection.ts';
 import { isHome, removeHomeFiles } from '../broker/home-files.ts';
 import { stopBroker } from '../broker/restart.ts';
@@ -27,18 +28,17 @@ import { answerTo, isAtTerminal } from '../terminal/standard-input.ts';
 export const command = defineCommand(
   {
     name: 'reset',
-    summary: 'end this home: revoke everything, remove everything',
+    summary: 'Revoke every sign-in and remove everything',
     operands: [],
     options: {
       yes: {
-        type: 'boolean',
-        summary: "don't ask",
-        more: '; and where the vault is locked or broken, go on without it: then nothing is revoked at any issuer',
+        ...yesOption,
+        more: '; and if the vault is locked or broken, go on without it: then nothing is revoked at any authorization server',
       },
-      json: { type: 'boolean', summary: 'print what is left as JSON' },
+      json: jsonOption('what is left'),
     },
     about:
-      'End this home: revoke every grant, forget every program, permission and registration, empty the vault, stop the broker, and remove the files, the audit log too (`keyturn audit export` keeps a copy). Prints what is left. Asks first.',
+      'Remove this home: revoke every sign-in, remove every app, permission and OAuth client, empty the vault, stop the broker, and delete the files and the audit log. Asks first, and prints what is left.',
     notes: ['If it was interrupted, run it again: it finishes the work.'],
     examples: ['keyturn audit export > keyturn-audit.jsonl', 'keyturn reset'],
   },
@@ -126,13 +126,13 @@ async function endHome(connection: Connection, paths: HomePaths, isSure: boolean
     const status = await call(connection, 'status', {});
     if (!isSure) await confirm(paths, status);
     const ended = await sayIfSlow(
-      'keyturn: ending the grants at their issuers; one that does not answer takes half a minute…',
+      'keyturn: revoking the sign-ins at their authorization servers; one that does not answer takes half a minute…',
       call(connection, 'home.reset', { withoutVault: isSure }),
     );
     const isGone = await sayIfSlow('keyturn: waiting for the broker to stop…', brokerEnded(status.pid));
     if (isGone) return ended;
     throw new KeyturnError('broker_running', `The broker (pid ${status.pid}) does not stop.`, {
-      hint: 'Every grant is ended and the vault is empty. End that process, then: keyturn reset --yes',
+      hint: 'Every sign-in is revoked and the vault is empty. End that process, then: keyturn reset --yes',
     });
   } finally {
     connection.close();
@@ -141,25 +141,21 @@ async function endHome(connection: Connection, paths: HomePaths, isSure: boolean
 
 async function confirm(paths: HomePaths, { grants, clients, vault }: ResultOf<'status'>): Promise<void> {
   if (!isAtTerminal()) {
-    throw new KeyturnError(
-      'invalid_request',
-      'reset asks before it ends anything, and nobody is here to ask.',
-      {
-        hint: 'To reset without a question: keyturn reset --yes',
-      },
-    );
+    throw new KeyturnError('invalid_request', 'reset asks first, and this is no terminal.', {
+      hint: 'To reset without a question: keyturn reset --yes',
+    });
   }
   const count = (await entriesLeft()).length;
   const first =
     count === 0
       ? ''
-      : `Entries of clients that start Keyturn: ${count}. Only before this, keyturn setup --undo puts back what they were.\n`;
+      : `Entries of clients that start Keyturn: ${count}. Only before this, keyturn setup undo restores what they were.\n`;
   const question =
-    `${first}This revokes the grants (${grants}), forgets the programs (${clients}), empties the vault (${vault}),\n` +
+    `${first}This revokes your sign-ins (${grants}), removes the apps (${clients}), empties the vault (${vault}),\n` +
     `and removes Keyturn's files in ${paths.state} and ${paths.config}.\n` +
-    'None of this can be undone. Type yes to go on: ';
+    "None of this can be undone. Type 'yes' to continue: ";
   if ((await answerTo(question)) === 'yes') return;
-  throw new KeyturnError('interrupted', 'Nothing was reset: you did not say yes.');
+  throw new KeyturnError('interrupted', 'Nothing was reset: you did not type yes.');
 }
 
 /** Throws `broker_running` where somebody has started another broker meanwhile. */
@@ -193,7 +189,9 @@ function linesAbout({
   return [
     ...revoked.map(receiptLine),
     ...registrations.map(({ issuer, clientId }) => `the client ${clientId} stays registered at ${issuer}`),
-    ...unreadable.map((file) => `kept, since it can't be read: ${file} (move it away before you start anew)`),
+    ...unreadable.map(
+      (file) => `kept, since it can't be read: ${file} (move it away before you start again)`,
+    ),
     ...(vaultLeft === undefined ? [] : [`left in the vault: ${vaultLeft}`]),
     ...others.map((file) => `kept, since it is not Keyturn's: ${file}`),
     ...entries.map(({ entry, file }) => `still starts Keyturn: the entry ${quoted(entry)} in ${file}`),

@@ -6,11 +6,11 @@ import { defineCommand } from '../terminal/command.ts';
 export const command = defineCommand(
   {
     name: 'resume',
-    summary: 'end the pause of all access',
+    summary: 'Resume all access',
     operands: [],
     options: {},
     about:
-      'End the pause of all access: programs get again what you allowed them. Where the desktop app is the broker, this waits for your yes in its window.',
+      'End the pause of all access: apps get what you allowed them again. While the Keyturn app runs, approve this in its window.',
     examples: ['keyturn resume'],
   },
   async () => {

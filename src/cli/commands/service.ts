@@ -6,52 +6,74 @@ import { stopBroker } from '../broker/restart.ts';
 import { NoSystemd, systemctl, unitState } from '../../service/systemctl.ts';
 import { removeService, removeUnits, unitFile, unitNames } from '../../service/user-units.ts';
 import { removeEmpty, writeUnits } from '../service/written-units.ts';
-import { UsageError } from '../terminal/arguments.ts';
-import { defineCommand } from '../terminal/command.ts';
+import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { print, say } from '../terminal/output.ts';
 
-const actions = ['install', 'remove', 'status'] as const;
-
-export const command = defineCommand(
+const installService = defineCommand(
   {
-    name: 'service',
-    summary: 'run the broker as a service of systemd',
-    operands: [{ name: 'install|remove|status', values: actions }],
+    name: 'service install',
+    summary: 'Install and start the service',
+    operands: [],
     options: {
       socket: {
         type: 'boolean',
-        summary: 'with install: start it at the first connection',
-        more: ', not at login; not where the desktop app is used',
+        summary: 'start the broker at the first connection',
+        more: ', not at login; not where the Keyturn app is used',
       },
     },
     about:
-      'Run the broker of this home as a service of your systemd: from login to logout, started again after a failure, with fewer rights.',
-    terms: {
-      install: 'writes the unit, stops a broker that runs, and starts the service',
-      remove: 'stops the service and removes what install wrote; the home stays',
-      status: 'shows what systemd says of it',
-    },
+      'Run the broker of this home as a service of your systemd: from login to logout, restarted after a failure, with fewer rights. A broker that runs is stopped first.',
     notes: ['loginctl enable-linger keeps your services running while you are logged out.'],
-    examples: ['keyturn service install', 'keyturn service status'],
+    examples: ['keyturn service install', 'keyturn service install --socket'],
   },
-  async ({ operands: [action], options: { socket = false } }) => {
-    if (socket && action !== 'install') throw new UsageError('--socket goes with install only');
-    if (process.platform !== 'linux')
-      throw new KeyturnError('invalid_request', 'Only Linux has systemd.', {
-        hint: '`keyturn daemon` runs the broker in a terminal.',
-      });
-    if (action === 'install') await install(socket);
-    else if (action === 'remove') await remove();
-    else await status();
-    return exitCodes.ok;
-  },
+  async ({ options: { socket = false } }) => onLinux(async () => install(socket)),
 );
+
+const uninstall = defineCommand(
+  {
+    name: 'service uninstall',
+    summary: 'Stop and remove the service',
+    operands: [],
+    options: {},
+    about: 'Stop the service and remove what install wrote. The home stays.',
+    examples: ['keyturn service uninstall'],
+  },
+  async () => onLinux(remove),
+);
+
+const showStatus = defineCommand(
+  {
+    name: 'service status',
+    summary: 'Show what systemd says of the service',
+    operands: [],
+    options: {},
+    about: 'Show for each unit whether systemd starts it, and whether it runs.',
+    examples: ['keyturn service status'],
+  },
+  async () => onLinux(status),
+);
+
+export const command = defineNoun(
+  'service',
+  'Run the broker as a systemd service',
+  { install: installService, uninstall, status: showStatus },
+  'status',
+);
+
+async function onLinux(work: () => Promise<void>): Promise<number> {
+  if (process.platform !== 'linux')
+    throw new KeyturnError('invalid_request', 'Only Linux has systemd.', {
+      hint: '`keyturn broker run` runs the broker in a terminal.',
+    });
+  await work();
+  return exitCodes.ok;
+}
 
 async function install(withSocket: boolean): Promise<void> {
   if (withSocket && existsSync(deskCommandFile(homePaths())))
     throw new KeyturnError(
       'conflict',
-      'The desktop app uses this home, and systemd would keep the socket from it.',
+      'The Keyturn app uses this home, and systemd would keep the socket from it.',
       {
         hint: 'keyturn service install, without --socket; or another KEYTURN_HOME.',
       },

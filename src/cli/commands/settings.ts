@@ -1,57 +1,94 @@
-/** `keyturn settings`: shows the settings, one of them, or changes one. */
+/** `keyturn settings`: lists the settings, prints one of them, or changes one. */
 import { didYouMean } from '../../base/near-name.ts';
 import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
 import { settingChoices } from '../../daemon/settings/setting-choices.ts';
-import { UsageError } from '../terminal/arguments.ts';
 import { ask, askWhere } from '../broker/request.ts';
-import { defineCommand } from '../terminal/command.ts';
+import { defineCommand, defineNoun } from '../terminal/command.ts';
+import { jsonOption } from '../terminal/statement.ts';
 import { print, printJson, printTable, say } from '../terminal/output.ts';
-
-type Detail = Awaited<ReturnType<typeof ask<'settings.get'>>>['details'][number];
 
 const settingNames = Object.keys(settingChoices);
 
-export const command = defineCommand(
+type Detail = Awaited<ReturnType<typeof ask<'settings.get'>>>['details'][number];
+
+const list = defineCommand(
   {
-    name: 'settings',
-    summary: 'show the settings, or change one',
-    operands: [
-      { name: 'NAME', optional: true, offers: settingNames },
-      { name: 'VALUE', optional: true, offersAfter: settingChoices },
-    ],
-    options: {
-      unset: { type: 'string', value: 'NAME', offers: settingNames, summary: 'back to its default' },
-      json: { type: 'boolean', summary: 'print them as JSON' },
-    },
-    about: 'Show the settings, or one of them; with a VALUE, change it.',
+    name: 'settings list',
+    summary: 'List the settings, their values and where each comes from',
+    operands: [],
+    options: { json: jsonOption('them') },
+    about: 'List the settings, their values, and where each value comes from.',
     notes: [
-      'If a change does not take effect at once, a line says when it will. The list also says which settings were written outside Keyturn and do not count, and whether this is the home of a desk. If you choose another vault while the present one is empty, a broker in the background is restarted.',
+      'The list also names settings that were written outside Keyturn and are ignored, and says whether the Keyturn app uses this home.',
     ],
-    examples: ['keyturn settings logLevel debug', 'keyturn settings --unset browser'],
+    examples: ['keyturn settings', 'keyturn settings list --json'],
   },
-  async ({ options, operands: [name, value] }) => {
-    if (options.unset !== undefined) {
-      if (name !== undefined) throw new UsageError('--unset NAME goes without another operand');
-      return change(options.unset, null);
-    }
-    if (name !== undefined && value !== undefined) return change(name, value);
+  async ({ options }) => {
     const { details, desk } = await ask('settings.get', {});
-    if (name !== undefined) showOne(settingNamed(details, name), options.json === true);
-    else if (options.json) printJson(details);
+    if (options.json) printJson(details);
     else {
-      printTable(['SETTING', 'VALUE', 'UNLESS SET', 'FROM'], details.map(row));
+      printTable(['SETTING', 'VALUE', 'DEFAULT', 'FROM'], details.map(row));
       for (const line of [...details.flatMap(unconfirmedLine), ...deskLines[desk]]) print(line);
     }
     return exitCodes.ok;
   },
 );
 
+const get = defineCommand(
+  {
+    name: 'settings get',
+    summary: 'Print the value of a setting',
+    operands: [{ name: 'NAME', offers: settingNames }],
+    options: { json: jsonOption('all about it') },
+    about: 'Print the value of a setting; nothing if it has none.',
+    examples: ['keyturn settings get vault'],
+  },
+  async ({ options, operands: [name] }) => {
+    const detail = settingNamed((await ask('settings.get', {})).details, name);
+    if (options.json) printJson(detail);
+    else if (detail.value !== undefined) print(shown(detail.value));
+    return exitCodes.ok;
+  },
+);
+
+const set = defineCommand(
+  {
+    name: 'settings set',
+    summary: 'Change a setting',
+    operands: [
+      { name: 'NAME', offers: settingNames },
+      { name: 'VALUE', offersAfter: settingChoices },
+    ],
+    options: {},
+    about: 'Change a setting. If the change does not take effect at once, a line says when it will.',
+    notes: [
+      'If you choose another vault while the present one is empty, a broker in the background is restarted.',
+    ],
+    examples: ['keyturn settings set logLevel debug'],
+  },
+  async ({ operands: [name, value] }) => change(name, value),
+);
+
+const unset = defineCommand(
+  {
+    name: 'settings unset',
+    summary: 'Reset a setting to its default',
+    operands: [{ name: 'NAME', offers: settingNames }],
+    options: {},
+    about: 'Reset a setting to its default.',
+    examples: ['keyturn settings unset browser'],
+  },
+  async ({ operands: [name] }) => change(name, null),
+);
+
+export const command = defineNoun('settings', 'List and change settings', { list, get, set, unset }, 'list');
+
 async function change(name: string, value: string | null): Promise<number> {
   const { answer, isDesk } = await askWhere('settings.set', { name, value });
   if (answer.inForce === 'now') return exitCodes.ok;
   const isVaults = name === 'vault' || name === 'vaultKey';
   if (isVaults && !isDesk && (await isInBackground())) return restartWithNewVault();
-  say(`keyturn: ${name} is in force from the broker's next start: keyturn daemon --restart`);
+  say(`keyturn: ${name} takes effect at the broker's next start: keyturn broker restart`);
   return exitCodes.ok;
 }
 
@@ -89,12 +126,6 @@ function settingNamed(details: readonly Detail[], name: string): Detail {
   });
 }
 
-/** Nothing for one that has no value. */
-function showOne(detail: Detail, isJson: boolean): void {
-  if (isJson) printJson(detail);
-  else if (detail.value !== undefined) print(shown(detail.value));
-}
-
 type Desk = Awaited<ReturnType<typeof ask<'settings.get'>>>['desk'];
 
 /** What the home is to a broker without a window. */
@@ -110,7 +141,7 @@ const deskLines: Readonly<Record<Desk, readonly string[]>> = {
 
 function unconfirmedLine({ name, written, isUnconfirmed }: Detail): string[] {
   if (!isUnconfirmed) return [];
-  return [`${name}: ${shown(written)} was written outside Keyturn and does not count.`];
+  return [`${name}: ${shown(written)} was written outside Keyturn and is ignored.`];
 }
 
 function row(detail: Detail): string[] {

@@ -1,56 +1,74 @@
-/** `keyturn setup`: switches the entries of local clients over to the bridge, and back (cli/setup/run.ts). */
-import { UsageError } from '../terminal/arguments.ts';
-import { defineCommand } from '../terminal/command.ts';
+/** `keyturn setup`: switches the entries of MCP clients over to the bridge, and back (cli/setup/run.ts). */
+import { defineCommand, defineNoun } from '../terminal/command.ts';
+import { jsonOption, yesOption } from '../terminal/statement.ts';
 
-export const command = defineCommand(
+const project = {
+  type: 'boolean',
+  summary: 'include files of this project that are under version control',
+} as const;
+
+const run = defineCommand(
   {
     name: 'setup',
-    summary: 'switch the clients on this machine over to Keyturn',
+    summary: 'Switch the MCP clients on this computer over to Keyturn',
     operands: [],
-    usage: [
-      'setup [--project] [--connect] [--yes] [--json]',
-      'setup --dry-run|--check [--project] [--json]',
-      'setup --undo [--yes] [--json]',
-    ],
     options: {
-      project: {
-        type: 'boolean',
-        summary: 'change files of this project that are under version control too',
-      },
-      'dry-run': { type: 'boolean', summary: 'show what would change, and change nothing' },
-      check: {
-        type: 'boolean',
-        summary: 'tell by the exit code whether anything is left to switch',
-      },
-      undo: { type: 'boolean', summary: 'put back what setup changed' },
-      connect: { type: 'boolean', summary: 'then pair, allow and sign in each entry that was switched' },
-      yes: { type: 'boolean', summary: "don't ask" },
-      json: { type: 'boolean', summary: 'print it as JSON; goes with --yes where something is changed' },
+      project,
+      'no-connect': { type: 'boolean', summary: "don't pair, allow and sign in each entry now" },
+      yes: yesOption,
+      json: { ...jsonOption('it'), more: '; goes with --yes' },
     },
     about:
-      'Find the configuration of local clients, show which entries reach a server directly, by mcp-remote or with a secret in the open, and after a yes let them start `keyturn bridge` instead. API keys move into the vault.',
+      'Find the configurations of MCP clients, show the entries that sign in themselves or hold a secret, ask, and let them start `keyturn bridge` instead. API keys move into the vault.',
     notes: [
-      'Looks at the files of the user and at those of the project in this folder. What each client has, docs/setup.md says.',
-      'What the files said before is kept in the home, sealed by the vault, until --undo. Run --undo before `keyturn reset`, which ends the backups too.',
+      'Looks at your files and at those of the project in this folder. docs/setup.md says what each client has.',
+      'The former text of each file is kept in the home, sealed by the vault, until `keyturn setup undo`. Run that before `keyturn reset`, which removes the backups too.',
     ],
-    exitCodes: { 9: 'with --check: there is an entry to switch, or a secret in the open' },
-    examples: ['keyturn setup --dry-run', 'keyturn setup --connect', 'keyturn setup --undo'],
+    examples: ['keyturn setup', 'keyturn setup --no-connect --yes'],
   },
-  async ({ options }) => {
-    const {
-      check = false,
-      undo = false,
-      yes = false,
-      json = false,
-      project = false,
-      connect = false,
-    } = options;
-    const isDry = options['dry-run'] === true;
-    if ([check, undo, isDry].filter(Boolean).length > 1)
-      throw new UsageError('--check, --dry-run and --undo don’t go together');
-    if (connect && (check || undo || isDry)) throw new UsageError('--connect goes with a change only');
+  async ({ options: { project: withProject = false, yes = false, json = false, ...options } }) => {
     // Later: --help and completion load no package.
-    const { runSetup, undoAll } = await import('../setup/run.ts');
-    return undo ? undoAll(yes, json) : runSetup({ check, isDry, yes, json, project, connects: connect });
+    const { runSetup } = await import('../setup/run.ts');
+    return runSetup({ yes, json, project: withProject, connects: options['no-connect'] !== true });
   },
+);
+
+const check = defineCommand(
+  {
+    name: 'setup check',
+    summary: 'Show what setup would change, and change nothing',
+    operands: [],
+    options: { project, json: jsonOption('it') },
+    about:
+      'Show which entries `keyturn setup` would switch, and which hold a secret in plain text. Changes nothing, and exits with 9 if anything is left.',
+    exitCodes: { 9: 'there is an entry to switch, or a secret in plain text' },
+    examples: ['keyturn setup check'],
+  },
+  async ({ options: { project: withProject = false, json = false } }) => {
+    const { checkSetup } = await import('../setup/run.ts');
+    return checkSetup({ json, project: withProject });
+  },
+);
+
+const undo = defineCommand(
+  {
+    name: 'setup undo',
+    summary: 'Restore what setup changed',
+    operands: [],
+    options: { yes: yesOption, json: { ...jsonOption('it'), more: '; goes with --yes' } },
+    about:
+      'Restore the entries that `keyturn setup` changed. An entry that says something else by now stays.',
+    examples: ['keyturn setup undo'],
+  },
+  async ({ options: { yes = false, json = false } }) => {
+    const { undoAll } = await import('../setup/run.ts');
+    return undoAll(yes, json);
+  },
+);
+
+export const command = defineNoun(
+  'setup',
+  'Switch the MCP clients on this computer over to Keyturn',
+  { check, undo },
+  run,
 );

@@ -4,17 +4,18 @@ import { exitCodes, quoted, Unreachable } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
+import { jsonOption } from '../terminal/statement.ts';
 import { connectIfRunning } from '../broker/connection.ts';
 import { hostOf, pauseEnd, print, printJson, when } from '../terminal/output.ts';
 
 export const command = defineCommand(
   {
     name: 'status',
-    summary: 'the broker: what runs, and with which settings',
+    summary: 'Show the state of the broker',
     operands: [],
-    options: { json: { type: 'boolean', summary: 'print it as JSON' } },
+    options: { json: jsonOption('it') },
     about:
-      'Show the broker of this home: what runs, with which settings, what is wrong. Starts none; exits with 8 where none runs.',
+      'Show the broker of this home: what runs, with which settings, what is wrong. Starts none; exits with 8 if none runs.',
     examples: ['keyturn status --json'],
   },
   async ({ options }) => {
@@ -50,14 +51,14 @@ function lines(status: Status): string[] {
       .map(([name, value]) => `setting    ${name} = ${String(value)}`),
     ...homeLines(status.homeState),
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
-    `grants     ${status.grants}`,
+    `sign-ins   ${status.grants}`,
     `API keys   ${status.keys}`,
-    `programs   ${status.clients}`,
+    `apps       ${status.clients}`,
     ...proxyLines(status),
-    ...(status.forwards ? [`forwards   ${status.forwards} (keyturn forward --list)`] : []),
+    ...(status.forwards ? [`forwards   ${status.forwards} (keyturn forward)`] : []),
     `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
     ...auditLines(status),
-    `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,
+    `requests   ${status.interactions}${status.interactions > 0 ? ' (keyturn request)' : ''}`,
     ...overrideLines(status),
     ...status.clocks.map(
       ({ issuer, ahead }) =>
@@ -81,7 +82,7 @@ function auditLines({ audit }: Status): string[] {
 function proxyLines({ proxies }: Status): string[] {
   if (proxies.length === 0) return [];
   return [
-    `proxies    ${proxies.length} (keyturn proxy list)`,
+    `proxies    ${proxies.length} (keyturn proxy)`,
     ...proxies
       .filter(({ state }) => state === 'portTaken' || state === 'failed')
       .map(({ name, port, state }) => {
@@ -96,8 +97,8 @@ function overrideLines({ overrides }: Status): string[] {
   return overrides.flatMap(({ server, names }) => {
     const rules = names.filter((name) => name !== 'private-address');
     return [
-      ...(rules.length > 0 ? [`OVERRIDE   ${server}: ${rules.join(', ')}`] : []),
-      ...(rules.length < names.length ? [`OVERRIDE   ${hostOf(server)}: private-address`] : []),
+      ...(rules.length > 0 ? [`EXCEPTION  ${server}: ${rules.join(', ')}`] : []),
+      ...(rules.length < names.length ? [`EXCEPTION  ${hostOf(server)}: private-address`] : []),
     ];
   });
 }

@@ -1,5 +1,5 @@
 /**
- * `keyturn token RESOURCE`: prints an access token. The lean path: loads the client library and no package.
+ * `keyturn token URL`: prints an access token. The lean path: loads the client library and no package.
  *
  * Invariant: stdout gets the token and a newline, the headers of one request, or the JSON answer, and nothing else
  * ever. A refused token comes in by standard input, never as an argument: argv is public.
@@ -10,59 +10,53 @@ import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { Challenge, TokenGetParams, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { methodPattern, noncePattern } from '../../ipc/wire/values.ts';
-import { resourceFrom, accountFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
+import { resourceFrom, accountFrom, scopeFrom, waitFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../waiting/watch-later.ts';
 import { print, printJson, say } from '../terminal/output.ts';
+import { jsonOption } from '../terminal/statement.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
 import {
+  noInputOption,
   timeoutOption,
   tokenExits,
   tokenOptions,
-  unattendedOption,
   validityOption,
 } from '../terminal/token-options.ts';
 import { readStandardInput } from '../terminal/standard-input.ts';
 
 const statement = {
   name: 'token',
-  summary: 'print an access token',
-  operands: [{ name: 'RESOURCE' }],
+  summary: 'Print an access token for an MCP server',
+  operands: [{ name: 'URL' }],
   options: {
     ...tokenOptions('the token'),
-    'min-validity': validityOption('the token'),
+    'min-validity': validityOption('it'),
     status: {
       type: 'string',
       value: '401|403',
       values: ['401', '403'],
-      summary: 'the protected server answered this to the last token',
+      summary: 'the MCP server answered this to the last token',
     },
     challenge: { type: 'string', value: 'TEXT', summary: 'the WWW-Authenticate header of that answer' },
-    'rejected-stdin': { type: 'boolean', summary: 'read the refused token from standard input' },
-    dpop: {
-      type: 'string',
-      value: 'METHOD',
-      summary: 'print the headers of one request with this method',
-    },
-    url: { type: 'string', value: 'URL', summary: 'where that request goes', more: ' (default RESOURCE)' },
-    nonce: {
-      type: 'string',
-      value: 'NONCE',
-      summary: 'the DPoP-Nonce of the protected server’s last answer',
-    },
-    'no-interaction': unattendedOption,
-    timeout: timeoutOption('how long to wait for you', 300),
-    json: { type: 'boolean', summary: 'print the whole answer' },
+    'rejected-token-stdin': { type: 'boolean', summary: 'read that token from standard input' },
+    dpop: { type: 'string', value: 'METHOD', summary: 'print the headers of one request with this method' },
+    url: { type: 'string', value: 'URL', summary: 'where that request goes', more: ' (default URL)' },
+    nonce: { type: 'string', value: 'NONCE', summary: 'the DPoP-Nonce of the last answer' },
+    'no-input': noInputOption,
+    timeout: timeoutOption('how long to wait for you', '5m'),
+    json: jsonOption('the whole answer'),
   },
-  about: 'Print an access token for a protected server, named by its endpoint URL.',
+  about: 'Print an access token for an MCP server.',
   notes: [
-    'The token goes to standard output, everything else to standard error. It needs a permission once: `keyturn allow cli RESOURCE`',
-    'A token that is bound to a key (DPoP) is worth nothing by itself. --dpop prints it with a proof for one request, as lines of headers; for any other token, its one header.',
+    'The token goes to standard output, everything else to standard error. It needs a permission once: `keyturn app allow cli URL`',
+    'A token that is bound to a key (DPoP) is useless without a proof. --dpop prints it with a proof for one request, as lines of headers; for any other token, its one header.',
   ],
   exitCodes: { 0: 'token', 1: 'internal', 2: 'usage', ...tokenExits },
   examples: [
     'keyturn token https://notes.example/mcp',
+    'keyturn token https://notes.example/mcp --no-input --json',
     `printf 'Authorization: Bearer %s' "$(keyturn token https://notes.example/mcp)" |
   curl -H @- https://notes.example/mcp`,
     'keyturn token https://notes.example/mcp --status 403 --challenge "$header"',
@@ -93,9 +87,15 @@ interface Proven {
 
 async function requestFrom({ options, operands }: Input<typeof statement>): Promise<TokenRequest> {
   const [resource] = operands;
-  const { account, status, challenge: header, json = false, 'rejected-stdin': isRejected = false } = options;
-  const minimumValidity = secondsFrom(options['min-validity'], '--min-validity');
-  const timeout = secondsFrom(options.timeout, '--timeout');
+  const {
+    account,
+    status,
+    challenge: header,
+    json = false,
+    'rejected-token-stdin': isRejected = false,
+  } = options;
+  const minimumValidity = waitFrom(options['min-validity'], '--min-validity');
+  const timeout = waitFrom(options.timeout, '--timeout');
   if (status === '401' && header === undefined && !isRejected) throw whichToken();
   const challenge = challengeFrom(status, header);
   return {
@@ -106,7 +106,7 @@ async function requestFrom({ options, operands }: Input<typeof statement>): Prom
       minimumValidity,
       timeout,
       challenge,
-      interaction: options['no-interaction'] ? 'never' : 'allow',
+      interaction: options['no-input'] ? 'never' : 'allow',
     },
     rejected: isRejected ? await tokenFromStdin() : undefined,
     json,
@@ -136,7 +136,7 @@ function provenFrom(
 function whichToken(): KeyturnError {
   return new KeyturnError('invalid_request', '--status 401 does not say which token was refused.', {
     rule: 'A token is replaced once it is known which one its server refused',
-    hint: 'Give that token on standard input: --rejected-stdin. Or name the answer: --challenge TEXT',
+    hint: 'Give that token on standard input: --rejected-token-stdin. Or name the answer: --challenge TEXT',
   });
 }
 
@@ -152,7 +152,7 @@ function challengeFrom(status: '401' | '403' | undefined, header: string | undef
 async function tokenFromStdin(): Promise<string> {
   const token = (await readStandardInput()).trim();
   if (token === '' || /\s/.test(token))
-    throw new UsageError('--rejected-stdin wants one token on standard input');
+    throw new UsageError('--rejected-token-stdin wants one token on standard input');
   return token;
 }
 

@@ -14,13 +14,13 @@ type Status = ResultOf<'status'>;
 export const command = defineCommand(
   {
     name: 'unlock',
-    summary: 'open the vault',
+    summary: 'Unlock the vault',
     operands: [],
     options: {
       'passphrase-stdin': { type: 'boolean', summary: 'read the passphrase from standard input' },
     },
     about:
-      'Open the vault. A sealed file with a passphrase asks for it here; the first time it asks twice, because you choose it then. A keychain asks in its own window, and you have two minutes.',
+      'Unlock the vault. A sealed file with a passphrase asks for it here; the first time it asks twice, because you choose it then. A keychain asks in its own window, and you have two minutes.',
     examples: ['keyturn unlock', 'pass show keyturn | keyturn unlock --passphrase-stdin'],
   },
   async ({ options }) => {

@@ -47,14 +47,14 @@ function absence(paths: HomePaths): Finding {
     return {
       kind: 'broker.absent',
       what: 'No broker runs for this home.',
-      mend: 'Nothing to do: the next command that needs one starts it (keyturn list).',
+      mend: 'Nothing to do: the next command that needs one starts it (keyturn sign-in list).',
     };
   const lost = keyLost(paths);
   if (lost) return findingOf('home.damaged', lost);
   return {
     kind: 'broker.silent',
     what: `A broker (pid ${pid}) holds this home, and does not answer on its socket.`,
-    mend: 'keyturn list   (it has that broker listen again; if that fails: keyturn daemon --restart)',
+    mend: 'keyturn sign-in list   (it has that broker listen again; if that fails: keyturn broker restart)',
   };
 }
 
@@ -86,7 +86,7 @@ function displayFindings({ display }: Status): Finding[] {
     {
       kind: 'desktop.other',
       what: `The broker opens sign-in pages ${display === undefined ? 'nowhere: it has no desktop session' : `at ${display}`}, and this terminal is at ${here}.`,
-      mend: 'Nothing to do: with the next command from here, e.g. keyturn list, its pages open here.',
+      mend: 'Nothing to do: with the next command from here, e.g. keyturn sign-in list, its pages open here.',
     },
   ];
 }
@@ -103,7 +103,7 @@ async function registrations(connection: Connection): Promise<Finding[]> {
 }
 
 function registrationFinding({ issuer, clientId, state, source }: Registered): Finding[] {
-  const remove = `keyturn register ${shellWord(issuer)} --remove ${shellOption('client-id', clientId)}`;
+  const remove = `keyturn oauth-client remove ${shellWord(issuer)} ${shellOption('client-id', clientId)}`;
   if (state === 'replaced') {
     const what = `The client ${clientId} at ${issuer} is not used any more.`;
     return [{ kind: 'registration.replaced', what, mend: remove }];
@@ -115,8 +115,8 @@ function registrationFinding({ issuer, clientId, state, source }: Registered): F
       what: `${issuer} no longer accepts the client ${clientId}.`,
       mend:
         source === 'preregistered'
-          ? `keyturn register ${shellWord(issuer)} --client-id ID   (a new one, which its operator gives you)`
-          : 'keyturn login RESOURCE --new-client',
+          ? `keyturn oauth-client add ${shellWord(issuer)} --client-id ID   (a new one, which its operator gives you)`
+          : 'keyturn login URL --new-client',
     },
   ];
 }
@@ -194,7 +194,7 @@ function ruleFindings(status: Status): Finding[] {
       homeState.isWaiting || names !== '',
       'settings.waiting',
       `Changed outside of Keyturn: ${names}.`,
-      homeState.isWaiting ? 'keyturn pending   (the question waits in the window)' : 'keyturn settings',
+      homeState.isWaiting ? 'keyturn request list   (the question waits in the window)' : 'keyturn settings',
     ),
     ...found(
       homeState.desk === 'closed',
@@ -215,7 +215,9 @@ function waived({ overrides, insecureLoopback }: Status): Finding[] {
   const servers = overrides.map(({ server, names }) => `${server} (${names.join(', ')})`);
   const all = [...servers, ...(insecureLoopback ? ['http on loopback hosts'] : [])];
   const mend =
-    servers.length > 0 ? 'keyturn override SERVER RULE off' : 'keyturn settings insecureLoopback false';
+    servers.length > 0
+      ? 'keyturn exception remove SERVER RULE'
+      : 'keyturn settings set insecureLoopback false';
   return found(all.length > 0, 'rules.waived', `Waived: ${all.join('; ')}.`, mend);
 }
 

@@ -19,7 +19,7 @@ export async function checkClients(): Promise<Finding[]> {
           {
             kind: 'entry.standing' as const,
             what: `Entries of clients start Keyturn: ${alive.map(named).join(', ')}.`,
-            mend: 'Nothing to do. Before you remove Keyturn: keyturn setup --undo',
+            mend: 'Nothing to do. Before you remove Keyturn: keyturn setup undo',
           },
         ]),
   ];
@@ -32,7 +32,7 @@ function goneFinding(entry: StandingEntry, gone: string): Finding {
   const { mending } = entry;
   const mend =
     mending === undefined
-      ? 'Change the entry by hand: keyturn setup --dry-run says why setup leaves it.'
+      ? 'Change the entry by hand: keyturn setup check says why setup leaves it.'
       : ['keyturn setup', ...mending].join(' ');
   return { kind: 'entry.gone', what: `${named(entry)} starts ${quoted(gone)}, which is not there.`, mend };
 }

@@ -55,7 +55,7 @@ export async function checkMachine(machine: Machine): Promise<MachineLook> {
 }
 
 const withoutKeychain =
-  'Install or start a keyring (gnome-keyring, KWallet); or, in a home that holds nothing yet: keyturn settings vault sealed-file';
+  'Install or start a keyring (gnome-keyring, KWallet); or, in a home that holds nothing yet: keyturn settings set vault sealed-file';
 
 /** `open` and `elsewhere` have nothing to tell. */
 const keychainKinds: Readonly<
@@ -121,7 +121,7 @@ function browserFindings({ settings, env }: Machine): Finding[] {
       {
         kind: 'browser.missing',
         what: `The command that opens the sign-in page${program === undefined ? '' : ` (${program})`} is not there.`,
-        mend: 'keyturn settings browser COMMAND   (without a browser: keyturn login RESOURCE --device, or --paste)',
+        mend: 'keyturn settings set browser COMMAND   (without a browser: keyturn login URL --device, or --paste)',
       },
     ];
   }
@@ -130,7 +130,7 @@ function browserFindings({ settings, env }: Machine): Finding[] {
     {
       kind: 'desktop.absent',
       what: 'This terminal has no desktop session in which a browser could open.',
-      mend: 'keyturn login RESOURCE --device   (or --paste)',
+      mend: 'keyturn login URL --device   (or --paste)',
     },
   ];
 }
@@ -157,7 +157,7 @@ function proxyFindings({ settings, env, paths }: Machine): Finding[] {
     {
       kind: 'proxy.ignored',
       what: `HTTPS_PROXY of this terminal is not the proxy that the broker uses (${settings.httpsProxy === undefined ? 'it uses none' : 'it uses another one'}).`,
-      mend: 'keyturn settings httpsProxy "${HTTPS_PROXY:-$https_proxy}"',
+      mend: 'keyturn settings set httpsProxy "${HTTPS_PROXY:-$https_proxy}"',
     },
   ];
 }
@@ -172,7 +172,7 @@ function authoritiesFindings({ settings, env, paths, now }: Machine): Finding[] 
           {
             kind: 'authorities.ignored',
             what: 'NODE_EXTRA_CA_CERTS of this terminal is not the file whose authorities the broker trusts.',
-            mend: 'keyturn settings extraAuthorities "$NODE_EXTRA_CA_CERTS"',
+            mend: 'keyturn settings set extraAuthorities "$NODE_EXTRA_CA_CERTS"',
           } as const,
         ]
       : []),
@@ -188,7 +188,7 @@ function certificateFindings(file: string, now: number): Finding[] {
   }
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
   const read = blocks.map(certificate);
-  const mend = `put the right file there, then: keyturn settings extraAuthorities ${shellWord(file)}`;
+  const mend = `put the right file there, then: keyturn settings set extraAuthorities ${shellWord(file)}`;
   if (read.length === 0 || read.includes(undefined)) {
     const what = read.length === 0 ? 'holds no certificate in PEM' : 'holds a certificate that is damaged';
     return [{ kind: 'authorities.invalid', what: `${file} ${what}.`, mend: `Look at it, ${mend}` }];

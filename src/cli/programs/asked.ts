@@ -13,9 +13,9 @@ export const kinds = ['token', 'key'] as const;
 
 interface AskedOptions {
   readonly as?: string;
-  readonly scope?: string;
+  readonly scope?: readonly string[];
   readonly account?: string;
-  readonly 'no-interaction'?: boolean;
+  readonly 'no-input'?: boolean;
 }
 
 /** What was typed, of terminal/token-options.ts. `validity` in seconds. Throws `invalid_scope`. */
@@ -28,7 +28,7 @@ export function askedBy(options: AskedOptions, resource: string, validity: numbe
       ...scopeFrom(options.scope),
       ...accountFrom(options.account),
       minimumValidity: validity,
-      interaction: options['no-interaction'] ? 'never' : 'allow',
+      interaction: options['no-input'] ? 'never' : 'allow',
     },
   };
 }

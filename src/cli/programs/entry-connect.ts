@@ -1,5 +1,5 @@
 /**
- * `keyturn bridge --connect`: pairs an entry, allows it and signs in, before its client starts it.
+ * `keyturn connect`: pairs an entry, allows it and signs in, before its client starts it.
  *
  * Invariant: a person answers, at this terminal where the broker asks nobody by itself, else in Keyturn's window. One
  * answer at this terminal is for all entries of a server. One who was refused before is asked anew: a person started this.
@@ -229,7 +229,7 @@ function tell({ id, kind, accounts = [] }: Question, words: string, isDesk: bool
   say(
     isDesk
       ? `  ${kind === 'pair' ? 'Compare the code, and answer' : 'Answer'} in Keyturn’s window.`
-      : `  Answer in another terminal: keyturn answer ${shellWord(id)} yes${option}   (or no)`,
+      : `  Answer in another terminal: keyturn request approve ${shellWord(id)}${option}   (or deny)`,
   );
 }
 

@@ -166,19 +166,15 @@ async function unanswered(
   const question =
     reason === 'unpaired' ? `Nobody has said yet that ${quoted(name)} may be paired.` : message;
   const option = account === undefined ? [] : [shellOption('account', account)];
-  const connectCommand = [
-    'keyturn bridge --connect',
-    shellWord(resource),
-    '--as',
-    shellWord(name),
-    ...option,
-  ].join(' ');
+  const connectCommand = ['keyturn connect', shellWord(resource), '--as', shellWord(name), ...option].join(
+    ' ',
+  );
   return new KeyturnError(reason === 'login_pending' ? reason : 'consent_pending', question, {
     hint: isElsewhere
       ? `Answer on the machine where the broker runs${compare}. Then ${again}.`
       : isDesk
         ? `Answer the card in Keyturn’s window${compare}. Then ${again}.`
-        : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn pending\` shows${compare}. Then ${again}.`,
+        : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn request list\` shows${compare}. Then ${again}.`,
   });
 }
 

@@ -3,7 +3,7 @@
  *
  * Invariant: the processes of an entry show one ticket, so they share one question and one key; a process that starts
  * later finds the answer. An entry that the person refused asks no more by itself; a person who starts
- * `keyturn bridge --connect` begins anew.
+ * `keyturn connect` begins anew.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { lstatSync, rmSync } from 'node:fs';
@@ -104,6 +104,6 @@ export function rememberRefusal(name: string): KeyturnError {
 
 export function refusedBefore(name: string): KeyturnError {
   return new KeyturnError('pairing_denied', `You refused to pair ${quoted(name)}, and that is remembered.`, {
-    hint: `If you changed your mind, run in a terminal: keyturn bridge --connect URL --as ${shellWord(name)}`,
+    hint: `If you changed your mind, run in a terminal: keyturn connect URL --as ${shellWord(name)}`,
   });
 }

@@ -17,8 +17,8 @@ export function writeUnits(withSocket: boolean): string | undefined {
   const home = process.env['KEYTURN_HOME'] || undefined;
   const [program, ...script] = absoluteCommand().words;
   const command: [string, ...string[]] = isSingle
-    ? [program, 'daemon']
-    : [program, ...nodeFlags, ...script, 'daemon'];
+    ? [program, 'broker', 'run']
+    : [program, ...nodeFlags, ...script, 'broker', 'run'];
   const made = write('keyturn.service', serviceUnit({ command, home }));
   if (withSocket)
     write('keyturn.socket', socketUnit({ path: socketPlaces(paths)[0], deskFile: deskCommandFile(paths) }));

@@ -1,7 +1,7 @@
 /**
- * What `keyturn setup` does: shows what would change, asks, changes it; or puts it back.
+ * What `keyturn setup` does: shows what would change, asks, changes it; or restores it.
  *
- * Invariant: nothing is changed before the person said yes, at the terminal or by --yes. Nothing printed is a secret.
+ * Invariant: nothing is changed before the user approved it, at the terminal or by --yes. Nothing printed is a secret.
  */
 import { exitCodes, KeyturnError, shellWord } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
@@ -22,32 +22,34 @@ import { undoSetup } from '../../setup/undo.ts';
 /** As `keyturn doctor` answers where it found something. */
 const foundSomething = 9;
 
-interface SetupChoice {
-  readonly check: boolean;
-  /** Shows, and changes nothing. */
-  readonly isDry: boolean;
-  readonly yes: boolean;
+interface CheckChoice {
   readonly json: boolean;
   readonly project: boolean;
+}
+
+interface SetupChoice extends CheckChoice {
+  readonly yes: boolean;
   /** Each entry that was switched gets its access at once. */
   readonly connects: boolean;
 }
 
+/** Shows what is left to do, and answers the exit code. */
+export async function checkSetup({ json, project }: CheckChoice): Promise<number> {
+  const files = await surveyed(project);
+  if (json) printJson(surveyJson(files));
+  else for (const line of surveyLines(files, true)) print(line);
+  if (!json && !hasWork(files)) say('keyturn: there is nothing to switch.');
+  return hasWork(files) ? foundSomething : exitCodes.ok;
+}
+
 /** Answers the exit code: with `connects` that of the first entry that got no access. */
-export async function runSetup({ check, isDry, yes, json, project, connects }: SetupChoice): Promise<number> {
-  const files = await withoutOpenServers(
-    await survey({
-      ...clientsHere(),
-      withVersioned: project,
-    }),
-  );
-  const isChanging = !check && !isDry;
+export async function runSetup({ yes, json, project, connects }: SetupChoice): Promise<number> {
+  const files = await surveyed(project);
   const hasSwitches = files.some((file) => switchesIn(file).length > 0);
-  if (!json) for (const line of surveyLines(files, !check)) print(line);
-  else if (!isChanging || !hasSwitches) printJson(surveyJson(files));
-  if (check) return hasWork(files) ? foundSomething : exitCodes.ok;
+  if (!json) for (const line of surveyLines(files, true)) print(line);
+  else if (!hasSwitches) printJson(surveyJson(files));
   if (!hasSwitches && !json) say('keyturn: there is nothing to switch.');
-  if (isDry || !hasSwitches) return exitCodes.ok;
+  if (!hasSwitches) return exitCodes.ok;
   await confirm('Change these files? ', yes);
   const results = await applySetup(files, { stateFolder: homePaths().state, ask });
   if (json) printJson(results);
@@ -58,6 +60,9 @@ export async function runSetup({ check, isDry, yes, json, project, connects }: S
   await sayWhatFollows(open);
   return code;
 }
+
+const surveyed = async (project: boolean): Promise<readonly Surveyed[]> =>
+  withoutOpenServers(await survey({ ...clientsHere(), withVersioned: project }));
 
 /** Asks by the network of a broker that runs, else by that of this environment. */
 async function withoutOpenServers(files: readonly Surveyed[]): Promise<readonly Surveyed[]> {
@@ -100,7 +105,7 @@ async function connectAll(
 /** `open`: entries that were not connected now. */
 async function sayWhatFollows(open: readonly Applied[]): Promise<void> {
   if ((await ask('status', {})).vault === 'memory')
-    say('keyturn: the vault of this home is memory, so --undo works until the broker ends.');
+    say('keyturn: the vault of this home is memory, so keyturn setup undo works until the broker ends.');
   const { clients } = await ask('client.list', {});
   const without = open.filter(
     ({ as, endpoint }) =>
@@ -116,8 +121,8 @@ async function sayWhatFollows(open: readonly Applied[]): Promise<void> {
       'keyturn: restart these clients. An entry without access asks for it at its first start; to give it before that:',
     );
   for (const { endpoint, as } of without)
-    say(`  keyturn bridge --connect ${shellWord(endpoint)} --as ${shellWord(as)}`);
-  say('keyturn: `keyturn setup --undo` puts everything back.');
+    say(`  keyturn connect ${shellWord(endpoint)} --as ${shellWord(as)}`);
+  say('keyturn: `keyturn setup undo` restores everything.');
 }
 
 async function confirm(question: string, isSure: boolean): Promise<void> {
@@ -125,9 +130,9 @@ async function confirm(question: string, isSure: boolean): Promise<void> {
   if (!isAtTerminal()) {
     throw new KeyturnError(
       'invalid_request',
-      'setup asks before it changes files, and nobody is here to ask.',
+      'setup asks before it changes files, and this is no terminal.',
       {
-        hint: 'To go on without a question add --yes; to look only: keyturn setup --dry-run',
+        hint: 'To go on without a question add --yes; to look only: keyturn setup check',
       },
     );
   }
@@ -138,14 +143,14 @@ async function confirm(question: string, isSure: boolean): Promise<void> {
 export async function undoAll(isSure: boolean, json: boolean): Promise<number> {
   const stateFolder = homePaths().state;
   const { length } = await backupsIn(stateFolder);
-  if (length === 0) say('keyturn: there is nothing to put back.');
-  else await confirm(`Put back what ${length === 1 ? 'setup' : `${length} runs of setup`} changed? `, isSure);
+  if (length === 0) say('keyturn: there is nothing to restore.');
+  else await confirm(`Restore what ${length === 1 ? 'setup' : `${length} runs of setup`} changed? `, isSure);
   const { files, kept, keys } = await undoSetup({ stateFolder, ask });
   if (json) printJson(files);
   else for (const undone of files) print(undoneLine(undone));
   for (const key of keys)
     say(
-      `keyturn: the API key for ${key} stays in the vault, and may stand in the file again: keyturn key remove ${shellWord(key)}`,
+      `keyturn: the API key for ${key} stays in the vault, and may be in the file again: keyturn api-key remove ${shellWord(key)}`,
     );
   for (const backup of kept)
     say(

@@ -44,7 +44,11 @@ function withoutDashes(name: string): UsageError {
 function split(args: string[], { options }: Statement) {
   const parsed = Object.entries(options).map(([name, option]) => [
     name,
-    { type: option.type, multiple: option.type === 'string' && option.repeatable === true },
+    {
+      type: option.type,
+      multiple: option.type === 'string' && option.repeatable === true,
+      ...(option.short !== undefined && { short: option.short }),
+    },
   ]);
   try {
     return parseArgs({ args, options: Object.fromEntries(parsed), allowPositionals: true });
@@ -108,14 +112,15 @@ export function resourceFrom(text: string): string {
   return text;
 }
 
-/** A grant by its id, or an endpoint that can name grants. Throws `invalid_resource`. */
+/** A sign-in by its id, or an endpoint that can name grants. Throws `invalid_resource`. */
 export function grantFrom(text: string): { readonly grant: string } | { readonly resource: string } {
   return /^[0-9a-f]{16}$/.test(text) ? { grant: text } : { resource: resourceFrom(text) };
 }
 
 /** The `scope` member of a request, empty without the option. Throws `invalid_scope`. */
-export function scopeFrom(text: string | undefined): { readonly scope?: string } {
-  if (text === undefined) return {};
+export function scopeFrom(given: readonly string[] | undefined): { readonly scope?: string } {
+  if (given === undefined) return {};
+  const text = given.join(' ');
   if (parseScope(text).length > 0) return { scope: text };
   throw new KeyturnError('invalid_scope', '--scope names no scope.', {
     rule: 'RFC 6749 §3.3',
@@ -139,28 +144,35 @@ export function accountFrom(typed: string | undefined, env = process.env): { rea
 
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
-/** Seconds: what the wire takes (ipc/protocol/methods.ts). Nobody waits longer than a day. */
+/** Seconds: what the wire takes (ipc/protocol/schemas/values.ts). No wait is longer than a day. */
 const maxWait = units.d;
 
-/** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
-const maxLease = 36_500 * units.d;
+/** Seconds: a hundred years. Longer times mean "without an end". */
+const maxTime = 36_500 * units.d;
 
-/** A whole number of seconds, a day at most. Throws `invalid_request`. */
-export function secondsFrom(text: string | undefined, option: string): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text) && Number(text) <= maxWait) return Number(text);
-  throw new UsageError(
-    `${option} takes a whole number of seconds up to ${maxWait} (a day), not ${quoted(text)}`,
-  );
-}
-
-/** `8h`, `30m`, `2d`, `90s` or a number of seconds, as seconds: one at least. Throws `invalid_request`. */
+/** `30m`, `8h`, `2d` or `90s`, as seconds. Throws `invalid_request`. */
 export function durationFrom(text: string, option: string): number {
   const [, number, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
-  const seconds = Number(number) * units[(unit || 's') as keyof typeof units];
-  if (seconds === 0) throw new UsageError(`${option} takes a second at least, not ${quoted(text)}`);
-  if (seconds <= maxLease) return seconds;
-  throw new UsageError(`${option} takes a duration such as 8h or 30m, not ${quoted(text)}`);
+  if (unit === '')
+    throw new UsageError(`${option} takes a time with its unit: write ${number}s, ${number}m or ${number}h`);
+  const seconds = Number(number) * units[unit as keyof typeof units];
+  if (seconds <= maxTime) return seconds;
+  throw new UsageError(`${option} takes a time such as 30s, 30m, 8h or 2d, not ${quoted(text)}`);
+}
+
+/** As `durationFrom`: one second at least. */
+export function leaseFrom(text: string, option: string): number {
+  const seconds = durationFrom(text, option);
+  if (seconds > 0) return seconds;
+  throw new UsageError(`${option} takes a second at least, not ${quoted(text)}`);
+}
+
+/** As `durationFrom`: a day at most, and undefined without the option. */
+export function waitFrom(text: string | undefined, option: string): number | undefined {
+  if (text === undefined) return undefined;
+  const seconds = durationFrom(text, option);
+  if (seconds <= maxWait) return seconds;
+  throw new UsageError(`${option} takes a day at most (1d), not ${quoted(text)}`);
 }
 
 function firstSentence(message: string): string {

@@ -11,15 +11,20 @@ interface Described {
   readonly more?: string;
 }
 
+interface Named extends Described {
+  /** The letter of the short form. */
+  readonly short?: string;
+}
+
 /** An option without a value. */
-interface Flag extends Described {
+interface Flag extends Named {
   readonly type: 'boolean';
   /** Between Keyturn's own processes: in no help and no completion. */
   readonly hidden?: true;
 }
 
 /** An option with a value. */
-interface Setting extends Described {
+interface Setting extends Named {
   readonly type: 'string';
   /** What the help calls the value. */
   readonly value: string;
@@ -49,8 +54,9 @@ export interface Operand {
 }
 
 export interface Statement {
+  /** After `keyturn`: a verb, or a noun and a verb. */
   readonly name: string;
-  /** One line, for the overview and for completions. */
+  /** One line, imperative, for overviews and for completions. */
   readonly summary: string;
   readonly operands: readonly Operand[];
   /** The operands are another command with options of its own: they stand after `--`. */
@@ -61,17 +67,17 @@ export interface Statement {
   readonly options: Readonly<Record<string, Option>>;
   /** Usage lines after `keyturn`; made of operands and options unless given. */
   readonly usage?: readonly string[];
-  /** What the command does. */
+  /** What the command does, in one or two sentences. */
   readonly about: string;
   /** Words that operands may be, each with what it means. */
   readonly terms?: Readonly<Record<string, string>>;
-  /** Paragraphs that belong after the options. */
+  /** Paragraphs for the whole text only. */
   readonly notes?: readonly string[];
   /** Environment variables that the command reads. */
   readonly environment?: { readonly about: string; readonly variables: readonly string[] };
   /** Exit codes whose meaning is this command's own. */
   readonly exitCodes?: Readonly<Record<number, string>>;
-  /** Shell lines, as they stand. A refused command line shows the first that begins with this command. */
+  /** Shell lines. The short help shows two; a refused command line shows the first that begins with this command. */
   readonly examples: readonly string[];
 }
 
@@ -100,11 +106,29 @@ export function shownOptions({ options }: Statement): [name: string, option: Opt
   return Object.entries(options).filter(([, option]) => !('hidden' in option));
 }
 
+/** The same option in every command that has it. */
+export const jsonOption = (what: string) =>
+  ({ type: 'boolean', short: 'j', summary: `print ${what} as JSON` }) as const;
+export const yesOption = { type: 'boolean', short: 'y', summary: "don't ask" } as const;
+export const scopeOption = (summary: string, more = '') =>
+  ({
+    type: 'string',
+    short: 's',
+    value: 'SCOPE',
+    summary,
+    more: `; repeat it, or quote a list${more}`,
+    repeatable: true,
+  }) as const;
+export const accountOption = (summary: string, more = '') =>
+  ({ type: 'string', value: 'ACCOUNT', summary, more }) as const;
+export const forOption = (more: string) =>
+  ({ type: 'string', value: 'TIME', summary: 'for this long, e.g. 30m, 8h, 2d', more }) as const;
+
 /** What every command takes. */
-export const helpOption: Option = { type: 'boolean', summary: 'show this' };
+export const helpOption: Option = { type: 'boolean', short: 'h', summary: 'show this' };
 
 /** Options in place of a command. */
 export const topOptions: Readonly<Record<string, Option>> = {
   help: helpOption,
-  version: { type: 'boolean', summary: 'show the version' },
+  version: { type: 'boolean', short: 'V', summary: 'show the version' },
 };

@@ -3,13 +3,14 @@
  *
  * Invariant: the same option means the same in each of them.
  */
+import { accountOption, scopeOption } from './statement.ts';
 import type { Statement } from './statement.ts';
 
 /** `which`: the tokens that the command asks for, e.g. `the token`. */
 export const tokenOptions = (which: string) =>
   ({
-    scope: { type: 'string', value: '"A B"', summary: `scopes ${which} must carry` },
-    account: { type: 'string', value: 'ACCOUNT', summary: 'which account, where you have several' },
+    scope: scopeOption(`a scope that ${which} must have`),
+    account: accountOption('which account, if you have several'),
   }) as const satisfies Statement['options'];
 
 /** Exit codes of a command that gets one token. */
@@ -23,23 +24,23 @@ export const tokenExits = {
   130: 'interrupted',
 } as const satisfies Statement['exitCodes'];
 
-export const unattendedOption = { type: 'boolean', summary: 'never ask, never open a browser' } as const;
+export const noInputOption = { type: 'boolean', summary: 'never ask, never open a browser' } as const;
 
-/** Of a command that may ask as an entry. */
+/** Of a command that may ask as another app. */
 export const asOption = {
   type: 'string',
   value: 'NAME',
-  summary: 'as an entry of this name, not as cli',
+  summary: 'as the app of this name, not as cli',
 } as const;
 
-/** `seconds`: what counts without the option, where there is such a number. */
-export const validityOption = (which: string, seconds?: number) =>
+/** `usual`: the value without the option, if there is one. */
+export const validityOption = (which: string, usual?: string) =>
   ({
     type: 'string',
-    value: 'SECONDS',
-    summary: `${which} must live at least this long`,
-    ...(seconds === undefined ? {} : { more: ` (default ${seconds})` }),
+    value: 'TIME',
+    summary: `${which} must live at least this long, e.g. 60s`,
+    ...(usual === undefined ? {} : { more: ` (default ${usual})` }),
   }) as const;
 
-export const timeoutOption = (what: string, seconds: number) =>
-  ({ type: 'string', value: 'SECONDS', summary: what, more: ` (default ${seconds})` }) as const;
+export const timeoutOption = (what: string, usual: string) =>
+  ({ type: 'string', value: 'TIME', summary: `${what}, e.g. 30s`, more: ` (default ${usual})` }) as const;

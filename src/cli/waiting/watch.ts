@@ -239,14 +239,14 @@ function tellChoice(question: Fields, isDesk: boolean): void {
   const client = '`keyturn token`';
   say(`keyturn: ${choiceQuestion({ client, resource: text(question, 'resource'), accounts })}`);
   const [first = '', ...others] = choiceOptions(accounts);
-  tellAnswer(question, isDesk, first, others.length > 0 ? 'another one, or no, or later' : undefined);
+  tellAnswer(question, isDesk, first, others.length > 0 ? 'another one, or deny' : undefined);
 }
 
-function tellAnswer(question: Fields, isDesk: boolean, option = '', others = 'no, or later'): void {
+function tellAnswer(question: Fields, isDesk: boolean, option = '', others = 'deny'): void {
   say(
     isDesk
       ? '  Answer in Keyturn’s window.'
-      : `  Answer in another terminal: keyturn answer ${shellWord(text(question, 'id'))} yes${option}   (or ${others})`,
+      : `  Answer in another terminal: keyturn request approve ${shellWord(text(question, 'id'))}${option}   (or ${others})`,
   );
 }
 

@@ -7,13 +7,13 @@ type Grant = ResultOf<'grant.list'>['grants'][number];
 
 /** What each receipt means, in a sentence. */
 const meanings = {
-  confirmed: () => 'confirmed by the issuer',
+  confirmed: () => 'confirmed by the authorization server',
   notOffered: () =>
-    'ended here; the issuer offers no revocation, and its refresh token may stay valid: end it in your account there',
+    'revoked here; the authorization server offers no revocation, and its refresh token may stay valid: end it in your account there',
   pending: ({ nextTry, triedUntil }) =>
-    `ended here; the issuer could not be reached yet. Keyturn tries again by itself${at(', next at', nextTry)}${at(', until', triedUntil)}`,
+    `revoked here; the authorization server could not be reached yet. Keyturn tries again${at(', next at', nextTry)}${at(', until', triedUntil)}`,
   abandoned: () =>
-    'ended here; the issuer never confirmed it, and Keyturn can no longer ask: end it in your account there',
+    'revoked here; the authorization server never confirmed it, and Keyturn can no longer ask: end it in your account there',
 } as const satisfies Record<Receipt['receipt'], (receipt: Partial<Receipt>) => string>;
 
 /** One line for one grant. */
@@ -23,10 +23,18 @@ export function receiptLine(receipt: Receipt): string {
   return `${resource} at ${issuer}: ${meanings[receipt.receipt](receipt)}${live}`;
 }
 
+/** For people; `--json` has the names. */
+const labels: Readonly<Record<Receipt['receipt'], string>> = {
+  confirmed: 'confirmed',
+  notOffered: 'not offered',
+  pending: 'pending',
+  abandoned: 'abandoned',
+};
+
 /** The same in a cell of a table; nothing for a grant that isn't revoked. */
 export function receiptNotes({ receipt, nextTry, liveUntil }: Grant): string[] {
   if (receipt === undefined) return [];
-  return [`${receipt}${at(', next try', nextTry)}${at(', tokens may live until', liveUntil)}`];
+  return [`${labels[receipt]}${at(', next try', nextTry)}${at(', tokens may live until', liveUntil)}`];
 }
 
 function at(words: string, seconds: number | undefined): string {

@@ -3,7 +3,7 @@
  *
  * Invariant: at a desk a connection sees the address and the codes of the sign-ins that it started itself, and
  * finishes no other. The person's windows see and finish all. Elsewhere every command of the owner's does: there
- * `keyturn pending` is how the person finishes a sign-in that a program started.
+ * `keyturn request list` is how the person finishes a sign-in that a program started.
  */
 import type { Question } from '../../broker/questions/question.ts';
 import { isStartedBy } from '../../broker/questions/starter.ts';

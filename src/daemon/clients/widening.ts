@@ -167,7 +167,7 @@ export function requireUnchanged(
   if (isDeepStrictEqual({ ...now, createdAt: 0 }, { ...decided, createdAt: 0 })) return now;
   throw new KeyturnError('conflict', `The permission for ${now.endpoint} changed in the meantime.`, {
     rule: 'A yes sets only what its card showed',
-    hint: 'Look at the present permission (`keyturn clients`), and name the scopes: `keyturn allow` with --scope.',
+    hint: 'Look at the present permission (`keyturn app list`), and name the scopes: `keyturn app allow` with --scope.',
   });
 }
 
@@ -233,7 +233,7 @@ function ranOut(clientName: string, endpoint: string): KeyturnError {
   return new KeyturnError('conflict', `The permission of ${clientName} for ${endpoint} has expired.`, {
     rule: 'A new account gets the scopes of the present permission; this one has expired and has none',
     hint:
-      'Name them: keyturn allow CLIENT RESOURCE --account ACCOUNT --scope "A B" (and --for TIME). ' +
-      'For every scope, run `keyturn end CLIENT RESOURCE` first.',
+      'Name them: keyturn app allow APP URL --account ACCOUNT --scope "A B" (and --for TIME). ' +
+      'For every scope, run `keyturn app revoke APP URL` first.',
   });
 }

@@ -68,7 +68,7 @@ export class Forwards {
     if (!this.#open.has(label)) return;
     const another = path === undefined ? 'with --as' : 'by another file name: --socket DIR/NAME.sock';
     throw new KeyturnError('conflict', `A forward called ${quoted(label)} is open already.`, {
-      hint: `End it with: keyturn forward --end ${shellWord(label)}   Or give this one another name ${another}.`,
+      hint: `End it with: keyturn forward close ${shellWord(label)}   Or give this one another name ${another}.`,
     });
   }
 
@@ -100,7 +100,7 @@ export class Forwards {
     const forward = this.#all().find(({ id, origin }) => id === named || origin.label === named);
     if (!forward) {
       throw new KeyturnError('not_found', `No forward called ${quoted(named)} is open.`, {
-        hint: '`keyturn forward --list` shows those that are.',
+        hint: '`keyturn forward list` shows those that are.',
       });
     }
     await this.#end(forward, 'ended');

@@ -55,7 +55,7 @@ function alreadyRuns(stateFolder: string): KeyturnError {
   const who = holder === undefined ? '' : `: ${programOf(holder)}`;
   const more = holder === undefined ? [] : [`If it does not end, or is not Keyturn: kill ${holder}`];
   return new KeyturnError('broker_running', `A broker already runs for this home (${stateFolder})${who}.`, {
-    hint: ['Use it, or end it with: keyturn daemon --stop.', ...more].join(' '),
+    hint: ['Use it, or end it with: keyturn broker stop.', ...more].join(' '),
   });
 }
 

@@ -127,7 +127,7 @@ export async function endPermission(
   if (!wasLeased && !wasKept) {
     const what = keys.shownOf(endpoint) ? `the API key for ${keys.shownOf(endpoint)?.endpoint}` : endpoint;
     throw new KeyturnError('not_found', `${clients.nameOf(clientId)} has no permission for ${what}.`, {
-      hint: '`keyturn clients` shows the permissions there are.',
+      hint: '`keyturn app list` shows the permissions there are.',
     });
   }
   await audit.record({ ...permissionRow(keys, endpoint, outcome), client: clients.nameOf(clientId) });

@@ -77,7 +77,7 @@ export const grantMethods: Pick<
 function startedElsewhere(): KeyturnError {
   return new KeyturnError('not_permitted', 'Another program started this sign-in.', {
     rule: 'At a desk a sign-in is finished by the program that started it, or in Keyturn’s window',
-    hint: 'Paste the address in Keyturn’s window, or start a sign-in with: keyturn login RESOURCE --paste',
+    hint: 'Paste the address in Keyturn’s window, or start a sign-in with: keyturn login URL --paste',
   });
 }
 

@@ -82,7 +82,7 @@ export function checkKey(
 }
 
 async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<void> {
-  const command = `keyturn key set ${shellWord(endpoint)} --unchecked`;
+  const command = `keyturn api-key set ${shellWord(endpoint)} --unchecked`;
   try {
     if (!(await offersOAuth(endpoint, parts.network(endpoint)))) return;
   } catch (error) {
@@ -108,7 +108,7 @@ async function endPermissionsFor({ parts }: Broker, key: ApiKey): Promise<void> 
 function anotherKey(resource: string): KeyturnError {
   return new KeyturnError('conflict', `The API key for ${resource} is another one by now.`, {
     rule: 'What is set is what was shown when it was asked about',
-    hint: 'Look at what there is (`keyturn key list`), and try again.',
+    hint: 'Look at what there is (`keyturn api-key list`), and try again.',
   });
 }
 

@@ -127,7 +127,7 @@ const needsClient = (grant: Grant): boolean => grant.state.kind === 'active' || 
 
 function notFound(issuer: string, clientId: string): KeyturnError {
   return new KeyturnError('not_found', `No client ${quoted(clientId)} is known at ${quoted(issuer)}.`, {
-    hint: '`keyturn register --list` shows the clients there are.',
+    hint: '`keyturn oauth-client list` shows the clients there are.',
   });
 }
 
@@ -143,8 +143,8 @@ function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next:
     {
       rule: 'RFC 6749 §6, RFC 7009 §2.1: only the client that a refresh token was issued to may use or revoke it',
       hint: first
-        ? `Revoke them first, e.g. keyturn revoke ${shellWord(first.id)}; ${next}.`
-        : 'They have ended here, but their issuer is not reached yet: `keyturn list` shows the next try.',
+        ? `Revoke them first, e.g. keyturn logout ${shellWord(first.id)}; ${next}.`
+        : 'They have ended here, but their issuer is not reached yet: `keyturn sign-in list` shows the next try.',
     },
   );
 }

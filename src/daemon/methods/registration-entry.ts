@@ -1,5 +1,5 @@
 /**
- * Client information that the user entered: `keyturn register` (spec, Client registration 1 and 4).
+ * Client information that the user entered: `keyturn oauth-client add` (spec, Client registration 1 and 4).
  *
  * Invariants: it is bound to the issuer it was entered for, and replaces an earlier entry for it, unless grants
  * need that one: only the client that a refresh token was issued to may use it. The same client entered anew (with
@@ -157,7 +157,7 @@ function requireConsistent({
   const problem = problems.find(([isSo]) => isSo)?.[1];
   if (problem === undefined) return;
   throw new KeyturnError('invalid_request', `This can't be a registration: ${problem}.`, {
-    hint: 'keyturn register --help shows what goes together.',
+    hint: 'keyturn oauth-client add --help shows what goes together.',
   });
 }
 

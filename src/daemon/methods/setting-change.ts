@@ -71,6 +71,6 @@ function refuseOccupied(home: Home, { grants }: BrokerParts): void {
     rule: 'Keyturn never moves secrets from one vault to another, and never leaves them behind silently',
     hint: home.hasMaster
       ? '`keyturn reset` ends this home with all its secrets; after that, set the other vault. Or use another KEYTURN_HOME.'
-      : 'Revoke the grants first (`keyturn revoke`). Or use another KEYTURN_HOME.',
+      : 'Revoke the grants first (`keyturn logout`). Or use another KEYTURN_HOME.',
   });
 }

@@ -182,7 +182,7 @@ function refusedByPerson(
   const [what, option] = isKeySubject(subject) ? ['the API key for', ' --key'] : ['something at', ''];
   return new KeyturnError('not_permitted', `The user refused ${name} ${what} ${endpoint}.`, {
     rule: 'A denial is remembered until the user ends it; ending the permission would end it too',
-    hint: `The user ends both with: keyturn end ${shellWord(name)} ${shellWord(endpoint)}${option}`,
+    hint: `The user ends both with: keyturn app revoke ${shellWord(name)} ${shellWord(endpoint)}${option}`,
   });
 }
 

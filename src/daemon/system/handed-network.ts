@@ -24,7 +24,7 @@ export function handedNetwork({
       'file_unreadable',
       'The certificate authorities are too many to hand to a program.',
       {
-        hint: 'Name a file with your own authorities alone: keyturn settings extraAuthorities FILE',
+        hint: 'Name a file with your own authorities alone: keyturn settings set extraAuthorities FILE',
       },
     );
   }

@@ -43,8 +43,8 @@ export function notOpenedFrom({ from, name }: KeySource, why: unknown, isNew: bo
     `the vault is locked: its passphrase comes from ${place} (setting vaultKey), which did not open it. ${cause}`,
     {
       hint: isNew
-        ? `${mend} Then: keyturn daemon --restart. To choose a passphrase and type it instead: keyturn settings vaultKey passphrase`
-        : `${mend} Then: keyturn daemon --restart. Or type the passphrase of the vault: keyturn unlock`,
+        ? `${mend} Then: keyturn broker restart. To choose a passphrase and type it instead: keyturn settings set vaultKey passphrase`
+        : `${mend} Then: keyturn broker restart. Or type the passphrase of the vault: keyturn unlock`,
     },
   );
 }
@@ -72,7 +72,7 @@ export async function passphraseFrom(
 
 const passphrase = {
   what: 'passphrase of the vault',
-  hint: '`keyturn settings vaultKey` names the place.',
+  hint: '`keyturn settings get vaultKey` names the place.',
 };
 
 /** Of a file that may end with a line break. */

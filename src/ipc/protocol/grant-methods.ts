@@ -25,7 +25,7 @@ export const grantMethods = {
     ...ownersEnd,
     mayPrompt: true,
     clientHint:
-      'Other programs may use the grant. permission.release ends this program’s own permission; the person revokes with: keyturn revoke RESOURCE',
+      'Other programs may use the grant. permission.release ends this program’s own permission; the person revokes with: keyturn logout URL',
     params: grantNamed,
     result: z.object({ revoked: z.array(receipt) }),
   },

@@ -67,7 +67,7 @@ function otherVersion(offered: readonly number[]): KeyturnError {
     `this broker speaks version ${protocolVersion} of the wire, and the program speaks ${theirs}`,
     {
       rule: handshakeRule,
-      hint: 'Update the older of the two; keyturn daemon --restart starts what is installed.',
+      hint: 'Update the older of the two; keyturn broker restart starts what is installed.',
     },
   );
 }

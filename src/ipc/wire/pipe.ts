@@ -55,7 +55,7 @@ export async function listenAtPipe(server: net.Server, pipe: string): Promise<st
 
 function running(pipe: string): KeyturnError {
   return new KeyturnError('broker_running', `a program already listens on ${quoted(pipe)}`, {
-    hint: 'If it is a broker, use it or end it with: keyturn daemon --stop',
+    hint: 'If it is a broker, use it or end it with: keyturn broker stop',
   });
 }
 

@@ -74,7 +74,7 @@ function requireScheme(input: string, url: URL, policy: UrlPolicy): void {
   if (url.protocol !== 'http:') throw invalid(input, 'its scheme is not https', 'Use the https URL.');
   if (!isLoopbackHost(url.hostname)) throw invalid(input, 'it is plain http', 'Use the https URL.');
   if (!policy.allowInsecureLoopback) {
-    const allow = 'keyturn settings insecureLoopback true, then: keyturn daemon --restart';
+    const allow = 'keyturn settings set insecureLoopback true, then: keyturn broker restart';
     throw invalid(
       input,
       'it is plain http',

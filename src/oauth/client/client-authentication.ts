@@ -69,7 +69,7 @@ export function requireSecret({ server, clientSecret }: OAuthClient): string {
   throw new KeyturnError(
     'client_rejected',
     `The client secret or key for ${quoted(server.issuer)} is missing.`,
-    { hint: `Enter it again: keyturn register ${shellWord(server.issuer)} --client-id ID` },
+    { hint: `Enter it again: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID` },
   );
 }
 
@@ -136,7 +136,7 @@ function unusableKey({ server }: OAuthClient, problem: string): KeyturnError {
     `The private key for ${quoted(server.issuer)} can't be used: ${problem}.`,
     {
       rule: 'RFC 7523 §3',
-      hint: `Enter it again: keyturn register ${shellWord(server.issuer)} --client-id ID --private-key FILE --alg ES256`,
+      hint: `Enter it again: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID --private-key FILE --alg ES256`,
     },
   );
 }

@@ -311,7 +311,7 @@ function registrationFailed(server: AuthorizationServer, problem: string): Keytu
     `${quoted(server.issuer)} didn't register this client: ${problem}.`,
     {
       rule: 'RFC 7591 §3.2',
-      hint: `Register a client there by hand, then: keyturn register ${shellWord(server.issuer)} --client-id ID`,
+      hint: `Register a client there by hand, then: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID`,
     },
   );
 }

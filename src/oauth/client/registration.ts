@@ -103,7 +103,7 @@ export function requireRegistrationIssuer(
     `The client ${quoted(registration.clientId)} is registered at ${quoted(registration.issuer)}, not at ${quoted(server.issuer)}.`,
     {
       rule: 'Client credentials are bound to the issuer that issued them',
-      hint: `If the protected server has really moved: keyturn register ${shellWord(server.issuer)} --client-id ID`,
+      hint: `If the protected server has really moved: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID`,
     },
   );
 }
@@ -126,7 +126,8 @@ export class RegistrationRequired extends KeyturnError {
     super('registration_required', `${quoted(issuer)} registers no clients by itself.`, {
       rule: 'If a server registers no clients by itself, you enter one',
       hint:
-        hint ?? `Register a client there by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`,
+        hint ??
+        `Register a client there by hand, then: keyturn oauth-client add ${shellWord(issuer)} --client-id ID`,
     });
     this.issuer = issuer;
   }

@@ -201,7 +201,7 @@ export function requireExpectedIssuer(
     `The metadata of ${quoted(identifier)} states another issuer: ${shown}.`,
     {
       rule: 'RFC 8414 §3.3',
-      hint: `The server is set up wrongly, or somebody else answers in its place. Tell its operator. If you trust it anyway: keyturn override ${shellWord(identifier)} issuer-mismatch on`,
+      hint: `The server is set up wrongly, or somebody else answers in its place. Tell its operator. If you trust it anyway: keyturn exception add ${shellWord(identifier)} issuer-mismatch`,
     },
   );
 }
@@ -259,7 +259,7 @@ function pkceUnsupported(
 ): RuleRefusal {
   // An issuer comes from outside, and people copy this command: it must hold nothing that a shell interprets.
   const named = /^[\w.:/~%-]+$/.test(issuer) ? issuer : 'ISSUER';
-  const command = `keyturn override ${shellWord(named)} no-pkce-metadata on, then: keyturn login RESOURCE`;
+  const command = `keyturn exception add ${shellWord(named)} no-pkce-metadata, then: keyturn login URL`;
   const hint =
     'The operator of the authorization server has to switch PKCE on and list S256 in its metadata.';
   // A list without S256 can't be waived.

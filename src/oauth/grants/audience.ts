@@ -74,12 +74,12 @@ function wrongAudience(
   others: readonly string[],
   { issuer, resource, overrides, secrets, isSignIn = false }: ExpectedAudience & WithSecrets,
 ): RuleRefusal {
-  const trusted = `If you trust both servers: keyturn override ${shellWord(resource)} audience on`;
+  const trusted = `If you trust both servers: keyturn exception add ${shellWord(resource)} audience`;
   // After the override, the broker repeats a refresh by itself. A sign-in has to be started again.
-  const waive = isSignIn ? `${trusted}, then: keyturn login RESOURCE` : trusted;
+  const waive = isSignIn ? `${trusted}, then: keyturn login URL` : trusted;
   const hint =
     overrides?.noResource === true
-      ? `The override no-resource left out the parameter that says what the token is for. Try without it: keyturn override ${shellWord(resource)} no-resource off. ${waive}`
+      ? `The override no-resource left out the parameter that says what the token is for. Try without it: keyturn exception remove ${shellWord(resource)} no-resource. ${waive}`
       : `The authorization server may ignore the resource parameter. Tell its operator. ${waive}`;
   return new RuleRefusal(
     'audience_mismatch',

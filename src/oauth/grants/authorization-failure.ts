@@ -160,7 +160,7 @@ const aboutOtherParameter =
 export function clientRefused({ issuer }: Pick<AuthorizationServer, 'issuer'>, what: string): KeyturnError {
   return new KeyturnError('client_rejected', `${quoted(issuer)} ${what}.`, {
     rule: 'OAuth 2.1 §4.1.2.1',
-    hint: `Register a client there by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`,
+    hint: `Register a client there by hand, then: keyturn oauth-client add ${shellWord(issuer)} --client-id ID`,
   });
 }
 
@@ -190,10 +190,10 @@ export function openidHint(
 
 /** RFC 6749 §3.3: without the parameter the server uses a default, or fails with this error. */
 const scopeless =
-  'No scopes were asked for, and the server has none of its own for that. Name some: keyturn login RESOURCE --scope "…"';
+  'No scopes were asked for, and the server has none of its own for that. Name some: keyturn login URL --scope "…"';
 
 const scopeHint =
-  'Name exactly the scopes that the authorization server knows for this server: keyturn login RESOURCE --scope "…"';
+  'Name exactly the scopes that the authorization server knows for this server: keyturn login URL --scope "…"';
 
 const hints: Readonly<Record<string, string>> = {
   invalid_scope: scopeHint,

@@ -256,7 +256,7 @@ export function requireAuthorizationEndpoint(server: AuthorizationServer): strin
   throw new RuleRefusal('metadata_invalid', `${quoted(server.issuer)} has no page to sign in at.`, {
     rule: 'RFC 8414 §2 (authorization_endpoint)',
     hint: offersDeviceGrant(server)
-      ? 'It takes a sign-in by a code on another device: keyturn login RESOURCE --device'
-      : 'Its metadata names no authorization endpoint. It may be for clients without a person: keyturn register --help',
+      ? 'It takes a sign-in by a code on another device: keyturn login URL --device'
+      : 'Its metadata names no authorization endpoint. It may be for clients without a person: keyturn oauth-client add --help',
   });
 }

@@ -25,7 +25,7 @@ import type { TokenResponse } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
 import { requireTokenFields, requestToken, subjectOf } from './token-request.ts';
 
-const refused = grantFailure('Start the sign-in again: keyturn login RESOURCE --device');
+const refused = grantFailure('Start the sign-in again: keyturn login URL --device');
 
 export interface DeviceRequest extends OAuthClient {
   readonly resource: string;
@@ -229,7 +229,7 @@ function pollFailure(server: TokenServer, reply: HttpReply, http: Http): Keyturn
 function expired(server: TokenServer): KeyturnError {
   return new KeyturnError('login_failed', `The code for ${quoted(server.issuer)} has expired.`, {
     rule: 'RFC 8628 §3.5 (expired_token)',
-    hint: 'Start the sign-in again: keyturn login RESOURCE --device',
+    hint: 'Start the sign-in again: keyturn login URL --device',
   });
 }
 
@@ -241,7 +241,7 @@ export function requireDeviceEndpoint(server: TokenServer): string {
     `${quoted(server.issuer)} offers no sign-in on another device.`,
     {
       rule: 'RFC 8628 §4 (device_authorization_endpoint)',
-      hint: 'Sign in with a browser, or paste the redirect URL back: keyturn login RESOURCE --paste',
+      hint: 'Sign in with a browser, or paste the redirect URL back: keyturn login URL --paste',
     },
   );
 }

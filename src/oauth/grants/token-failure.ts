@@ -55,8 +55,8 @@ export const refusesResource = ({ code, description = '' }: OAuthError): boolean
  * refresh by itself; a sign-in has to be started again.
  */
 export function resourceHint({ issuer }: Pick<TokenServer, 'issuer'>, isSignIn: boolean): string {
-  const waive = `If the server takes no resource parameter at all: keyturn override ${shellWord(issuer)} no-resource on`;
-  return isSignIn ? `${waive}, then: keyturn login RESOURCE` : waive;
+  const waive = `If the server takes no resource parameter at all: keyturn exception add ${shellWord(issuer)} no-resource`;
+  return isSignIn ? `${waive}, then: keyturn login URL` : waive;
 }
 
 /** The server says that it doesn't accept our client. */
@@ -85,7 +85,7 @@ export function clientRejected(server: TokenServer, error: OAuthError, code: Cli
     {
       code,
       rule: 'RFC 6749 §5.2',
-      hint: `Sign in again; a client entered by hand is replaced with: keyturn register ${shellWord(server.issuer)} --client-id ID   (and --client-secret-stdin, if it has a secret)`,
+      hint: `Sign in again; a client entered by hand is replaced with: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID   (and --client-secret-stdin, if it has a secret)`,
     },
   );
 }
@@ -183,7 +183,7 @@ function deadToken(server: TokenServer, reply: HttpReply, error: OAuthError | un
     `${quoted(server.issuer)} no longer accepts the refresh token: ${said(reply, error)}.`,
     {
       rule: 'RFC 6749 §5.2 (invalid_grant)',
-      hint: 'Sign in again: keyturn login RESOURCE',
+      hint: 'Sign in again: keyturn login URL',
     },
   );
 }
@@ -205,7 +205,7 @@ function requestRefused(server: TokenServer, error: OAuthError): KeyturnError {
     `${quoted(server.issuer)} refused to refresh the token: ${shownError(error)}.`,
     {
       rule: 'RFC 6749 §5.2',
-      hint: `Sign in again: keyturn login RESOURCE. ${resourceHint(server, false)}`,
+      hint: `Sign in again: keyturn login URL. ${resourceHint(server, false)}`,
     },
   );
 }
@@ -217,7 +217,7 @@ export class PersonWanted extends KeyturnError {
 
   constructor(server: TokenServer, error: OAuthError) {
     const message = `${quoted(server.issuer)} wants you to sign in there before it refreshes the token: ${shownError(error)}.`;
-    const hint = 'Sign in again: keyturn login RESOURCE';
+    const hint = 'Sign in again: keyturn login URL';
     super('login_failed', message, {
       rule: 'OpenID Connect Core §3.1.2.6',
       hint,

@@ -28,7 +28,7 @@ export const forkWorker: SpawnWorker = (env) => forkChild(keychainWorkerFile, en
 
 /** Hints for the person whose keychain doesn't answer. */
 const orSealedFile =
-  'or keep the secrets of a new home in a file under a passphrase: keyturn settings vault sealed-file (or "memory", which forgets them when the broker stops).';
+  'or keep the secrets of a new home in a file under a passphrase: keyturn settings set vault sealed-file (or "memory", which forgets them when the broker stops).';
 const needsKeyring = `Install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service), ${orSealedFile}`;
 const needsModule = `Install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${orSealedFile}`;
 

@@ -99,7 +99,7 @@ function tooLong(name: string): VaultError {
     `the value of ${quoted(name)} is too long for the Credential Manager of Windows`,
     {
       item: name,
-      hint: 'Keep the secrets of a new home in files instead: keyturn settings vault sealed-file',
+      hint: 'Keep the secrets of a new home in files instead: keyturn settings set vault sealed-file',
     },
   );
 }

@@ -71,7 +71,7 @@ describe('a program without permission', () => {
     const error = await refusal(ask({ interaction: 'never' }));
     expect(error).toMatchObject({
       reason: 'consent_required',
-      hint: expect.stringContaining('keyturn allow'),
+      hint: expect.stringContaining('keyturn app allow'),
     });
     expect(parts.interactions.list()).toEqual([]);
     expect(fetched).toEqual([]);

@@ -22,9 +22,9 @@ describe.each([
   },
   {
     isDesk: false,
-    card: 'Answer with: keyturn answer',
+    card: 'Answer with: keyturn request approve',
     page: 'Finish it in the browser',
-    queue: 'Finish the one that `keyturn pending` shows',
+    queue: 'Finish the one that `keyturn request list` shows',
   },
 ])('a request that waited long enough, desk: $isDesk', ({ isDesk, card, page, queue }) => {
   it(`the hint of a request that waited long enough names a card: ${card}`, async () => {

@@ -72,7 +72,7 @@ describe('a revocation', () => {
     });
     expect(explainGrant(rig.parts, ghost)).toMatchObject({
       now: 'The vault has no token for it. No program can get one.',
-      next: expect.stringContaining(`keyturn revoke ${ghost.id}`),
+      next: expect.stringContaining(`keyturn logout ${ghost.id}`),
       refresh: { by: 'signIn' },
     });
     const { receipt, grant } = await revokeGrant(rig.parts, ghost);

@@ -66,8 +66,8 @@ describe('an auto-started broker', () => {
     };
     const keyturn = (...args: string[]): string =>
       execFileSync(process.execPath, [bin, ...args], { encoding: 'utf8', env, stdio: 'pipe' });
-    expect(keyturn('list', '--json')).toBe('[]\n');
-    keyturn('daemon', '--stop');
+    expect(keyturn('sign-in', 'list', '--json')).toBe('[]\n');
+    keyturn('broker', 'stop');
     expect(readdirSync(home)).toEqual(['k']);
   });
 });

@@ -5,8 +5,9 @@ import {
   durationFrom,
   parse,
   resourceFrom,
+  leaseFrom,
   scopeFrom,
-  secondsFrom,
+  waitFrom,
 } from '../../../src/cli/terminal/arguments.ts';
 import type { Statement } from '../../../src/cli/terminal/statement.ts';
 
@@ -32,8 +33,7 @@ describe('an account', () => {
 
 describe('a duration', () => {
   it.each([
-    ['1', 1],
-    ['90', 90],
+    ['0s', 0],
     ['90s', 90],
     ['30m', 1800],
     ['8h', 28_800],
@@ -43,29 +43,31 @@ describe('a duration', () => {
     expect(durationFrom(text, '--for')).toBe(seconds);
   });
 
-  it.each(['0', '0s', '00h'])('a duration of %s is over at once, and refused', (text) => {
-    expect(() => durationFrom(text, '--for')).toThrow(/--for takes a second at least/);
+  it.each(['0s', '00h'])('a lease of %s is refused: it ends at once', (text) => {
+    expect(() => leaseFrom(text, '--for')).toThrow(/--for takes a second at least/);
+  });
+
+  it.each(['0', '90'])('a bare number such as %s is refused with the fix', (text) => {
+    expect(() => durationFrom(text, '--for')).toThrow(`write ${text}s, ${text}m or ${text}h`);
   });
 
   it.each(['', 's', '-1h', '1.5h', '1w', '8 h', '36501d', '9999999999', '١h'])('%j is none', (text) => {
-    expect(() => durationFrom(text, '--for')).toThrow(/--for takes a duration such as 8h or 30m/);
+    expect(() => durationFrom(text, '--for')).toThrow(/--for takes a time such as 30s, 30m, 8h or 2d/);
   });
 });
 
-describe('a number of seconds', () => {
-  it('is whole, a day at most, and absent without the option', () => {
-    expect(secondsFrom('0', '--timeout')).toBe(0);
-    expect(secondsFrom('86400', '--timeout')).toBe(86_400);
-    expect(secondsFrom(undefined, '--timeout')).toBeUndefined();
-    for (const text of ['86401', '1e3', '-5', '0x10', '']) {
-      expect(() => secondsFrom(text, '--timeout'), text).toThrow(/whole number of seconds/);
-    }
+describe('a wait', () => {
+  it('is a day at most, and absent without the option', () => {
+    expect(waitFrom('0s', '--timeout')).toBe(0);
+    expect(waitFrom('1d', '--timeout')).toBe(86_400);
+    expect(waitFrom(undefined, '--timeout')).toBeUndefined();
+    expect(() => waitFrom('86401s', '--timeout')).toThrow(/a day at most/);
   });
 });
 
 describe('a scope and a resource', () => {
   it('pass as they were typed', () => {
-    expect(scopeFrom('notes:read  notes:write')).toEqual({ scope: 'notes:read  notes:write' });
+    expect(scopeFrom(['notes:read', 'a  b'])).toEqual({ scope: 'notes:read a  b' });
     expect(scopeFrom(undefined)).toEqual({});
     expect(resourceFrom('https://Notes.example/mcp/')).toBe('https://Notes.example/mcp/');
     // Whether plain http is accepted on this machine is the broker's setting, so the broker says it.
@@ -73,8 +75,8 @@ describe('a scope and a resource', () => {
   });
 
   it('are refused with a reason of their own', () => {
-    expect(() => scopeFrom('a"b')).toThrow(expect.objectContaining({ reason: 'invalid_scope' }));
-    expect(() => scopeFrom('')).toThrow(expect.objectContaining({ reason: 'invalid_scope' }));
+    expect(() => scopeFrom(['a"b'])).toThrow(expect.objectContaining({ reason: 'invalid_scope' }));
+    expect(() => scopeFrom([''])).toThrow(expect.objectContaining({ reason: 'invalid_scope' }));
     expect(() => resourceFrom('notes')).toThrow(expect.objectContaining({ reason: 'invalid_resource' }));
   });
 });
@@ -84,7 +86,7 @@ describe('a command line', () => {
     ({
       name: 'token',
       summary: '',
-      operands: [{ name: 'RESOURCE' }],
+      operands: [{ name: 'URL' }],
       options,
       about: '',
       examples: [],

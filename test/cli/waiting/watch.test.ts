@@ -112,7 +112,7 @@ describe('a command that waits for a permission', () => {
       { id: 'cccccccc', resource: `${origin}/mcp/inner` },
     );
     await watchQuestions(broker, { resource: `${origin}/mcp/` });
-    expect(stderr.match(/keyturn answer \w+/g)).toEqual(['keyturn answer bbbbbbbb']);
+    expect(stderr.match(/keyturn request approve \w+/g)).toEqual(['keyturn request approve bbbbbbbb']);
   });
 
   it('shows none that names more scopes than it asked for, unless it is its own', async () => {
@@ -124,9 +124,9 @@ describe('a command that waits for a permission', () => {
       { id: 'dddddddd', resource, scope: 'read list', asker: { pid: process.pid } },
     );
     await watchQuestions(broker, { resource, scope: 'read' });
-    expect(stderr.match(/keyturn answer \w+/g)).toEqual([
-      'keyturn answer cccccccc',
-      'keyturn answer dddddddd',
+    expect(stderr.match(/keyturn request approve \w+/g)).toEqual([
+      'keyturn request approve cccccccc',
+      'keyturn request approve dddddddd',
     ]);
   });
 });

@@ -38,7 +38,7 @@ describe('between two calls', () => {
 
   it('a broker that the person stops is replaced by the bridge, and the next call is answered', async () => {
     const { home, world, notes } = await inSession();
-    await home.ok(['daemon', '--stop']);
+    await home.ok(['broker', 'stop']);
     expect(await notes()).toContain('alice');
     expect(home.brokers()).toHaveLength(1);
     expect(world.counts().authorizationServer.signIns).toBe(1);

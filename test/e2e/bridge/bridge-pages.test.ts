@@ -7,10 +7,10 @@ import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts'
 import { paired } from '../../support/processes/program.ts';
 import { shop, shopPage } from '../../support/servers/shop.ts';
 
-/** The one page that waits, as `keyturn pending` words it. */
+/** The one page that waits, as `keyturn request list` words it. */
 async function pendingPage(home: TestHome): Promise<{ readonly id: string; readonly text: string }> {
   await questionOf(home, 'url');
-  const text = await home.ok(['pending']);
+  const text = await home.ok(['request', 'list']);
   const [, id = ''] = /^(\S+) {2}.*asks you to open a page/m.exec(text) ?? [];
   return { id, text };
 }
@@ -28,7 +28,7 @@ it('a server’s address is answered by command: shown with its host, printed an
   expect(text).toContain(`${resource}, which an-editor uses, asks you to open a page at xn--py-7kc.example.`);
   expect(text).toContain('  https://xn--py-7kc.example/checkout?order=7\n');
   expect(text).toContain(`the server says: ${JSON.stringify(shopPage.message)}`);
-  const answered = await home.keyturn(['answer', id, 'yes']);
+  const answered = await home.keyturn(['request', 'approve', id]);
   expect(answered).toMatchObject({ code: 0, stdout: '' });
   expect(answered.stderr).toContain('https://xn--py-7kc.example/checkout?order=7');
   expect(await paid).toMatchObject({ content: [{ text: 'accept' }] });
@@ -42,7 +42,7 @@ it('a server’s address is answered by command: shown with its host, printed an
   });
   expect(service.calls).toBe(2);
 
-  const rows = await home.json<{ event: string; outcome?: string; url?: string }[]>('audit', 'tail');
+  const rows = await home.json<{ event: string; outcome?: string; url?: string }[]>('audit', 'log');
   const about = rows.filter(({ event }) => event === 'url');
   expect(about.map(({ outcome }) => outcome)).toEqual(['opened', 'declined']);
   expect(about[0]?.url).toBe('https://xn--py-7kc.example/checkout?…');

@@ -63,7 +63,7 @@ describe('the first start', () => {
   it('commands of one entry pair once, and each gets the answer for the scopes that it asks for', async () => {
     const { home, resource } = there;
     const headers = (scope: string) =>
-      home.start(['headers', resource, '--as', 'two-commands', '--scope', scope, '--timeout', '60']);
+      home.start(['headers', resource, '--as', 'two-commands', '--scope', scope, '--timeout', '1m']);
     const [reading, writing] = [headers('notes:read'), headers('notes:write')];
     await answer(home, 'pair', 'yes');
     const questions = await until('a question for each', async () => {
@@ -83,7 +83,7 @@ describe('the first start', () => {
     const start = refusalOf(clientOf(home, resource, '--as', 'a-refused-editor'));
     await answer(home, 'pair', 'no');
     const refused = {
-      message: expect.stringContaining('keyturn bridge --connect URL --as a-refused-editor'),
+      message: expect.stringContaining('keyturn connect URL --as a-refused-editor'),
       data: { reason: 'pairing_denied' },
     };
     expect(await start).toMatchObject(refused);
@@ -91,7 +91,7 @@ describe('the first start', () => {
     expect(await refusalOf(clientOf(home, resource, '--as', 'a-refused-editor'))).toMatchObject(refused);
     expect(await owner.nothingIsAsked(home)).toBe(true);
 
-    const connecting = home.start(['bridge', '--connect', resource, '--as', 'a-refused-editor']);
+    const connecting = home.start(['connect', resource, '--as', 'a-refused-editor']);
     const { code = '' } = await questionOf(home, 'pair');
     await connecting.says(`Its code is ${code}.`);
     await answer(home, 'pair', 'yes');
@@ -107,7 +107,7 @@ describe('the first start', () => {
     const refusal = await refusalOf(clientOf(home, resource, '--as', entry));
     const { id, code } = await questionOf(home, 'pair');
     expect(refusal).toMatchObject({
-      message: expect.stringContaining(`keyturn bridge --connect ${resource} --as ${entry}`),
+      message: expect.stringContaining(`keyturn connect ${resource} --as ${entry}`),
       data: { reason: 'consent_pending' },
     });
     expect(String(refusal)).toContain(`if it shows the code ${code}`);
@@ -149,7 +149,7 @@ describe('the first start', () => {
 describe('--connect without a name', () => {
   it('--connect without a name leads from nothing to an entry that a client starts: one command, and what it prints', async () => {
     const { home, resource } = await homeInWorld();
-    const terminal = inTerminal(home, [process.execPath, builtBin, 'bridge', '--connect', resource]);
+    const terminal = inTerminal(home, [process.execPath, builtBin, 'connect', resource]);
     await terminal.shows(/may "[^"]+" be paired, and reach [^]*\[y\/N\] /);
     terminal.type('y\n');
     await terminal.ended;
@@ -170,8 +170,7 @@ describe('--connect without a name', () => {
   it('--connect refuses plain http before it asks anything', async () => {
     const { home } = there;
     const refused = await home.keyturn([
-      'bridge',
-      '--connect',
+      'connect',
       'http://127.0.0.1:9/mcp',
       '--as',
       'an-editor-in-the-open',
@@ -187,7 +186,7 @@ describe('--connect without a name', () => {
     const before = readFileSync(key);
     await askBroker(home, 'client.remove', { client: 'a-changed-editor' });
     writeFileSync(key, before, { mode: 0o600 });
-    const connecting = home.start(['bridge', '--connect', resource, '--as', 'a-changed-editor']);
+    const connecting = home.start(['connect', resource, '--as', 'a-changed-editor']);
     await answer(home, 'pair', 'yes');
     await answer(home, 'allow', 'yes');
     expect(await connecting.ended).toMatchObject({ code: 0, stderr: expect.stringContaining(`${key}.old`) });
@@ -197,15 +196,7 @@ describe('--connect without a name', () => {
 
   it('--connect at a terminal ends when its questions are answered elsewhere, without a key', async () => {
     const { home, resource } = there;
-    const command = [
-      process.execPath,
-      builtBin,
-      'bridge',
-      '--connect',
-      resource,
-      '--as',
-      'an-editor-at-a-terminal',
-    ];
+    const command = [process.execPath, builtBin, 'connect', resource, '--as', 'an-editor-at-a-terminal'];
     const terminal = inTerminal(home, command);
     await terminal.shows(/be paired, and reach [^]*\[y\/N\] /);
     await answer(home, 'pair', 'yes');
@@ -217,7 +208,7 @@ describe('--connect without a name', () => {
 
   it('--connect with --json prints the entry for a script, with its home and nothing else of this terminal', async () => {
     const { home, resource } = there;
-    const connecting = home.start(['bridge', '--connect', resource, '--as', 'a-scripted-editor', '--json'], {
+    const connecting = home.start(['connect', resource, '--as', 'a-scripted-editor', '--json'], {
       env: { HTTPS_PROXY: 'http://ann:hush@proxy.example:3128', NO_PROXY: '127.0.0.1' },
     });
     await answer(home, 'pair', 'yes');
@@ -265,8 +256,8 @@ describe('the arguments of mcp-remote', () => {
   });
 
   it.each([
-    [['--static-oauth-client-info', '{"client_id":"a"}'], 'keyturn register ISSUER --client-id ID'],
-    [['--header', 'Authorization: Bearer x'], 'keyturn key set'],
+    [['--static-oauth-client-info', '{"client_id":"a"}'], 'keyturn oauth-client add ISSUER --client-id ID'],
+    [['--header', 'Authorization: Bearer x'], 'keyturn api-key set'],
     [['--as', 'a bad name'], 'Use up to 64 letters, digits, dots, dashes and underscores'],
     [['--no-such-flag'], 'There is no option \\"--no-such-flag\\" here'],
   ])(

@@ -11,9 +11,9 @@ import { paired } from '../../support/processes/program.ts';
 
 it('BR-1: the bridge lists and calls tools of a protected server, renews a refused token, steps up, and shows the client no token', async () => {
   const { home, world, resource } = await homeInWorld();
-  await home.ok(['list']);
+  await home.ok(['sign-in', 'list']);
   await paired(home, 'an-editor');
-  await home.ok(['allow', 'an-editor', resource]);
+  await home.ok(['app', 'allow', 'an-editor', resource]);
   const { client, output, pid } = await clientOf(home, resource, '--as', 'an-editor');
 
   const { tools } = await client.listTools();
@@ -36,9 +36,9 @@ it('BR-1: the bridge lists and calls tools of a protected server, renews a refus
 
 it('the bridge trusts the authority of the broker’s settings if its own environment names none', async () => {
   const { home, resource } = await homeInWorld();
-  await home.ok(['list']);
+  await home.ok(['sign-in', 'list']);
   await paired(home, 'an-editor');
-  await home.ok(['allow', 'an-editor', resource]);
+  await home.ok(['app', 'allow', 'an-editor', resource]);
   const { NODE_EXTRA_CA_CERTS: _, ...env } = home.env;
   const { client, output } = await clientOf({ env }, resource, '--as', 'an-editor');
   expect((await client.listTools()).tools).toHaveLength(2);

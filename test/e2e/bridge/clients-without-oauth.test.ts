@@ -28,11 +28,15 @@ it.each(['no token', 'an API key'])(
     await owner.startBroker(home);
     if (wanted === 'an API key')
       expect(
-        (await home.keyturn(['key', 'set', url, '--header', 'X-Api-Key', '--stdin'], { stdin: key })).code,
+        (
+          await home.keyturn(['api-key', 'set', url, '--header', 'X-Api-Key', '--api-key-stdin'], {
+            stdin: key,
+          })
+        ).code,
       ).toBe(0);
     for (const name of [...programs, ...commands]) {
       await paired(home, name);
-      await home.ok(['allow', name, url, ...(wanted === 'an API key' ? ['--key'] : [])]);
+      await home.ok(['app', 'allow', name, url, ...(wanted === 'an API key' ? ['--key'] : [])]);
     }
     for (const name of programs) {
       const client = await clients.start(name);

@@ -180,7 +180,7 @@ it('a new user gets from the page to the first call: connect, answer, paste', as
   const entry = entryFor('Cursor');
   const { args } = entry;
   const name = args.at(-1) ?? '';
-  const connecting = home.start(['bridge', '--connect', world.protectedServer.resource, '--as', name]);
+  const connecting = home.start(['connect', world.protectedServer.resource, '--as', name]);
   for (const kind of ['pair', 'allow'] as const) {
     const card = await questionOf(home, kind, name);
     await owner.answer(home, card.id, 'yes');
@@ -216,7 +216,7 @@ async function throughout(what: string, happens: () => Promise<void>): Promise<v
 
 /** Sessions are forgotten, as those of a server that is started anew. */
 const restartServer = async (): Promise<void> => world.protectedServer.restart(async () => service.forget());
-const restartBroker = async (): Promise<void> => void (await home.ok(['daemon', '--restart']));
+const restartBroker = async (): Promise<void> => void (await home.ok(['broker', 'restart']));
 
 describe('a restart in the middle of calls', () => {
   it('DOOR-5: a restart of the server in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {

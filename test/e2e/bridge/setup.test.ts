@@ -69,21 +69,21 @@ it('keyturn setup moves secrets into the vault, starts the bridge, and --undo pu
     JSON.stringify({ mcpServers: { free: { url: `${open.origin}/mcp` } } }),
   );
 
-  expect((await home.keyturn(['setup', '--check'])).code).toBe(9);
-  const dry = await home.ok(['setup', '--dry-run']);
+  const { code, stdout: dry } = await home.keyturn(['setup', 'check']);
+  expect(code).toBe(9);
   expect(dry).toContain('a secret is in plain text (X-Api-Key)');
   expect(dry).toContain('free: left: it needs no sign-in');
   expect(dry).toMatch(/settings\.json \(Qwen Code, user\)\n {2}left: Keyturn can’t follow/);
   expect(dry).toMatch(/\.mcp\.json \(Claude Code, project\)\n {2}left: .*--project/);
-  const refused = await home.keyturn(['setup']);
+  const refused = await home.keyturn(['setup', '--no-connect']);
   expect(refused).toMatchObject({ code: 2 });
   expect(refused.stderr).toContain('add --yes');
   expect(texts()).toEqual(before);
 
-  const told = await home.keyturn(['setup', '--yes']);
+  const told = await home.keyturn(['setup', '--no-connect', '--yes']);
   expect(told.code, told.stderr).toBe(0);
   // Each line can be pasted: with the entry's own address and name.
-  expect(told.stderr).toContain(`\n  keyturn bridge --connect ${server.url} --as cursor-tickets\n`);
+  expect(told.stderr).toContain(`\n  keyturn connect ${server.url} --as cursor-tickets\n`);
   const changed = told.stdout;
   expect(changed).toContain('the secret of X-Api-Key');
   expect(changed).toMatch(/is in the vault now\. It once stood in the open/);
@@ -97,20 +97,20 @@ it('keyturn setup moves secrets into the vault, starts the bridge, and --undo pu
   expect(readFileSync(cursor, 'utf8')).toContain(`"KEYTURN_HOME": "${home.folder}"`);
   expect(statSync(cursor).mode & 0o777).toBe(0o640);
   expect(lstatSync(path.join(user, '.gemini/settings.json')).isSymbolicLink()).toBe(true);
-  expect(await home.json<object[]>('key', 'list')).toMatchObject([
+  expect(await home.json<object[]>('api-key', 'list')).toMatchObject([
     { resource: server.url, header: 'X-Api-Key' },
   ]);
   const sealed = readFileSync(path.join(home.paths.state, 'setup-1.sealed'), 'utf8');
   expect(sealed).not.toMatch(new RegExp(`${key}|${Buffer.from(key).toString('base64').slice(0, 20)}|cursor`));
 
-  await home.ok(['setup', '--project', '--yes']);
-  expect((await home.keyturn(['setup', '--check'])).code).toBe(0);
-  await home.ok(['daemon', '--stop']);
+  await home.ok(['setup', '--no-connect', '--project', '--yes']);
+  expect((await home.keyturn(['setup', 'check'])).code).toBe(0);
+  await home.ok(['broker', 'stop']);
   writeFileSync(codex, `# a new line\n${readFileSync(codex, 'utf8')}`);
-  const undone = await home.keyturn(['setup', '--undo', '--yes']);
+  const undone = await home.keyturn(['setup', 'undo', '--yes']);
   expect(undone.stdout.match(/as it was, byte for byte/g)).toHaveLength(3);
   expect(undone.stdout).toMatch(/config\.toml: it was changed since, so only our entries went back: notes\n/);
-  expect(undone.stderr).toContain(`keyturn key remove ${server.url}`);
+  expect(undone.stderr).toContain(`keyturn api-key remove ${server.url}`);
   expect(texts()).toEqual([before[0], before[1], `# a new line\n${before[2]}`, before[3]]);
   expect(readdirSync(home.paths.state).filter((name) => name.startsWith('setup-'))).toEqual([]);
 });
@@ -127,8 +127,10 @@ it('keyturn setup says beforehand that an entry with a key may stay, then why it
     path.join(user, '.cursor/mcp.json'),
     JSON.stringify({ mcpServers: { far: { url, headers: { 'X-Api-Key': key } } } }),
   );
-  expect(await home.ok(['setup', '--dry-run'])).toContain('stays as it is if the broker can’t reach');
-  const told = await home.keyturn(['setup', '--yes']);
+  expect((await home.keyturn(['setup', 'check'])).stdout).toContain(
+    'stays as it is if the broker can’t reach',
+  );
+  const told = await home.keyturn(['setup', '--no-connect', '--yes']);
   expect(told).toMatchObject({ code: 0 });
   expect(told.stdout).toMatch(
     /^left far in .* did not move into the vault: .* Then run this command again\.$/m,
@@ -136,7 +138,7 @@ it('keyturn setup says beforehand that an entry with a key may stay, then why it
   expect(told.stderr).not.toContain('--undo');
 });
 
-it('keyturn setup --connect asks once for all entries of a server, and a refusal is one for all of them too', async () => {
+it('keyturn setup asks once for all entries of a server, and a refusal is one for all of them too', async () => {
   const { home, world, url: resource } = await homeInBentWorld();
   const key = 'aSetupKey-2718281828';
   keepSecret('API key', key);
@@ -150,7 +152,7 @@ it('keyturn setup --connect asks once for all entries of a server, and a refusal
     onTestFinished(() => rmSync(folder, { recursive: true }));
     writeFileSync(path.join(folder, 'mcp.json'), JSON.stringify({ mcpServers: { notes, tickets } }));
   }
-  const terminal = inTerminal(home, [process.execPath, builtBin, 'setup', '--connect', '--yes']);
+  const terminal = inTerminal(home, [process.execPath, builtBin, 'setup', '--no-connect', '--yes']);
   const names = (entry: string): string =>
     ['cursor', 'kiro', 'lm-studio'].map((client) => `"${client}-${entry}"`).join(', ');
   await terminal.shows(/\[y\/N\] /);
@@ -165,7 +167,7 @@ it('keyturn setup --connect asks once for all entries of a server, and a refusal
   expect(terminal.shown().match(/\[y\/N\]/g)).toHaveLength(2);
   const { clients } = await home.json<{
     clients: { name: string; permissions: { resource: string }[] }[];
-  }>('clients');
+  }>('app', 'list');
   expect(
     clients.flatMap(({ name, permissions }) => permissions.map((each) => [name, each.resource])),
   ).toEqual(['cursor', 'kiro', 'lm-studio'].map((client) => [`${client}-notes`, resource]));

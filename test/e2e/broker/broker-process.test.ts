@@ -10,14 +10,14 @@ import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refre
 describe('in the foreground', () => {
   it('a broker in the foreground runs until it gets a signal to stop, and leaves no socket behind', async () => {
     const home = newHome();
-    const broker = home.start(['daemon']);
+    const broker = home.start(['broker', 'run']);
     await broker.says('the broker listens on');
     const socket = path.join(home.paths.run, 'broker.sock');
     expect((await askBroker(home, 'status', {})).pid).toBe(broker.pid);
     expect(statSync(socket).mode & 0o777).toBe(0o600);
     expect(statSync(home.paths.run).mode & 0o777).toBe(0o700);
 
-    expect(await home.keyturn(['daemon', '--stop'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await home.keyturn(['broker', 'stop'])).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(isAlive(broker.pid)).toBe(false);
     expect(await broker.ended).toMatchObject({ code: 0, stdout: '' });
     expect(existsSync(socket)).toBe(false);
@@ -27,7 +27,7 @@ describe('in the foreground', () => {
   it('a broker in the foreground ends in order on SIGINT, SIGTERM and SIGHUP', async () => {
     const home = newHome();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      const broker = home.start(['daemon']);
+      const broker = home.start(['broker', 'run']);
       await broker.says('the broker listens on');
       broker.signal(signal);
       expect(await broker.ended, signal).toMatchObject({ code: 0, stdout: '' });
@@ -36,14 +36,14 @@ describe('in the foreground', () => {
 
   it('PROMISE-2: a broker in the foreground is the only one: a second exits 8 and says why, and the first goes on', async () => {
     const home = newHome();
-    const first = home.start(['daemon']);
+    const first = home.start(['broker', 'run']);
     await first.says('the broker listens on');
-    const second = await home.keyturn(['daemon']);
+    const second = await home.keyturn(['broker', 'run']);
     expect(second).toMatchObject({ code: 8, stdout: '' });
     expect(second.stderr).toMatch(
       new RegExp(`A broker already runs for this home \\(.*\\): "node", process ${first.pid}\\.`),
     );
-    expect(second.stderr).toContain('keyturn daemon --stop');
+    expect(second.stderr).toContain('keyturn broker stop');
     expect(second.stderr).toContain('reason: broker_running');
     expect((await askBroker(home, 'status', {})).pid).toBe(first.pid);
   });
@@ -52,12 +52,12 @@ describe('in the foreground', () => {
 describe('in the middle of something', () => {
   it('a broker ends when it is stopped, though a sign-in page is open and a question waits', async () => {
     const { home, resource } = await homeInWorld({ browser: 'true' });
-    expect(await home.keyturn(['token', resource, '--timeout', '1'])).toMatchObject({ code: 3 });
-    expect(await home.keyturn(['login', resource, '--timeout', '10'])).toMatchObject({ code: 3 });
+    expect(await home.keyturn(['token', resource, '--timeout', '1s'])).toMatchObject({ code: 3 });
+    expect(await home.keyturn(['login', resource, '--timeout', '10s'])).toMatchObject({ code: 3 });
     const { interactions } = await askBroker(home, 'interaction.list', {});
     expect(new Set(interactions.map(({ kind }) => kind))).toEqual(new Set(['allow', 'login']));
     const { pid } = await askBroker(home, 'status', {});
-    expect(await home.keyturn(['daemon', '--stop'])).toMatchObject({ code: 0 });
+    expect(await home.keyturn(['broker', 'stop'])).toMatchObject({ code: 0 });
     expect(isAlive(pid)).toBe(false);
   });
 });
@@ -65,7 +65,9 @@ describe('in the middle of something', () => {
 describe('started by a command', () => {
   it('PROMISE-2: commands start one broker, however many of them find none at the same moment', async () => {
     const home = newHome();
-    const runs = await Promise.all(Array.from({ length: 10 }, () => home.keyturn(['list', '--json'])));
+    const runs = await Promise.all(
+      Array.from({ length: 10 }, () => home.keyturn(['sign-in', 'list', '--json'])),
+    );
     for (const run of runs) expect(run).toMatchObject({ code: 0, stdout: '[]\n' });
     expect(home.brokers()).toEqual([(await askBroker(home, 'status', {})).pid]);
   });
@@ -76,7 +78,7 @@ describe('started by a command', () => {
     await allow(home, 'cli', 'https://notes.example/mcp');
     const { pid: killed } = await askBroker(home, 'status', {});
     await killBroker(home);
-    expect(await home.ok(['clients'])).toContain('https://notes.example/mcp');
+    expect(await home.ok(['app', 'list'])).toContain('https://notes.example/mcp');
     expect((await askBroker(home, 'status', {})).pid).not.toBe(killed);
   });
 
@@ -89,7 +91,7 @@ describe('started by a command', () => {
       process.kill(broker, signal);
       expect(await refusesNewRequests(home), signal).toBe(true);
     }
-    const next = home.start(['list', '--json']);
+    const next = home.start(['sign-in', 'list', '--json']);
     expect(home.brokers()).toEqual([broker]);
     release();
     expect(await asking.ended).toMatchObject({ code: 0 });
@@ -121,7 +123,7 @@ describe('started by a command', () => {
         TZ: 'UTC',
       },
     });
-    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['app', 'allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
     const { argv, environ } = processFacts((await askBroker(home, 'status', {})).pid);
     const names = environ.map((entry) => entry.split('=', 1)[0] ?? '');
@@ -138,7 +140,7 @@ describe('started by a command', () => {
       ]),
     );
     expect(argv.slice(1, 3)).toEqual(['--disable-sigusr1', '--max-semi-space-size=2']);
-    expect(argv.slice(4)).toEqual(['daemon', '--auto-started']);
+    expect(argv.slice(4)).toEqual(['broker', 'run', '--auto-started']);
     expect([...argv, ...environ].join('\n')).not.toContain(token);
   });
 
@@ -147,7 +149,7 @@ describe('started by a command', () => {
     await startBroker(home);
     await stopBroker(home);
     const env = { KEYTURN_VAULT: 'keychain', KEYTURN_BROWSER: 'false', NODE_EXTRA_CA_CERTS: undefined };
-    await home.ok(['allow', 'cli', resource], { env });
+    await home.ok(['app', 'allow', 'cli', resource], { env });
     expect(await home.keyturn(['token', resource], { env })).toMatchObject({ code: 0 });
     const { vault, pid } = await askBroker(home, 'status', {});
     expect(vault).toBe('memory');
@@ -163,8 +165,8 @@ describe('started by a command', () => {
     await allow(home, 'cli', resource);
     await signIn(home, resource);
     await stopBroker(home);
-    expect(await home.json('list')).toEqual([]);
-    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+    expect(await home.json('sign-in', 'list')).toEqual([]);
+    expect(await home.keyturn(['token', resource, '--no-input'])).toMatchObject({
       code: 3,
       stdout: '',
     });

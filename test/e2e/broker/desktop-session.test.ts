@@ -24,7 +24,7 @@ async function withoutBus(): Promise<{
   const env = { KEYTURN_VAULT: 'keychain', XDG_RUNTIME_DIR: runtime };
   const { home, resource } = await homeInWorld({ env });
   // What is allowed has to be provable, and so waits for the keychain too.
-  expect(await home.keyturn(['allow', 'cli', resource])).toMatchObject({ code: 7 });
+  expect(await home.keyturn(['app', 'allow', 'cli', resource])).toMatchObject({ code: 7 });
   return { home, resource, keyring, runtime, bus };
 }
 
@@ -38,7 +38,7 @@ async function refusedAsAbsent(home: TestHome, resource: string): Promise<number
     what: expect.any(String),
     hint: expect.any(String),
   });
-  for (const command of ['list', 'clients', 'pending']) await home.ok([command]);
+  for (const noun of ['sign-in', 'app', 'request']) await home.ok([noun]);
   return status.pid;
 }
 
@@ -48,9 +48,9 @@ it('a broker takes the session of a desktop caller without a restart, and from t
   const { DBUS_SESSION_BUS_ADDRESS } = keyring.env;
   const unusable = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' };
   expect(await home.keyturn(['token', resource], { env: unusable })).toMatchObject({ code: 7 });
-  await home.ok(['allow', 'cli', resource], { env: { DBUS_SESSION_BUS_ADDRESS } });
+  await home.ok(['app', 'allow', 'cli', resource], { env: { DBUS_SESSION_BUS_ADDRESS } });
   await home.ok(['token', resource]);
-  await home.ok(['token', resource, '--no-interaction', '--min-validity', '3599']);
+  await home.ok(['token', resource, '--no-input', '--min-validity', '3599s']);
   expect(await askBroker(home, 'status', {})).toMatchObject({ pid, vaultState: { state: 'open' } });
 });
 
@@ -58,7 +58,7 @@ it('a broker finds the bus in the runtime folder once there is one', async () =>
   const { home, resource, runtime, bus } = await withoutBus();
   const pid = await refusedAsAbsent(home, resource);
   linkSync(bus, path.join(runtime, 'bus'));
-  await home.ok(['allow', 'cli', resource]);
+  await home.ok(['app', 'allow', 'cli', resource]);
   await home.ok(['token', resource]);
   expect(await askBroker(home, 'status', {})).toMatchObject({ pid, vaultState: { state: 'open' } });
 });

@@ -31,7 +31,7 @@ describe('the keychain', () => {
   it('a locked keychain leads to exit 7 and spends no refresh token, and the broker goes on once it is open', async () => {
     const { keyring, home, world, resource, token: old } = await homeOnOwnKeyring();
     await keyring.lock();
-    const run = await home.keyturn(['token', resource, '--rejected-stdin'], { stdin: old });
+    const run = await home.keyturn(['token', resource, '--rejected-token-stdin'], { stdin: old });
     expect(run).toMatchObject({ code: 7, stdout: '' });
     expect(run.stderr).toMatch(/hint: .*unlock/);
     expect(world.counts().authorizationServer.tokenRequests).toBe(1);
@@ -47,18 +47,18 @@ describe('the keychain', () => {
     const { home, world, resource } = await homeInWorld({
       env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' },
     });
-    for (const command of ['allow cli', 'token']) {
+    for (const command of ['app allow cli', 'token']) {
       const run = await home.keyturn([...command.split(' '), resource]);
       expect(run, command).toMatchObject({ code: 7, stdout: '' });
       expect(run.stderr).toContain('reason: vault_unavailable');
-      expect(run.stderr).toContain('keyturn settings vault sealed-file');
+      expect(run.stderr).toContain('keyturn settings set vault sealed-file');
     }
     // What can be told without a keychain is.
-    expect(await home.ok(['clients'])).toContain('cli');
+    expect(await home.ok(['app', 'list'])).toContain('cli');
     expect(world.counts().authorizationServer.signIns).toBe(0);
 
     // The way that the hint names works, one hint after the other.
-    const { stderr } = await home.keyturn(['settings', 'vault', 'sealed-file']);
+    const { stderr } = await home.keyturn(['settings', 'set', 'vault', 'sealed-file']);
     expect(stderr).toContain('keyturn unlock');
     expect(await askBroker(home, 'status', {})).toMatchObject({ vault: 'sealed-file' });
     await unlock(home, 'correct horse battery');

@@ -56,7 +56,7 @@ describe('a sealed file with a passphrase', () => {
     // What would be allowed could not be proven later: its key is in the vault.
     for (const command of [
       ['token', resource],
-      ['allow', 'cli', resource],
+      ['app', 'allow', 'cli', resource],
     ]) {
       const refused = await home.keyturn(command);
       expect(refused).toMatchObject({ code: 7, stdout: '' });
@@ -92,7 +92,7 @@ describe('a sealed file with a passphrase', () => {
     });
     expect((await verdictOn(world, await tokenAt(home, resource))).status).toBe(200);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });
-    const audit = await home.ok(['audit', 'tail']);
+    const audit = await home.ok(['audit', 'log']);
     for (const outcome of ['locked', 'unlocked', 'unlock: locked', 'passphrase changed']) {
       expect(audit).toContain(outcome);
     }
@@ -123,7 +123,7 @@ describe('a sealed file whose key lies in the keychain', () => {
     await allow(home, 'cli', resource);
     await signIn(home, resource);
     await stopBroker(home);
-    await home.ok(['token', resource, '--no-interaction']);
+    await home.ok(['token', resource, '--no-input']);
     await killBroker(home);
     await startBroker(home);
     await tokenAt(home, resource);
@@ -153,7 +153,7 @@ describe('a sealed file whose passphrase comes from no person', () => {
     await killBroker(home);
     // The setting was recorded: this start of a command knows no variable any more.
     const later = { env: { KEYTURN_VAULT_KEY: 'file:/nowhere' } };
-    await home.ok(['token', resource, '--no-interaction'], later);
+    await home.ok(['token', resource, '--no-input'], later);
     expect(await askBroker(home, 'status', {})).toMatchObject({
       vaultKey: 'passphrase',
       vaultState: { state: 'open' },
@@ -161,7 +161,7 @@ describe('a sealed file whose passphrase comes from no person', () => {
     await stopBroker(home);
 
     writeFileSync(file, 'another horse');
-    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({ code: 7 });
+    expect(await home.keyturn(['token', resource, '--no-input'])).toMatchObject({ code: 7 });
     expect(await home.ok(['status'])).toContain('the vault is locked: its passphrase comes from the file');
     const log = readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8');
     expect(log).toContain('the vault stays locked: this passphrase does not open the vault');
@@ -182,19 +182,19 @@ describe('a sealed file whose source of the passphrase changes', () => {
   afterAll(() => home.close());
 
   it('a sealed file whose credential is missing says so everywhere, and takes no typed passphrase as its first', async () => {
-    const set = await home.keyturn(['settings', 'vaultKey', 'credential:keyturn']);
+    const set = await home.keyturn(['settings', 'set', 'vaultKey', 'credential:keyturn']);
     const why = 'its passphrase comes from the credential "keyturn" (setting vaultKey)';
     const cause = 'There is no credential "keyturn"';
     expect(set).toMatchObject({ code: 0, stdout: '' });
     expect(set.stderr).not.toContain('choose its passphrase');
     const refusals = [
-      await home.keyturn(['allow', 'cli', 'https://server.example/mcp']),
+      await home.keyturn(['app', 'allow', 'cli', 'https://server.example/mcp']),
       await home.keyturn(['unlock', '--passphrase-stdin'], given),
       await home.keyturn(['unlock']),
     ];
     for (const { code, stdout, stderr } of refusals) {
       expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
-      expect(stderr).toMatch(/hint: .*keyturn settings vaultKey passphrase\n.*reason: locked/s);
+      expect(stderr).toMatch(/hint: .*keyturn settings set vaultKey passphrase\n.*reason: locked/s);
     }
     for (const { stderr } of [set, ...refusals]) {
       expect(stderr).toContain(why);
@@ -207,7 +207,7 @@ describe('a sealed file whose source of the passphrase changes', () => {
       vaultSource: { from: 'credential', name: 'keyturn', isUsed: false },
       vaultState: { state: 'new' },
     });
-    await home.ok(['settings', 'vaultKey', 'passphrase']);
+    await home.ok(['settings', 'set', 'vaultKey', 'passphrase']);
   });
 
   it('a passphrase is asked for on the terminal without an echo, twice if it is new, and never from a pipe', async () => {
@@ -245,7 +245,7 @@ describe('a sealed file whose source of the passphrase changes', () => {
     await allow(home, 'cli', 'https://server.example/mcp');
     const file = path.join(temporaryFolder(), 'key');
     writeFileSync(file, passphrase, { mode: 0o600 });
-    await home.ok(['settings', 'vaultKey', `file:${file}`]);
+    await home.ok(['settings', 'set', 'vaultKey', `file:${file}`]);
     expect(await vaultStateOf(home)).toBe('open');
     expect((await askBroker(home, 'client.list', {})).clients).toMatchObject([
       { clientId: 'cli', permissions: [{ resource: 'https://server.example/mcp', decision: 'allow' }] },
@@ -282,7 +282,7 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     await expect(pair({ name: 'other', env: home.env, onCode: () => undefined })).rejects.toMatchObject(
       unproven,
     );
-    for (const command of ['list', 'clients', 'pending']) await home.ok([command]);
+    for (const noun of ['sign-in', 'app', 'request']) await home.ok([noun]);
     const { rows } = await askBroker(home, 'audit.tail', { count: 20 });
     expect(rows.map(({ outcome }) => outcome)).toContain('locked');
     expect(await home.ok(['status'])).toContain('locked');

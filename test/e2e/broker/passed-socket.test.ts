@@ -22,7 +22,7 @@ function homeWithPassed(how: string): { home: TestHome; socket: string } {
 describe('a broker with a passed socket', () => {
   it('a broker with a passed socket answers a program that connected before it ran, and leaves the socket there', async () => {
     const { home, socket } = homeWithPassed('passed');
-    const broker = home.start(['daemon']);
+    const broker = home.start(['broker', 'run']);
     await until('the socket', () => existsSync(socket));
     const early = connect(socket);
     onTestFinished(() => void early.destroy());
@@ -34,14 +34,14 @@ describe('a broker with a passed socket', () => {
     expect((await home.json<{ pid: number }>('status')).pid).toBe(broker.pid);
     expect(await answer).toContain('"error"');
 
-    expect(await home.keyturn(['daemon', '--stop'])).toMatchObject({ code: 0 });
+    expect(await home.keyturn(['broker', 'stop'])).toMatchObject({ code: 0 });
     expect(await broker.ended).toMatchObject({ code: 0 });
     expect(existsSync(socket)).toBe(true);
   });
 
   it('DOOR-3: a broker with a passed socket refuses to serve where another socket lies at the path of the home', async () => {
     const { home, socket } = homeWithPassed('replaced');
-    const refused = await home.keyturn(['daemon']);
+    const refused = await home.keyturn(['broker', 'run']);
     expect(refused).toMatchObject({ code: 8, stdout: '' });
     expect(refused.stderr).toContain('reason: socket_unsafe');
     expect(refused.stderr).toContain(`ListenStream=${socket}`);
@@ -52,14 +52,14 @@ describe('a broker with a passed socket', () => {
     ['plain', 8, 'nothing can listen on the descriptor'],
   ] as const)('a broker refuses what is no single socket: %s', async (how, code, words) => {
     const { home } = homeWithPassed(how);
-    const refused = await home.keyturn(['daemon']);
+    const refused = await home.keyturn(['broker', 'run']);
     expect(refused).toMatchObject({ code, stdout: '' });
     expect(refused.stderr).toContain(words);
   });
 
   it('a broker makes its own socket where another process was meant', async () => {
     const home = newHome({ env: { LISTEN_PID: '1', LISTEN_FDS: '1' } });
-    const broker = home.start(['daemon']);
+    const broker = home.start(['broker', 'run']);
     await broker.says('the broker listens on');
     expect(readdirSync(home.paths.run)).toContain('broker.sock');
   });

@@ -29,10 +29,10 @@ it('keyturn pause keeps tokens and API keys from every program over a restart, s
   await signIn(home, resource);
   const key = 'anApiKey-1618';
   const server = await openKeyServer(world, { header: 'x-api-key', value: key });
-  const set = ['key', 'set', server.url, '--header', 'X-Api-Key', '--stdin', '--unchecked'];
+  const set = ['api-key', 'set', server.url, '--header', 'X-Api-Key', '--api-key-stdin', '--unchecked'];
   await home.ok(set, { stdin: `${key}\n` });
   const program = await pairedProgram(home, 'editor');
-  await home.ok(['allow', 'editor', server.url, '--key']);
+  await home.ok(['app', 'allow', 'editor', server.url, '--api-key']);
   await program.getCredential({ resource: server.url, kinds });
 
   const pausing = await home.keyturn(['pause', '--for', '2h']);
@@ -52,27 +52,29 @@ it('keyturn pause keeps tokens and API keys from every program over a restart, s
   expect(refused).toMatchObject({ code: 7, stdout: '' });
   expect(refused.stderr).toMatch(/hint: Resume with: keyturn resume[^]*reason: paused/);
 
-  expect((await home.keyturn(['list'])).stderr).toContain('all access is paused until you resume it');
+  expect((await home.keyturn(['sign-in', 'list'])).stderr).toContain(
+    'all access is paused until you resume it',
+  );
   expect(await home.ok(['status'])).toContain('PAUSED     all access, until you resume it');
-  expect(await home.ok(['explain', resource])).toMatch(/next +You paused all access/);
-  expect(await home.ok(['explain', server.url])).toMatch(/paused +You paused all access/);
+  expect(await home.ok(['sign-in', 'show', resource])).toMatch(/next +You paused all access/);
+  expect(await home.ok(['sign-in', 'show', server.url])).toMatch(/paused +You paused all access/);
   expect((await home.keyturn(['doctor'])).stdout).toContain('You paused all access until you resume it');
 
   await home.ok(['resume']);
   await home.ok(['resume']);
   await tokenAt(home, resource);
-  const asking = await home.keyturn(['revoke', '--all']);
+  const asking = await home.keyturn(['logout', '--all']);
   expect(asking).toMatchObject({ code: 2, stdout: '' });
   expect(asking.stderr).toContain(
-    'hint: To revoke every grant without a question: keyturn revoke --all --yes',
+    'hint: To revoke every grant without a question: keyturn logout --all --yes',
   );
   expect(await atTerminal(home, 'revoke --all', 'no')).toMatch(
-    /grants \(1\) for:[^]*mcp"[^]*cut off:[^]*"cli"[^]*Nothing was revoked/,
+    /sign-ins \(1\) to:[^]*mcp"[^]*lose access:[^]*"cli"[^]*Nothing was revoked/,
   );
   await tokenAt(home, resource);
-  expect(await home.ok(['revoke', '--all', '--yes'])).toContain('confirmed');
+  expect(await home.ok(['logout', '--all', '--yes'])).toContain('confirmed');
   expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ state: 'revoked' }]);
-  const rows = await home.ok(['audit', 'tail']);
+  const rows = await home.ok(['audit', 'log']);
   for (const outcome of [/pause +paused until /, /pause +paused +-/, /pause +resumed/, /refused +paused/])
     expect(rows).toMatch(outcome);
 });

@@ -26,9 +26,9 @@ it('five processes get 50 tokens each while they expire, with one sign-in and no
   await home.ok(['login', resource]);
   const pairing = pair({ name: 'busy', env: home.env, onCode: () => undefined });
   const card = await until('the card', async () => (await questionsAt(home))[0]);
-  await home.ok(['answer', card.id, 'yes']);
+  await home.ok(['request', 'approve', card.id]);
   await pairing;
-  await home.ok(['allow', 'busy', resource]);
+  await home.ok(['app', 'allow', 'busy', resource]);
 
   const caller = path.join(root, 'test', 'support', 'processes', 'caller.ts');
   const args = [caller, built, 'busy', resource, String(calls), String(pause)];

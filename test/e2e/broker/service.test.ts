@@ -43,18 +43,18 @@ const asUnit = path.join(import.meta.dirname, '..', '..', 'support', 'processes'
 describe('keyturn service', () => {
   it('keyturn service writes a unit that runs this program for this home, in place of a broker that runs, and removes it', async () => {
     const { home, unit, asked } = homeWithSystemd();
-    await home.ok(['list']);
+    await home.ok(['sign-in', 'list']);
     await home.ok(['service', 'install']);
     expect(asked()).toEqual(['--user daemon-reload', '--user enable --now keyturn.service']);
     expect(await home.keyturn(['status'])).toMatchObject({ code: 8 });
     const text = readFileSync(unit('keyturn.service'), 'utf8');
-    expect(text).toMatch(new RegExp(`^ExecStart=${process.execPath} .*/dist/cli/bin.js daemon$`, 'm'));
+    expect(text).toMatch(new RegExp(`^ExecStart=${process.execPath} .*/dist/cli/bin.js broker run$`, 'm'));
     expect(text).toContain(`\nEnvironment=KEYTURN_HOME=${home.folder}\n`);
-    await home.ok(['service', 'remove']);
+    await home.ok(['service', 'uninstall']);
     // systemd would refuse to stop a socket that isn't there.
     expect(asked()).toEqual(['--user disable --now keyturn.service', '--user daemon-reload']);
     expect(existsSync(unit('keyturn.service'))).toBe(false);
-    expect(await home.keyturn(['service', 'remove'])).toMatchObject({
+    expect(await home.keyturn(['service', 'uninstall'])).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('no service is installed'),
     });
@@ -83,7 +83,7 @@ describe('keyturn service', () => {
     writeFileSync(program, '');
     chmodSync(program, 0o755);
     const unit = path.join(folder, 'kt.service');
-    writeFileSync(unit, serviceUnit({ command: [program, '$HOME', 'daemon'], home: program }));
+    writeFileSync(unit, serviceUnit({ command: [program, '$HOME', 'broker', 'run'], home: program }));
     const env = { ...process.env, XDG_RUNTIME_DIR: folder };
     // It looks for the program, whose path it has read.
     const { status, stderr } = spawnSync('systemd-analyze', ['--user', 'verify', unit], {
@@ -91,22 +91,22 @@ describe('keyturn service', () => {
       env,
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(readFileSync(unit, 'utf8')).toContain('100%% $HOME" $$HOME daemon\n');
+    expect(readFileSync(unit, 'utf8')).toContain('100%% $HOME" $$HOME broker run\n');
   });
 
   it.runIf(hasAnalyze)('the broker signs in, with the keychain, under all limits of its unit', async () => {
     const unit = path.join(temporaryFolder(), 'keyturn.service');
-    writeFileSync(unit, serviceUnit({ command: ['keyturn', 'daemon'] }));
-    const limited = `case "$3" in daemon) exec python3 ${asUnit} ${unit} "$@" ;; *) exec "$@" ;; esac`;
+    writeFileSync(unit, serviceUnit({ command: ['keyturn', 'broker', 'run'] }));
+    const limited = `case "$3" in broker) exec python3 ${asUnit} ${unit} "$@" ;; *) exec "$@" ;; esac`;
     const launcher = ['sh', '-c', limited, 'sh'];
     const { home, world, resource } = await homeInWorld({ vault: 'keychain', launcher });
-    const broker = home.start(['daemon']);
+    const broker = home.start(['broker', 'run']);
     await broker.says('the broker listens on');
     expect(readFileSync(`/proc/${broker.pid}/status`, 'utf8')).toMatch(/NoNewPrivs:\t1\n[^]*Seccomp:\t2\n/);
-    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['app', 'allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
     expect((await verdictOn(world, token)).status).toBe(200);
-    await home.ok(['daemon', '--stop']);
+    await home.ok(['broker', 'stop']);
   });
 
   it('keyturn service leaves a unit alone that somebody else wrote', async () => {
@@ -116,7 +116,7 @@ describe('keyturn service', () => {
     const refused = await home.keyturn(['service', 'install']);
     expect(refused.stderr).toContain('reason: conflict');
     expect(asked()).toEqual([]);
-    expect(await home.keyturn(['service', 'remove'])).toMatchObject({
+    expect(await home.keyturn(['service', 'uninstall'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Keyturn did not write the unit keyturn.service'),
     });

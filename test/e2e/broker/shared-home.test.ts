@@ -66,7 +66,7 @@ it(
       await sleep(slowness);
       return undefined;
     };
-    await home.ok(['allow', 'cli', url]);
+    await home.ok(['app', 'allow', 'cli', url]);
     const call = async (): Promise<Call> => {
       const asked = performance.now();
       const run = await home.keyturn(['token', url]);

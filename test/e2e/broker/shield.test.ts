@@ -60,7 +60,7 @@ async function brokerIn(home: TestHome): Promise<number> {
 describe('the broker and its keychain worker', () => {
   it('PROMISE-1: broker and keychain worker leave no core, and no other program of the user can read their memory or environment', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain', launcher: withoutPrivileges });
-    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['app', 'allow', 'cli', resource]);
     await signIn(home, resource);
     const { pid: broker, unshielded } = await askBroker(home, 'status', {});
     expect(unshielded).toEqual([]);
@@ -112,7 +112,7 @@ describe('the broker and its keychain worker', () => {
     'PROMISE-1: broker and keychain worker leave no core file and say no secret when %s ends them',
     async (signal) => {
       const { home, resource } = await homeInWorld({ launcher: dumpingCore });
-      const broker = home.start(['daemon']);
+      const broker = home.start(['broker', 'run']);
       await broker.says('the broker listens on');
       await allow(home, 'cli', resource);
       await signIn(home, resource);
@@ -122,13 +122,13 @@ describe('the broker and its keychain worker', () => {
       expect(code).toBeLessThan(0);
       // A core would lie in the working folder, which `close` finds empty; and it scans what was printed.
       expect(stderr).not.toContain('core dumped');
-      await home.ok(['list']);
+      await home.ok(['sign-in', 'list']);
     },
   );
 
   it('broker and keychain worker open no inspector when SIGUSR1 comes, and go on', async () => {
     const home = newHome();
-    const broker = home.start(['daemon']);
+    const broker = home.start(['broker', 'run']);
     await broker.says('the broker listens on');
     broker.signal('SIGUSR1');
     expect((await askBroker(home, 'status', {})).pid).toBe(broker.pid);
@@ -150,14 +150,14 @@ describe('the broker and its keychain worker', () => {
       chownSync(folder, nobody, nobody);
       const env = { HOME: folder, KEYTURN_HOME: path.join(folder, 'home') };
       const home = newHome({ launcher: asNobody, env });
-      await home.ok(['allow', 'cli', 'https://notes.example/mcp']);
+      await home.ok(['app', 'allow', 'cli', 'https://notes.example/mcp']);
       const pid = await brokerIn(home);
       const seen = (file: string): number | null =>
         spawnSync(asNobody[0] ?? '', [...asNobody.slice(1), 'head', '-c1', file]).status;
       expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Uid:\t65534\t/m);
       expect(seen(`/proc/${pid}/environ`)).not.toBe(0);
-      expect(await home.json('clients')).toMatchObject({ clients: [{ clientId: 'cli' }] });
-      await home.ok(['daemon', '--stop']);
+      expect(await home.json('app', 'list')).toMatchObject({ clients: [{ clientId: 'cli' }] });
+      await home.ok(['broker', 'stop']);
     },
   );
 });
@@ -172,7 +172,7 @@ describe('a broker that would show its secrets', () => {
     ['OPENSSL_MODULES', '/nowhere'],
   ])('a broker that would show its secrets is not started: %s=%s', async (name, value) => {
     const home = newHome();
-    const run = await home.keyturn(['daemon'], { env: { [name]: value } });
+    const run = await home.keyturn(['broker', 'run'], { env: { [name]: value } });
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('would show tokens to others');
     expect(run.stderr).toContain('SECURITY.md');
@@ -183,7 +183,7 @@ describe('a broker that would show its secrets', () => {
 
 it.each(['/dev/null', ''])('a broker starts with OPENSSL_CONF=%s, which loads nothing', async (value) => {
   const home = newHome({ env: { OPENSSL_CONF: value } });
-  const broker = home.start(['daemon']);
+  const broker = home.start(['broker', 'run']);
   await broker.says('the broker listens on');
 });
 
@@ -196,7 +196,7 @@ describe('arguments and environment', () => {
       vault: 'keychain',
       browser: (there) => browserCommand('telling-browser', there.caFile, file),
     });
-    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['app', 'allow', 'cli', resource]);
     const held = world.holdTokenRequests();
     const asking = home.start(['token', resource]);
     await held.arrived;

@@ -35,11 +35,11 @@ it(
     onTestFinished(() => clients.close());
     const counts = (): { refreshes: number; signIns: number } => world.counts().authorizationServer;
 
-    await home.ok(['list']);
+    await home.ok(['sign-in', 'list']);
     const lived = ['sdk-2', 'ai-sdk'] as const;
     for (const name of lived) {
       await paired(home, name);
-      await home.ok(['allow', name, resource]);
+      await home.ok(['app', 'allow', name, resource]);
     }
     let calls = 0;
     await Promise.all(

@@ -42,21 +42,21 @@ async function bothQuestions(home: TestHome): Promise<readonly Question[]> {
 describe('a broker that is replaced', () => {
   it('a broker that is replaced leaves its questions to the next one: a waiting program does nothing and gets its token', async () => {
     const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['list']);
+    await home.ok(['sign-in', 'list']);
     const program = await pairedProgram(home, 'editor');
     const asked = program.getToken({ resource, interaction: 'allow' });
     const command = home.start(['token', resource]);
     const first = await bothQuestions(home);
     const { pid: before } = await askBroker(home, 'status', {});
 
-    const next = home.start(['daemon', '--replace']);
+    const next = home.start(['broker', 'run', '--replace']);
     await next.says('the broker listens on');
     expect(isAlive(before)).toBe(false);
     const again = await bothQuestions(home);
     expect(new Set(again.map(({ client }) => client))).toEqual(new Set(['cli', 'editor']));
     const cli = again.find(({ client }) => client === 'cli');
     // The person at the terminal is told what to type now: a moment after the next broker has the question.
-    await command.says(`keyturn answer ${cli?.id} yes`);
+    await command.says(`keyturn request approve ${cli?.id}`);
     for (const { id } of again) {
       expect(first.map((one) => one.id)).not.toContain(id);
       await askBroker(home, 'interaction.answer', { id, answer: 'yes' });
@@ -72,7 +72,7 @@ describe('a broker that is replaced', () => {
     const { home, world, resource } = await homeInWorld({ browser: 'true' });
     const login = home.start(['login', resource]);
     const { id } = await question(home, 'login');
-    await home.ok(['daemon', '--restart']);
+    await home.ok(['broker', 'restart']);
     const { url = '' } = await question(home, 'login', id);
     expect(await world.signIn(url)).toMatchObject({ status: 200 });
     expect(await login.ended).toMatchObject({ code: 0, stdout: '' });
@@ -80,9 +80,9 @@ describe('a broker that is replaced', () => {
 
   it('a broker that is replaced refuses what is new while it finishes a refresh, whose token its asker still gets', async () => {
     const { home, world, broker, asking, release } = await homeDuringRefresh();
-    const stopping = home.start(['daemon', '--stop']);
+    const stopping = home.start(['broker', 'stop']);
     await until('it refuses new requests', () => refusesNewRequests(home));
-    const waiting = home.start(['list', '--json']);
+    const waiting = home.start(['sign-in', 'list', '--json']);
     release();
 
     expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
@@ -127,17 +127,21 @@ describe('a broker of another version', () => {
   it('a broker of another version serves as ever; a request that fails because of it says so, and a restart mends it', async () => {
     const bin = otherRelease('9.8.7');
     const other = newHome({ bin });
-    await other.ok(['list', '--json']);
+    await other.ok(['sign-in', 'list', '--json']);
     const pid = other.brokers()[0] ?? 0;
 
     const home = newHome({ env: { KEYTURN_HOME: other.folder } });
-    expect(await home.keyturn(['list', '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
+    expect(await home.keyturn(['sign-in', 'list', '--json'])).toEqual({
+      code: 0,
+      stdout: '[]\n',
+      stderr: '',
+    });
     const run = await home.keyturn(['status']);
     expect(run).toMatchObject({ code: 8, stdout: '' });
     expect(run.stderr).toContain('The running broker is of version 9.8.7, this command of ');
-    expect(run.stderr).toContain('hint: Restart the broker: keyturn daemon --restart');
+    expect(run.stderr).toContain('hint: Restart the broker: keyturn broker restart');
 
-    await home.ok(['daemon', '--restart']);
+    await home.ok(['broker', 'restart']);
     expect(isAlive(pid)).toBe(false);
     expect(await home.keyturn(['status'])).toMatchObject({ code: 0, stderr: '' });
   });

@@ -41,12 +41,14 @@ it('completion offers servers, programs, accounts, proxies and questions, and no
   await home.ok(['login', resource, '--account', 'alice@example']);
   await home.ok(['login', resource, '--account', '$(touch made)']);
   await paired(home, 'notes-app');
-  await home.ok(['allow', 'notes-app', 'https://other.example/mcp']);
-  await home.ok(['key', 'set', 'https://keyed.example/mcp', '--unchecked', '--stdin'], { stdin: 'ak_1' });
+  await home.ok(['app', 'allow', 'notes-app', 'https://other.example/mcp']);
+  await home.ok(['api-key', 'set', 'https://keyed.example/mcp', '--unchecked', '--api-key-stdin'], {
+    stdin: 'ak_1',
+  });
   await home.ok(['proxy', 'add', 'https://far.example/mcp', '--as', 'far']);
   const asking = home.start(['token', 'https://asked.example/mcp']);
-  await asking.says('keyturn answer');
-  const [question] = await home.json<{ id: string }[]>('pending');
+  await asking.says('keyturn request approve');
+  const [question] = await home.json<{ id: string }[]>('request', 'list');
   const complete = await shell(home);
   // The command gives up after a second; on a busy machine another press of the key may be needed.
   const offered = (...words: string[]) => expect.poll(() => complete(...words));
@@ -54,17 +56,17 @@ it('completion offers servers, programs, accounts, proxies and questions, and no
   // Bash puts a reply in the place of what follows the last colon.
   const { host, hostname, port } = new URL(resource);
   await offered('token', '').toEqual([resource, 'https://keyed.example/mcp', 'https://other.example/mcp']);
-  await offered('key', 'remove', 'https://k').toEqual(['//keyed.example/mcp']);
+  await offered('api-key', 'remove', 'https://k').toEqual(['//keyed.example/mcp']);
   await offered('proxy', 'remove', '').toEqual(['far', 'https://far.example/mcp']);
-  await offered('end', 'notes-app', 'https://oth').toEqual(['//other.example/mcp']);
-  await offered('answer', '').toEqual([question?.id]);
+  await offered('app', 'revoke', 'notes-app', 'https://oth').toEqual(['//other.example/mcp']);
+  await offered('request', 'approve', '').toEqual([question?.id]);
   asking.signal('SIGINT');
   await asking.ended;
-  await offered('revoke', 'https://12').toEqual([`//${host}/mcp`]);
-  await offered('revoke', `https://${hostname}:`).toEqual([`${port}/mcp`]);
-  await offered('explain', 'https://oth').toEqual(['//other.example/mcp']);
-  await offered('allow', 'no').toEqual(['notes-app']);
-  await offered('allow', 'notes-app', 'https://oth').toEqual(['//other.example/mcp']);
+  await offered('logout', 'https://12').toEqual([`//${host}/mcp`]);
+  await offered('logout', `https://${hostname}:`).toEqual([`${port}/mcp`]);
+  await offered('sign-in', 'show', 'https://oth').toEqual(['//other.example/mcp']);
+  await offered('app', 'allow', 'no').toEqual(['notes-app']);
+  await offered('app', 'allow', 'notes-app', 'https://oth').toEqual(['//other.example/mcp']);
   await offered('token', resource, '--account', '').toEqual(['alice@example']);
   await offered('token', resource, '--account', 'alice@e').toEqual(['example']);
   await offered('token', 'https://nowhere').toEqual([]);
@@ -81,8 +83,8 @@ it('completion starts no broker and says nothing if none runs', async () => {
 
 it('completion does not wait for a broker that never answers', async () => {
   const home = newHome();
-  await home.ok(['list']);
-  await home.ok(['daemon', '--stop']);
+  await home.ok(['sign-in', 'list']);
+  await home.ok(['broker', 'stop']);
   mkdirSync(home.paths.run, { mode: 0o700, recursive: true });
   const file = path.join(home.paths.run, 'broker.sock');
   const server = net.createServer();

@@ -11,7 +11,7 @@ const resource = 'https://notes.example/mcp';
 describe('a malformed argument', () => {
   it.each([
     ['resource', ['token', 'notes']],
-    ['resource of a permission', ['allow', 'cli', 'https://me:secret@notes.example/mcp']],
+    ['resource of a permission', ['app', 'allow', 'cli', 'https://me:secret@notes.example/mcp']],
     ['scope', ['token', resource, '--scope', 'notes:"read"']],
     ['timeout', ['login', resource, '--timeout', 'soon']],
     ['command', ['tokens']],
@@ -31,7 +31,7 @@ describe('a malformed argument', () => {
 describe('exit code 5, by a rule or by the issuer', () => {
   it('exits 5 when the person says no at the issuer, once: no second page opens by itself', async () => {
     const { home, world, resource: url } = await homeInWorld({ person: '--deny' });
-    await home.ok(['allow', 'cli', url]);
+    await home.ok(['app', 'allow', 'cli', url]);
     const run = await home.keyturn(['token', url]);
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('reason: access_denied');
@@ -56,7 +56,7 @@ describe('exit code 6', () => {
     const gone = await openWorld();
     const url = gone.protectedServer.resource;
     await gone.close();
-    await home.ok(['allow', 'cli', url]);
+    await home.ok(['app', 'allow', 'cli', url]);
     const run = await home.keyturn(['token', url]);
     expect(run).toMatchObject({ code: 6, stdout: '' });
     expect(run.stderr).toContain('reason: protected_server_unreachable');
@@ -64,10 +64,10 @@ describe('exit code 6', () => {
 
   it('exits 6 when the issuer fails; once it is left alone for a while, all is well without another sign-in', async () => {
     const { home, world, resource: url } = await homeInWorld();
-    await home.ok(['allow', 'cli', url]);
+    await home.ok(['app', 'allow', 'cli', url]);
     const old = await home.ok(['token', url]);
     world.failTokenRequests(1);
-    const run = await home.keyturn(['token', url, '--rejected-stdin'], { stdin: old });
+    const run = await home.keyturn(['token', url, '--rejected-token-stdin'], { stdin: old });
     expect(run).toMatchObject({ code: 6, stdout: '' });
     expect(run.stderr).toContain('reason: authorization_server_unreachable');
     // A program of its own looks: the command would be a process each time.
@@ -102,7 +102,7 @@ describe('exit code 8', () => {
     const run = await home.keyturn(['status']);
     expect(run).toMatchObject({ code: 8, stdout: '' });
     expect(existsSync(home.folder)).toBe(false);
-    expect(await home.keyturn(['daemon', '--stop'])).toMatchObject({ code: 0, stdout: '' });
+    expect(await home.keyturn(['broker', 'stop'])).toMatchObject({ code: 0, stdout: '' });
     expect(existsSync(home.folder)).toBe(false);
   });
 });
@@ -111,15 +111,15 @@ describe('plain http', () => {
   it('plain http is refused on this machine too, unless the home was made for development', async () => {
     const url = 'http://127.0.0.1:9/mcp';
     const home = newHome();
-    const refused = await home.keyturn(['allow', 'cli', url]);
+    const refused = await home.keyturn(['app', 'allow', 'cli', url]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('plain http');
     expect(await home.ok(['status'])).not.toContain('INSECURE');
 
     const development = newHome({ env: { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } });
-    await development.ok(['allow', 'cli', url]);
+    await development.ok(['app', 'allow', 'cli', url]);
     expect(await development.ok(['status'])).toContain('INSECURE   http is accepted on loopback hosts');
-    expect(await development.keyturn(['allow', 'cli', 'http://notes.example/mcp'])).toMatchObject({
+    expect(await development.keyturn(['app', 'allow', 'cli', 'http://notes.example/mcp'])).toMatchObject({
       code: 2,
     });
   });

@@ -44,10 +44,10 @@ describe('npm run demo', () => {
         encoding: 'utf8',
       });
     const keyturn = `'${process.execPath}' '${builtBin}'`;
-    const token = `${keyturn} token "$NOTES" --no-interaction`;
+    const token = `${keyturn} token "$NOTES" --no-input`;
     expect(inTerminal(token)).toMatch(/^\S+\n$/);
-    expect(inTerminal(`${keyturn} daemon --restart; ${token}`)).toMatch(/^\S+\n$/);
-    expect(inTerminal(`${keyturn} daemon --stop; ${token}`)).toMatch(/^\S+\n$/);
+    expect(inTerminal(`${keyturn} broker restart; ${token}`)).toMatch(/^\S+\n$/);
+    expect(inTerminal(`${keyturn} broker stop; ${token}`)).toMatch(/^\S+\n$/);
 
     const second = spawnSync(process.execPath, demo, { cwd: folder, encoding: 'utf8' });
     expect(second).toMatchObject({ status: 2, stdout: '' });

@@ -41,13 +41,13 @@ it('a client signs in at README’s authorization server for README’s protecte
   onTestFinished(() => notes.close());
 
   const home = newHome({ env: browser });
-  await home.ok(['allow', 'cli', resource]);
+  await home.ok(['app', 'allow', 'cli', resource]);
   const listed = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
   expect(await answered(resource, await home.ok(['token', resource]), listed)).toEqual({
     status: 200,
     text: expect.stringContaining('add-note'),
   });
-  const [grant] = await home.json<{ issuer: string }[]>('list');
+  const [grant] = await home.json<{ issuer: string }[]>('sign-in', 'list');
   expect(grant).toMatchObject({ issuer });
 });
 
@@ -73,10 +73,10 @@ it('a client signs in at README’s third-party flow, by way of the upstream, wh
 
   const resource = `${origin}/mcp`;
   const home = newHome({ env: { ...browser, NODE_EXTRA_CA_CERTS: authorities } });
-  await home.ok(['allow', 'cli', resource]);
+  await home.ok(['app', 'allow', 'cli', resource]);
   const token = await home.ok(['token', resource]);
   expect(await answered(resource, token, {})).toEqual({ status: 200, text: '{"notes":[]}' });
-  await home.ok(['revoke', resource]);
+  await home.ok(['logout', resource]);
   await expect.poll(async () => (await answered(resource, token, {})).status).toBe(401);
   // The answer to the revocation doesn't wait for the service behind.
   await expect.poll(() => upstream.state.requests.map((request) => request.path)).toContain('/revoke');

@@ -1,4 +1,4 @@
-/** `keyturn serve` as a person starts it: the broker signs in there, and what it refuses. */
+/** `keyturn dev-server` as a person starts it: the broker signs in there, and what it refuses. */
 import {
   chmodSync,
   chownSync,
@@ -61,7 +61,7 @@ const keptPorts = async (lifetime: object = {}) => ({
 /** With free ports in place of the documented ones. */
 async function serve(home: TestHome, configuration: object = {}): Promise<Served> {
   const file = configurationFile({ ...freePorts, ...configuration });
-  const running = home.start(['serve', '--json', '--events', '--config', file]);
+  const running = home.start(['dev-server', '--json', '--events', '--config', file]);
   return { running, ...addresses.parse(JSON.parse(await running.prints('}\n'))) };
 }
 
@@ -81,11 +81,11 @@ async function clientOf({ authorities, resource }: Served, token: string): Promi
   return client;
 }
 
-it('the broker signs in at `keyturn serve`, whose notebook asks for the scope of its tool', async () => {
+it('the broker signs in at `keyturn dev-server`, whose notebook asks for the scope of its tool', async () => {
   const place = newHome();
   const served = await serve(place);
   const home = homeAt(served);
-  await home.ok(['allow', 'cli', served.resource, '--scope', 'notes:read notes:write']);
+  await home.ok(['app', 'allow', 'cli', served.resource, '--scope', 'notes:read notes:write']);
   const reader = await clientOf(served, (await home.ok(['token', served.resource])).trim());
   expect(await reader.callTool({ name: 'list-notes' })).toMatchObject({
     content: [{ text: '{"account":"alice","notes":[]}' }],
@@ -117,13 +117,13 @@ it('the broker signs in at `keyturn serve`, whose notebook asks for the scope of
   expect(existsSync(served.authorities)).toBe(false);
 });
 
-it('`keyturn serve` with a folder keeps its certificate, readable by the user only, and its clients', async () => {
+it('`keyturn dev-server` with a folder keeps its certificate, readable by the user only, and its clients', async () => {
   const folder = path.join(temporaryFolder(), 'trial');
   const place = newHome();
   const lifetime = { accessTokenSeconds: 1 };
   const first = await serve(place, { folder, ...(await keptPorts(lifetime)) });
   const home = homeAt(first);
-  await home.ok(['allow', 'cli', first.resource]);
+  await home.ok(['app', 'allow', 'cli', first.resource]);
   await home.ok(['token', first.resource]);
   const { port: issuerPort } = new URL(first.issuer);
   const { port: resourcePort } = new URL(first.resource);
@@ -136,19 +136,19 @@ it('`keyturn serve` with a folder keeps its certificate, readable by the user on
     protectedServer: { port: Number(resourcePort) },
   });
   // The same grant is renewed: by the client and the refresh token of before, and the same authority.
-  await home.ok(['token', again.resource, '--min-validity', '1']);
+  await home.ok(['token', again.resource, '--min-validity', '1s']);
   expect(statSync(path.join(folder, 'certificate.json')).mode & 0o777).toBe(0o600);
   again.running.signal('SIGTERM');
   expect((await again.running.ended).stderr).not.toContain('signed_in');
 });
 
-it('the broker signs in at `keyturn serve` in third-party mode: at the service behind it, whose tokens no client sees, and a restart goes on', async () => {
+it('the broker signs in at `keyturn dev-server` in third-party mode: at the service behind it, whose tokens no client sees, and a restart goes on', async () => {
   const place = newHome();
   const kept = { folder: path.join(temporaryFolder(), 'trial') };
   const first = await serve(place, { ...kept, ...(await keptPorts()), upstream: { port: await freePort() } });
   const home = homeAt(first);
   const scope = 'notes:read notes:write';
-  await home.ok(['allow', 'cli', first.resource, '--scope', scope]);
+  await home.ok(['app', 'allow', 'cli', first.resource, '--scope', scope]);
   const token = (await home.ok(['token', first.resource, '--scope', scope])).trim();
   const writer = await clientOf(first, token);
   const account = `${first.upstream}#alice`;
@@ -176,7 +176,7 @@ it('the broker signs in at `keyturn serve` in third-party mode: at the service b
   });
   await reader.close();
   // A session ends with its refresh token, at both servers.
-  await home.ok(['revoke', first.resource]);
+  await home.ok(['logout', first.resource]);
   expect((await fetch(again.resource, { headers: { authorization: `Bearer ${token}` } })).status).toBe(401);
   // The answer to the revocation doesn't wait for the service behind.
   await again.running.says('"kind":"upstream_revoked"');
@@ -184,7 +184,7 @@ it('the broker signs in at `keyturn serve` in third-party mode: at the service b
   await again.running.ended;
 });
 
-it('the configuration that docs/serve.md shows is one that `keyturn serve` takes', async () => {
+it('the configuration that docs/serve.md shows is one that `keyturn dev-server` takes', async () => {
   const shown = codeBlocks(page('docs/serve.md'), 'json').find((each) => each.includes('"folder"')) ?? '';
   const configuration = z.record(z.string(), z.looseObject({}).or(z.string())).parse(JSON.parse(shown));
   const { authorizationServer, protectedServer } = configuration;
@@ -207,8 +207,8 @@ it.each([
     { authorizationServer: { accounts: [''] } },
     'authorizationServer.accounts.0',
   ],
-])('`keyturn serve` refuses %s, and names it', async (_what, configuration, named) => {
-  const run = await newHome().keyturn(['serve', '--config', configurationFile(configuration)]);
+])('`keyturn dev-server` refuses %s, and names it', async (_what, configuration, named) => {
+  const run = await newHome().keyturn(['dev-server', '--config', configurationFile(configuration)]);
   expect(run).toMatchObject({ code: 2, stdout: '' });
   expect(run.stderr).toContain(named);
   expect(run.stderr).toContain('docs/serve.md');
@@ -233,7 +233,7 @@ it.each<[string, () => string, string, string]>([
   ['that is a link', linkedFolder, 'is a symbolic link', 'Look at what it is'],
   ['that is a file', () => configurationFile({}), 'is not a folder', 'Look at what it is'],
 ])(
-  '`keyturn serve` keeps nothing in a folder %s, and says what to do',
+  '`keyturn dev-server` keeps nothing in a folder %s, and says what to do',
   async (_what, make, problem, hint) => {
     const folder = make();
     const configuration = parseConfiguration({ folder, ...freePorts }, 'The test');
@@ -246,7 +246,7 @@ it.each<[string, () => string, string, string]>([
   },
 );
 
-it('`keyturn serve` keeps its things in a folder that others may read, since clients need the authority in it', async () => {
+it('`keyturn dev-server` keeps its things in a folder that others may read, since clients need the authority in it', async () => {
   const folder = folderWith(0o755);
   const servers = await startServers(parseConfiguration({ folder, ...freePorts }, 'The test'));
   await servers.close();
@@ -254,13 +254,13 @@ it('`keyturn serve` keeps its things in a folder that others may read, since cli
   expect(files).toEqual([path.basename(servers.authorityFile)]);
 });
 
-it('`keyturn serve` names a configuration that it cannot read', async () => {
-  const run = await newHome().keyturn(['serve', '--config', '/nonexistent/serve.json']);
+it('`keyturn dev-server` names a configuration that it cannot read', async () => {
+  const run = await newHome().keyturn(['dev-server', '--config', '/nonexistent/serve.json']);
   expect(run.code).toBe(7);
   expect(run.stderr).toContain('reason: file_unreadable');
 });
 
-it('a server of keyturn serve that is still starting answers 503, so that no client waits for good', async () => {
+it('a server of keyturn dev-server that is still starting answers 503, so that no client waits for good', async () => {
   const certificates = await throwAwayCertificates();
   const listener = await listenOnLoopback(certificates, 0);
   const trusting = trustingFetch(certificates.ca);

@@ -71,7 +71,7 @@ describe.skipIf(!canBuild)('the executable of one file', () => {
       stdout: `keyturn ${version}\n`,
       stderr: '',
     });
-    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['app', 'allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
     expect((await verdictOn(world, token)).status).toBe(200);
     const findings = JSON.parse((await home.keyturn(['doctor', '--json'])).stdout) as { kind: string }[];
@@ -91,7 +91,7 @@ describe.skipIf(!canBuild)('the executable of one file', () => {
     const file = path.join(cursor, 'mcp.json');
     const before = `{ // mine\r\n  "mcpServers": { "notes": { "url": "${resource}" } }\r\n}\r\n`;
     writeFileSync(file, before);
-    await home.ok(['setup', '--yes']);
+    await home.ok(['setup', '--no-connect', '--yes']);
     const [, entry = ''] = /"notes": (\{.*\})\s*\}\s*\}/s.exec(readFileSync(file, 'utf8')) ?? [];
     const { command, args, env } = JSON.parse(entry) as {
       command: string;
@@ -102,14 +102,14 @@ describe.skipIf(!canBuild)('the executable of one file', () => {
     expect(args).toEqual(['bridge', resource, '--as', 'cursor-notes']);
 
     await paired(home, 'cursor-notes');
-    await home.ok(['allow', 'cursor-notes', resource]);
+    await home.ok(['app', 'allow', 'cursor-notes', resource]);
     const { HOME = '', PATH = '' } = home.env;
     const client = new Client({ name: 'an-editor', version: '1.0.0' });
     onTestFinished(() => client.close());
     await client.connect(new StdioClientTransport({ command, args, env: { HOME, PATH, ...env } }));
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list-notes');
 
-    await home.ok(['setup', '--undo', '--yes']);
+    await home.ok(['setup', 'undo', '--yes']);
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
@@ -117,7 +117,7 @@ describe.skipIf(!canBuild)('the executable of one file', () => {
     const home = newHome(
       started(damaged(`@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`)),
     );
-    const refused = await home.keyturn(['daemon']);
+    const refused = await home.keyturn(['broker', 'run']);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('koffi.node');
     expect(refused.stderr).toContain('checksum');
@@ -160,9 +160,9 @@ describe.skipIf(!canBuild)('the executable of one file', () => {
         vaultState: { state: string };
       };
       expect(status).toMatchObject({ vault: 'sealed-file', vaultState: { state: 'open' } });
-      await within(keyturn, 'daemon', '--stop');
+      await within(keyturn, 'broker', 'stop');
       expect((await within(keyturn, 'clients')).stdout).toContain('server.example');
-      await within(keyturn, 'daemon', '--stop');
+      await within(keyturn, 'broker', 'stop');
     },
   );
 

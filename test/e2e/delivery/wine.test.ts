@@ -41,30 +41,30 @@ describe.skipIf(!hasWine)('Keyturn under Wine', () => {
     expect(first.stderr()).toContain('\\\\.\\pipe\\keyturn-');
     await home.signIn();
     expect(await verdict()).toBe(200);
-    const second = await home.keyturn(['daemon']);
+    const second = await home.keyturn(['broker', 'run']);
     expect(second.stderr).toContain('A broker already runs for this home');
     expect(second.stderr).toContain('reason: broker_running');
 
-    await home.ok('daemon', '--stop');
+    await home.ok('broker', 'stop');
     expect(await first.ended).toMatchObject({ code: 0 });
     await home.startBroker();
     expect(await verdict()).toBe(200);
     expect(world.counts().authorizationServer.signIns).toBe(1);
     expect(home.files()).toContain('AppData/Local/Keyturn/state/items/root');
 
-    await home.ok('revoke', resource);
-    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+    await home.ok('logout', resource);
+    expect(await home.keyturn(['token', resource, '--no-input'])).toMatchObject({
       code: 3,
       stdout: '',
     });
-    await home.ok('daemon', '--stop');
+    await home.ok('broker', 'stop');
   });
 
   it('under Wine a client calls a tool by the bridge, and a program by the proxy, exec and headers get the broker’s token', async () => {
     const { resource } = world.protectedServer;
     await home.startBroker();
     await home.signIn();
-    const entry = home.start(['bridge', '--connect', resource, '--as', 'an-editor']);
+    const entry = home.start(['connect', resource, '--as', 'an-editor']);
     for (const index of [0, 1]) await home.answer(entry, index);
     expect(await entry.ended).toMatchObject({ code: 0 });
     const bridged = await home.bridged('list-notes', [resource, '--as', 'an-editor']);
@@ -73,7 +73,7 @@ describe.skipIf(!hasWine)('Keyturn under Wine', () => {
 
     const proxy = (await home.ok('proxy', 'add', resource)).trim();
     const asked = fetch(proxy, toolCall('list-notes'));
-    await home.ok('answer', await home.waiting(), 'yes');
+    await home.ok('request', 'approve', await home.waiting());
     expect(await (await asked).text()).toContain('alice');
 
     const { Authorization: header = '' } = JSON.parse(await home.ok('headers', resource)) as {
@@ -95,9 +95,9 @@ describe.skipIf(!hasWine)('Keyturn under Wine', () => {
     const node = home.builtCommand[0] ?? '';
     const exec = ['exec', '--env', `TOKEN=${resource}`, '--', node, '-e', waits];
     expect(await home.interrupt('waits', exec)).toMatchObject({ code: 5 });
-    await home.ok('revoke', resource);
-    await home.ok('daemon', '--stop');
-    const broker = await home.interrupt('the broker listens', ['daemon']);
+    await home.ok('logout', resource);
+    await home.ok('broker', 'stop');
+    const broker = await home.interrupt('the broker listens', ['broker', 'run']);
     expect(broker).toMatchObject({ code: 0, stderr: expect.stringContaining('keyturn: stopped') });
   });
 
@@ -110,7 +110,7 @@ describe.skipIf(!hasWine)('Keyturn under Wine', () => {
     home.useHome('C:\\other', 'keychain');
     const first = await home.startBroker();
     await home.signIn();
-    await home.ok('daemon', '--stop');
+    await home.ok('broker', 'stop');
     expect(await first.ended).toMatchObject({ code: 0 });
     const second = await home.startBroker();
     expect(await verdict()).toBe(200);
@@ -133,19 +133,19 @@ describe.skipIf(!hasWine)('Keyturn under Wine', () => {
     expect(await home.ok('--version')).toMatch(/^keyturn \d/);
     expect(await home.ok('--help')).toContain('Usage: keyturn COMMAND');
     expect(await verdict()).toBe(200);
-    await home.ok('daemon', '--stop');
+    await home.ok('broker', 'stop');
     expect(await home.keyturn(['status'])).toMatchObject({ code: 8 });
 
-    expect(await home.ok('list')).toContain(resource);
+    expect(await home.ok('sign-in', 'list')).toContain(resource);
     expect(await home.ok('status')).toContain('keychain');
-    await home.ok('daemon', '--stop');
+    await home.ok('broker', 'stop');
     const native = home.files().filter((file) => file.endsWith('-koffi.node'));
     expect(native).toHaveLength(1);
     const kept = home.fileOf(native[0] ?? '');
     const hash = path.basename(kept).split('-', 1)[0];
     expect(sha256(readFileSync(kept))).toBe(hash);
     writeFileSync(kept, 'other code');
-    expect(await home.ok('list')).toContain(resource);
+    expect(await home.ok('sign-in', 'list')).toContain(resource);
     expect(sha256(readFileSync(kept))).toBe(hash);
     await home.ok('reset', '--yes');
 
@@ -153,7 +153,7 @@ describe.skipIf(!hasWine)('Keyturn under Wine', () => {
     damageExecutable(executable, damaged, readFileSync(kept));
     rmSync(kept);
     home.useCommand([windowsPath(damaged)]);
-    expect(await home.keyturn(['daemon'])).toMatchObject({
+    expect(await home.keyturn(['broker', 'run'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('koffi.node'),
     });

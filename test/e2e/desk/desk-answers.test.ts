@@ -7,23 +7,23 @@ import { asks, connected, library } from '../../support/processes/program.ts';
 
 const resource = 'https://notes.example/mcp';
 
-/** What `keyturn pending` shows, once it shows something. */
+/** What `keyturn request list` shows, once it shows something. */
 async function pending(home: TestHome): Promise<string> {
   return until('a question', async () => {
-    const shown = await home.ok(['pending']);
+    const shown = await home.ok(['request', 'list']);
     return shown === '' ? undefined : shown;
   });
 }
 
-describe('keyturn pending at a desk', () => {
-  it('keyturn pending at a desk leads a pairing and a program’s question to the window, and takes what that shows to type', async () => {
+describe('keyturn request list at a desk', () => {
+  it('keyturn request list at a desk leads a pairing and a program’s question to the window, and takes what that shows to type', async () => {
     const { home, card, answer } = await openDesk(newHome());
     const { pair } = await library();
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
     const first = await card();
     const asked = await pending(home);
     expect(asked).toContain('  Answer in Keyturn’s window.\n');
-    expect(asked).toContain(`  keyturn answer ${first.id} no|later`);
+    expect(asked).toContain(`  keyturn request deny ${first.id}`);
     expect(asked).not.toContain('yes');
     await answer(first.id, 'yes');
     await pairing;
@@ -35,21 +35,23 @@ describe('keyturn pending at a desk', () => {
     expect(wanted).toContain(`May editor reach ${resource}?`);
     expect(wanted).toContain('  Answer in Keyturn’s window.\n');
     expect(wanted).not.toContain('yes');
-    await home.ok(['answer', second.id, 'no']);
+    await home.ok(['request', 'deny', second.id, '--remember']);
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
   });
 
-  it('keyturn pending at a desk leads a command’s question to the window too', async () => {
+  it('keyturn request list at a desk leads a command’s question to the window too', async () => {
     const { home, card } = await openDesk(newHome());
-    const allowing = home.start(['allow', 'cli', resource]);
+    const allowing = home.start(['app', 'allow', 'cli', resource]);
     const { id } = await card();
     const shown = await pending(home);
-    expect(shown).toContain(`  Answer in Keyturn’s window.\n  keyturn answer ${id} no   cancels it\n`);
-    await home.ok(['answer', id, 'no']);
+    expect(shown).toContain(
+      `  Answer in Keyturn’s window.\n  keyturn request deny ${id} --remember   cancels it\n`,
+    );
+    await home.ok(['request', 'deny', id, '--remember']);
     expect(await allowing.ended).toMatchObject({ code: 4 });
   });
 
-  it('keyturn pending at a desk leads a sign-in that it did not start to the window, and shows no address of it', async () => {
+  it('keyturn request list at a desk leads a sign-in that it did not start to the window, and shows no address of it', async () => {
     const { home, resource: real } = await homeInWorld();
     const { owner, card } = await openDesk(home);
     const signingIn = owner.call('login.start', { resource: real });
@@ -58,7 +60,7 @@ describe('keyturn pending at a desk', () => {
     const shown = await pending(home);
     expect(shown).toContain(`for ${real}:\n  Open it in Keyturn’s window.\n`);
     expect(shown).not.toContain('state=');
-    await home.ok(['answer', id, 'no']);
+    await home.ok(['request', 'deny', id, '--remember']);
     await expect(signingIn).rejects.toMatchObject({ reason: 'login_failed' });
   });
 });
@@ -66,17 +68,17 @@ describe('keyturn pending at a desk', () => {
 describe('a request whose time is over', () => {
   it('a request whose time is over is led to the window if the question waits there', async () => {
     const { home, answer, card } = await openDesk(newHome());
-    const run = await home.keyturn(['token', resource, '--timeout', '1']);
+    const run = await home.keyturn(['token', resource, '--timeout', '1s']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_pending');
     expect(run.stderr).toContain('hint: Answer in Keyturn’s window, then ask again.');
-    expect(run.stderr).not.toContain('keyturn answer');
+    expect(run.stderr).not.toContain('keyturn request approve');
     await answer((await card()).id, 'later');
   });
 });
 
-describe('keyturn register at a desk', () => {
-  it('keyturn register at a desk says without a card that a grant needs the client it would replace', async () => {
+describe('keyturn oauth-client add at a desk', () => {
+  it('keyturn oauth-client add at a desk says without a card that a grant needs the client it would replace', async () => {
     const { home, world, authorizationServer, url } = await homeInBentWorld();
     const { owner, card, cards } = await openDesk(home);
     const { issuer } = authorizationServer;
@@ -87,7 +89,7 @@ describe('keyturn register at a desk', () => {
     const { url: page = '' } = await card();
     await (await world.fetch(page)).body?.cancel();
     await signingIn;
-    const run = await home.keyturn(['register', issuer, '--client-id', 'another']);
+    const run = await home.keyturn(['oauth-client', 'add', issuer, '--client-id', 'another']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('is still needed by');
     expect(await cards()).toEqual([]);

@@ -11,10 +11,19 @@ const byCommand = {
   rule: 'While the desktop app is the broker, every command that gives somebody more needs your press in its window',
 };
 
-describe('keyturn allow at a desk', () => {
-  it('keyturn allow at a desk waits for the card, says so, and is done after a yes', async () => {
+describe('keyturn app allow at a desk', () => {
+  it('keyturn app allow at a desk waits for the card, says so, and is done after a yes', async () => {
     const { home, card, cards, answer, permissions } = await openDesk(newHome());
-    const allowing = home.start(['allow', 'cli', `${resource}/`, '--scope', 'notes:read', '--for', '8h']);
+    const allowing = home.start([
+      'app',
+      'allow',
+      'cli',
+      `${resource}/`,
+      '--scope',
+      'notes:read',
+      '--for',
+      '8h',
+    ]);
     const { id, asker, until: end, ...shown } = await card();
     expect(shown).toMatchObject({
       kind: 'command',
@@ -33,14 +42,14 @@ describe('keyturn allow at a desk', () => {
       { resource, scope: 'notes:read', until: end, decision: 'allow' },
     ]);
     expect(await cards()).toEqual([]);
-    expect(await home.ok(['audit', 'tail'])).toContain('allow: yes');
+    expect(await home.ok(['audit', 'log'])).toContain('allow: yes');
   });
 
   it.each(['no', 'later'] as const)(
-    'keyturn allow at a desk is refused after "%s", and nothing is remembered',
+    'keyturn app allow at a desk is refused after "%s", and nothing is remembered',
     async (word) => {
       const { home, card, answer, permissions } = await openDesk(newHome());
-      const allowing = home.start(['allow', 'cli', resource]);
+      const allowing = home.start(['app', 'allow', 'cli', resource]);
       await answer((await card()).id, word);
       const run = await allowing.ended;
       expect(run).toMatchObject({ code: 4, stdout: '' });
@@ -56,13 +65,13 @@ describe('keyturn allow at a desk', () => {
     expect(heard).toEqual(['status.changed']);
     await line.request('client.list');
     expect(heard).toEqual(['status.changed']);
-    await home.ok(['end', 'cli', resource]);
+    await home.ok(['app', 'revoke', 'cli', resource]);
     expect(heard).toEqual(['status.changed', 'status.changed']);
   });
 
-  it('keyturn allow at a desk takes its card back when it is interrupted', async () => {
+  it('keyturn app allow at a desk takes its card back when it is interrupted', async () => {
     const { home, card, cards, permissions } = await openDesk(newHome());
-    const allowing = home.start(['allow', 'cli', resource]);
+    const allowing = home.start(['app', 'allow', 'cli', resource]);
     await card();
     allowing.signal('SIGINT');
     expect(await allowing.ended).toMatchObject({ code: 130, stdout: '' });
@@ -70,7 +79,7 @@ describe('keyturn allow at a desk', () => {
     expect(await permissions()).toEqual([]);
   });
 
-  it('keyturn allow at a desk refuses at once, without a card, what can never be done', async () => {
+  it('keyturn app allow at a desk refuses at once, without a card, what can never be done', async () => {
     const { line, cards } = await openDesk(newHome());
     const refused = async (method: string, params: object): Promise<unknown> => {
       const { reason } = await line.request(method, params).then(
@@ -247,7 +256,7 @@ describe('the owner’s key at a desk', () => {
       'enter the client "abc" for https://login.example, grant id-jag, authenticated by client_secret_post';
     const line2 =
       ', with the identity provider "https://idp.example", in place of the client that was entered';
-    expect(await home.ok(['pending'])).toContain(line1 + line2);
+    expect(await home.ok(['request', 'list'])).toContain(line1 + line2);
     await answer(id, 'yes');
     await entering;
     const assertion = 'command:/usr/bin/workload-token --audience https://c.example';
@@ -255,7 +264,9 @@ describe('the owner’s key at a desk', () => {
     const job = line.request('registration.set', workload);
     const ofJob = await card();
     expect(ofJob).toMatchObject({ grant: 'jwt-bearer', assertion });
-    expect(await home.ok(['pending'])).toContain(`grant jwt-bearer, with the assertion from "${assertion}"`);
+    expect(await home.ok(['request', 'list'])).toContain(
+      `grant jwt-bearer, with the assertion from "${assertion}"`,
+    );
     await answer(ofJob.id, 'yes');
     await job;
     const other = line.request('registration.set', {
@@ -284,18 +295,18 @@ describe('the owner’s key at a desk', () => {
     await owner.call('permission.set', allow);
     await owner.call('override.set', { server: resource, name: 'no-resource', on: true });
     for (const command of [
-      ['list'],
-      ['clients'],
+      ['sign-in'],
+      ['app'],
       ['settings'],
-      ['allow', 'cli', resource, '--scope', 'read', '--for', '1h'],
-      ['override', resource, 'no-resource', 'off'],
+      ['app', 'allow', 'cli', resource, '--scope', 'read', '--for', '1h'],
+      ['exception', 'remove', resource, 'no-resource'],
     ]) {
       await home.ok(command);
     }
     expect(await permissions()).toMatchObject([{ scope: 'read' }]);
-    await home.ok(['end', 'cli', resource]);
+    await home.ok(['app', 'revoke', 'cli', resource]);
     expect(await permissions()).toEqual([]);
-    await home.ok(['deny', 'cli', resource]);
+    await home.ok(['app', 'deny', 'cli', resource]);
     expect(await permissions()).toMatchObject([{ decision: 'deny' }]);
   });
 
@@ -314,17 +325,17 @@ describe('the owner’s key at a desk', () => {
     const editor = await connected(home, 'editor');
     const asking = asks(editor, { resource });
     const second = await card();
-    const run = await home.keyturn(['answer', second.id, 'yes']);
+    const run = await home.keyturn(['request', 'approve', second.id]);
     expect(run).toMatchObject({ code: 4, stdout: '' });
     expect(run.stderr).toContain('hint: Answer it in Keyturn’s window.');
-    await home.ok(['answer', second.id, 'later']);
+    await home.ok(['request', 'deny', second.id]);
     await expect(asking).rejects.toMatchObject({ reason: 'consent_required' });
 
-    const allowing = home.start(['allow', 'editor', resource]);
+    const allowing = home.start(['app', 'allow', 'editor', resource]);
     const third = await card();
-    expect(await home.ok(['pending'])).toContain(`May a command allow editor ${resource}?`);
-    expect(await home.keyturn(['answer', third.id, 'yes'])).toMatchObject({ code: 4 });
-    await home.ok(['answer', third.id, 'no']);
+    expect(await home.ok(['request', 'list'])).toContain(`May a command allow editor ${resource}?`);
+    expect(await home.keyturn(['request', 'approve', third.id])).toMatchObject({ code: 4 });
+    await home.ok(['request', 'deny', third.id, '--remember']);
     expect(await allowing.ended).toMatchObject({ code: 4 });
     expect(await permissions()).toEqual([]);
     expect(await cards()).toEqual([]);

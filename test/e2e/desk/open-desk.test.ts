@@ -11,10 +11,10 @@ import { newHome, until, type TestHome } from '../../support/home.ts';
 
 const resource = 'https://server.invalid/mcp';
 
-/** What a terminal shows of `keyturn allow`, by script(1), in a desktop session or without one. */
+/** What a terminal shows of `keyturn app allow`, by script(1), in a desktop session or without one. */
 async function allowAtTerminal(home: TestHome, typed: string, screen = ':0'): Promise<string> {
   const typescript = path.join(home.folder, '..', 'typescript');
-  const shell = `${process.execPath} ${builtBin} allow cli ${resource}; echo "exit $?"`;
+  const shell = `${process.execPath} ${builtBin} app allow cli ${resource}; echo "exit $?"`;
   const env = { ...home.env, WAYLAND_DISPLAY: '', DISPLAY: screen };
   const running = promisify(execFile)('script', ['-qec', shell, typescript], { env });
   running.child.stdin?.end(`${typed}\n`);

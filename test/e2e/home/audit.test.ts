@@ -14,7 +14,7 @@ describe('keyturn audit', () => {
     const token = await tokenAt(home, resource);
     appendFileSync(path.join(home.paths.state, 'audit.jsonl'), '{"time":17\n');
 
-    const { stdout: shown, stderr } = await home.keyturn(['audit', 'tail']);
+    const { stdout: shown, stderr } = await home.keyturn(['audit', 'log']);
     expect(stderr).toBe("keyturn: skipped 1 line of the log that can't be read\n");
     expect(shown).toMatch(/permission\s+allow\s+cli/);
     expect(shown).toMatch(/token\s+ok\s+cli/);
@@ -48,7 +48,7 @@ describe('keyturn audit', () => {
 
     rmdirSync(file);
     renameSync(aside, file);
-    const shown = await home.ok(['audit', 'tail']);
+    const shown = await home.ok(['audit', 'log']);
     expect(shown).toMatch(/paused[^]*resumed[^]*allow +cli[^]*login[^]*token +ok/);
     expect(await home.ok(['status'])).not.toContain('AUDIT LOG');
   });

@@ -36,7 +36,7 @@ describe('a file that can’t be read', () => {
     const before = readFileSync(file, 'utf8');
     writeFileSync(file, content);
     try {
-      const run = await stopped.keyturn(['list']);
+      const run = await stopped.keyturn(['sign-in', 'list']);
       expect(readFileSync(file, 'utf8')).toBe(content);
       return run;
     } finally {
@@ -52,7 +52,7 @@ describe('a file that can’t be read', () => {
     const refused = { reason: 'file_unreadable' };
     await expect(allow(home, 'cli', resource)).rejects.toMatchObject(refused);
     await expect(deny(home, 'cli', resource)).rejects.toMatchObject(refused);
-    expect(await home.keyturn(['clients'])).toMatchObject({ code: 7, stdout: '' });
+    expect(await home.keyturn(['app', 'list'])).toMatchObject({ code: 7, stdout: '' });
     const { unreadable } = await askBroker(home, 'status', {});
     expect(unreadable.map(({ file }) => file)).toEqual(files);
     await stopBroker(home);
@@ -65,23 +65,23 @@ describe('a file that can’t be read', () => {
     const forged = readFileSync(file, 'utf8').replaceAll('notes.example', 'bank.example');
     writeFileSync(file, forged);
     // Lists show what stands there; nothing needs the keychain for that.
-    expect(await home.ok(['clients'])).toContain('bank.example');
+    expect(await home.ok(['app', 'list'])).toContain('bank.example');
     expect((await askBroker(home, 'status', {})).unreadable).toEqual([]);
     const run = await home.keyturn(['token', 'https://bank.example/mcp']);
     expect(run).toMatchObject({ code: 7, stdout: '' });
     expect(run.stderr).toContain('Keyturn did not write it');
-    expect(await home.keyturn(['deny', 'cli', resource])).toMatchObject({ code: 7 });
+    expect(await home.keyturn(['app', 'deny', 'cli', resource])).toMatchObject({ code: 7 });
     const shown = await home.ok(['status']);
     expect(shown).toContain(`UNREADABLE ${file}`);
     expect(shown).toMatch(/UNREADABLE .*\n +hint: Restore it, or begin again: `keyturn reset`\./);
-    const listed = await home.keyturn(['clients']);
-    expect(listed.stdout).toMatch(/^cli +cli +https:\/\/bank.example\/mcp +allow \(does not count\) /m);
-    expect(listed.stderr).toContain(`marked entries do not count: ${file} can't be read`);
+    const listed = await home.keyturn(['app', 'list']);
+    expect(listed.stdout).toMatch(/^cli +cli +https:\/\/bank.example\/mcp +allowed \(ignored\) /m);
+    expect(listed.stderr).toContain(`marked entries are ignored: ${file} can't be read`);
     await stopBroker(home);
     expect(readFileSync(file, 'utf8')).toBe(forged);
 
     rmSync(file);
-    const without = await home.keyturn(['token', resource, '--no-interaction']);
+    const without = await home.keyturn(['token', resource, '--no-input']);
     expect(without).toMatchObject({ code: 7, stdout: '' });
     expect(without.stderr).toContain('is gone');
     await stopBroker(home);
@@ -95,7 +95,7 @@ describe('a file that can’t be read', () => {
     expect(await home.ok(['reset', '--yes'])).toContain(file);
     expect(readFileSync(file, 'utf8')).toBe(otherFormat);
     rmSync(file);
-    const anew = await home.keyturn(['token', resource, '--no-interaction']);
+    const anew = await home.keyturn(['token', resource, '--no-input']);
     expect(anew).toMatchObject({ code: 3, stdout: '' });
   });
 
@@ -121,14 +121,14 @@ describe('a file that can’t be read', () => {
     const file = path.join(home.paths.config, 'owner.key');
     const key = readFileSync(file, 'utf8');
     chmodSync(file, 0o644);
-    const run = await home.keyturn(['list']);
+    const run = await home.keyturn(['sign-in', 'list']);
     expect(run).toMatchObject({ code: 7, stdout: '' });
     expect(run.stderr).toContain(`chmod 600 ${file}`);
-    expect(await home.keyturn(['daemon'])).toMatchObject({ code: 7, stdout: '' });
+    expect(await home.keyturn(['broker', 'run'])).toMatchObject({ code: 7, stdout: '' });
     expect(statSync(file).mode & 0o777).toBe(0o644);
     expect(readFileSync(file, 'utf8')).toBe(key);
     chmodSync(file, 0o600);
-    expect(await home.keyturn(['list'])).toMatchObject({ code: 0 });
+    expect(await home.keyturn(['sign-in', 'list'])).toMatchObject({ code: 0 });
     await stopBroker(home);
   });
 
@@ -138,23 +138,23 @@ describe('a file that can’t be read', () => {
     const before = readFileSync(file, 'utf8');
     const exchanged = before.replace(/"homeId":"[^"]*"/, `"homeId":"${'x'.repeat(22)}"`);
     writeFileSync(file, exchanged);
-    const run = await home.keyturn(['list']);
+    const run = await home.keyturn(['sign-in', 'list']);
     expect(run).toMatchObject({ code: 8, stdout: '' });
     expect(run.stderr).toMatch(
-      /hint: If .*home\.json or .* was exchanged or deleted, end the broker \(keyturn daemon --stop/,
+      /hint: If .*home\.json or .* was exchanged or deleted, end the broker \(keyturn broker stop/,
     );
     const [pid] = home.brokers();
-    const stopping = await home.keyturn(['daemon', '--stop']);
+    const stopping = await home.keyturn(['broker', 'stop']);
     expect(stopping).toMatchObject({ code: 0, stdout: '' });
     expect(stopping.stderr).toContain(`(process ${pid}) takes no request of this command; a signal ends it.`);
     expect(home.brokers()).toEqual([]);
     writeFileSync(file, before);
-    await home.ok(['list']);
+    await home.ok(['sign-in', 'list']);
     // Without the owner's key no command can ask the broker that runs.
     rmSync(path.join(home.paths.config, 'owner.key'));
-    await home.ok(['daemon', '--stop']);
+    await home.ok(['broker', 'stop']);
     expect(home.brokers()).toEqual([]);
-    await home.ok(['list']);
+    await home.ok(['sign-in', 'list']);
     await stopBroker(home);
   });
 });

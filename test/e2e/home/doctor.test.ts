@@ -111,7 +111,7 @@ describe('keyturn doctor', () => {
     expect(found[0]?.mend).toContain(`chmod 700 ${home.paths.run}`);
     expect(found[1]?.mend).toContain('chmod 600 ');
     const text = (await home.keyturn(['doctor'])).stdout;
-    expect(text).toMatch(/^PROBLEM {2}.*has mode 0755.*\n {9}mend: .*chmod 700 /);
+    expect(text).toMatch(/^PROBLEM {2}.*has mode 0755.*\n {9}fix: .*chmod 700 /);
     chmodSync(home.paths.run, 0o700);
     chmodSync(path.join(home.paths.config, 'owner.key'), 0o600);
   });
@@ -155,7 +155,7 @@ describe('keyturn doctor', () => {
     const ca = path.join(temporaryFolder(), 'authorities.pem');
     writeFileSync(ca, `${world.ca}\n-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n`);
     const settings = path.join(home.paths.config, 'settings.json');
-    await home.ok(['settings', 'extraAuthorities', ca]);
+    await home.ok(['settings', 'set', 'extraAuthorities', ca]);
     await stopBroker(home);
     expect(existsSync(settings)).toBe(true);
     const { found } = await doctor(home);
@@ -174,7 +174,7 @@ describe('keyturn doctor', () => {
     await signIn(home, resource, { newClient: true });
     const { found } = await doctor(home);
     const stale = found.find(({ kind }) => kind === 'registration.replaced');
-    expect(stale?.mend).toMatch(/^keyturn register \S+ --remove --client-id[ =]\S+$/);
+    expect(stale?.mend).toMatch(/^keyturn oauth-client remove \S+ --client-id[ =]\S+$/);
     await home.ok(stale?.mend.replaceAll('"', '').split(' ').slice(1) ?? []);
     // Only that client could revoke its refresh token.
     expect(world.counts().authorizationServer.revocations).toBe(1);

@@ -64,21 +64,21 @@ describe('override', () => {
       expect(before).toMatchObject({ code: 5, stdout: '' });
       expect(before.stderr).toContain(`reason: ${reason}`);
 
-      expect(await home.ok(['override', url, rule, 'on'])).toBe('');
+      expect(await home.ok(['exception', 'add', url, rule])).toBe('');
       await signIn(home, url);
       expect(authorizationServer.counts.codesRedeemed).toBe(1);
       const [visit] = authorizationServer.server.asked('/authorize').slice(-1);
       // Whatever is waived, PKCE is not.
       expect(visit?.query.get('code_challenge_method')).toBe('S256');
-      expect(await home.ok(['list'])).toContain(`active (override ${rule})`);
-      expect(await home.ok(['status'])).toContain(`OVERRIDE   ${url}: ${rule}\n`);
+      expect(await home.ok(['sign-in', 'list'])).toContain(`active (exception ${rule})`);
+      expect(await home.ok(['status'])).toContain(`EXCEPTION  ${url}: ${rule}\n`);
       expect(await overridesOf()).toEqual([rule]);
       expect(readFileSync(path.join(home.paths.state, 'audit.jsonl'), 'utf8')).toContain(`"${rule} on"`);
 
       await askBroker(home, 'override.set', { server: url, name: rule, on: false });
       await expect(signIn(home, url)).rejects.toMatchObject({ reason });
-      expect(await home.ok(['list'])).not.toContain('override');
-      expect(await home.ok(['status'])).not.toContain('OVERRIDE');
+      expect(await home.ok(['sign-in', 'list'])).not.toContain('exception');
+      expect(await home.ok(['status'])).not.toContain('EXCEPTION');
     },
   );
 
@@ -86,40 +86,42 @@ describe('override', () => {
     const there = await homeInBentWorld({ shared, authorization: { issuerPath: '/' } });
     const { home, url, authorizationServer } = there;
     authorizationServer.bend.metadata = withoutPkce;
-    await home.ok(['override', authorizationServer.issuer, 'no-pkce-metadata', 'on']);
+    await home.ok(['exception', 'add', authorizationServer.issuer, 'no-pkce-metadata']);
     await signIn(home, url);
     const { grants } = await askBroker(home, 'grant.list', {});
     expect(grants.find(({ resource }) => resource === url)).toMatchObject({
       overrides: ['no-pkce-metadata'],
     });
-    await home.ok(['override', authorizationServer.issuer.replace(/\/$/, ''), 'no-pkce-metadata', 'off']);
-    expect(await home.ok(['status'])).not.toContain('OVERRIDE');
+    await home.ok(['exception', 'remove', authorizationServer.issuer.replace(/\/$/, ''), 'no-pkce-metadata']);
+    expect(await home.ok(['status'])).not.toContain('EXCEPTION');
     await expect(signIn(home, url)).rejects.toMatchObject({ reason: 'pkce_unsupported' });
   });
 
   it('an override confirms a private host however it is typed, and ends it for that host', async () => {
     const { home } = shared;
     const typed = ['tools.intern.example', 'fd00::1', 'https://TOOLS.intern.example.:8443/mcp'];
-    for (const host of typed) await home.ok(['override', host, 'private-address', 'on']);
-    const lines = ['tools.intern.example', 'fd00::1'].map((host) => `OVERRIDE   ${host}: private-address\n`);
+    for (const host of typed) await home.ok(['exception', 'add', host, 'private-address']);
+    const lines = ['tools.intern.example', 'fd00::1'].map((host) => `EXCEPTION  ${host}: private-address\n`);
     const shown = await home.ok(['status']);
-    expect(shown.split('\n').filter((line) => line.startsWith('OVERRIDE'))).toHaveLength(lines.length);
+    expect(shown.split('\n').filter((line) => line.startsWith('EXCEPTION'))).toHaveLength(lines.length);
     for (const line of lines) expect(shown).toContain(line);
-    await home.ok(['override', 'tools.intern.example:8443/mcp', 'private-address', 'off']);
+    await home.ok(['exception', 'remove', 'tools.intern.example:8443/mcp', 'private-address']);
     await askBroker(home, 'override.set', {
       server: 'https://[fd00::1]',
       name: 'private-address',
       on: false,
     });
-    expect(await home.ok(['status'])).not.toContain('OVERRIDE');
-    expect(await home.keyturn(['override', 'two words', 'private-address', 'on'])).toMatchObject({ code: 2 });
+    expect(await home.ok(['status'])).not.toContain('EXCEPTION');
+    expect(await home.keyturn(['exception', 'add', 'two words', 'private-address'])).toMatchObject({
+      code: 2,
+    });
   });
 
   it.each([
-    ['a rule that there is none of', ['https://notes.example/mcp', 'no-pkce', 'on']],
-    ['a state other than on and off', ['https://notes.example/mcp', 'no-resource', 'maybe']],
-    ['what is no server', ['notes', 'no-resource', 'on']],
-  ])('keyturn override refuses %s', async (_what, args) => {
-    expect(await shared.home.keyturn(['override', ...args])).toMatchObject({ code: 2, stdout: '' });
+    ['a rule that there is none of', ['https://notes.example/mcp', 'no-pkce']],
+    ['a word too many', ['https://notes.example/mcp', 'no-resource', 'on']],
+    ['what is no server', ['notes', 'no-resource']],
+  ])('keyturn exception add refuses %s', async (_what, args) => {
+    expect(await shared.home.keyturn(['exception', 'add', ...args])).toMatchObject({ code: 2, stdout: '' });
   });
 });

@@ -47,8 +47,8 @@ describe('keyturn reset', () => {
     const home = newHome();
     await startBroker(home);
     rmSync(path.join(home.paths.state, 'home.json'));
-    await home.keyturn(['daemon', '--stop']);
-    expect(await home.keyturn(['list'])).toMatchObject({ code: 8 });
+    await home.keyturn(['broker', 'stop']);
+    expect(await home.keyturn(['sign-in', 'list'])).toMatchObject({ code: 8 });
     const run = await home.keyturn(['reset', '--yes']);
     expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining('no sign-in is ended') });
     expect(home.brokers()).toEqual([]);
@@ -138,11 +138,11 @@ describe('keyturn reset', () => {
     expect(refused.stderr).toContain('keyturn reset --yes');
     const denied = await resetAtTerminal(home, 'y');
     expect(denied.code).toBe(130);
-    expect(denied.shown).toContain('This revokes the grants (1), forgets the programs');
+    expect(denied.shown).toContain('This revokes your sign-ins (1), removes the apps');
     expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ state: 'active' }]);
     const done = await resetAtTerminal(home, 'yes');
     expect(done.code).toBe(0);
-    expect(done.shown).toContain('confirmed by the issuer');
+    expect(done.shown).toContain('confirmed by the authorization server');
     expect(filesOf(home)).toEqual([]);
   });
 
@@ -157,14 +157,14 @@ describe('keyturn reset', () => {
     await until('the issuer is asked', () => server.asked('/revoke', 'POST').length > 0);
     process.kill(pid, 'SIGKILL');
     expect(await cut.ended).toMatchObject({ code: 8, stdout: '' });
-    expect(await home.json('list')).toMatchObject([{ state: 'revoked', receipt: 'pending' }]);
+    expect(await home.json('sign-in', 'list')).toMatchObject([{ state: 'revoked', receipt: 'pending' }]);
     server.on('POST', '/revoke', { status: 503 });
     const note = path.join(home.paths.state, 'note.txt');
     writeFileSync(note, 'mine');
     const { code, stdout } = await home.keyturn(['reset', '--yes']);
     expect(code).toBe(0);
     expect(stdout).toContain(
-      `${url} at ${authorizationServer.issuer}: ended here; the issuer never confirmed it`,
+      `${url} at ${authorizationServer.issuer}: revoked here; the authorization server never confirmed it`,
     );
     expect(stdout).toContain(`kept, since it is not Keyturn's: ${note}\n`);
     expect(filesOf(home)).toEqual([note]);
@@ -206,7 +206,7 @@ describe('keyturn reset', () => {
     expect(refused.code).toBe(7);
     expect(refused.shown).toContain('Nothing was reset.');
     expect(refused.shown).toContain(service);
-    expect(await home.json('list')).toMatchObject([{ state: 'active' }]);
+    expect(await home.json('sign-in', 'list')).toMatchObject([{ state: 'active' }]);
     const left = await reset(home);
     expect(left.revoked).toMatchObject([{ receipt: 'abandoned' }]);
     expect(left.vaultLeft).toContain(service);
@@ -217,7 +217,7 @@ describe('keyturn reset', () => {
 
 it('keyturn reset names the entries of clients that still start Keyturn', async () => {
   const home = newHome();
-  await home.ok(['list']);
+  await home.ok(['sign-in', 'list']);
   const person = temporaryFolder();
   const file = path.join(person, '.cursor', 'mcp.json');
   mkdirSync(path.dirname(file));

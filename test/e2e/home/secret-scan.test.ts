@@ -23,8 +23,8 @@ const fresh = (): string => randomBytes(24).toString('base64url');
 
 /** Shows what there is to show. */
 async function lookAround(home: TestHome): Promise<void> {
-  for (const command of ['list', 'status', 'pending']) await home.keyturn([command, '--json']);
-  await home.keyturn(['audit', 'tail', '--lines', '200']);
+  for (const command of ['sign-in', 'status', 'request']) await home.keyturn([command, '--json']);
+  await home.keyturn(['audit', 'log', '--lines', '200']);
   await home.keyturn(['audit', 'export', '--format', 'csv']);
 }
 
@@ -55,18 +55,18 @@ describe('no secret is found', { timeout: patience }, () => {
     await startBroker(home);
     await allow(home, 'cli', resource);
     const token = (await home.ok(['token', resource])).trim();
-    await home.ok(['token', resource, '--rejected-stdin'], { stdin: token });
+    await home.ok(['token', resource, '--rejected-token-stdin'], { stdin: token });
     const wide = (await home.ok(['token', resource, '--scope', 'notes:write', '--json'])).trim();
     expect(wide).toContain('access_token');
     world.failTokenRequests(1);
-    await home.keyturn(['token', resource, '--rejected-stdin'], { stdin: token });
-    await home.keyturn(['token', resource, '--status', '500', '--rejected-stdin'], { stdin: token });
+    await home.keyturn(['token', resource, '--rejected-token-stdin'], { stdin: token });
+    await home.keyturn(['token', resource, '--status', '500', '--rejected-token-stdin'], { stdin: token });
     const { pid: broker } = await askBroker(home, 'status', {});
     process.kill(broker, 'SIGABRT');
     await until('it is gone', () => home.brokers().length === 0);
     await lookAround(home);
-    for (const command of ['list', 'clients', 'status', 'pending']) await home.ok([command]);
-    await home.ok(['revoke', resource]);
+    for (const command of ['sign-in', 'app', 'status', 'request']) await home.ok([command]);
+    await home.ok(['logout', resource]);
     // An access token and a refresh token of three kinds each, two codes, two verifiers.
     expect(secretsKnown() - before).toBeGreaterThan(9);
     expect(readFileSync(path.join(home.paths.state, 'audit.jsonl'), 'utf8')).toContain('"token"');
@@ -82,7 +82,7 @@ describe('no secret is found', { timeout: patience }, () => {
     expect((await program.call()).run.code).not.toBe(0);
     await home.keyturn(['login', url]);
     authorizationServer.bend.revocationAnswer = echo;
-    await home.keyturn(['revoke', url]);
+    await home.keyturn(['logout', url]);
     authorizationServer.bend.registrationError = echo;
     authorizationServer.bend.registrationAnswer = (reply) =>
       json({
@@ -124,9 +124,9 @@ describe('no secret is found', { timeout: patience }, () => {
     const { issuer } = authorizationServer;
     const secret = fresh();
     authorizationServer.addClient({ clientId: 'bot', authMethod: 'client_secret_post', secret });
-    const args = ['register', issuer, '--client-id', 'bot', '--client-secret-stdin'];
-    await home.ok([...args, '--grant', 'client_credentials'], { stdin: secret });
-    await home.ok(['allow', 'cli', url]);
+    const args = ['oauth-client', 'add', issuer, '--client-id', 'bot', '--client-secret-stdin'];
+    await home.ok([...args, '--grant-type', 'client_credentials'], { stdin: secret });
+    await home.ok(['app', 'allow', 'cli', url]);
     const program = new LocalProgram(there);
     expect((await program.call()).status).toBe(200);
     authorizationServer.bend.tokenError = echo;
@@ -135,7 +135,8 @@ describe('no secret is found', { timeout: patience }, () => {
     await program.call();
     const file = privateKeyFile(home);
     await home.keyturn([
-      'register',
+      'oauth-client',
+      'add',
       issuer,
       '--client-id',
       'signer',
@@ -144,7 +145,7 @@ describe('no secret is found', { timeout: patience }, () => {
       '--alg',
       'RS256',
     ]);
-    await home.keyturn(['login', url, '--timeout', '3']);
+    await home.keyturn(['login', url, '--timeout', '3s']);
     await lookAround(home);
   });
 
@@ -152,7 +153,7 @@ describe('no secret is found', { timeout: patience }, () => {
     const { home, world, url } = await homeInBentWorld({
       authorization: { deviceAuthorization: true },
     });
-    const device = home.start(['login', url, '--device', '--timeout', '10']);
+    const device = home.start(['login', url, '--device', '--timeout', '10s']);
     expect((await device.ended).code).toBe(3);
     const pasting = home.start(['login', url, '--paste'], { stdinStaysOpen: true });
     await pasting.says('paste that whole address here:');

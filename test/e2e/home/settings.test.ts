@@ -8,22 +8,22 @@ describe('the settings', () => {
   it('the settings are shown, changed and unset; each change is a row of the audit log, without its value', async () => {
     const home = newHome();
     expect(await home.ok(['settings'])).toMatch(/\nlogLevel +info +info +default\n/);
-    expect(await home.keyturn(['settings', 'logLevel', 'debug'])).toEqual({
+    expect(await home.keyturn(['settings', 'set', 'logLevel', 'debug'])).toEqual({
       code: 0,
       stdout: '',
       stderr: '',
     });
-    expect(await home.ok(['settings', 'logLevel'])).toBe('debug\n');
-    const later = await home.keyturn(['settings', 'httpsProxy', 'http://me:hunter2@proxy.example']);
+    expect(await home.ok(['settings', 'get', 'logLevel'])).toBe('debug\n');
+    const later = await home.keyturn(['settings', 'set', 'httpsProxy', 'http://me:hunter2@proxy.example']);
     expect(later).toMatchObject({ code: 0, stdout: '' });
-    expect(later.stderr).toContain("in force from the broker's next start");
+    expect(later.stderr).toContain("takes effect at the broker's next start");
     const status = await home.ok(['status']);
     expect(status).toContain(`log        ${path.join(home.paths.state, 'daemon.log')}, level debug`);
     expect(status).toContain('setting    httpsProxy = http://me:***@proxy.example/');
     expect(statSync(path.join(home.paths.state, 'daemon.log')).mode & 0o777).toBe(0o600);
-    await home.ok(['settings', '--unset', 'httpsProxy']);
-    expect(await home.ok(['settings', 'httpsProxy'])).toBe('');
-    const rows = await home.ok(['audit', 'tail']);
+    await home.ok(['settings', 'unset', 'httpsProxy']);
+    expect(await home.ok(['settings', 'get', 'httpsProxy'])).toBe('');
+    const rows = await home.ok(['audit', 'log']);
     expect(rows).toContain('logLevel set');
     expect(rows).toContain('httpsProxy unset');
     expect(rows).not.toContain('hunter2');
@@ -32,17 +32,20 @@ describe('the settings', () => {
   it('the settings keep the key of a sealed file while it holds something', async () => {
     const home = newHome({ env: { KEYTURN_VAULT: 'sealed-file' } });
     await home.ok(['unlock', '--passphrase-stdin'], { stdin: 'correct horse battery\n' });
-    await home.ok(['allow', 'cli', 'https://server.example/mcp']);
-    const run = await home.keyturn(['settings', 'vaultKey', 'keychain']);
+    await home.ok(['app', 'allow', 'cli', 'https://server.example/mcp']);
+    const run = await home.keyturn(['settings', 'set', 'vaultKey', 'keychain']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('reason: conflict');
     expect(run.stderr).toContain('hint: `keyturn reset` ends this home');
-    expect(await home.ok(['settings', 'vaultKey'])).toContain('passphrase');
+    expect(await home.ok(['settings', 'get', 'vaultKey'])).toContain('passphrase');
   });
 
   it('a mistyped setting gets a guess at its name', async () => {
     const home = newHome();
-    for (const args of [['loglevel'], ['loglevel', 'debug']]) {
+    for (const args of [
+      ['get', 'loglevel'],
+      ['set', 'loglevel', 'debug'],
+    ]) {
       const run = await home.keyturn(['settings', ...args]);
       expect(run).toMatchObject({ code: 2, stdout: '' });
       expect(run.stderr).toContain('hint: Did you mean logLevel? `keyturn settings` lists them.');
@@ -52,11 +55,11 @@ describe('the settings', () => {
   it('the settings keep the vault while grants rest in it', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource]);
-    const run = await home.keyturn(['settings', 'vault', 'keychain']);
+    const run = await home.keyturn(['settings', 'set', 'vault', 'keychain']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain("The vault can't be changed: grants rest in it");
-    expect(run.stderr).toContain('keyturn revoke');
-    await home.ok(['revoke', resource]);
-    expect(await home.keyturn(['settings', 'vault', 'keychain'])).toMatchObject({ code: 0 });
+    expect(run.stderr).toContain('keyturn logout');
+    await home.ok(['logout', resource]);
+    expect(await home.keyturn(['settings', 'set', 'vault', 'keychain'])).toMatchObject({ code: 0 });
   });
 });

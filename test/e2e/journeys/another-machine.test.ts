@@ -26,7 +26,7 @@ it('a program on another machine gets a token of one server through a forward, u
 
   await walk.run();
   expect(await forward.ended).toMatchObject({ code: 0 });
-  const later = await far.keyturn(['token', resource, '--no-interaction'], {
+  const later = await far.keyturn(['token', resource, '--no-input'], {
     env: { KEYTURN_SOCKET: socket },
   });
   expect(later).toMatchObject({ code: 8 });

@@ -49,7 +49,7 @@ it('one company sign-in opens two servers, and its end closes both', async () =>
 
   await walk.run();
   for (const resource of [url, other.url])
-    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+    expect(await home.keyturn(['token', resource, '--no-input'])).toMatchObject({
       code: 3,
       stderr: expect.stringContaining(`keyturn login ${provider.issuer}`),
     });

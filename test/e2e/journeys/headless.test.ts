@@ -45,7 +45,7 @@ it('a machine without a person gets a token by its platform’s word, and again 
     '/var/run/secrets/tokens/login': file,
   });
   const service = async () => {
-    const running = home.start(['daemon'], { env: { CREDENTIALS_DIRECTORY: credentials } });
+    const running = home.start(['broker', 'run'], { env: { CREDENTIALS_DIRECTORY: credentials } });
     await running.says('the broker listens on');
     return running;
   };

@@ -35,10 +35,10 @@ it('a server of 15 lines is called by a client that signs in through the bridge 
   await connecting.ended;
   const { client } = await clientOf(home, resource, '--as', 'my-client');
   expect(await client.listTools()).toMatchObject({ tools: [{ name: 'add-note' }] });
-  expect(await home.json('list')).toMatchObject([{ scope: 'notes:read' }]);
+  expect(await home.json('sign-in', 'list')).toMatchObject([{ scope: 'notes:read' }]);
 
   const adding = client.callTool({ name: 'add-note' });
   expect(await walk.answer('allow')).toMatchObject({ client: 'my-client' });
   expect(await adding).toMatchObject({ content: [{ text: 'added for alice' }] });
-  expect(await home.json('list')).toMatchObject([{ scope: 'notes:read notes:write' }]);
+  expect(await home.json('sign-in', 'list')).toMatchObject([{ scope: 'notes:read notes:write' }]);
 });

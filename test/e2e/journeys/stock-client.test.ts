@@ -33,7 +33,7 @@ it('a stock client is switched over, makes its first call, is narrowed, paused a
   await connecting.ended;
   expect(readFileSync(file, 'utf8')).not.toContain('"url"');
   // It has its access, and setup has written it already.
-  const words = ['bridge', '--connect', resource, '--as', 'cursor-notes'];
+  const words = ['connect', resource, '--as', 'cursor-notes'];
   const again = inTerminal(home, [process.execPath, builtBin, ...words]);
   await again.shows(/the entry "cursor-notes" stands in [^]*mcp\.json already/);
   expect(again.shown()).not.toContain('mcpServers');

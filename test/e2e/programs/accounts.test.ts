@@ -63,7 +63,7 @@ describe('KEYTURN_ACCOUNT', () => {
 
   it('says nothing if it is empty, so that the person is asked which account', async () => {
     await allow('work', 'home');
-    expect(await token('', '--no-interaction')).toMatchObject({
+    expect(await token('', '--no-input')).toMatchObject({
       code: 3,
       stdout: '',
       stderr: expect.stringContaining('none of them is chosen yet: "work", "home"'),
@@ -104,7 +104,7 @@ describe('KEYTURN_ACCOUNT', () => {
     expect(await notesOf(await clientOf({ env }, resource, '--as', entry, '--account', 'work'))).toContain(
       'alice',
     );
-    const connect = ['bridge', '--connect', '--json', resource, '--as', entry, '--account', 'work'];
+    const connect = ['connect', '--json', resource, '--as', entry, '--account', 'work'];
     expect(JSON.parse(await home.ok(connect))).toMatchObject({
       args: expect.arrayContaining(['bridge', resource, '--as', entry, '--account=work']),
     });
@@ -116,36 +116,36 @@ describe('a request that names no account', () => {
   it('a command with several accounts is refused with their names, asked once where it may ask, and then not again', async () => {
     const { home, resource } = there;
     await allow('work', 'home');
-    const run = await home.keyturn(['token', resource, '--no-interaction']);
+    const run = await home.keyturn(['token', resource, '--no-input']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: account_required');
     expect(run.stderr).toContain('none of them is chosen yet: "work", "home"');
-    expect(run.stderr).toContain(`keyturn allow cli ${resource} --account "work"`);
+    expect(run.stderr).toContain(`keyturn app allow cli ${resource} --account "work"`);
 
     const asking = home.start(['token', resource]);
     const { id } = await there.onlyQuestion('choice');
-    await asking.says(`keyturn answer ${id} yes --account "work"`);
-    expect(await home.ok(['pending'])).toContain(`keyturn answer ${id} yes --account "home"`);
-    expect(await home.keyturn(['answer', id, 'yes'])).toMatchObject({ code: 2 });
-    await home.ok(['answer', id, 'yes', '--account', 'home']);
+    await asking.says(`keyturn request approve ${id} --account "work"`);
+    expect(await home.ok(['request', 'list'])).toContain(`keyturn request approve ${id} --account "home"`);
+    expect(await home.keyturn(['request', 'approve', id])).toMatchObject({ code: 2 });
+    await home.ok(['request', 'approve', id, '--account', 'home']);
     expect(await personOf((await asking.ended).stdout)).toBe('bob');
-    expect(await personOf(await home.ok(['token', resource, '--no-interaction']))).toBe('bob');
+    expect(await personOf(await home.ok(['token', resource, '--no-input']))).toBe('bob');
 
-    await home.ok(['allow', 'cli', resource, '--account', 'work']);
-    expect(await personOf(await home.ok(['token', resource, '--no-interaction']))).toBe('alice');
+    await home.ok(['app', 'allow', 'cli', resource, '--account', 'work']);
+    expect(await personOf(await home.ok(['token', resource, '--no-input']))).toBe('alice');
   });
 });
 
-describe('keyturn allow without an account', () => {
+describe('keyturn app allow without an account', () => {
   it('where several are signed in, leads the next request to the question which one, and lists no program before', async () => {
     const { home, resource } = there;
-    await home.ok(['allow', 'cli', resource]);
-    const refused = await token(undefined, '--no-interaction');
+    await home.ok(['app', 'allow', 'cli', resource]);
+    const refused = await token(undefined, '--no-input');
     expect(refused).toMatchObject({
       code: 3,
       stdout: '',
       stderr: expect.stringMatching(
-        /"work", "home"[^]*keyturn allow cli .* --account "work"[^]*account_required/,
+        /"work", "home"[^]*keyturn app allow cli .* --account "work"[^]*account_required/,
       ),
     });
     const clients = async () => (await there.ask('grant.list', {})).grants.map((one) => one.clients);
@@ -154,9 +154,9 @@ describe('keyturn allow without an account', () => {
     const asking = home.start(['token', resource]);
     const question = await there.onlyQuestion('choice');
     expect(question).toMatchObject({ client: 'cli', accounts: ['work', 'home'] });
-    await home.ok(['answer', question.id, 'yes', '--account', 'home']);
+    await home.ok(['request', 'approve', question.id, '--account', 'home']);
     expect(await personOf((await asking.ended).stdout)).toBe('bob');
     expect((await clients()).flat()).toEqual(['cli']);
-    expect(await home.ok(['clients'])).toMatch(new RegExp(`${resource} +allow +home +any`));
+    expect(await home.ok(['app', 'list'])).toMatch(new RegExp(`${resource} +allowed +home +any`));
   });
 });

@@ -1,4 +1,4 @@
-/** API keys, for servers that take a static key in place of a sign-in: from `keyturn key set` to the request that carries one. */
+/** API keys, for servers that take a static key in place of a sign-in: from `keyturn api-key set` to the request that carries one. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -35,7 +35,9 @@ async function setScene() {
 }
 
 const setKey = (home: TestHome, url: string, key: string, ...more: string[]) =>
-  home.keyturn(['key', 'set', url, '--header', 'X-Api-Key', '--stdin', ...more], { stdin: `${key}\n` });
+  home.keyturn(['api-key', 'set', url, '--header', 'X-Api-Key', '--api-key-stdin', ...more], {
+    stdin: `${key}\n`,
+  });
 
 const allowKey = (client: string, resource: string) =>
   askBroker(shared.home, 'key.permission.set', { client, resource, decision: 'allow' });
@@ -77,17 +79,17 @@ describe('an API key', () => {
     const { name, program } = await newProgram();
     await expect(program.getCredential({ resource: url, kinds })).rejects.toMatchObject({
       reason: 'consent_required',
-      hint: expect.stringContaining(`keyturn allow ${name} ${url} --key`) as string,
+      hint: expect.stringContaining(`keyturn app allow ${name} ${url} --api-key`) as string,
     });
-    await home.ok(['allow', name, url, '--key']);
+    await home.ok(['app', 'allow', name, url, '--api-key']);
     const fetch = createFetch(program, { resource: url, kinds, fetch: shared.world.fetch });
     expect(await (await fetch(url, { method: 'POST', body: '{}' })).text()).toBe('served');
     expect(server.served).toHaveLength(1);
-    expect(await home.json('key', 'list')).toEqual([
+    expect(await home.json('api-key', 'list')).toEqual([
       { resource: url, header: 'X-Api-Key', setAt: expect.any(Number) as number, clients: [name] },
     ]);
-    expect(await home.ok(['list'])).toContain('X-Api-Key: …');
-    expect(await home.ok(['clients'])).toContain('API key, X-Api-Key: …');
+    expect(await home.ok(['sign-in', 'list'])).toContain('X-Api-Key: …');
+    expect(await home.ok(['app', 'list'])).toContain('API key, X-Api-Key: …');
     expect(await home.ok(['status'])).toContain('API keys   1');
     const rows = await until('the row of the key that was given', async () => {
       const all = (await askBroker(home, 'audit.tail', { count: 100 })).rows;
@@ -108,7 +110,7 @@ describe('an API key', () => {
     const { name, program } = await newProgram();
     const key = newKey();
     const placed = async (...options: string[]) => {
-      await home.ok(['key', 'set', url, '--stdin', ...options], { stdin: key });
+      await home.ok(['api-key', 'set', url, '--api-key-stdin', ...options], { stdin: key });
       await allowKey(name, url);
       return program.getCredential({ resource: url, kinds: ['key'] });
     };
@@ -132,7 +134,9 @@ describe('an API key', () => {
     const asked = program.getCredential({ resource: url, kinds, interaction: 'allow' });
     const question = await card();
     expect(question).toMatchObject({ client: name, resource: url, key: { header: 'X-Api-Key' } });
-    expect(await home.ok(['pending'])).toContain(`May ${name} have your API key for ${url} (X-Api-Key: …)?`);
+    expect(await home.ok(['request', 'list'])).toContain(
+      `May ${name} have your API key for ${url} (X-Api-Key: …)?`,
+    );
     await owner.answer(home, question.id, 'yes');
     expect(await asked).toMatchObject({ kind: 'key', value: key });
   });
@@ -147,9 +151,9 @@ describe('an API key', () => {
     const again = { resource: url, kinds, interaction: 'allow' } as const;
     await expect(program.getCredential(again)).rejects.toMatchObject({ reason: 'consent_denied' });
     await askBroker(home, 'key.permission.end', { client: name, resource: url });
-    await home.ok(['allow', name, url, '--key', '--for', '1h']);
+    await home.ok(['app', 'allow', name, url, '--api-key', '--for', '1h']);
     expect(await program.getCredential(again)).toMatchObject({ value: key });
-    await home.ok(['deny', name, url, '--key']);
+    await home.ok(['app', 'deny', name, url, '--api-key']);
     await expect(program.getCredential(again)).rejects.toMatchObject({ reason: 'consent_denied' });
   });
 
@@ -172,7 +176,7 @@ describe('an API key', () => {
       reason: 'not_found',
       message: `There is no API key for ${url}.`,
     });
-    const run = await home.keyturn(['key', 'remove', url]);
+    const run = await home.keyturn(['api-key', 'remove', url]);
     expect(run).toMatchObject({ code: 2 });
     expect(run.stderr).toContain('reason: not_found');
     await expect(allowKey(name, url)).rejects.toMatchObject({ reason: 'not_found' });
@@ -202,8 +206,8 @@ describe('a permission', () => {
       kind: 'key',
       value: key,
     });
-    await home.ok(['end', keeper.name, resource, '--key']);
-    expect((await home.keyturn(['end', keeper.name, resource])).code).toBe(2);
+    await home.ok(['app', 'revoke', keeper.name, resource, '--api-key']);
+    expect((await home.keyturn(['app', 'revoke', keeper.name, resource])).code).toBe(2);
     await refusesKey(keeper.program, resource, 'consent_required');
     expect(await reader.program.getToken({ resource })).toMatchObject({ resource });
   });
@@ -213,12 +217,14 @@ describe('a permission', () => {
     const next = newKey();
     expect((await setKey(home, url, next)).stderr).toContain('get this one from now on');
     expect(await program.getCredential({ resource: url, kinds })).toMatchObject({ value: next });
-    const other = await home.keyturn(['key', 'set', url, '--header', 'X-Other', '--stdin'], { stdin: next });
+    const other = await home.keyturn(['api-key', 'set', url, '--header', 'X-Other', '--api-key-stdin'], {
+      stdin: next,
+    });
     expect(other).toMatchObject({ code: 0 });
     expect(other.stderr).toContain('the permissions for it have ended');
     await refusesKey(program, url, 'consent_required');
     await allowKey(name, url);
-    await home.ok(['key', 'remove', url]);
+    await home.ok(['api-key', 'remove', url]);
     expect(await listed(url)).toEqual([]);
     const { clients } = await askBroker(home, 'client.list', {});
     expect(clients.find((client) => client.name === name)?.permissions).toEqual([]);
@@ -252,7 +258,7 @@ describe('a server', () => {
     expect(await listed(resource)).toEqual([]);
     expect(await setKey(home, resource, key, '--unchecked')).toMatchObject({ code: 0 });
     expect(await listed(resource)).toMatchObject([{ resource, unchecked: true }]);
-    expect(await home.ok(['key', 'list'])).toContain('server not asked about a sign-in');
+    expect(await home.ok(['api-key', 'list'])).toContain('server not asked about a sign-in');
   });
 
   it('a server that does not answer gets no key either, and the refusal says how to set it all the same', async () => {
@@ -273,13 +279,13 @@ describe('a server', () => {
     });
     expect(server.server.holding(key)).toHaveLength(1);
     expect(await listed(url)).toMatchObject([{ refusedAt: expect.any(Number) as number }]);
-    expect(await home.ok(['list'])).toContain('refused by the server');
-    expect(await home.ok(['explain', url])).toMatch(
+    expect(await home.ok(['sign-in', 'list'])).toContain('refused by the server');
+    expect(await home.ok(['sign-in', 'show', url])).toMatch(
       new RegExp(
-        `API key +https[^]*goes in +X-Api-Key: …[^]*programs +${name}[^]*refused +The server[^]*key +refused by the server +${name}`,
+        `API key +https[^]*goes in +X-Api-Key: …[^]*apps +${name}[^]*refused +The server[^]*key +refused by the server +${name}`,
       ),
     );
-    expect(await home.json('explain', url)).toEqual([
+    expect(await home.json('sign-in', 'show', url)).toEqual([
       {
         key: {
           resource: url,
@@ -329,8 +335,8 @@ describe('a server', () => {
   });
 });
 
-describe('`keyturn key`', () => {
-  it('`keyturn key` refuses a header that does more than authorize, and a value that is no key, before it asks anything', async () => {
+describe('`keyturn api-key`', () => {
+  it('`keyturn api-key` refuses a header that does more than authorize, and a value that is no key, before it asks anything', async () => {
     const { home, server, url, key } = await keyScene();
     const refused = async (place: { readonly header: string; readonly value: string }) => {
       const params = { resource: url, ...place };
@@ -346,21 +352,23 @@ describe('`keyturn key`', () => {
     for (const value of [...noKeys, 'k'.repeat(9000)]) await refused({ header: 'Authorization', value });
     // What the broker refuses, and what the command itself does.
     for (const header of ['Host', 'no header']) {
-      const run = await home.keyturn(['key', 'set', url, '--header', header, '--stdin'], { stdin: key });
+      const run = await home.keyturn(['api-key', 'set', url, '--header', header, '--api-key-stdin'], {
+        stdin: key,
+      });
       expect(run, header).toMatchObject({ code: 2, stdout: '' });
     }
     for (const text of ['\n', `Bearer ${key}`, `${key}\n${key}\n`]) {
-      const run = await home.keyturn(['key', 'set', url, '--stdin'], { stdin: text });
+      const run = await home.keyturn(['api-key', 'set', url, '--api-key-stdin'], { stdin: text });
       expect(run, text.slice(0, 8)).toMatchObject({ code: 2, stdout: '' });
       expect(run.stderr).toContain('What was given is no API key.');
     }
-    const { stderr } = await home.keyturn(['key', 'set', url]);
-    expect(stderr).toContain('Give it on standard input with --stdin.');
+    const { stderr } = await home.keyturn(['api-key', 'set', url]);
+    expect(stderr).toContain('Give it on standard input with --api-key-stdin.');
     expect(server.server.requests).toEqual([]);
     expect(await listed(url)).toEqual([]);
   });
 
-  it('only the owner uses `keyturn key`: no program sets, lists or removes a key, or allows itself one', async () => {
+  it('only the owner uses `keyturn api-key`: no program sets, lists or removes a key, or allows itself one', async () => {
     const { name, program, url } = await allowedScene();
     for (const method of ['key.set', 'key.list', 'key.remove', 'key.permission.set', 'key.permission.end']) {
       await expect(program.request(method, { resource: url }), method).rejects.toMatchObject({
@@ -387,7 +395,7 @@ describe('the vault', () => {
     expect(await program.getCredential({ resource: url, kinds })).toMatchObject({ value: key });
     await askBroker(home, 'vault.lock', {});
     await refusesKey(program, url, 'locked');
-    const removal = await home.keyturn(['key', 'remove', url]);
+    const removal = await home.keyturn(['api-key', 'remove', url]);
     expect(removal).toMatchObject({ code: 7 });
     await owner.stopBroker(home);
     await owner.startBroker(home);
@@ -399,14 +407,14 @@ describe('the vault', () => {
     expect(file).toContain(url);
     expect(file).not.toContain(key);
     await home.ok(['reset', '--yes']);
-    expect(await home.json('key', 'list')).toEqual([]);
+    expect(await home.json('api-key', 'list')).toEqual([]);
   });
 });
 
 it('a token of a server where a key is set and nobody signed in is refused at once, with the command that gives the key', async () => {
   const { home, url } = await setScene();
   await askBroker(home, 'permission.set', { client: 'cli', resource: url, decision: 'allow' });
-  for (const options of [[], ['--no-interaction']]) {
+  for (const options of [[], ['--no-input']]) {
     const { code, stderr } = await home.keyturn(['token', url, ...options]);
     expect(code).toBe(3);
     expect(stderr).toContain(`keyturn headers ${url}`);

@@ -48,7 +48,7 @@ describe('programs that keep a token until the server refuses it', () => {
       const program = async (): Promise<void> => {
         let held = await token([]);
         while (performance.now() < end) {
-          if (!(await isTaken(held))) held = await token(['--status', '401', '--rejected-stdin'], held);
+          if (!(await isTaken(held))) held = await token(['--status', '401', '--rejected-token-stdin'], held);
           await sleep(100);
         }
       };

@@ -88,14 +88,14 @@ describe('the exit code', () => {
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toMatch(/lives \d+ s more, and the command needs 60 s\. Nothing was run\./);
     expect(run.stderr).toContain('reason: token_invalid');
-    const less = await home.keyturn(['exec', '--min-validity', '1', '--env', env, '--', 'echo', 'ran']);
+    const less = await home.keyturn(['exec', '--min-validity', '1s', '--env', env, '--', 'echo', 'ran']);
     expect(less).toEqual({ code: 0, stdout: 'ran\n', stderr: '' });
   });
 
   it('keyturn exec exits 3 and runs nothing if a permission is missing', async () => {
     const { home } = common();
     const other = ['--env', 'NOTES_TOKEN=https://other.example/mcp'];
-    const run = await home.keyturn(['exec', '--no-interaction', ...other, '--', 'echo', 'ran']);
+    const run = await home.keyturn(['exec', '--no-input', ...other, '--', 'echo', 'ran']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
   });
 });
@@ -190,7 +190,7 @@ describe('a file', () => {
   it('a file of keyturn exec is replaced before its token ends, and removed also when a signal ends the command', async () => {
     const { home, resource } = await allowed();
     const runtime = runtimeFolder();
-    const command = ['--min-validity', '1', '--', 'sh', '-c', 'echo "$AT" >&2; exec sleep 600'];
+    const command = ['--min-validity', '1s', '--', 'sh', '-c', 'echo "$AT" >&2; exec sleep 600'];
     const running = home.start(['exec', '--file', `AT=${resource}`, ...command], {
       env: { XDG_RUNTIME_DIR: runtime },
     });
@@ -215,7 +215,7 @@ describe('a file', () => {
     const asked = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
     const running = home.start(
-      ['exec', '--file', `AT=${resource}`, '--min-validity', '1', '--', process.execPath, '-e', listening],
+      ['exec', '--file', `AT=${resource}`, '--min-validity', '1s', '--', process.execPath, '-e', listening],
       { env: { XDG_RUNTIME_DIR: runtimeFolder() } },
     );
     await running.says('ready');
@@ -236,7 +236,7 @@ describe('a file', () => {
   it('a file of keyturn exec keeps the one token that the person allowed, and a line says that it is not replaced', async () => {
     const { home, resource } = brief;
     const running = home.start(
-      ['exec', '--file', `AT=${resource}`, '--min-validity', '1', '--', 'sh', '-c', 'exec sleep 600'],
+      ['exec', '--file', `AT=${resource}`, '--min-validity', '1s', '--', 'sh', '-c', 'exec sleep 600'],
       { env: { XDG_RUNTIME_DIR: runtimeFolder() } },
     );
     const question = await brief.onlyQuestion('allow');

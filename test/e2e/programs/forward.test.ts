@@ -59,7 +59,7 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   const { home, resource } = await there.newWorld();
   const folder = temporaryFolder();
   const socket = path.join(folder, 'agent.sock');
-  const forward = home.start(['forward', '--socket', socket, resource, '--for', '1h']);
+  const forward = home.start(['forward', 'open', '--socket', socket, resource, '--for', '1h']);
   expect(await forward.prints('.sock')).toBe(`${socket}\n`);
   expect(statSync(socket).mode & 0o777).toBe(0o600);
 
@@ -73,13 +73,13 @@ it('a program in a sandbox without a network or the home gets a token of the nam
     resource,
   });
   expect(await token.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
-  expect(await far.ok(['token', resource, '--no-interaction'])).toMatch(/^\S+\n$/);
+  expect(await far.ok(['token', resource, '--no-input'])).toMatch(/^\S+\n$/);
 
   expect(await far.keyturn(['token', `${resource}/other`])).toMatchObject({
     code: 4,
     stderr: expect.stringContaining('The forward "agent" is not for'),
   });
-  for (const command of [['list'], ['revoke', resource]]) {
+  for (const command of [['sign-in'], ['logout', resource]]) {
     const refused = await far.keyturn(command);
     expect(refused, command[0]).toMatchObject({
       code: 4,
@@ -96,19 +96,19 @@ it('a program in a sandbox without a network or the home gets a token of the nam
     reason: 'not_permitted',
   });
 
-  const [listed] = await home.json<{ label: string; connections: number }[]>('forward', '--list');
+  const [listed] = await home.json<{ label: string; connections: number }[]>('forward', 'list');
   expect(listed).toMatchObject({ label: 'agent', resources: [resource], connections: 1 });
-  expect(await home.ok(['clients'])).toMatch(/^token@agent /m);
-  expect(await home.ok(['status'])).toContain('forwards   1 (keyturn forward --list)');
-  expect(await home.ok(['audit', 'tail'])).toMatch(/forward .*opened: agent/);
+  expect(await home.ok(['app', 'list'])).toMatch(/^token@agent /m);
+  expect(await home.ok(['status'])).toContain('forwards   1 (keyturn forward list)');
+  expect(await home.ok(['audit', 'log'])).toMatch(/forward .*opened: agent/);
   const more = temporaryFolder();
-  const again = await home.keyturn(['forward', '--socket', path.join(more, 'agent.sock'), resource]);
+  const again = await home.keyturn(['forward', 'open', '--socket', path.join(more, 'agent.sock'), resource]);
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });
 
-  await home.ok(['forward', '--end', 'agent']);
+  await home.ok(['forward', 'close', 'agent']);
   expect(await forward.ended).toMatchObject({ code: 0 });
   expect(readdirSync(folder)).toEqual([]);
-  expect(await far.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+  expect(await far.keyturn(['token', resource, '--no-input'])).toMatchObject({
     code: 8,
     stderr: expect.stringContaining('Open it anew there: keyturn forward'),
   });
@@ -132,7 +132,7 @@ it('the command that docs/forward.md prints for bubblewrap gets a token, and its
     .map((block) => block.replace('https://notes.example/mcp', resource));
   const forward = home.startLines(opening, { env: { XDG_RUNTIME_DIR: folder, PATH: env.PATH } });
   // The shell would leave it running.
-  onTestFinished(async () => void (await home.keyturn(['forward', '--end', 'agent'])));
+  onTestFinished(async () => void (await home.keyturn(['forward', 'close', 'agent'])));
   await forward.prints('.sock');
 
   const far = new TestHome({ env });
@@ -141,10 +141,10 @@ it('the command that docs/forward.md prints for bubblewrap gets a token, and its
   await answered(home, 'pair');
   await answered(home, 'allow');
   expect(await first.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
-  const unasked = sandboxed.replace(' token ', ' token --no-interaction ');
+  const unasked = sandboxed.replace(' token ', ' token --no-input ');
   const second = await far.startLines(unasked, { env }).ended;
   expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
-  expect(await home.json('clients')).toMatchObject({ clients: [{}, { name: 'token@agent' }] });
+  expect(await home.json('app', 'list')).toMatchObject({ clients: [{}, { name: 'token@agent' }] });
 });
 
 it('a key that was paired through a forward opens that forward alone, and no other key opens it', async () => {
@@ -152,7 +152,7 @@ it('a key that was paired through a forward opens that forward alone, and no oth
   const folder = temporaryFolder();
   const open = async (label: string) => {
     const socket = path.join(folder, `${label}.sock`);
-    const forward = home.start(['forward', '--socket', socket, resource]);
+    const forward = home.start(['forward', 'open', '--socket', socket, resource]);
     await forward.prints('.sock');
     return { forward, far: farHome(socket) };
   };
@@ -171,7 +171,7 @@ it('a key that was paired through a forward opens that forward alone, and no oth
   // It has only seconds, so the sign-in comes before.
   const headers = await one.far.ok(['headers', resource, '--as', 'agent']);
   expect(headers).toContain('Bearer ');
-  const opening = two.far.start(['bridge', '--connect', resource, '--as', 'editor']);
+  const opening = two.far.start(['connect', resource, '--as', 'editor']);
   await opening.says('Its code is ');
   expect(await answered(home, 'pair')).toMatchObject({ client: 'editor@two' });
   await answered(home, 'allow');
@@ -191,7 +191,7 @@ it('a key that was paired through a forward opens that forward alone, and no oth
   await until('the end', async () => (await askBroker(home, 'forward.list', {})).forwards.length === 1);
   await open('one');
   (await connect({ key, env: one.far.env })).close();
-  await home.ok(['daemon', '--stop']);
+  await home.ok(['broker', 'stop']);
   expect(await two.forward.ended).toMatchObject({ code: 8 });
   expect(readdirSync(folder)).toEqual([]);
   await owner.startBroker(home);
@@ -205,7 +205,7 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   const machine = await sshServer(path.join(folder, 'one'), 'buildbox');
   const pathBefore = (commands: string): string => `${commands}:${process.env['PATH'] ?? ''}`;
   const env = { TMPDIR: temporary, PATH: pathBefore(machine.commands) };
-  const forward = home.start(['forward', 'buildbox', resource], { env });
+  const forward = home.start(['forward', 'open', 'buildbox', resource], { env });
   const socket = (await forward.prints('.sock')).trim();
   expect(path.dirname(socket)).toBe(machine.far);
   expect(path.basename(socket)).toMatch(/^buildbox@[0-9a-f]{8}\.sock$/);
@@ -220,9 +220,11 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   await token.says('Its code is ');
   const origin = { label: 'buildbox', hostKey: machine.hostKey };
   expect(await answered(home, 'pair')).toMatchObject({ client: 'token@buildbox', forward: origin });
-  expect(await home.ok(['pending']).then(() => answered(home, 'allow'))).toMatchObject({ forward: origin });
+  expect(await home.ok(['request', 'list']).then(() => answered(home, 'allow'))).toMatchObject({
+    forward: origin,
+  });
   expect(await token.ended).toMatchObject({ code: 0 });
-  const headers = await far.ok(['token', resource, '--no-interaction']);
+  const headers = await far.ok(['token', resource, '--no-input']);
   expect(headers).toMatch(/^\S+\n$/);
 
   // Attacks: the other end opens connections without end, and ssh notes each; another program removes the notes.
@@ -232,29 +234,29 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   await until('the notes are cut', () => statSync(log).size < 1_000_000);
   rmSync(log);
 
-  const second = await home.keyturn(['forward', 'buildbox', resource], { env });
+  const second = await home.keyturn(['forward', 'open', 'buildbox', resource], { env });
   expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });
-  expect(await far.ok(['token', resource, '--no-interaction'])).toMatch(/^\S+\n$/);
+  expect(await far.ok(['token', resource, '--no-input'])).toMatch(/^\S+\n$/);
 
   machine.stop();
   expect(await forward.ended).toMatchObject({
     code: 6,
     stderr: expect.stringContaining('The connection to "buildbox" is gone'),
   });
-  expect(await home.json('forward', '--list')).toEqual([]);
+  expect(await home.json('forward', 'list')).toEqual([]);
 
   const other = await sshServer(path.join(folder, 'two'), 'buildbox');
-  const anew = home.start(['forward', 'buildbox', resource], {
+  const anew = home.start(['forward', 'open', 'buildbox', resource], {
     env: { TMPDIR: temporary, PATH: pathBefore(other.commands) },
   });
   const elsewhere = (await anew.prints('.sock')).trim();
   const moved = farAt(elsewhere);
-  expect(await moved.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+  expect(await moved.keyturn(['token', resource, '--no-input'])).toMatchObject({
     code: 4,
     stderr: expect.stringContaining('unpaired'),
   });
   // Another machine of this name can't take the name of the app of before. Nothing has to be moved away there.
-  await home.ok(['unpair', 'token@buildbox']);
+  await home.ok(['app', 'remove', 'token@buildbox']);
   const pairing = moved.start(['token', resource]);
   await pairing.says('Its code is ');
   const hostKey = other.hostKey;
@@ -267,7 +269,7 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
 
   expect(readdirSync(temporary).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
 
-  const unknown = await home.keyturn(['forward', 'buildbox', resource], { env });
+  const unknown = await home.keyturn(['forward', 'open', 'buildbox', resource], { env });
   expect(unknown).toMatchObject({ code: 6, stderr: expect.stringContaining('can’t be reached over ssh') });
 });
 
@@ -283,7 +285,7 @@ it('a forward that is interrupted while ssh waits for its host leaves nothing be
   await once(silent.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => void silent.close());
   const { port } = silent.address() as AddressInfo;
-  const forward = home.start(['forward', `ssh://127.0.0.1:${port}`, resource, '--as', 'box'], {
+  const forward = home.start(['forward', 'open', `ssh://127.0.0.1:${port}`, resource, '--as', 'box'], {
     env: { TMPDIR: temporary },
   });
   await connected.promise;
@@ -301,7 +303,7 @@ it('a command that is killed leaves no ssh, and the next one removes its folder;
   const machine = await sshServer(folder, 'buildbox', { isKnownByAuthority: true });
   const env = { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` };
   const open = async () => {
-    const forward = home.start(['forward', 'buildbox', resource], { env });
+    const forward = home.start(['forward', 'open', 'buildbox', resource], { env });
     const socket = (await forward.prints('.sock')).trim();
     return { forward, socket };
   };
@@ -321,10 +323,10 @@ it('a command that is killed leaves no ssh, and the next one removes its folder;
   expect(existsSync(leftover)).toBe(false);
 
   // Another desk of the same label there: each has a socket of its own.
-  const beside = there.home.start(['forward', 'buildbox', there.resource], { env });
+  const beside = there.home.start(['forward', 'open', 'buildbox', there.resource], { env });
   expect((await beside.prints('.sock')).trim()).not.toBe(second.socket);
   expect(readdirSync(machine.far)).toHaveLength(2);
-  expect(await farHome(second.socket).keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+  expect(await farHome(second.socket).keyturn(['token', resource, '--no-input'])).toMatchObject({
     stderr: expect.stringContaining('unpaired'),
   });
   for (const forward of [beside, second.forward]) forward.signal('SIGTERM');

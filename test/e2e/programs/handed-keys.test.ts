@@ -60,7 +60,7 @@ describe('headers', () => {
   it('keyturn headers prints the key’s own header if the key is allowed, however long the header should be good', async () => {
     const { home, key, url, server, decide } = await keyScene();
     await decide('allow');
-    const run = await home.keyturn(['headers', url, '--min-validity', '86400']);
+    const run = await home.keyturn(['headers', url, '--min-validity', '1440m']);
     expect(run).toEqual({ code: 0, stdout: `${JSON.stringify({ 'X-Api-Key': key })}\n`, stderr: '' });
     const headers = JSON.parse(run.stdout) as Record<string, string>;
     expect((await shared.world.fetch(url, { headers })).status).toBe(200);
@@ -78,14 +78,14 @@ describe('headers', () => {
 
   it('keyturn headers raises the key’s question if a permission is missing; it outlives the command, and a no gives nothing', async () => {
     const { home, key, url, decide } = await keyScene();
-    const missing = await home.keyturn(['headers', url, '--no-interaction']);
+    const missing = await home.keyturn(['headers', url, '--no-input']);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
-    expect(missing.stderr).toContain(`keyturn allow cli ${url} --key`);
+    expect(missing.stderr).toContain(`keyturn app allow cli ${url} --api-key`);
     expect(await owner.nothingIsAsked(home)).toBe(true);
 
-    expect(await home.keyturn(['headers', url, '--timeout', '3'])).toMatchObject({ code: 3, stdout: '' });
+    expect(await home.keyturn(['headers', url, '--timeout', '3s'])).toMatchObject({ code: 3, stdout: '' });
     await answer(home, 'cli', 'yes');
-    expect(JSON.parse(await home.ok(['headers', url, '--no-interaction']))).toEqual({ 'X-Api-Key': key });
+    expect(JSON.parse(await home.ok(['headers', url, '--no-input']))).toEqual({ 'X-Api-Key': key });
 
     await decide('deny');
     expect(await home.keyturn(['headers', url])).toMatchObject({ code: 4, stdout: '' });
@@ -93,7 +93,7 @@ describe('headers', () => {
 
   it('keyturn headers asks for a key as an entry of its own with --as', async () => {
     const { home, key, url } = await keyScene();
-    const asking = home.start(['headers', url, '--as', 'a-helper', '--timeout', '60']);
+    const asking = home.start(['headers', url, '--as', 'a-helper', '--timeout', '1m']);
     await answerPairing(home, 'a-helper');
     await answer(home, 'a-helper', 'yes');
     expect(await asking.ended).toEqual({
@@ -101,7 +101,7 @@ describe('headers', () => {
       stdout: `${JSON.stringify({ 'X-Api-Key': key })}\n`,
       stderr: '',
     });
-    expect(await home.keyturn(['headers', url, '--no-interaction'])).toMatchObject({ code: 3 });
+    expect(await home.keyturn(['headers', url, '--no-input'])).toMatchObject({ code: 3 });
   });
 });
 
@@ -112,7 +112,7 @@ describe('exec', () => {
     const runtime = mkdtempSync('/dev/shm/keyturn-test-');
     onTestFinished(() => rmSync(runtime, { recursive: true, force: true }));
     const sums = 'printf %s "$KEY" | sha256sum; sha256sum < "$FILE"';
-    const words = ['exec', '--min-validity', '86400', '--env', `KEY=${url}`, '--file', `FILE=${url}`];
+    const words = ['exec', '--min-validity', '1440m', '--env', `KEY=${url}`, '--file', `FILE=${url}`];
     const told = await home.ok([...words, '--', 'sh', '-c', sums], { env: { XDG_RUNTIME_DIR: runtime } });
     expect(told.trim().split('\n')).toEqual([`${hash(key)}  -`, `${hash(key)}  -`]);
   });
@@ -141,7 +141,7 @@ describe('the bridge', () => {
 
   it('the key’s question of the bridge is answered beforehand with --connect', async () => {
     const { home, url } = await keyScene();
-    const connecting = home.start(['bridge', '--connect', url, '--as', 'a-connected-editor']);
+    const connecting = home.start(['connect', url, '--as', 'a-connected-editor']);
     await answerPairing(home, 'a-connected-editor');
     await connecting.says(`may "a-connected-editor" have your API key for "${url}" (X-Api-Key: …)?`);
     await answer(home, 'a-connected-editor', 'yes');

@@ -43,31 +43,31 @@ describe('with a permission', () => {
     expect(run.stderr).toMatch(
       /^keyturn: this header is good for 1\d\d s, less than 300 s \(--min-validity\)/,
     );
-    expect((await home.keyturn(['headers', resource, '--min-validity', '60'])).stderr).toBe('');
+    expect((await home.keyturn(['headers', resource, '--min-validity', '1m'])).stderr).toBe('');
   });
 });
 
 describe('where the person is needed', () => {
   it('keyturn headers ends in time, and the question waits on: after the yes and the sign-in the next run prints headers', async () => {
     const { home, world, resource } = await there.newWorld();
-    const run = await home.keyturn(['headers', resource, '--timeout', '5']);
+    const run = await home.keyturn(['headers', resource, '--timeout', '5s']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('It stays open for ten minutes.');
     expect(run.stderr).toContain('reason: consent_pending');
     const [question] = await questionsAt(home);
-    expect(run.stderr).toContain(`keyturn answer ${question?.id} yes`);
+    expect(run.stderr).toContain(`keyturn request approve ${question?.id}`);
 
     await owner.answer(home, question?.id ?? '', 'yes');
     // No program asks for a token any more.
     await until('the sign-in is done', () => world.counts().authorizationServer.codeExchanges === 1);
-    const next = await home.keyturn(['headers', resource, '--no-interaction']);
+    const next = await home.keyturn(['headers', resource, '--no-input']);
     expect(next).toMatchObject({ code: 0, stderr: '' });
     expect((await verdictOn(world, tokenIn(next.stdout))).status).toBe(200);
   });
 
   it('keyturn headers leaves one question however often it runs', async () => {
     const { home, resource } = there;
-    const asking = [1, 2, 3].map(() => home.keyturn(['headers', resource, '--timeout', '5']));
+    const asking = [1, 2, 3].map(() => home.keyturn(['headers', resource, '--timeout', '5s']));
     for (const run of await Promise.all(asking)) expect(run).toMatchObject({ code: 3, stdout: '' });
     const [question, ...others] = await questionsAt(home);
     expect(others).toEqual([]);
@@ -76,7 +76,7 @@ describe('where the person is needed', () => {
 
   it('keyturn headers withdraws the question when it is interrupted', async () => {
     const { home, resource } = there;
-    const asking = home.start(['headers', resource, '--timeout', '60']);
+    const asking = home.start(['headers', resource, '--timeout', '1m']);
     await questionOf(home, 'allow');
     asking.signal('SIGINT');
     expect(await asking.ended).toMatchObject({ code: 130, stdout: '' });
@@ -85,7 +85,7 @@ describe('where the person is needed', () => {
 
   it('keyturn headers asks as an entry of its own with --as, and gives the command line nothing', async () => {
     const { home, world, resource } = there;
-    const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
+    const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '1m']);
     for (const kind of ['pair', 'allow'] as const) {
       const { id } = await questionOf(home, kind);
       await owner.answer(home, id, 'yes');
@@ -93,9 +93,9 @@ describe('where the person is needed', () => {
     const run = await asking.ended;
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);
-    const again = await home.keyturn(['headers', resource, '--as', 'a-helper', '--no-interaction']);
+    const again = await home.keyturn(['headers', resource, '--as', 'a-helper', '--no-input']);
     expect(again).toEqual({ code: 0, stdout: run.stdout, stderr: '' });
-    expect(await home.keyturn(['headers', resource, '--no-interaction'])).toMatchObject({ code: 3 });
+    expect(await home.keyturn(['headers', resource, '--no-input'])).toMatchObject({ code: 3 });
   });
 
   it('keyturn headers names the scopes of --scope in the first question of an entry, and in a later one for more', async () => {
@@ -114,7 +114,7 @@ describe('where the person is needed', () => {
       '--scope',
       scope,
       '--timeout',
-      '60',
+      '1m',
     ];
     const first = home.start(words('notes:read'));
     await asked('pair');
@@ -131,7 +131,7 @@ describe('where the person is needed', () => {
     'the question of keyturn headers takes no yes for %j, since the command may have ended',
     async (lease) => {
       const { home, resource } = there;
-      const asking = home.start(['headers', resource, '--timeout', '60']);
+      const asking = home.start(['headers', resource, '--timeout', '1m']);
       const { id, detached } = await questionOf(home, 'allow');
       expect(detached).toBe(true);
       await expect(askBroker(home, 'interaction.answer', { id, answer: 'yes', lease })).rejects.toMatchObject(
@@ -144,11 +144,11 @@ describe('where the person is needed', () => {
     },
   );
 
-  it('keyturn headers asks no person with --no-interaction', async () => {
+  it('keyturn headers asks no person with --no-input', async () => {
     const { home, resource } = there;
-    const run = await home.keyturn(['headers', resource, '--no-interaction']);
+    const run = await home.keyturn(['headers', resource, '--no-input']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
-    expect(run.stderr).toContain(`keyturn allow cli ${resource}`);
+    expect(run.stderr).toContain(`keyturn app allow cli ${resource}`);
     expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 });

@@ -21,7 +21,7 @@ describe('a program that pairs', () => {
     await paired(home, 'notes-app');
     const keyFile = path.join(home.paths.config, 'clients', 'notes-app.key');
     expect(statSync(keyFile).mode & 0o777).toBe(0o600);
-    expect(await home.ok(['clients'])).toMatch(/\nnotes-app /);
+    expect(await home.ok(['app', 'list'])).toMatch(/\nnotes-app /);
 
     const connection = await connect({ name: 'notes-app', env: home.env });
     await expect(connection.getToken({ resource, interaction: 'never' })).rejects.toMatchObject({

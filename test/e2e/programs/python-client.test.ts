@@ -27,7 +27,7 @@ it('the Python client pairs by the code on the card, and prints a token once it 
 
   const refused = await keyturnPy(['token', 'notes-py', resource], home.env);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toMatch(/hint: .*keyturn allow notes-py .*\nreason: consent_required\n$/);
+  expect(refused.stderr).toMatch(/hint: .*keyturn app allow notes-py .*\nreason: consent_required\n$/);
   await owner.allow(home, 'notes-py', resource);
   const asked = await keyturnPy(['token', 'notes-py', resource, '--ask'], home.env);
   expect(asked).toMatchObject({ code: 0, stderr: '' });
@@ -110,7 +110,7 @@ print(broker.get_token(sys.argv[1]).account, flush=True)
 sys.stdin.readline()
 print(broker.get_token(sys.argv[1]).account)
 `;
-  const run = await pythonProgram(code, [resource], home.env, async () => home.ok(['daemon', '--restart']));
+  const run = await pythonProgram(code, [resource], home.env, async () => home.ok(['broker', 'restart']));
   const [first, second] = run.stdout.trim().split('\n');
   expect(run).toMatchObject({ code: 0, stderr: '' });
   expect(second).toBe(first);

@@ -30,17 +30,17 @@ afterEach(async () => {
 describe('a command’s request', () => {
   it('a command without a permission refuses at once when it may not ask, and says how to allow it', async () => {
     const { home, world, resource } = there;
-    const run = await home.keyturn(['token', resource, '--no-interaction']);
+    const run = await home.keyturn(['token', resource, '--no-input']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_required');
-    expect(run.stderr).toContain(`hint: Allow it with: keyturn allow cli ${resource}`);
+    expect(run.stderr).toContain(`hint: Allow it with: keyturn app allow cli ${resource}`);
     // Invariant 11 (docs/internals.md): nothing is fetched for a resource before there is a permission for it.
     expect(world.counts().protectedServer.requests).toBe(0);
   });
 
   it('PROMISE-6: refuses what was denied, without a question and without a request', async () => {
     const { home, world, resource } = there;
-    expect(await home.ok(['deny', 'cli', resource])).toBe('');
+    expect(await home.ok(['app', 'deny', 'cli', resource])).toBe('');
     const run = await home.keyturn(['token', resource]);
     expect(run).toMatchObject({ code: 4, stdout: '' });
     expect(run.stderr).toContain('rule: A denial is remembered until the user changes it');
@@ -52,19 +52,19 @@ describe('a command’s request', () => {
     const asking = home.start(['token', resource]);
     const question = await onlyQuestion('allow');
     expect(question).toMatchObject({ client: 'cli', resource });
-    expect(await home.ok(['pending'])).toContain(`keyturn answer ${question.id} yes|no|later`);
+    expect(await home.ok(['request', 'list'])).toContain(`keyturn request approve ${question.id}`);
     expect(world.counts().protectedServer.requests).toBe(0);
 
-    await home.ok(['answer', question.id, 'yes']);
+    await home.ok(['request', 'approve', question.id]);
     expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
-    expect(await home.keyturn(['pending'])).toEqual(nothingWaits);
-    expect(await home.keyturn(['answer', question.id, 'yes'])).toMatchObject({ code: 2 });
+    expect(await home.keyturn(['request', 'list'])).toEqual(nothingWaits);
+    expect(await home.keyturn(['request', 'approve', question.id])).toMatchObject({ code: 2 });
   });
 
   it('a command’s question that got a no is not asked again until the user allows it', async () => {
     const { home, resource } = there;
     const asking = home.start(['token', resource]);
-    await home.ok(['answer', (await onlyQuestion('allow')).id, 'no']);
+    await home.ok(['request', 'deny', (await onlyQuestion('allow')).id, '--remember']);
     const denied = await asking.ended;
     expect(denied).toMatchObject({ code: 4, stdout: '' });
     expect(denied.stderr).toContain('reason: consent_denied');
@@ -78,18 +78,18 @@ describe('a command’s request', () => {
   it('the answer "later" to a command’s question counts neither as a yes nor as a no', async () => {
     const { home, resource } = there;
     const asking = home.start(['token', resource]);
-    await home.ok(['answer', (await onlyQuestion('allow')).id, 'later']);
+    await home.ok(['request', 'deny', (await onlyQuestion('allow')).id]);
     expect(await asking.ended).toMatchObject({ code: 3, stdout: '' });
     expect(await permissionsOf(there)).toEqual([]);
   });
 
   it('a command stops waiting after --timeout and leaves its question open, so that a late yes counts', async () => {
     const { home, resource } = there;
-    const run = await home.keyturn(['token', resource, '--timeout', '1']);
+    const run = await home.keyturn(['token', resource, '--timeout', '1s']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_pending');
     const { id } = await onlyQuestion('allow');
-    expect(run.stderr).toContain(`keyturn answer ${id} yes`);
+    expect(run.stderr).toContain(`keyturn request approve ${id}`);
     await ask('interaction.answer', { id, answer: 'yes' });
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
   });
@@ -106,69 +106,73 @@ describe('a command’s request', () => {
 
   it('counts a lease that ran out as no permission', async () => {
     const { home, resource } = there;
-    await home.ok(['allow', 'cli', resource, '--for', '8h']);
+    await home.ok(['app', 'allow', 'cli', resource, '--for', '8h']);
     await home.ok(['token', resource]);
-    await home.ok(['allow', 'cli', resource, '--for', '1s']);
+    await home.ok(['app', 'allow', 'cli', resource, '--for', '1s']);
     await until('the lease ran out', async () => (await permissionsOf(there)).length === 0);
-    const run = await home.keyturn(['token', resource, '--no-interaction']);
+    const run = await home.keyturn(['token', resource, '--no-input']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_required');
   });
 
-  it('B-39: keyturn end leaves no trace at the server: the next request asks anew', async () => {
+  it('B-39: keyturn app revoke leaves no trace at the server: the next request asks anew', async () => {
     const { home, world, resource } = there;
     await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
     const token = (await home.ok(['token', resource])).trim();
-    expect(await home.keyturn(['end', 'cli', resource])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await home.keyturn(['app', 'revoke', 'cli', resource])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
     expect(await permissionsOf(there)).toEqual([]);
-    const run = await home.keyturn(['token', resource, '--no-interaction']);
+    const run = await home.keyturn(['token', resource, '--no-input']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_required');
     // Ended is not revoked: what was handed out still serves, and the grant stands.
     expect((await verdictOn(world, token)).status).toBe(200);
     expect(world.counts().authorizationServer.revocations).toBe(0);
     expect(await ask('grant.list', {})).toMatchObject({ grants: [{ state: 'active', clients: [] }] });
-    expect(await home.keyturn(['end', 'cli', resource])).toMatchObject({ code: 2, stdout: '' });
+    expect(await home.keyturn(['app', 'revoke', 'cli', resource])).toMatchObject({ code: 2, stdout: '' });
   });
 
-  it('keyturn unpair cli ends all permissions of the command line, and says on a terminal that it stays', async () => {
+  it('keyturn app remove cli ends all permissions of the command line, and says on a terminal that it stays', async () => {
     const { home } = there;
     const resource = 'https://notes.example/mcp';
     await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
     const typescript = path.join(home.folder, 'typescript');
-    const command = `${process.execPath} ${builtBin} unpair cli`;
+    const command = `${process.execPath} ${builtBin} app remove cli`;
     const shown = execFileSync('script', ['-qec', command, typescript], { env: home.env, encoding: 'utf8' });
     expect(shown).toContain(
       'keyturn: all permissions of cli have ended. It has no pairing: every keyturn command is still cli.',
     );
     expect(await permissionsOf(there)).toEqual([]);
-    expect(await home.keyturn(['unpair', 'cli'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await home.keyturn(['app', 'remove', 'cli'])).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('B-39: keyturn end ends a denial too, and on a terminal one line says that nothing was revoked', async () => {
+  it('B-39: keyturn app revoke ends a denial too, and on a terminal one line says that nothing was revoked', async () => {
     const { home } = there;
     // Nobody is signed in there.
     const resource = 'https://notes.example/mcp';
     await ask('permission.set', { client: 'cli', resource, decision: 'deny' });
-    const command = `${process.execPath} ${builtBin} end cli ${resource}`;
+    const command = `${process.execPath} ${builtBin} app revoke cli ${resource}`;
     // script(1) gives the command a terminal for all its output.
     const typescript = path.join(home.folder, 'typescript');
     const shown = execFileSync('script', ['-qec', command, typescript], { env: home.env, encoding: 'utf8' });
     expect(shown.trim()).toBe(
-      `keyturn: nothing was revoked at the server; keyturn revoke ${resource} does that.`,
+      `keyturn: nothing was revoked at the server; keyturn logout ${resource} does that.`,
     );
     expect(await permissionsOf(there)).toEqual([]);
-    const allowing = `${process.execPath} ${builtBin} allow cli ${resource}`;
+    const allowing = `${process.execPath} ${builtBin} app allow cli ${resource}`;
     const said = execFileSync('script', ['-qec', allowing, typescript], { env: home.env, encoding: 'utf8' });
     expect(said).toContain(
       'Nobody is signed in there yet: cli will work as the account of the first sign-in.',
     );
   });
 
-  it('keyturn end refuses a program or a server that doesn’t exist', async () => {
+  it('keyturn app revoke refuses a program or a server that doesn’t exist', async () => {
     const { home, resource } = there;
-    expect(await home.keyturn(['end', 'nobody', resource])).toMatchObject({ code: 2, stdout: '' });
-    expect(await home.keyturn(['end', 'cli', 'notes'])).toMatchObject({ code: 2, stdout: '' });
+    expect(await home.keyturn(['app', 'revoke', 'nobody', resource])).toMatchObject({ code: 2, stdout: '' });
+    expect(await home.keyturn(['app', 'revoke', 'cli', 'notes'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 
@@ -183,7 +187,7 @@ describe('a sign-in that waits', () => {
     expect(new URL(question.url ?? '').origin).toBe(world.authorizationServer.issuer);
     await signingIn.says(question.url ?? '');
 
-    await home.ok(['answer', question.id, 'no']);
+    await home.ok(['request', 'deny', question.id, '--remember']);
     const run = await signingIn.ended;
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('reason: login_failed');

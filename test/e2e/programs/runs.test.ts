@@ -23,14 +23,14 @@ describe('a permission for this run', () => {
       executable: realpathSync(process.execPath),
       file: 'interpreter',
     });
-    const told = await home.ok(['pending']);
+    const told = await home.ok(['request', 'list']);
     expect(told).toContain(`asked by ${question.asker?.executable} (pid ${process.pid})`);
     expect(told).toContain('an interpreter: the kernel does not tell which script it runs');
     expect(told).toContain('it claims to run: ');
-    await home.ok(['answer', question.id, 'yes', '--this-run', '--for', '30m']);
+    await home.ok(['request', 'approve', question.id, '--this-run', '--for', '30m']);
     const token = await asked;
     expect((await second.getToken({ resource })).tokenId).toBe(token.tokenId);
-    expect(await home.ok(['clients'])).toMatch(
+    expect(await home.ok(['app', 'list'])).toMatch(
       new RegExp(`this run of ${question.asker?.executable} \\(pid ${process.pid}\\), until \\d`),
     );
     const document = readFileSync(path.join(home.paths.state, 'authority.json'), 'utf8');
@@ -44,7 +44,7 @@ describe('a permission for this run', () => {
       const { clients } = await askBroker(home, 'client.list', {});
       return clients.every(({ permissions }) => permissions.length === 0);
     });
-    expect(await home.ok(['clients'])).not.toContain('this run of');
+    expect(await home.ok(['app', 'list'])).not.toContain('this run of');
     const third = await connected(home, 'editor');
     await expect(third.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
   });
@@ -54,7 +54,7 @@ describe('a permission for this run', () => {
     await owner.startBroker(home);
     const asking = home.start(['token', resource]);
     const { id } = await questionOf(home, 'allow');
-    const run = await home.keyturn(['answer', id, 'yes', '--this-run']);
+    const run = await home.keyturn(['request', 'approve', id, '--this-run']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('a command’s connection ends with the command');
     await owner.answer(home, id, 'no');
@@ -68,12 +68,14 @@ describe('a permission for once', () => {
     await owner.startBroker(home);
     const asking = home.start(['token', resource]);
     const { id } = await questionOf(home, 'allow');
-    expect(await home.keyturn(['answer', id, 'yes', '--once', '--for', '1h'])).toMatchObject({ code: 2 });
-    await home.ok(['answer', id, 'yes', '--once']);
+    expect(await home.keyturn(['request', 'approve', id, '--once', '--for', '1h'])).toMatchObject({
+      code: 2,
+    });
+    await home.ok(['request', 'approve', id, '--once']);
     expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
-    const next = await home.keyturn(['token', resource, '--no-interaction']);
+    const next = await home.keyturn(['token', resource, '--no-input']);
     expect(next.stderr).toContain('reason: consent_required');
-    expect(await home.ok(['audit', 'tail'])).toContain('allow once');
+    expect(await home.ok(['audit', 'log'])).toContain('allow once');
   });
 });
 
@@ -107,13 +109,13 @@ describe('a process that becomes another program while its question is open', ()
     child.stdin?.end('\n');
     await until('it is another program', () => processFacts(child.pid ?? 0).argv[0] === 'sleep');
 
-    const run = await home.keyturn(['answer', id, 'yes']);
+    const run = await home.keyturn(['request', 'approve', id]);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('is no longer the same program');
     expect(run.stderr).toContain('reason: conflict');
-    expect(await home.json('clients')).toMatchObject({ clients: [{ name: 'cli' }] });
-    expect(await home.json('pending')).toEqual([]);
-    expect(await home.ok(['audit', 'tail'])).toContain('void');
+    expect(await home.json('app', 'list')).toMatchObject({ clients: [{ name: 'cli' }] });
+    expect(await home.json('request', 'list')).toEqual([]);
+    expect(await home.ok(['audit', 'log'])).toContain('void');
   });
 
   it('a process is paired if it stays the program that it was', async () => {
@@ -121,7 +123,7 @@ describe('a process that becomes another program while its question is open', ()
     await owner.startBroker(home);
     pairing(home, 'steady');
     const { id } = await questionOf(home, 'pair');
-    await home.ok(['answer', id, 'yes']);
+    await home.ok(['request', 'approve', id]);
     await until('it is paired', async () => {
       const { clients } = await askBroker(home, 'client.list', {});
       return clients.some(({ name }) => name === 'steady');

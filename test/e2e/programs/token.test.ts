@@ -32,7 +32,7 @@ describe('the way from 401 to 200', () => {
     await expect(useNotebook(world, {})).rejects.toThrow();
     expect(world.counts().protectedServer.unauthorized).toBe(1);
 
-    expect(await home.ok(['allow', 'cli', resource])).toBe('');
+    expect(await home.ok(['app', 'allow', 'cli', resource])).toBe('');
     const asking = home.start(['token', resource]);
     await asking.says(`sign in at ${new URL(world.authorizationServer.issuer).host} in your browser`);
     await world.signIn((await questionOf(home, 'login')).url ?? '');
@@ -79,22 +79,24 @@ describe('a token that no longer serves', () => {
     world.expireAccessTokens();
     expect((await verdictOn(world, old)).status).toBe(401);
 
-    const fresh = (await home.ok(['token', resource, '--rejected-stdin'], { stdin: `${old}\n` })).trim();
+    const fresh = (
+      await home.ok(['token', resource, '--rejected-token-stdin'], { stdin: `${old}\n` })
+    ).trim();
     expect(fresh).not.toBe(old);
     expect((await verdictOn(world, fresh)).status).toBe(200);
     expect(world.counts().authorizationServer).toMatchObject({ refreshes: 1, signIns: 1 });
 
     // The old one once more: it isn't current any longer, so the newer one is simply given.
-    const again = await home.ok(['token', resource, '--rejected-stdin'], { stdin: old });
+    const again = await home.ok(['token', resource, '--rejected-token-stdin'], { stdin: old });
     expect(again.trim()).toBe(fresh);
     expect(world.counts().authorizationServer.refreshes).toBe(1);
 
     // Three refusals of good tokens: the next one is not replaced for a while, and the broker says so.
     let held = fresh;
     for (let more = 0; more < 2; more += 1) {
-      held = (await home.ok(['token', resource, '--rejected-stdin'], { stdin: held })).trim();
+      held = (await home.ok(['token', resource, '--rejected-token-stdin'], { stdin: held })).trim();
     }
-    const paused = await home.keyturn(['token', resource, '--rejected-stdin'], { stdin: held });
+    const paused = await home.keyturn(['token', resource, '--rejected-token-stdin'], { stdin: held });
     expect(paused).toMatchObject({ code: 5, stdout: '' });
     expect(paused.stderr).toContain(`${resource} refused several tokens that should have been good.`);
     expect(paused.stderr).toMatch(/again in: \d+ s\n {2}reason: token_refused/);
@@ -104,9 +106,9 @@ describe('a token that no longer serves', () => {
   it('a token that was just issued is not replaced, however large --min-validity is: it sets off no sign-in', async () => {
     const { home, world, resource } = there;
     const first = await home.ok(['token', resource]);
-    expect(await home.ok(['token', resource, '--min-validity', '60'])).toBe(first);
+    expect(await home.ok(['token', resource, '--min-validity', '1m'])).toBe(first);
     // More than any token of this server has. Whether it is refreshed once depends on its age, by the clock.
-    const other = await home.keyturn(['token', resource, '--min-validity', '7200', '--no-interaction']);
+    const other = await home.keyturn(['token', resource, '--min-validity', '120m', '--no-input']);
     expect((await verdictOn(world, other.stdout.trim())).status).toBe(200);
     expect(other.stderr).toMatch(
       /^keyturn: this token lives 3\d{3} s more, less than --min-validity asks for/,
@@ -142,13 +144,13 @@ describe('scopes', () => {
   it('scopes stay within the permission, though the grant has more', async () => {
     const { home, world, resource } = await there.newWorld();
     await home.ok(['login', resource, '--scope', 'notes:read notes:write']);
-    await home.ok(['allow', 'cli', resource, '--scope', 'notes:read']);
+    await home.ok(['app', 'allow', 'cli', resource, '--scope', 'notes:read']);
     const answer = JSON.parse(await home.ok(['token', resource, '--json'])) as TokenJson;
     expect(answer.scope).toBe('notes:read');
     expect((await verdictOn(world, answer.access_token)).status).toBe(200);
     expect((await verdictOn(world, answer.access_token, 'add-note')).status).toBe(403);
 
-    const wide = await home.keyturn(['token', resource, '--scope', 'notes:write', '--no-interaction']);
+    const wide = await home.keyturn(['token', resource, '--scope', 'notes:write', '--no-input']);
     expect(wide).toMatchObject({ code: 3, stdout: '' });
     expect(wide.stderr).toContain('reason: consent_required');
   });

@@ -274,7 +274,7 @@ describe('the programs of a proxy', () => {
     expect(await home.ok(['proxy', 'list'])).toMatch(
       new RegExp(String.raw`LAST USED\n(.*\n)*${proxy.name} .* \d{4}-\d\d-\d\d \d\d:\d\d`),
     );
-    expect(await home.ok(['clients'])).toContain(proxy.name);
+    expect(await home.ok(['app', 'list'])).toContain(proxy.name);
   });
 
   it('the programs of a proxy can’t be allowed for a run, which Keyturn wouldn’t see end, but once', async () => {
@@ -290,7 +290,7 @@ describe('the programs of a proxy', () => {
 
   it('the programs of a proxy whose app was unpaired are asked about again', async () => {
     const { home, proxy } = await allowedProxy({ shared });
-    await home.ok(['unpair', proxy.name]);
+    await home.ok(['app', 'remove', proxy.name]);
     expect(await refusalOf(await call(proxy.url))).toMatchObject({ reason: 'unpaired' });
     const { got } = await answering(home, call(proxy.url), 'no');
     expect(got.status).toBe(403);
@@ -352,7 +352,7 @@ describe('the address of a proxy', () => {
 
   it('the address of a proxy is the same after the broker began anew, and only the broker’s child serves it', async () => {
     const { home, proxy } = await allowedProxy({ vault: 'keychain' });
-    await home.ok(['daemon', '--stop']);
+    await home.ok(['broker', 'stop']);
     await expect(call(proxy.url)).rejects.toThrow('fetch failed');
     await owner.startBroker(home);
     await until(

@@ -32,7 +32,7 @@ describe('a proxy', () => {
       proxied: true,
     });
     expect(asked).not.toHaveProperty('asker');
-    expect(await home.ok(['pending'])).toContain('any program of yours that knows it');
+    expect(await home.ok(['request', 'list'])).toContain('any program of yours that knows it');
     await owner.answer(home, id, 'yes');
     const program = await connecting;
     const notes = await program.callTool({ name: 'list-notes', arguments: {} });
@@ -44,7 +44,7 @@ describe('a proxy', () => {
 describe('the port of a proxy', () => {
   it('the port of a proxy is reported as taken if another program has it at the start, and is opened once it is free', async () => {
     const { home, proxy } = await allowedProxy({ vault: 'keychain' });
-    await home.ok(['daemon', '--stop']);
+    await home.ok(['broker', 'stop']);
     const squatter = createServer().listen(proxy.port, '127.0.0.1');
     onTestFinished(() => void squatter.close());
     await once(squatter, 'listening');

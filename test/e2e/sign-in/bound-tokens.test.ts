@@ -73,7 +73,7 @@ describe('a server that takes bound tokens only', () => {
     const plain = await home.keyturn(['token', resource]);
     expect(plain).toMatchObject({ code: 0, stderr: expect.stringContaining('is bound to a key (DPoP)') });
     for (const args of [
-      ['headers', resource, '--timeout', '30'],
+      ['headers', resource, '--timeout', '30s'],
       ['exec', '--env', `TOKEN=${resource}`, '--', 'env'],
     ]) {
       const run = await home.keyturn(args);
@@ -202,7 +202,7 @@ describe('two brokers of one person', () => {
     await askBroker(home, 'grant.revoke', { resource });
     world.expireAccessTokens();
     const old = { stdin: tokens[1]?.['access_token'] ?? '' };
-    await homes[1]?.ok(['token', resource, '--rejected-stdin'], old);
+    await homes[1]?.ok(['token', resource, '--rejected-token-stdin'], old);
     const later = await homes[1]?.ok(['token', resource, '--dpop', 'POST', '--nonce', nonce]);
     expect(await statusWith(world, headersIn(later ?? ''))).toBe(200);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, codeExchanges: 2, refreshes: 1 });

@@ -18,7 +18,7 @@ describe('a person who clicks "Allow" in Chromium', () => {
   it('B-37: a person who clicks "Allow" in Chromium signs in with a client that was entered by hand', async () => {
     const { home, program, authorizationServer } = await open({ authorization: { registration: 'absent' } });
     const { issuer } = authorizationServer;
-    const redirectUri = (await home.ok(['register', issuer, '--client-id', 'by-hand'])).trim();
+    const redirectUri = (await home.ok(['oauth-client', 'add', issuer, '--client-id', 'by-hand'])).trim();
     authorizationServer.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });
     expect((await program.call()).status).toBe(200);
     expect(authorizationServer.counts).toMatchObject({

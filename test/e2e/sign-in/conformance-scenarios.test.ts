@@ -400,7 +400,7 @@ describe('a protected server that moves to another authorization server', () => 
     const next = await world.openAuthorizationServer({ plain: true, registration: 'absent' });
     protectedServer.settings.authorizationServers = [next];
     const { run } = await program.call();
-    expectRefusal(run, 5, 'issuer_mismatch', `keyturn register ${next.issuer} --client-id ID`);
+    expectRefusal(run, 5, 'issuer_mismatch', `keyturn oauth-client add ${next.issuer} --client-id ID`);
     expect(next.server.holding('by-hand')).toEqual([]);
   });
 });
@@ -425,8 +425,9 @@ describe('the extensions', () => {
     writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
     const jwk = publicKey.export({ format: 'jwk' });
     server.addClient({ clientId: 'bot', authMethod: 'private_key_jwt', jwk });
-    const args = ['register', server.issuer, '--client-id', 'bot', '--private-key', file, '--alg', 'ES256'];
-    await home.ok([...args, '--grant', 'client_credentials']);
+    const client = ['--client-id=bot', '--private-key', file, '--alg=ES256'];
+    const args = ['oauth-client', 'add', server.issuer, ...client];
+    await home.ok([...args, '--grant-type', 'client_credentials']);
     expect((await program.call()).status).toBe(200);
     expect(server.counts).toMatchObject({ clientCredentials: 1, authorizations: 0 });
   });
@@ -439,7 +440,8 @@ describe('the extensions', () => {
     provider.addClient({ clientId: 'desk-there', clientIdElsewhere: 'desk' });
     const file = path.join(home.folder, 'id-token');
     writeFileSync(file, `${provider.idToken('desk-there')}\n`, { mode: 0o600 });
-    const args = ['register', server.issuer, '--client-id=desk', '--client-secret-stdin', '--grant=id-jag'];
+    const client = ['--client-id=desk', '--client-secret-stdin', '--grant-type=id-jag'];
+    const args = ['oauth-client', 'add', server.issuer, ...client];
     const elsewhere = [`--idp=${provider.issuer}`, '--idp-client-id=desk-there', `--id-token-file=${file}`];
     await home.ok([...args, ...elsewhere], { stdin: 'hush' });
     expect((await program.call()).status).toBe(200);

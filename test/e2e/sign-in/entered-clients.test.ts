@@ -46,14 +46,15 @@ describe('register', () => {
   const secret = 'a secret/with+signs&more=';
 
   it.each(['client_secret_basic', 'client_secret_post'] as const)(
-    'B-17 B-19: keyturn register enters a client that authenticates by %s, and keeps its secret out of sight',
+    'B-17 B-19: keyturn oauth-client add enters a client that authenticates by %s, and keeps its secret out of sight',
     async (authMethod) => {
       const { home, authorizationServer, url } = await open();
       const redirectUri = await freeRedirect();
       const { clientId } = authorizationServer.addClient({ authMethod, secret, redirectUris: [redirectUri] });
       const printed = await home.ok(
         [
-          'register',
+          'oauth-client',
+          'add',
           authorizationServer.issuer,
           `--client-id=${clientId}`,
           '--client-secret-stdin',
@@ -75,7 +76,7 @@ describe('register', () => {
     },
   );
 
-  it('keyturn register sends a secret as the server offers it if --auth-method is left out', async () => {
+  it('keyturn oauth-client add sends a secret as the server offers it if --auth-method is left out', async () => {
     const { home, authorizationServer, url } = await open({
       authorization: { authMethods: ['client_secret_post'] },
     });
@@ -83,13 +84,13 @@ describe('register', () => {
     const client = { clientId: 'abc', authMethod: 'client_secret_post', secret, redirectUris: [redirectUri] };
     authorizationServer.addClient({ ...client, authMethod: 'client_secret_post' });
     const { issuer } = authorizationServer;
-    const args = ['register', issuer, '--client-id', 'abc', '--client-secret-stdin'];
+    const args = ['oauth-client', 'add', issuer, '--client-id', 'abc', '--client-secret-stdin'];
     await home.ok([...args, '--redirect-uri', redirectUri], { stdin: `${secret}\n` });
     await signIn(home, url);
     expect(authorizationServer.server.asked('/token')[0]?.form.get('client_secret')).toBe(secret);
   });
 
-  it('B-18: keyturn register enters a client with a private key, which signs each token request and stays in the vault', async () => {
+  it('B-18: keyturn oauth-client add enters a client with a private key, which signs each token request and stays in the vault', async () => {
     const { home, authorizationServer, url } = await open();
     const { pem, jwk } = newKey();
     const redirectUri = await freeRedirect();
@@ -102,7 +103,8 @@ describe('register', () => {
     authorizationServer.addClient(client);
     const file = fileIn(home, 'client.pem', pem);
     await home.ok([
-      'register',
+      'oauth-client',
+      'add',
       authorizationServer.issuer,
       '--client-id',
       'abc',
@@ -122,44 +124,50 @@ describe('register', () => {
     ['a method without its secret', '--client-id=a', '--auth-method=client_secret_post'],
     ['a method without its key', '--client-id=a', '--auth-method=private_key_jwt'],
     ['an algorithm without a key', '--client-id=a', '--alg=ES256'],
-    ['client credentials without any', '--client-id=a', '--grant=client_credentials'],
-    ['id-jag without an identity provider', '--client-id=a', '--grant=id-jag'],
-    ['a file without its client', '--client-id=a', '--grant=id-jag', '--idp=https://a', '--id-token-file=f'],
+    ['client credentials without any', '--client-id=a', '--grant-type=client_credentials'],
+    ['id-jag without an identity provider', '--client-id=a', '--grant-type=id-jag'],
+    [
+      'a file without its client',
+      '--client-id=a',
+      '--grant-type=id-jag',
+      '--idp=https://a',
+      '--id-token-file=f',
+    ],
     [
       'a client there without its file',
       '--client-id=a',
-      '--grant=id-jag',
+      '--grant-type=id-jag',
       '--idp=https://a',
       '--idp-client-id=b',
     ],
     [
       'a file without its provider',
       '--client-id=a',
-      '--grant=id-jag',
+      '--grant-type=id-jag',
       '--idp-client-id=b',
       '--id-token-file=f',
     ],
-    ['a workload without its assertion', '--client-id=a', '--grant=jwt-bearer'],
+    ['a workload without its assertion', '--client-id=a', '--grant-type=jwt-bearer'],
     ['an assertion for another grant', '--client-id=a', '--assertion=env:TOKEN'],
-    ['an assertion from nowhere', '--client-id=a', '--grant=jwt-bearer', '--assertion=token'],
+    ['an assertion from nowhere', '--client-id=a', '--grant-type=jwt-bearer', '--assertion=token'],
     ['no client id'],
     ['a method that nobody knows', '--client-id=a', '--auth-method=magic'],
     ['a key file that is not there', '--client-id=a', '--private-key=/nonexistent/key.pem'],
   ];
 
-  it('B-17: keyturn register refuses what is incomplete or contradicts itself, and points to its help', async () => {
+  it('B-17: keyturn oauth-client add refuses what is incomplete or contradicts itself, and points to its help', async () => {
     const { home } = shared;
     for (const [what, ...args] of contradictions) {
-      const run = await home.keyturn(['register', 'https://login.example', ...args]);
+      const run = await home.keyturn(['oauth-client', 'add', 'https://login.example', ...args]);
       expect(run, what).toMatchObject({ code: 2, stdout: '' });
-      expect(run.stderr, what).toContain('keyturn register --help');
+      expect(run.stderr, what).toContain('keyturn oauth-client add --help');
     }
   });
 
-  it('keyturn register says which client it takes the place of', async () => {
+  it('keyturn oauth-client add says which client it takes the place of', async () => {
     const { home } = shared;
     const entered = (clientId: string) =>
-      home.keyturn(['register', 'https://login.example', '--client-id', clientId]);
+      home.keyturn(['oauth-client', 'add', 'https://login.example', '--client-id', clientId]);
     expect(await entered('one')).toMatchObject({
       code: 0,
       stderr: expect.not.stringContaining('replaces'),
@@ -174,10 +182,10 @@ describe('register', () => {
     });
   });
 
-  it('B-19: keyturn register refuses a key that can’t sign at once, and repeats nothing of it', async () => {
+  it('B-19: keyturn oauth-client add refuses a key that can’t sign at once, and repeats nothing of it', async () => {
     const { home } = shared;
     const file = fileIn(home, 'client.pem', 'not a key at all');
-    const args = ['register', 'https://login.example', '--client-id', 'a', '--private-key', file];
+    const args = ['oauth-client', 'add', 'https://login.example', '--client-id', 'a', '--private-key', file];
     const run = await home.keyturn(args);
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('it is neither a PEM private key');
@@ -203,12 +211,14 @@ describe('a client that needs no person', () => {
       authMethod: 'client_secret_basic',
       secret: 's3cret-of-bot',
     });
-    const args = ['register', issuer, '--client-id', 'bot', '--client-secret-stdin'];
-    expect(await home.ok([...args, '--grant', 'client_credentials'], { stdin: 's3cret-of-bot' })).toBe('');
+    const args = ['oauth-client', 'add', issuer, '--client-id', 'bot', '--client-secret-stdin'];
+    expect(await home.ok([...args, '--grant-type', 'client_credentials'], { stdin: 's3cret-of-bot' })).toBe(
+      '',
+    );
     expect(await program.call()).toMatchObject({ status: 200 });
     authorizationServer.expireAccessTokens();
     expect(await program.call()).toMatchObject({ status: 200 });
-    expect(await home.keyturn(['token', url, '--no-interaction'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await home.keyturn(['token', url, '--no-input'])).toMatchObject({ code: 0, stderr: '' });
     expect(authorizationServer.counts).toMatchObject({
       authorizations: 0,
       clientCredentials: 2,
@@ -221,9 +231,16 @@ describe('a client that needs no person', () => {
   it('B-33: a client that needs no person needs a permission like any other', async () => {
     const { home, authorizationServer, url } = await open();
     authorizationServer.addClient({ clientId: 'bot', authMethod: 'client_secret_basic', secret: 'hush' });
-    const args = ['register', authorizationServer.issuer, '--client-id', 'bot', '--client-secret-stdin'];
-    await home.ok([...args, '--grant', 'client_credentials'], { stdin: 'hush' });
-    expect(await home.keyturn(['token', url, '--no-interaction'])).toMatchObject({ code: 3, stdout: '' });
+    const args = [
+      'oauth-client',
+      'add',
+      authorizationServer.issuer,
+      '--client-id',
+      'bot',
+      '--client-secret-stdin',
+    ];
+    await home.ok([...args, '--grant-type', 'client_credentials'], { stdin: 'hush' });
+    expect(await home.keyturn(['token', url, '--no-input'])).toMatchObject({ code: 3, stdout: '' });
     expect(authorizationServer.counts.tokenRequests).toBe(0);
   });
 
@@ -237,14 +254,15 @@ describe('a client that needs no person', () => {
     const { issuer } = authorizationServer;
     await home.ok(
       [
-        'register',
+        'oauth-client',
+        'add',
         issuer,
         '--client-id',
         'desk',
         '--client-secret-stdin',
         '--auth-method',
         'client_secret_post',
-        '--grant',
+        '--grant-type',
         'id-jag',
         '--idp',
         provider.issuer,
@@ -282,17 +300,17 @@ describe('a client that needs no person', () => {
     for (const server of [authorizationServer, second]) {
       server.settings.identityProviders = [provider];
       server.addClient({ clientId: 'desk', authMethod: 'client_secret_basic', secret: 'hush' });
-      const entry = ['register', server.issuer, '--client-id=desk', '--client-secret-stdin'];
-      await home.ok([...entry, '--grant=id-jag', `--idp=${provider.issuer}`], { stdin: 'hush' });
+      const entry = ['oauth-client', 'add', server.issuer, '--client-id=desk', '--client-secret-stdin'];
+      await home.ok([...entry, '--grant-type=id-jag', `--idp=${provider.issuer}`], { stdin: 'hush' });
     }
-    const before = await home.keyturn(['token', url, '--no-interaction']);
+    const before = await home.keyturn(['token', url, '--no-input']);
     expect(before).toMatchObject({ code: 3, stdout: '' });
     expect(before.stderr).toContain(`keyturn login ${provider.issuer}`);
 
     await signIn(home, provider.issuer);
     expect(await program.call()).toMatchObject({ status: 200 });
     await allow(home, 'cli', other.url);
-    expect(await home.keyturn(['token', other.url, '--no-interaction'])).toMatchObject({
+    expect(await home.keyturn(['token', other.url, '--no-input'])).toMatchObject({
       code: 0,
       stderr: '',
     });
@@ -300,7 +318,7 @@ describe('a client that needs no person', () => {
     expect(provider.server.asked('/authorize')[0]?.query.has('resource')).toBe(false);
 
     await askBroker(home, 'grant.revoke', { resource: provider.issuer });
-    const after = await home.keyturn(['token', other.url, '--no-interaction']);
+    const after = await home.keyturn(['token', other.url, '--no-input']);
     expect(after).toMatchObject({ code: 3, stdout: '' });
     expect(after.stderr).toContain(`keyturn login ${provider.issuer}`);
   });

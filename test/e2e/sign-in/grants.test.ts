@@ -12,17 +12,17 @@ describe('a grant', () => {
   it('a grant is made by login, and shown as text and as JSON, never with a token', async () => {
     const { home, world, resource } = await homeInWorld();
     const { issuer } = world.authorizationServer;
-    expect(await home.keyturn(['list'])).toMatchObject({ code: 0, stdout: '' });
+    expect(await home.keyturn(['sign-in', 'list'])).toMatchObject({ code: 0, stdout: '' });
     const login = JSON.parse(await home.ok(['login', resource, '--account', 'work', '--json'])) as unknown;
     expect(login).toMatchObject({ resource, issuer, account: 'work', scope: 'notes:read', state: 'active' });
 
     await allow(home, 'cli', resource);
     const token = (await home.ok(['token', resource, '--account', 'work'])).trim();
-    const text = await home.ok(['list']);
+    const text = await home.ok(['sign-in', 'list']);
     const [header = '', row = ''] = text.split('\n');
-    expect(header).toMatch(/^GRANT +SERVER +ISSUER +ACCOUNT +STATE +TOKEN UNTIL +SCOPES +PROGRAMS$/);
+    expect(header).toMatch(/^ID +SERVER +AUTHORIZATION SERVER +ACCOUNT +STATE +TOKEN UNTIL +SCOPES +APPS$/);
     for (const part of [resource, issuer, 'work', 'active', 'notes:read', 'cli']) expect(row).toContain(part);
-    const grants = await home.json<unknown[]>('list');
+    const grants = await home.json<unknown[]>('sign-in', 'list');
     expect(grants).toMatchObject([{ endpoint: resource, issuer, account: 'work', clients: ['cli'] }]);
     expect(text + JSON.stringify(grants)).not.toContain(token);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 0 });
@@ -34,8 +34,8 @@ describe('a grant', () => {
     await allow(home, 'cli', resource);
     await signIn(home, resource);
     const token = await tokenAt(home, resource);
-    expect(await home.ok(['revoke', resource])).toBe(
-      `${resource} at ${world.authorizationServer.issuer}: confirmed by the issuer\n`,
+    expect(await home.ok(['logout', resource])).toBe(
+      `${resource} at ${world.authorizationServer.issuer}: confirmed by the authorization server\n`,
     );
     expect((await verdictOn(world, token)).status).toBe(401);
     expect(world.counts().authorizationServer.revocations).toBeGreaterThan(0);
@@ -46,8 +46,8 @@ describe('a grant', () => {
     expect(refused).toMatchObject({ code: 3, stdout: '' });
     expect(refused.stderr).toContain('rule: Only you can start again a grant that you ended');
     // Nothing is left to end; saying so twice is no failure.
-    expect(await home.ok(['revoke', resource, '--json'])).toBe('[]\n');
-    const again = await home.keyturn(['revoke', resource]);
+    expect(await home.ok(['logout', resource, '--json'])).toBe('[]\n');
+    const again = await home.keyturn(['logout', resource]);
     expect(again).toMatchObject({
       code: 0,
       stdout: '',
@@ -62,13 +62,13 @@ describe('a grant', () => {
     const { home, resource } = await homeInWorld();
     await startBroker(home);
     const grant = await signIn(home, resource, { account: 'work' });
-    for (const [command, named] of [
-      ['explain', resource],
-      ['explain', `${resource}/`],
-      ['explain', grant.id],
-      ['revoke', resource],
+    for (const command of [
+      ['sign-in', 'show', resource],
+      ['sign-in', 'show', `${resource}/`],
+      ['sign-in', 'show', grant.id],
+      ['logout', resource],
     ] as const) {
-      const run = await home.keyturn([command, named, '--account', 'wrok']);
+      const run = await home.keyturn([...command, '--account', 'wrok']);
       expect(run).toMatchObject({ code: 2, stdout: '' });
       expect(run.stderr).toMatch(
         /No grant for "[^"]+" has the account "wrok"\.\n {2}hint: The accounts there: "work"\.\n/,
@@ -78,25 +78,25 @@ describe('a grant', () => {
       const revoking = askBroker(home, 'grant.revoke', { ...named, account: 'wrok' });
       await expect(revoking).rejects.toMatchObject({ hint: 'The accounts there: "work".' });
     }
-    expect(await home.ok(['revoke', resource, '--account', 'work'])).toContain('confirmed');
+    expect(await home.ok(['logout', resource, '--account', 'work'])).toContain('confirmed');
   });
 
   it('a grant is ended by its id too, or by the beginning of it', async () => {
     const { home, resource } = await homeInWorld();
     await startBroker(home);
     const grant = await signIn(home, resource);
-    for (const command of ['explain', 'revoke']) {
-      const mistyped = await home.keyturn([command, `${grant.id.slice(0, 6)}x`]);
+    for (const command of [['sign-in', 'show'], ['logout']]) {
+      const mistyped = await home.keyturn([...command, `${grant.id.slice(0, 6)}x`]);
       expect(mistyped).toMatchObject({ code: 2, stdout: '' });
       expect(mistyped.stderr).toContain(
-        'hint: An id is 16 hexadecimal digits, as `keyturn list` shows them;',
+        'hint: An id is 16 hexadecimal digits, as `keyturn sign-in list` shows them;',
       );
       expect(mistyped.stderr).toContain(`There is ${grant.id} (${resource}, account `);
     }
     const typed = grant.id.slice(0, 6);
-    const receipts = JSON.parse(await home.ok(['revoke', typed, '--json'])) as unknown;
+    const receipts = JSON.parse(await home.ok(['logout', typed, '--json'])) as unknown;
     expect(receipts).toMatchObject([{ id: grant.id, resource, receipt: 'confirmed' }]);
-    expect(await home.keyturn(['revoke', '0123456789abcdef'])).toMatchObject({ code: 2, stdout: '' });
+    expect(await home.keyturn(['logout', '0123456789abcdef'])).toMatchObject({ code: 2, stdout: '' });
   });
 
   it('a grant wants a new sign-in when the issuer ended it, and says so to a caller that can’t', async () => {
@@ -106,7 +106,7 @@ describe('a grant', () => {
     await signIn(home, resource);
     const old = await tokenAt(home, resource);
     world.endGrants();
-    const args = ['token', resource, '--rejected-stdin', '--no-interaction'];
+    const args = ['token', resource, '--rejected-token-stdin', '--no-input'];
     const refused = await home.keyturn(args, { stdin: old });
     expect(refused).toMatchObject({ code: 3, stdout: '' });
     expect(refused.stderr).toContain(`keyturn login ${resource}`);
@@ -120,13 +120,13 @@ describe('a grant', () => {
 describe('the overviews', () => {
   it('the overviews show the programs with their permissions, and the broker with its settings', async () => {
     const { home, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource, '--scope', 'notes:read', '--for', '8h']);
-    await home.ok(['deny', 'cli', 'https://other.example/mcp']);
-    const clients = await home.ok(['clients']);
-    expect(clients).toMatch(/^CLIENT +ID +SERVER +DECISION +ACCOUNT +SCOPES +UNTIL +LAST USED\n/);
-    expect(clients).toMatch(new RegExp(`\ncli +cli +${resource} +allow +- +notes:read +\\d{4}-`));
-    expect(clients).toMatch(/\ncli +cli +https:\/\/other\.example\/mcp +deny +- +any +- /);
-    expect(await home.json('clients')).toMatchObject({
+    await home.ok(['app', 'allow', 'cli', resource, '--scope', 'notes:read', '--for', '8h']);
+    await home.ok(['app', 'deny', 'cli', 'https://other.example/mcp']);
+    const clients = await home.ok(['app', 'list']);
+    expect(clients).toMatch(/^APP +ID +SERVER +PERMISSION +ACCOUNT +SCOPES +UNTIL +LAST USED\n/);
+    expect(clients).toMatch(new RegExp(`\ncli +cli +${resource} +allowed +- +notes:read +\\d{4}-`));
+    expect(clients).toMatch(/\ncli +cli +https:\/\/other\.example\/mcp +denied +- +any +- /);
+    expect(await home.json('app', 'list')).toMatchObject({
       clients: [
         {
           clientId: 'cli',
@@ -148,7 +148,15 @@ describe('a registration of the user’s own', () => {
     const { clientId, clientSecret } = await confidentialClient(world, redirectUri);
     const { issuer } = world.authorizationServer;
     const printed = await home.ok(
-      ['register', issuer, `--client-id=${clientId}`, '--client-secret-stdin', '--redirect-uri', redirectUri],
+      [
+        'oauth-client',
+        'add',
+        issuer,
+        `--client-id=${clientId}`,
+        '--client-secret-stdin',
+        '--redirect-uri',
+        redirectUri,
+      ],
       { stdin: `${clientSecret}\n` },
     );
     expect(printed).toBe(`${redirectUri}\n`);
@@ -157,7 +165,7 @@ describe('a registration of the user’s own', () => {
     await signIn(home, resource);
     const token = await tokenAt(home, resource);
     expect((await verdictOn(world, token)).status).toBe(200);
-    const fresh = (await home.ok(['token', resource, '--rejected-stdin'], { stdin: token })).trim();
+    const fresh = (await home.ok(['token', resource, '--rejected-token-stdin'], { stdin: token })).trim();
     expect((await verdictOn(world, fresh)).status).toBe(200);
     // The one registration is this test's.
     expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, refreshes: 1 });
@@ -169,7 +177,8 @@ describe('a registration of the user’s own', () => {
   it('an entered registration is refused with a redirect URI that no program on this machine can serve', async () => {
     const { home, world } = await homeInWorld();
     const run = await home.keyturn([
-      'register',
+      'oauth-client',
+      'add',
       world.authorizationServer.issuer,
       '--client-id=abc',
       '--redirect-uri=https://elsewhere.example/callback',

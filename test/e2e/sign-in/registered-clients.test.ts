@@ -1,4 +1,4 @@
-/** The clients of ours at issuers: what `keyturn register --list` shows of them, and the end of one. */
+/** The clients of ours at issuers: what `keyturn oauth-client list` shows of them, and the end of one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { homeInBentWorld, openSharedHome, type SharedHome } from '../../support/bent/home.ts';
 import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
@@ -44,19 +44,19 @@ async function grantAt(home: TestHome, url: string) {
 describe('the list of clients', () => {
   it('the list of clients has those that were entered and those that were registered by themselves, and never a secret', async () => {
     const { home, authorizationServer, url } = await open();
-    expect(await home.keyturn(['register', '--list'])).toMatchObject({ code: 0 });
+    expect(await home.keyturn(['oauth-client', 'list'])).toMatchObject({ code: 0 });
     await signIn(home, url);
     const redirectUri = await enter(home, byHand);
     await home.ok(
-      ['register', 'https://bots.example', '--client-id', 'bot', '--client-secret-stdin'].concat(
-        '--grant=client_credentials',
+      ['oauth-client', 'add', 'https://bots.example', '--client-id', 'bot', '--client-secret-stdin'].concat(
+        '--grant-type=client_credentials',
         '--auth-method=client_secret_post',
       ),
       { stdin: secret },
     );
     const own = authorizationServer.issuer;
     const registeredAt = expect.any(Number) as number;
-    const clients = await home.json<Client[]>('register', '--list');
+    const clients = await home.json<Client[]>('oauth-client', 'list');
     const issuers = [own, issuer, 'https://bots.example'];
     expect(clients.filter((client) => issuers.includes(client.issuer))).toEqual([
       {
@@ -84,7 +84,7 @@ describe('the list of clients', () => {
         registeredAt,
       },
     ]);
-    const text = await home.ok(['register', '--list']);
+    const text = await home.ok(['oauth-client', 'list']);
     const [header = '', ...rows] = text.split('\n');
     const [dynamic = '', entered = '', bot = ''] = issuers.map((one) =>
       rows.find((row) => row.startsWith(`${one} `)),
@@ -103,14 +103,14 @@ describe('the list of clients', () => {
     await enter(home, byHand);
     // The next broker begins locked: what it shows it could not verify yet.
     await stopBroker(home);
-    expect(await home.json('register', '--list')).toMatchObject([{ issuer, clientId: 'by-hand' }]);
-    const refused = await home.keyturn(['register', issuer, '--remove']);
+    expect(await home.json('oauth-client', 'list')).toMatchObject([{ issuer, clientId: 'by-hand' }]);
+    const refused = await home.keyturn(['oauth-client', 'remove', issuer]);
     expect(refused).toMatchObject({ code: 7, stdout: '' });
     expect(refused.stderr).toContain('reason: locked');
     expect(await listed(home, issuer)).toHaveLength(1);
   });
 
-  it('keyturn register refuses flags that don’t go together, before it asks the person', async () => {
+  it('keyturn oauth-client add refuses flags that don’t go together, before it asks the person', async () => {
     const home = newHome();
     for (const args of [
       [],
@@ -121,9 +121,9 @@ describe('the list of clients', () => {
       ['--remove'],
       ['--remove', issuer, '--redirect-uri=http://127.0.0.1:1/'],
     ]) {
-      const run = await home.keyturn(['register', ...args]);
+      const run = await home.keyturn(['oauth-client', 'add', ...args]);
       expect(run, args.join(' ')).toMatchObject({ code: 2, stdout: '' });
-      expect(run.stderr, args.join(' ')).toContain('keyturn register --help');
+      expect(run.stderr, args.join(' ')).toContain('keyturn oauth-client add --help');
     }
     expect(home.brokers()).toEqual([]);
   });
@@ -134,7 +134,7 @@ describe('a removed client', () => {
     const { home } = shared;
     const left = 'https://left.example';
     await enter(home, { ...byHand, issuer: left });
-    expect(await home.ok(['register', left, '--remove'])).toBe('');
+    expect(await home.ok(['oauth-client', 'remove', left])).toBe('');
     expect(await listed(home, left)).toEqual([]);
     const { rows } = await askBroker(home, 'audit.tail', { count: 20 });
     expect(rows.filter((row) => row.event === 'registration' && row.issuer === left)).toMatchObject([
@@ -142,9 +142,9 @@ describe('a removed client', () => {
       { event: 'registration', outcome: 'removed', issuer: left },
     ]);
     for (const more of [[], ['--client-id', 'by-hand']]) {
-      const again = await home.keyturn(['register', left, '--remove', ...more]);
+      const again = await home.keyturn(['oauth-client', 'remove', left, ...more]);
       expect(again).toMatchObject({ code: 2, stdout: '' });
-      expect(again.stderr).toMatch(/hint: `keyturn register --list`[^]*reason: not_found/);
+      expect(again.stderr).toMatch(/hint: `keyturn oauth-client`[^]*reason: not_found/);
     }
   });
 
@@ -154,15 +154,15 @@ describe('a removed client', () => {
     await signIn(home, url);
     const [{ clientId } = { clientId: '' }] = await listed(home, own);
     const grant = await grantAt(home, url);
-    const remove = ['register', own, '--remove', `--client-id=${clientId}`];
+    const remove = ['oauth-client', 'remove', own, `--client-id=${clientId}`];
     const refused = await home.keyturn(remove);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(`still needed by: "${url}"`);
-    expect(refused.stderr).toContain(`keyturn revoke ${grant?.id}`);
+    expect(refused.stderr).toContain(`keyturn logout ${grant?.id}`);
     expect(refused.stderr).toContain('reason: conflict');
     expect(await listed(home, own)).toHaveLength(1);
     // Without an id it is the one that was entered, and there is none.
-    expect((await home.keyturn(['register', own, '--remove'])).stderr).toContain('No client was entered');
+    expect((await home.keyturn(['oauth-client', 'remove', own])).stderr).toContain('No client was added');
 
     await askBroker(home, 'grant.revoke', { resource: url });
     await home.ok(remove);
@@ -177,7 +177,7 @@ describe('a removed client', () => {
     const own = authorizationServer.issuer;
     await signIn(home, url);
     const [{ clientId } = { clientId: '' }] = await listed(home, own);
-    const remove = ['register', own, '--remove', `--client-id=${clientId}`];
+    const remove = ['oauth-client', 'remove', own, `--client-id=${clientId}`];
     const back = authorizationServer.server.on('*', '*', 'destroy');
     await askBroker(home, 'grant.revoke', { resource: url });
     const refused = await home.keyturn(remove);
@@ -186,7 +186,7 @@ describe('a removed client', () => {
       /its issuer is not reached yet[^]*hint: They have ended here[^]*reason: conflict/,
     );
     back();
-    expect(await home.ok(['revoke', url])).toContain('confirmed by the issuer');
+    expect(await home.ok(['logout', url])).toContain('confirmed by the authorization server');
     await home.ok(remove);
     expect(await listed(home, own)).toEqual([]);
   });
@@ -200,7 +200,13 @@ describe('a client that takes the place of another', () => {
     const client = { clientId: 'by-hand', authMethod: 'client_secret_basic' } as const;
     const entering = (clientId: string, stdin: string) =>
       home.keyturn(
-        ['register', authorizationServer.issuer, `--client-id=${clientId}`, '--client-secret-stdin'],
+        [
+          'oauth-client',
+          'add',
+          authorizationServer.issuer,
+          `--client-id=${clientId}`,
+          '--client-secret-stdin',
+        ],
         {
           stdin,
         },
@@ -212,7 +218,7 @@ describe('a client that takes the place of another', () => {
     const token = await tokenAt(home, url);
     // A token that its server refused is of no use any more: the next one comes by a refresh.
     const refreshed = () =>
-      home.keyturn(['token', url, '--status', '401', '--rejected-stdin', '--no-interaction'], {
+      home.keyturn(['token', url, '--status', '401', '--rejected-token-stdin', '--no-input'], {
         stdin: token,
       });
     const ids = async (): Promise<string[]> =>
@@ -227,7 +233,7 @@ describe('a client that takes the place of another', () => {
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(`The client "by-hand" at`);
     expect(refused.stderr).toContain(`is still needed by: "${url}"`);
-    expect(refused.stderr).toContain(`keyturn revoke ${grant?.id}; then enter the other client.`);
+    expect(refused.stderr).toContain(`keyturn logout ${grant?.id}; then enter the other client.`);
     expect(refused.stderr).toContain('reason: conflict');
     expect(await ids()).toEqual(['by-hand']);
     expect(await refreshed()).toMatchObject({ code: 0 });

@@ -33,16 +33,18 @@ describe('a revocation while the issuer is down', () => {
     const token = await tokenAt(home, url);
     const back = server.on('*', '*', 'destroy');
 
-    const said = await home.ok(['revoke', url]);
+    const said = await home.ok(['logout', url]);
     await killBroker(home);
     expect(said).toMatch(
-      /the issuer could not be reached yet\. Keyturn tries again by itself, next at 20.*, until 20.*; an access token that was handed out may work until 20/,
+      /the authorization server could not be reached yet\. Keyturn tries again, next at 20.*, until 20.*; an access token that was handed out may work until 20/,
     );
     // A restart alone touches no keychain, and the grant stays ended.
-    const [listed] = await home.json<Listed[]>('list');
+    const [listed] = await home.json<Listed[]>('sign-in', 'list');
     expect(listed).toMatchObject({ state: 'revoked', receipt: 'pending', liveUntil: expect.any(Number) });
     expect((listed?.triedUntil ?? 0) - (listed?.endedAt ?? 0)).toBe(30 * 24 * 60 * 60);
-    expect(await home.ok(['list'])).toMatch(/revoked \(pending, next try 20.*, tokens may live until 20/);
+    expect(await home.ok(['sign-in', 'list'])).toMatch(
+      /revoked \(pending, next try 20.*, tokens may live until 20/,
+    );
     expect(authorizationServer.verify(token)).toBeDefined();
 
     back();
@@ -52,7 +54,7 @@ describe('a revocation while the issuer is down', () => {
       const { grants } = await askBroker(home, 'grant.list', {});
       return grants[0]?.receipt === 'confirmed';
     });
-    expect(await home.keyturn(['token', url, '--no-interaction'])).toMatchObject({ code: 3 });
+    expect(await home.keyturn(['token', url, '--no-input'])).toMatchObject({ code: 3 });
     expect(authorizationServer.verify(token)).toBeUndefined();
     const tokens = server.asked('/revoke', 'POST').map(({ form }) => form.get('token'));
     expect(tokens).toContain(token);

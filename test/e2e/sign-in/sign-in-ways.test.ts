@@ -25,7 +25,7 @@ describe('login --device', () => {
     const signingIn = home.start(['login', url, '--device', '--account', 'elsewhere', '--json']);
     const { code, url: page } = await onlyQuestion(home, 'device');
     expect(code).toMatch(/^[A-Z]{4}-[A-Z]{4}$/);
-    expect(await home.ok(['pending'])).toContain(`enter ${code} at`);
+    expect(await home.ok(['request', 'list'])).toContain(`enter ${code} at`);
 
     // A program that asks at the same time gets a token by the browser here, and not a letter of the code.
     const other = await home.keyturn(['token', url]);
@@ -54,7 +54,7 @@ describe('login --device', () => {
   it('login --device can be cancelled from another terminal', async () => {
     const { home, url } = await homeInBentWorld(device);
     const signingIn = home.start(['login', url, '--device']);
-    await home.ok(['answer', (await onlyQuestion(home, 'device')).id, 'no']);
+    await home.ok(['request', 'deny', (await onlyQuestion(home, 'device')).id, '--remember']);
     const run = await signingIn.ended;
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('was cancelled');
@@ -62,7 +62,7 @@ describe('login --device', () => {
 
   it('login --device exits 3 when no person entered the code in time, and says that the sign-in is not finished', async () => {
     const { home, url } = await homeInBentWorld(device);
-    const run = await home.keyturn(['login', url, '--device', '--timeout', '10']);
+    const run = await home.keyturn(['login', url, '--device', '--timeout', '10s']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: login_pending');
   });
@@ -73,7 +73,7 @@ describe('login --device', () => {
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('offers no sign-in on another device');
     expect(run.stderr).toContain('rule: RFC 8628 §4');
-    expect(run.stderr).toContain('keyturn login RESOURCE --paste');
+    expect(run.stderr).toContain('keyturn login URL --paste');
   });
 });
 
@@ -106,7 +106,7 @@ describe('a client that was entered by hand, where its page shows an error', () 
     await enter(home, { issuer, clientId: 'unknown-there' });
     const login = home.start(['login', url]);
     await login.says(`keyturn login ${url} --client-id ID`);
-    const shown = await home.ok(['pending']);
+    const shown = await home.ok(['request', 'list']);
     expect(shown).toContain(`keyturn login ${url} --client-id ID`);
     expect(shown).not.toContain('--new-client');
     await answer(home, (await onlyQuestion(home, 'login')).id, 'no');
@@ -220,10 +220,10 @@ describe('login --issuer and --account', () => {
     // A label is the person's own name for the account: it tells the server nothing.
     expect(first?.query.get('login_hint')).toBeNull();
     const tokenOf = async (account: string): Promise<string> =>
-      (await home.ok(['token', url, '--account', account, '--no-interaction'])).trim();
-    const unasked = await home.keyturn(['token', url, '--account', 'work', '--no-interaction']);
+      (await home.ok(['token', url, '--account', account, '--no-input'])).trim();
+    const unasked = await home.keyturn(['token', url, '--account', 'work', '--no-input']);
     expect(unasked).toMatchObject({ code: 3, stdout: '' });
-    expect(unasked.stderr).toContain(`keyturn allow cli ${url} --account "work"`);
+    expect(unasked.stderr).toContain(`keyturn app allow cli ${url} --account "work"`);
     for (const account of ['work', 'private']) {
       const ours = { client: 'cli', resource: url, account, decision: 'allow' } as const;
       await askBroker(home, 'permission.set', ours);
@@ -243,7 +243,7 @@ describe('client-metadata', () => {
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
     });
-    const text = await home.ok(['client-metadata', clientUrl]);
+    const text = await home.ok(['oauth-client', 'metadata', clientUrl]);
     authorizationServer.settings.hosted = new Map([[clientUrl, text]]);
     const document = JSON.parse(text) as {
       client_id: string;
@@ -279,7 +279,7 @@ describe('client-metadata', () => {
     'https://keyturn.example/a#b',
     'client',
   ])('client-metadata refuses %s, which no server would take', async (bad) => {
-    const run = await newHome().keyturn(['client-metadata', bad]);
+    const run = await newHome().keyturn(['oauth-client', 'metadata', bad]);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain("can't be the URL of a client ID metadata document");
   });

@@ -25,7 +25,7 @@ test.each(Object.entries(bends))('no command hangs or fails inside with %s', asy
   for (const folder of [desk.state, desk.config]) chmodSync(folder, 0o700);
   bend(desk);
   const said: string[] = [];
-  for (const command of ['list', 'doctor', 'audit export', 'setup --check', 'daemon --stop', 'reset --yes']) {
+  for (const command of ['sign-in', 'doctor', 'audit export', 'setup check', 'broker stop', 'reset --yes']) {
     const { code, stderr } = await desk.keyturn(...command.split(' '));
     if (code === 1 || code === null || stderr.includes('internal error')) said.push(`${command}: ${stderr}`);
   }

@@ -34,10 +34,10 @@ const backups = (desk: Desk): string[] => readdirSync(desk.state).filter((name) 
 test('setup --undo puts an entry back after its client saved the file, and then ends the backup', async () => {
   const desk = newDesk();
   const file = withEntry(desk, '.claude.json');
-  expect(await desk.keyturn('setup', '--yes')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('setup', '--no-connect', '--yes')).toMatchObject({ code: 0 });
   save(file, (config) => (config.numStartups = 1));
   expect(backups(desk)).toHaveLength(1);
-  expect(await desk.keyturn('setup', '--undo', '--yes')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('setup', 'undo', '--yes')).toMatchObject({ code: 0 });
   expect(read(file)).toEqual({ numStartups: 1, mcpServers: { notes: { url, type: 'http' } } });
   expect(backups(desk)).toEqual([]);
 });
@@ -45,13 +45,13 @@ test('setup --undo puts an entry back after its client saved the file, and then 
 test('setup --undo keeps its backup while a file is away', async () => {
   const desk = newDesk();
   const file = withEntry(desk, '.cursor/mcp.json');
-  await desk.keyturn('setup', '--yes');
+  await desk.keyturn('setup', '--no-connect', '--yes');
   const switched = readFileSync(file);
   writeFileSync(file, '{ "half');
-  expect(await desk.keyturn('setup', '--undo', '--yes')).toMatchObject({ code: 9 });
+  expect(await desk.keyturn('setup', 'undo', '--yes')).toMatchObject({ code: 9 });
   expect(backups(desk)).toHaveLength(1);
   writeFileSync(file, switched);
-  expect(await desk.keyturn('setup', '--undo', '--yes')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('setup', 'undo', '--yes')).toMatchObject({ code: 0 });
   expect(read(file).mcpServers['notes']?.url).toBe(url);
 });
 
@@ -62,19 +62,19 @@ test('setup writes a file that is mounted alone, and the others', async ({ skip 
   writeFileSync(outside, readFileSync(mounted));
   if (spawnSync('mount', ['--bind', outside, mounted]).status !== 0) skip('no mounts can be made here');
   onTestFinished(() => void execFileSync('umount', [mounted]));
-  expect(await desk.keyturn('setup', '--yes')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('setup', '--no-connect', '--yes')).toMatchObject({ code: 0 });
   for (const file of [mounted, other]) expect(read(file).mcpServers['notes']?.url).toBeUndefined();
 });
 
 test('an entry whose Node is gone is found by --check and doctor, and fixed by setup', async () => {
   const desk = newDesk();
   const file = withEntry(desk, '.cursor/mcp.json');
-  await desk.keyturn('setup', '--yes');
+  await desk.keyturn('setup', '--no-connect', '--yes');
   const gone = '/gone/versions/node/v22.19.0/bin/node';
   save(file, ({ mcpServers }) => Object.assign(mcpServers['notes'] ?? {}, { command: gone }));
   for (const command of [['setup', '--check'], ['doctor']])
     expect(await desk.keyturn(...command)).toMatchObject({ code: 9, stdout: expect.stringContaining(gone) });
-  expect(await desk.keyturn('setup', '--yes')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('setup', '--no-connect', '--yes')).toMatchObject({ code: 0 });
   expect(read(file).mcpServers['notes']?.command).not.toBe(gone);
 });
 
@@ -92,7 +92,7 @@ test('setup looks where the clients’ own variables lead', async () => {
 test.runIf(isRoot)('root makes no home in the folder of another user', async () => {
   const desk = newDesk();
   chownSync(desk.home, 1500, 1500);
-  const { code, stderr } = await desk.keyturn('list');
+  const { code, stderr } = await desk.keyturn('sign-in', 'list');
   expect({ code, stderr }).toMatchObject({
     code: 8,
     stderr: expect.stringContaining('belongs to user 1500'),

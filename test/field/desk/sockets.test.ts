@@ -7,7 +7,7 @@ import { type Desk, newDesk } from './desk.ts';
 
 async function withBroker(): Promise<{ desk: Desk; pid: number }> {
   const desk = newDesk();
-  expect(await desk.keyturn('list')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('sign-in', 'list')).toMatchObject({ code: 0 });
   return { desk, pid: desk.broker() ?? 0 };
 }
 
@@ -35,15 +35,15 @@ test.each(Object.entries(lose))('a command reaches the same broker again after %
   expect(await desk.keyturnIn({}, 'list')).toMatchObject({ code: 0 });
 });
 
-test('daemon --stop ends a broker without a socket, and --restart replaces one', async () => {
+test('broker stop ends a broker without a socket, and --restart replaces one', async () => {
   const { desk, pid } = await withBroker();
   rmSync(path.join(desk.run, 'keyturn'), { recursive: true });
-  expect(await desk.keyturn('daemon', '--stop')).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await desk.keyturn('broker', 'stop')).toEqual({ code: 0, stdout: '', stderr: '' });
   expect(isAlive(pid)).toBe(false);
-  await desk.keyturn('list');
+  await desk.keyturn('sign-in', 'list');
   const next = desk.broker();
   rmSync(path.join(desk.run, 'keyturn'), { recursive: true });
-  expect(await desk.keyturn('daemon', '--restart')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('broker', 'restart')).toMatchObject({ code: 0 });
   expect(desk.broker()).not.toBe(next);
   expect(desk.broker()).toBeGreaterThan(0);
 });
@@ -56,11 +56,11 @@ test('commands of every environment reach one broker', async () => {
     { XDG_RUNTIME_DIR: '/proc/1' },
   ];
   for (const env of others) {
-    expect(await desk.keyturnIn(env, 'list')).toMatchObject({ code: 0 });
+    expect(await desk.keyturnIn(env, 'sign-in')).toMatchObject({ code: 0 });
     expect((await desk.keyturnIn(env, 'doctor')).stdout).not.toContain('does not answer');
   }
   expect(desk.broker()).toBe(pid);
-  expect(await desk.keyturnIn({}, 'daemon', '--stop')).toMatchObject({ code: 0 });
+  expect(await desk.keyturnIn({}, 'broker', 'stop')).toMatchObject({ code: 0 });
   expect(isAlive(pid)).toBe(false);
 });
 
@@ -68,7 +68,7 @@ test('a broker without a usable XDG_RUNTIME_DIR listens in the state folder', as
   const desk = newDesk();
   writeFileSync(path.join(desk.folder, 'file'), '');
   const env = { XDG_RUNTIME_DIR: path.join(desk.folder, 'file', '1000') };
-  expect(await desk.keyturnIn(env, 'list')).toMatchObject({ code: 0 });
+  expect(await desk.keyturnIn(env, 'sign-in')).toMatchObject({ code: 0 });
   expect(readFileSync(path.join(desk.state, 'broker.path'), 'utf8')).toBe(
     `${path.join(desk.state, 'run', 'broker.sock')}\n`,
   );
@@ -79,29 +79,29 @@ test('two homes with one runtime folder have a broker each', async () => {
   const { desk, pid } = await withBroker();
   const other = newDesk();
   const env = { XDG_RUNTIME_DIR: desk.run };
-  expect(await other.keyturnIn(env, 'list')).toMatchObject({ code: 0 });
-  expect(await other.keyturnIn(env, 'daemon', '--stop')).toMatchObject({ code: 0 });
+  expect(await other.keyturnIn(env, 'sign-in')).toMatchObject({ code: 0 });
+  expect(await other.keyturnIn(env, 'broker', 'stop')).toMatchObject({ code: 0 });
   // The record leads to a socket that is gone, and the computed place to the first home's broker.
-  expect(await other.keyturnIn(env, 'list')).toMatchObject({ code: 0 });
+  expect(await other.keyturnIn(env, 'sign-in')).toMatchObject({ code: 0 });
   expect(await other.keyturnIn(env, 'reset', '--yes')).toMatchObject({ code: 0 });
-  expect(await desk.keyturn('list')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('sign-in', 'list')).toMatchObject({ code: 0 });
   expect(desk.broker()).toBe(pid);
 });
 
 test('a lost owner.key is named by every command, and --restart makes another', async () => {
   const { desk } = await withBroker();
   rmSync(path.join(desk.config, 'owner.key'));
-  for (const command of ['list', 'status', 'clients', 'doctor'])
+  for (const command of ['sign-in', 'status', 'app', 'doctor'])
     expect(Object.values(await desk.keyturn(command)).join(''), command).toContain('owner.key is missing');
-  expect(await desk.keyturn('daemon', '--restart')).toMatchObject({ code: 0 });
-  expect(await desk.keyturn('list')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('broker', 'restart')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('sign-in', 'list')).toMatchObject({ code: 0 });
 });
 
 test('a broker that was started without a desktop opens the browser at the desktop of the command that asks', async () => {
   const { desk } = await withBroker();
   const desktop = { XDG_RUNTIME_DIR: desk.run, DISPLAY: ':7', XDG_CURRENT_DESKTOP: 'X-Cinnamon;' };
   expect((await desk.keyturnIn(desktop, 'doctor')).stdout).toContain('this terminal is at :7');
-  await desk.keyturnIn(desktop, 'list');
+  await desk.keyturnIn(desktop, 'sign-in', 'list');
   expect((await desk.keyturnIn(desktop, 'doctor')).stdout).not.toContain('this terminal');
   expect(JSON.parse((await desk.keyturn('status', '--json')).stdout)).toMatchObject({ display: ':7' });
 });

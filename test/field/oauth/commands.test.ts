@@ -73,9 +73,9 @@ it('a token without a stated lifetime has no end, and one that knows its own has
 it('a URL with a query signs in, and the entry of a client keeps it', async () => {
   const { home, url } = await commandsAt({});
   const asked = `${url}?project_ref=abc&read_only=true`;
-  expect(await home.keyturn(['login', asked, '--timeout', '15'])).toMatchObject({ code: 0 });
-  await home.ok(['allow', 'cli', url, '--for', '8h']);
-  expect(await home.ok(['token', asked, '--no-interaction'])).toMatch(/\S/);
+  expect(await home.keyturn(['login', asked, '--timeout', '15s'])).toMatchObject({ code: 0 });
+  await home.ok(['app', 'allow', 'cli', url, '--for', '8h']);
+  expect(await home.ok(['token', asked, '--no-input'])).toMatch(/\S/);
 });
 
 it('an error without state is told at once, and is the reason in the end', async () => {
@@ -85,7 +85,7 @@ it('an error without state is told at once, and is the reason in the end', async
       parameters.delete('state');
     },
   });
-  const { stderr } = await login('--timeout', '3');
+  const { stderr } = await login('--timeout', '3s');
   expect(stderr.match(/an answer came without `state`: "invalid_scope"/g)).toHaveLength(1);
   expect(stderr).toContain('reason: login_failed');
 });

@@ -208,7 +208,7 @@ describe('registerDynamically', () => {
       site.lay('/register', page);
       const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
       expect(refusal.reason).toBe('registration_failed');
-      expect(refusal.hint).toContain('keyturn register');
+      expect(refusal.hint).toContain('keyturn oauth-client add');
       expect(refusal.message).not.toContain('\u202e');
       expect(site.asked).toHaveLength(1);
     },
@@ -331,6 +331,6 @@ describe('chooseRegistration', () => {
     const { registrationEndpoint: _none, ...server } = serverAt(issuer);
     const refusal = await refusalOf(() => chooseRegistration(server, {}));
     expect(refusal.reason).toBe('registration_required');
-    expect(refusal.hint).toContain(`keyturn register ${issuer} --client-id`);
+    expect(refusal.hint).toContain(`keyturn oauth-client add ${issuer} --client-id`);
   });
 });

@@ -201,7 +201,7 @@ describe('a document', () => {
     const refusal = await refusalOf(async () => requirePkceForPerson(server));
     expect(refusal).toMatchObject({
       reason: 'pkce_unsupported',
-      hint: expect.stringContaining(`keyturn override ${site.origin} no-pkce-metadata on`),
+      hint: expect.stringContaining(`keyturn exception add ${site.origin} no-pkce-metadata`),
     });
   });
 
@@ -224,7 +224,7 @@ describe('a document', () => {
       document({ issuer, code_challenge_methods_supported: undefined }),
     );
     const { hint } = await refusalOf(() => discover(issuer));
-    expect(hint).toContain('keyturn override ISSUER no-pkce-metadata on, then: keyturn login RESOURCE');
+    expect(hint).toContain('keyturn exception add ISSUER no-pkce-metadata, then: keyturn login URL');
   });
 
   it.each([{ token_endpoint: undefined }, { authorization_endpoint: 7 }, { scopes_supported: 7 }])(

@@ -296,16 +296,14 @@ describe('processAuthorizationResponse', () => {
     const refusal = await refusalOf(() => processAuthorizationResponse(made.started, server, url));
     expect(refusal.reason).toBe(reason);
     if (reason === 'client_rejected')
-      expect(refusal.hint).toContain(`keyturn register ${issuer} --client-id`);
+      expect(refusal.hint).toContain(`keyturn oauth-client add ${issuer} --client-id`);
   });
 
   it.each(['invalid_target', 'invalid_request&error_description=unknown+parameter:+resource'])(
     'names the override that helps after %s',
     async (error) => {
       const refusal = await refusalOf(() => answer(`error=${error}&state=st4te`));
-      expect(refusal.hint).toContain(
-        `keyturn override ${issuer} no-resource on, then: keyturn login RESOURCE`,
-      );
+      expect(refusal.hint).toContain(`keyturn exception add ${issuer} no-resource, then: keyturn login URL`);
     },
   );
 

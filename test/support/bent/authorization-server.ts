@@ -91,7 +91,7 @@ const exampleRedirect = 'http://127.0.0.1:4711/callback';
 /** Where the tests' metadata document is hosted. */
 export const exampleDocument = 'https://keyturn.example/client.json';
 
-/** Keyturn's own document at each of these URLs, as `keyturn client-metadata URL` prints it. */
+/** Keyturn's own document at each of these URLs, as `keyturn oauth-client metadata URL` prints it. */
 export function hostedDocuments(...urls: readonly string[]): ReadonlyMap<string, string> {
   return new Map(urls.map((url) => [url, JSON.stringify(clientDocument(url))]));
 }

@@ -150,7 +150,7 @@ export class LocalProgram {
       '--status',
       String(status),
       ...(challenge === null ? [] : ['--challenge', challenge]),
-      ...(refused === undefined ? [] : ['--rejected-stdin']),
+      ...(refused === undefined ? [] : ['--rejected-token-stdin']),
     ];
     return this.#home.keyturn(args, refused === undefined ? {} : { stdin: refused });
   }
@@ -162,6 +162,6 @@ export async function programInBentWorld(
 ): Promise<BentHome & { readonly program: LocalProgram }> {
   const there = await homeInBentWorld(options);
   if (options.shared) await allow(there.home, 'cli', there.url);
-  else await there.home.ok(['allow', 'cli', there.url]);
+  else await there.home.ok(['app', 'allow', 'cli', there.url]);
   return { ...there, program: new LocalProgram(there) };
 }

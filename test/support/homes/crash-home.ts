@@ -93,7 +93,7 @@ export class CrashHome {
   }
 
   async start(): Promise<void> {
-    this.#broker = this.home.start(['daemon']);
+    this.#broker = this.home.start(['broker', 'run']);
     await this.#broker.says('the broker listens on').catch((error: unknown) => {
       this.numbers.startsBlocked += 1;
       throw error;

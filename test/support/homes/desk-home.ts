@@ -42,7 +42,7 @@ export interface Headless {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a headless broker on this home, as `keyturn daemon` in a terminal with these variables. Ends with the test. */
+/** Starts a headless broker on this home, as `keyturn broker run` in a terminal with these variables. Ends with the test. */
 export async function openHeadless(home: TestHome, env: NodeJS.ProcessEnv = {}): Promise<Headless> {
   const said: string[] = [];
   const pages: string[] = [];

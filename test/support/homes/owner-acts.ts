@@ -11,10 +11,10 @@ import { askBroker } from './ask-broker.ts';
 
 /** Resolves when the broker listens. It ends with the home, or by `stopBroker`. */
 export async function startBroker(home: TestHome): Promise<void> {
-  await home.start(['daemon']).says('the broker listens on');
+  await home.start(['broker', 'run']).says('the broker listens on');
 }
 
-/** As `keyturn daemon --stop`: resolves when its process is gone. */
+/** As `keyturn broker stop`: resolves when its process is gone. */
 export async function stopBroker(home: TestHome): Promise<void> {
   const { pid } = await askBroker(home, 'daemon.stop', {});
   await until('the broker is gone', () => !isAlive(pid));

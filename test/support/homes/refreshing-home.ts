@@ -7,12 +7,12 @@ import { signIn, tokenAt } from './owner-acts.ts';
 /** The issuer answers the refresh that `asking` waits for after `release`. `broker`: the broker's process id. */
 export async function homeDuringRefresh() {
   const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
-  await home.ok(['allow', 'cli', resource]);
+  await home.ok(['app', 'allow', 'cli', resource]);
   await signIn(home, resource);
   const old = await tokenAt(home, resource);
   const { pid: broker } = await askBroker(home, 'status', {});
   const held = world.holdTokenRequests();
-  const asking = home.start(['token', resource, '--rejected-stdin'], { stdin: old });
+  const asking = home.start(['token', resource, '--rejected-token-stdin'], { stdin: old });
   await held.arrived;
   return { home, world, resource, broker, asking, release: () => held.release() };
 }

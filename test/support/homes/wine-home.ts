@@ -127,9 +127,9 @@ export class WineHome {
 
   /** A broker that this test starts itself: one that a command starts doesn't get NODE_OPTIONS, and needs them here. */
   async startBroker(): Promise<WineRun> {
-    const broker = this.start(['daemon']);
+    const broker = this.start(['broker', 'run']);
     const ended = broker.ended.then(({ code, stderr }) => {
-      throw new Error(`keyturn daemon exited ${code}:\n${stderr}`);
+      throw new Error(`keyturn broker run exited ${code}:\n${stderr}`);
     });
     const listening = until('the broker listens', () => broker.stderr().includes('the broker listens on'));
     await Promise.race([listening, ended]);
@@ -153,7 +153,7 @@ export class WineHome {
   /** Signs in at the protected server, as a person does at the page that the command shows. */
   async signIn(): Promise<void> {
     const { resource } = this.#world.protectedServer;
-    await this.ok('allow', 'cli', resource);
+    await this.ok('app', 'allow', 'cli', resource);
     const login = this.start(['login', resource]);
     const page = await until('the address', () => /https:\/\/\S+\?\S+/.exec(login.stderr())?.[0]);
     await this.#world.signIn(page);
@@ -165,15 +165,15 @@ export class WineHome {
   async answer(run: WineRun, index = 0): Promise<void> {
     const id = await until(
       'a question',
-      () => [...run.stderr().matchAll(/keyturn answer (\S+) yes/g)][index]?.[1],
+      () => [...run.stderr().matchAll(/keyturn request approve (\S+)/g)][index]?.[1],
     );
-    await this.ok('answer', id, 'yes');
+    await this.ok('request', 'approve', id);
   }
 
   /** The id of the one question that waits. */
   async waiting(): Promise<string> {
     return until('a question', async () => {
-      const [question] = JSON.parse(await this.ok('pending', '--json')) as { readonly id: string }[];
+      const [question] = JSON.parse(await this.ok('request', 'list', '--json')) as { readonly id: string }[];
       return question?.id;
     });
   }
@@ -243,7 +243,7 @@ export class WineHome {
 
   async close(): Promise<void> {
     try {
-      await this.keyturn(['daemon', '--stop']);
+      await this.keyturn(['broker', 'stop']);
       await Promise.all(this.#running);
       scan({ folder: this.#base, printed: this.#printed });
     } finally {

@@ -14,4 +14,4 @@ try {
 }
 if (isRunning) process.exit(0);
 // The same process goes on as the broker, so that it gets the signals.
-process.execve(process.execPath, [process.execPath, bin, 'daemon'], process.env);
+process.execve(process.execPath, [process.execPath, bin, 'broker', 'run'], process.env);

@@ -40,17 +40,17 @@ async function issuerOf(server: string): Promise<string> {
 
 try {
   const issuer = await issuerOf(endpoint);
-  const source = ['--grant', 'jwt-bearer', '--assertion', `file:${file}`];
+  const source = ['--grant-type', 'jwt-bearer', '--assertion', `file:${file}`];
   await printedBy(bin, 'register', issuer, '--client-id', context.client_id, ...source);
   await printedBy(bin, 'allow', 'cli', endpoint);
   for (const bad of [context.expired_jwt, context.wrong_audience_jwt]) {
     writeFileSync(file, bad, { mode: 0o600 });
-    const { status, stderr } = await keyturn(bin, 'token', endpoint, '--no-interaction');
+    const { status, stderr } = await keyturn(bin, 'token', endpoint, '--no-input');
     if (status !== 5 || !stderr.includes('reason: assertion_invalid'))
       throw new Error(`a bad assertion: ${status}\n${stderr}`);
   }
   writeFileSync(file, context.valid_jwt, { mode: 0o600 });
-  const token = await printedBy(bin, 'token', endpoint, '--no-interaction');
+  const token = await printedBy(bin, 'token', endpoint, '--no-input');
   const clientInfo = { name: 'a-workload', version: '1' };
   const response = await fetch(endpoint, {
     method: 'POST',

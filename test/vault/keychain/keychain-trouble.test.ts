@@ -146,7 +146,7 @@ describe('a real keyring', () => {
     await expect(guard.root()).rejects.toMatchObject({ reason: 'vault_unavailable', trouble: 'absent' });
     expect(watch.state).toMatchObject({
       state: 'absent',
-      hint: expect.stringContaining('keyturn settings vault sealed-file'),
+      hint: expect.stringContaining('keyturn settings set vault sealed-file'),
     });
   });
 });

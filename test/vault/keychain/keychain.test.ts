@@ -104,7 +104,7 @@ test('without D-Bus the keychain is unavailable, and the hint says what to do', 
   const vault = closedLater(keychainVault({ service: freshService(), spawnWorker: () => forkWorker(env) }));
   const unavailable = {
     reason: 'vault_unavailable',
-    hint: expect.stringContaining('keyturn settings vault sealed-file'),
+    hint: expect.stringContaining('keyturn settings set vault sealed-file'),
   };
   await expect(vault.get('grant')).rejects.toMatchObject(unavailable);
   await expect(vault.set('grant', 'x')).rejects.toMatchObject(unavailable);

@@ -1,34 +1,33 @@
-/** `keyturn daemon`: the headless broker, in the foreground; stops, replaces or restarts the one that runs. */
+/** `keyturn broker`: the broker without a window, in the foreground; stops, replaces or restarts the one that runs. */
 import path from 'node:path';
 import type { Daemon } from '../../daemon/daemon.ts';
 import { exitCodes } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { refuseExposure, shieldProcess } from '../../base/shield.ts';
 import { takeOver } from '../../client/takeover.ts';
-import { UsageError } from '../terminal/arguments.ts';
-import { defineCommand } from '../terminal/command.ts';
+import { defineCommand, defineNoun } from '../terminal/command.ts';
 import { say } from '../terminal/output.ts';
 import { restartBroker, stopBroker } from '../broker/restart.ts';
 
-export const command = defineCommand(
+const run = defineCommand(
   {
-    name: 'daemon',
-    summary: 'run the broker in this terminal, stop or restart it',
+    name: 'broker run',
+    summary: 'Run the broker in this terminal',
     operands: [],
     options: {
-      stop: { type: 'boolean', summary: 'stop the broker of this home', more: '; finishes refreshes first' },
-      replace: { type: 'boolean', summary: 'stop the one that runs, and run one in this terminal' },
-      restart: { type: 'boolean', summary: 'stop the one that runs, and start one in the background' },
+      replace: { type: 'boolean', summary: 'first stop the one that runs' },
       'auto-started': {
         type: 'boolean',
         hidden: true,
         summary: 'a command starts it, and waits until it is ready',
       },
     },
-    usage: ['daemon [--stop|--replace|--restart]'],
     about:
-      'Run the broker in this terminal until it is interrupted. If none runs, other commands start one in the background, which writes its log to daemon.log in the state folder.',
-    notes: ['Programs that wait for you repeat their request to the next broker, if one starts soon.'],
+      'Run the broker in this terminal until you interrupt it. You rarely need this: if no broker runs, other commands start one in the background.',
+    notes: [
+      'A broker in the background writes its log to daemon.log in the state folder.',
+      'Apps that wait for you repeat their request to the next broker, if one starts soon.',
+    ],
     environment: {
       about: 'Environment (recorded when the home is created; docs/settings.md):',
       variables: [
@@ -43,19 +42,39 @@ export const command = defineCommand(
         'KEYTURN_ALLOW_INSECURE_LOOPBACK=1 (http on loopback hosts, for development)',
       ],
     },
-    examples: ['keyturn daemon --restart'],
+    examples: ['keyturn broker run', 'keyturn broker run --replace'],
   },
-  async ({ options: { stop, replace, restart, 'auto-started': autoStarted = false } }) => {
-    if ([stop, replace, restart].filter(Boolean).length > 1) {
-      throw new UsageError('--stop, --replace and --restart exclude each other');
-    }
-    if (stop) return stopped();
-    if (restart) return restarted();
-    return replace
+  async ({ options: { replace, 'auto-started': autoStarted = false } }) =>
+    replace
       ? serve(await takeOver(async () => start(false), stopBroker))
-      : serve(await start(autoStarted), autoStarted);
-  },
+      : serve(await start(autoStarted), autoStarted),
 );
+
+const stop = defineCommand(
+  {
+    name: 'broker stop',
+    summary: 'Stop the broker, after its refreshes',
+    operands: [],
+    options: {},
+    about: 'Stop the broker of this home. Refreshes under way are finished first. Succeeds if none runs.',
+    examples: ['keyturn broker stop'],
+  },
+  stopped,
+);
+
+const restart = defineCommand(
+  {
+    name: 'broker restart',
+    summary: 'Stop the broker, and start one in the background',
+    operands: [],
+    options: {},
+    about: 'Stop the broker of this home if one runs, and start one in the background.',
+    examples: ['keyturn broker restart'],
+  },
+  restarted,
+);
+
+export const command = defineNoun('broker', 'Run, stop or restart the broker', { run, stop, restart });
 
 async function stopped(): Promise<number> {
   if (!(await stopBroker())) say('keyturn: no broker runs for this home.');

@@ -1,19 +1,21 @@
-/** `keyturn clients`: the paired programs and their permissions. */
+/** `keyturn app list`: the paired apps and their permissions. */
 import path from 'node:path';
-import { exitCodes } from '../../base/errors.ts';
-import { ask } from '../broker/request.ts';
-import { defineCommand } from '../terminal/command.ts';
-import { keyPlaceWords } from '../words/key-rows.ts';
-import { printJson, printTable, processName, say, when } from '../terminal/output.ts';
+import { exitCodes } from '../../../base/errors.ts';
+import { ask } from '../../broker/request.ts';
+import { defineCommand } from '../../terminal/command.ts';
+import { jsonOption } from '../../terminal/statement.ts';
+import { keyPlaceWords } from '../../words/key-rows.ts';
+import { printJson, printTable, processName, say, when } from '../../terminal/output.ts';
 
-export const command = defineCommand(
+export const listApps = defineCommand(
   {
-    name: 'clients',
-    summary: 'the paired programs and what they may reach',
+    name: 'app list',
+    summary: 'List the apps and what each may reach',
     operands: [],
-    options: { json: { type: 'boolean', summary: 'print them as JSON' } },
-    about: 'Show the programs that are paired and what each may reach.',
-    examples: ['keyturn clients --json'],
+    options: { json: jsonOption('them') },
+    about:
+      'List the paired apps, and the MCP servers that each may reach. The command line itself is the app cli.',
+    examples: ['keyturn app', 'keyturn app list --json'],
   },
   async ({ options }) => {
     const clients = await withLastUse((await ask('client.list', {})).clients);
@@ -21,10 +23,10 @@ export const command = defineCommand(
     else {
       const refused = (await ask('status', {})).unreadable.find(isDocument);
       printTable(
-        ['CLIENT', 'ID', 'SERVER', 'DECISION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
+        ['APP', 'ID', 'SERVER', 'PERMISSION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
         clients.flatMap((client) => rows(client, refused !== undefined)),
       );
-      if (refused) say(`keyturn: marked entries do not count: ${refused.why}`);
+      if (refused) say(`keyturn: marked entries are ignored: ${refused.why}`);
     }
     return exitCodes.ok;
   },
@@ -60,11 +62,13 @@ async function withLastUse(clients: readonly Client[]): Promise<readonly Client[
   }));
 }
 
+const decisions = { allow: 'allowed', deny: 'denied' } as const;
+
 const isDocument = ({ file }: { readonly file: string }): boolean => path.basename(file) === 'authority.json';
 
 /** `isRefused`: the document is not accepted. Its entries are listed all the same, and marked. */
 function rows(client: Client, isRefused: boolean): string[][] {
-  const mark = isRefused ? ' (does not count)' : '';
+  const mark = isRefused ? ' (ignored)' : '';
   // The command line is in no file.
   const isPaired = client.clientId !== 'cli';
   const name = `${client.name}${isPaired ? mark : ''}`;
@@ -74,7 +78,7 @@ function rows(client: Client, isRefused: boolean): string[][] {
     name,
     client.clientId,
     permission.resource,
-    `${permission.decision}${permission.run === undefined ? mark : ''}`,
+    `${decisions[permission.decision]}${permission.run === undefined ? mark : ''}`,
     accountsIn(permission),
     permission.key ? `API key, ${keyPlaceWords(permission.key)}` : (permission.scope ?? 'any'),
     untilOf(permission),

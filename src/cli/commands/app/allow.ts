@@ -1,59 +1,51 @@
-/** `keyturn allow CLIENT RESOURCE`: gives a local client a permission. Works before any discovery. */
-import { nearestName } from '../../base/near-name.ts';
-import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
-import { endpointOf } from '../../oauth/base/resource.ts';
-import { parseScope } from '../../oauth/base/scope.ts';
-import { accountNote } from '../words/account-note.ts';
-import { durationFrom, resourceFrom, scopeFrom, UsageError } from '../terminal/arguments.ts';
-import { ask } from '../broker/request.ts';
-import { defineCommand } from '../terminal/command.ts';
-import { say } from '../terminal/output.ts';
+/** `keyturn app allow APP URL`: gives an app a permission. Works before any discovery. */
+import { nearestName } from '../../../base/near-name.ts';
+import { exitCodes, quoted, shellWord } from '../../../base/errors.ts';
+import { endpointOf } from '../../../oauth/base/resource.ts';
+import { parseScope } from '../../../oauth/base/scope.ts';
+import { accountNote } from '../../words/account-note.ts';
+import { leaseFrom, resourceFrom, scopeFrom, UsageError } from '../../terminal/arguments.ts';
+import { ask } from '../../broker/request.ts';
+import { defineCommand } from '../../terminal/command.ts';
+import { accountOption, forOption, scopeOption } from '../../terminal/statement.ts';
+import { say } from '../../terminal/output.ts';
 
-export const command = defineCommand(
+export const allowApp = defineCommand(
   {
-    name: 'allow',
-    summary: 'let a program have tokens (the command line is "cli")',
-    operands: [{ name: 'CLIENT' }, { name: 'RESOURCE' }],
+    name: 'app allow',
+    summary: 'Allow an app to have tokens for an MCP server',
+    operands: [{ name: 'APP' }, { name: 'URL' }],
     options: {
-      scope: {
-        type: 'string',
-        value: '"A B"',
-        summary: 'exactly these scopes',
-        more: '; without it, every scope that you grant at the issuer, now or later',
-      },
-      account: {
-        type: 'string',
-        value: 'ACCOUNT',
-        summary: 'as this account too, if you have several there',
-        more: '; the present scopes and end stay, unless you give others. If the program has no permission there yet, it gets every scope until you end it, unless --scope and --for limit that',
-      },
-      key: {
+      scope: scopeOption(
+        'exactly this scope',
+        '; without it, every scope that you grant at the authorization server, now or later',
+      ),
+      account: accountOption(
+        'this account too, if you have several there',
+        '; scopes and end stay as they are, unless you give others. If the app has no permission there yet, it gets every scope until you revoke it, unless --scope and --for limit that',
+      ),
+      for: forOption('; without it, until you revoke it'),
+      'api-key': {
         type: 'boolean',
         summary: 'the API key there, and no token',
         more: '; goes with --for only',
       },
-      for: {
-        type: 'string',
-        value: 'TIME',
-        summary: 'for this long: 90s, 30m, 8h, 2d',
-        more: '; without it, until you end it',
-      },
     },
     about:
-      'Let a program have tokens for a protected server. CLIENT is a name or id from `keyturn clients`; the command line itself is "cli": allowing it means that any program you run can have this token.',
+      'Allow an app to have access tokens for an MCP server. APP is a name or an id from `keyturn app`. The app cli is the command line: any program that you run can use its tokens.',
     examples: [
-      'keyturn allow cli https://notes.example/mcp',
-      'keyturn allow my-editor https://notes.example/mcp --scope notes:read --for 8h',
-      'keyturn allow my-editor https://tickets.example/mcp --key',
+      'keyturn app allow cli https://notes.example/mcp',
+      'keyturn app allow my-editor https://notes.example/mcp -s notes:read --for 8h',
+      'keyturn app allow my-editor https://tickets.example/mcp --api-key',
     ],
   },
   async ({ options, operands: [client, resource] }) => {
     const now = Math.floor(Date.now() / 1000);
-    const until = options.for === undefined ? {} : { until: now + durationFrom(options.for, '--for') };
-    if (options.key) {
+    const until = options.for === undefined ? {} : { until: now + leaseFrom(options.for, '--for') };
+    if (options['api-key']) {
       if (options.scope !== undefined)
-        throw new UsageError("--scope doesn't go with --key: a key has no scopes");
-      if (options.account !== undefined) throw new UsageError("--account doesn't go with --key");
+        throw new UsageError("--scope doesn't go with --api-key: a key has no scopes");
+      if (options.account !== undefined) throw new UsageError("--account doesn't go with --api-key");
       const resourceUrl = resourceFrom(resource);
       await ask('key.permission.set', { client, resource: resourceUrl, decision: 'allow', ...until });
       return exitCodes.ok;
@@ -70,7 +62,7 @@ export const command = defineCommand(
     if (options.account === undefined && process.stderr.isTTY) await sayAccount(client, resource);
     await sayKey(client, resource);
     await sayNearServer(client, resource);
-    if (options.scope !== undefined) await sayStrangeScopes(resource, options.scope);
+    if (options.scope !== undefined) await sayStrangeScopes(resource, options.scope.join(' '));
     return exitCodes.ok;
   },
 );
@@ -90,7 +82,7 @@ async function sayKey(client: string, resource: string): Promise<void> {
   if (grants.some((grant) => grant.endpoint === endpoint)) return;
   say(
     `keyturn: this allows tokens only, and you are not signed in at ${quoted(endpoint)}. ` +
-      `To allow the API key there: keyturn allow ${shellWord(client)} ${shellWord(endpoint)} --key`,
+      `To allow the API key there: keyturn app allow ${shellWord(client)} ${shellWord(endpoint)} --api-key`,
   );
 }
 
@@ -105,7 +97,7 @@ async function sayNearServer(client: string, resource: string): Promise<void> {
   if (near === undefined || near === endpoint) return;
   say(
     `keyturn: you are signed in at ${quoted(near)}, and not at ${quoted(endpoint)}. ` +
-      `If you mistyped it: keyturn end ${shellWord(client)} ${shellWord(endpoint)}`,
+      `If you mistyped it: keyturn app revoke ${shellWord(client)} ${shellWord(endpoint)}`,
   );
 }
 

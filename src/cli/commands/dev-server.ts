@@ -1,17 +1,18 @@
 /**
- * `keyturn serve`: an authorization server and a protected server on this machine, to try a client against.
+ * `keyturn dev-server`: an authorization server and an MCP server on this computer, to try a client against.
  *
  * Invariant: it needs no broker and no home. It ends with an interrupt, and leaves nothing but a folder that was named.
  */
 import { exitCodes, shellWord } from '../../base/errors.ts';
 import type { Servers } from '../../serve/servers.ts';
 import { defineCommand } from '../terminal/command.ts';
+import { jsonOption } from '../terminal/statement.ts';
 import { print, say } from '../terminal/output.ts';
 
 export const command = defineCommand(
   {
-    name: 'serve',
-    summary: 'run two servers to try a client against',
+    name: 'dev-server',
+    summary: 'Run a test MCP server and authorization server',
     operands: [],
     options: {
       config: {
@@ -20,17 +21,17 @@ export const command = defineCommand(
         summary: 'a configuration, as JSON',
         more: ' (docs/serve.md)',
       },
-      json: { type: 'boolean', summary: 'print the addresses as one line of JSON' },
       events: { type: 'boolean', summary: 'print what the servers do as lines of JSON on standard error' },
+      json: jsonOption('the addresses'),
     },
     about:
-      'Run an authorization server and a protected server on the loopback address until you interrupt it, to try a client against servers that keep the rules. Anybody on this machine can sign in there without a password.',
+      'Run an MCP server and its authorization server on the loopback address until you interrupt them, to try a client against servers that keep the rules. Sign-ins there need no password.',
     notes: [
       'It needs the package oidc-provider beside Keyturn: `npm install oidc-provider@9`.',
-      'Clients have to trust its authority: set NODE_EXTRA_CA_CERTS to the file that it names.',
+      'Clients have to trust its certificate authority: set NODE_EXTRA_CA_CERTS to the file that it names.',
     ],
     exitCodes: { 0: 'ended by an interrupt' },
-    examples: ['keyturn serve', 'keyturn serve --config serve.json --events'],
+    examples: ['keyturn dev-server', 'keyturn dev-server --config dev-server.json --events'],
   },
   async ({ options: { config, json = false, events = false } }) => {
     const { parseConfiguration, readConfiguration } = await import('../../serve/configuration.ts');
@@ -69,14 +70,14 @@ function guide(
 ): string[] {
   return [
     `Authorization server  ${issuer}`,
-    `Protected server      ${resource}`,
+    `MCP server            ${resource}`,
     ...(upstream === undefined ? [] : [`Upstream issuer       ${upstream}`]),
     `Accounts              ${accounts.join(', ')} (without a password)`,
     `Authority             ${authorityFile}`,
     '',
     'In a second terminal, with a home of its own:',
     `  export NODE_EXTRA_CA_CERTS=${shellWord(authorityFile)} KEYTURN_HOME=$(mktemp -d) KEYTURN_VAULT=memory`,
-    `  keyturn allow cli ${shellWord(resource)}`,
+    `  keyturn app allow cli ${shellWord(resource)}`,
     `  keyturn token ${shellWord(resource)}`,
     '',
     'Interrupt (Ctrl-C) to end both servers.',

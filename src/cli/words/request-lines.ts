@@ -1,43 +1,20 @@
-/** `keyturn pending`: the questions that wait for the user. */
-import { exitCodes, quoted, shellOption, shellWord } from '../../base/errors.ts';
-import { askWhere } from '../broker/request.ts';
-import { defineCommand } from '../terminal/command.ts';
-import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
-import { keyPlaceWords } from '../words/key-rows.ts';
-import { hostOf, print, printJson, processName, say, when } from '../terminal/output.ts';
+/** Approval requests as lines for a person: what each is about, and how to answer it. */
+import { quoted, shellOption, shellWord } from '../../base/errors.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
+import { choiceOptions, choiceQuestion } from './choice-words.ts';
+import { keyPlaceWords } from './key-rows.ts';
+import { hostOf, processName, when } from '../terminal/output.ts';
 
-export const command = defineCommand(
-  {
-    name: 'pending',
-    summary: 'questions that wait for you',
-    operands: [],
-    options: { json: { type: 'boolean', summary: 'print them as JSON' } },
-    about:
-      "Show the questions that wait for you, and how to answer each: with what to type, or in Keyturn's window where the app is the broker.",
-    examples: ['keyturn pending --json'],
-  },
-  async ({ options }) => {
-    const { answer, isDesk } = await askWhere('interaction.list', {});
-    const { interactions } = answer;
-    if (options.json) printJson(interactions);
-    else if (interactions.length === 0) say('Nothing waits for you.');
-    else for (const line of interactions.flatMap((question) => describe(question, isDesk))) print(line);
-    return exitCodes.ok;
-  },
-);
+export type Question = ResultOf<'interaction.list'>['interactions'][number];
 
-type Question = Awaited<ReturnType<typeof askWhere<'interaction.list'>>>['answer']['interactions'][number];
-
-/** Lines: what is asked, and how to answer. At a desk a yes typed here would be refused, so none is offered. */
-function describe(question: Question, isDesk: boolean): string[] {
+/** While the Keyturn app runs, only its window approves. */
+export function requestLines(question: Question, isDesk: boolean): string[] {
   const { id, client, resource, scope, code } = question;
+  const deny = `  keyturn request deny ${shellWord(id)}`;
   const answer = isDesk
-    ? [
-        '  Answer in Keyturn’s window.',
-        `  keyturn answer ${shellWord(id)} no|later   refuses it, or puts it off`,
-      ]
-    : [`  keyturn answer ${shellWord(id)} yes|no|later`];
-  const end = `  keyturn answer ${shellWord(id)} no   cancels it`;
+    ? ['  Answer in Keyturn’s window. To deny it from here:', deny]
+    : [`  keyturn request approve ${shellWord(id)}`, deny];
+  const end = `${deny}   cancels it`;
   switch (question.kind) {
     case 'allow':
       return [
@@ -93,8 +70,8 @@ function choiceLines({ id, client = '', resource = '', accounts = [] }: Question
 
 function choiceAnswers({ id, accounts = [] }: Question): string[] {
   return [
-    ...choiceOptions(accounts).map((option) => `  keyturn answer ${shellWord(id)} yes${option}`),
-    `  keyturn answer ${shellWord(id)} no|later`,
+    ...choiceOptions(accounts).map((option) => `  keyturn request approve ${shellWord(id)}${option}`),
+    `  keyturn request deny ${shellWord(id)}`,
   ];
 }
 
@@ -119,7 +96,7 @@ function errorPageLines(question: Question, isDesk: boolean): string[] {
   const { resource, newClient, account, replacedByHand } = question;
   if (isDesk || newClient) return [];
   const option = account === undefined ? '' : ` ${shellOption('account', account)}`;
-  const login = `  keyturn login ${shellWord(resource ?? 'RESOURCE')}${option}`;
+  const login = `  keyturn login ${shellWord(resource ?? 'URL')}${option}`;
   return [
     replacedByHand
       ? `${login} --client-id ID   enters the client again, if its page shows an error`

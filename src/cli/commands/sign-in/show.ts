@@ -1,27 +1,25 @@
-/** `keyturn explain RESOURCE|GRANT`: what became of a grant, how it stands, what happens next. Never a token. */
-import { exitCodes, reasonOf } from '../../base/errors.ts';
-import { ask } from '../broker/request.ts';
-import { defineCommand } from '../terminal/command.ts';
-import { withGrant } from '../broker/named-grant.ts';
-import { keyPlaceWords } from '../words/key-rows.ts';
-import type { ListedKey } from '../words/key-rows.ts';
-import { endpointOf } from '../../oauth/base/resource.ts';
-import { pauseEnd, print, printJson, printTable, when } from '../terminal/output.ts';
+/** `keyturn sign-in show URL|ID`: the history of a sign-in, its state, what happens next. Never a token. */
+import { exitCodes, reasonOf } from '../../../base/errors.ts';
+import { ask } from '../../broker/request.ts';
+import { defineCommand } from '../../terminal/command.ts';
+import { accountOption, jsonOption } from '../../terminal/statement.ts';
+import { withGrant } from '../../broker/named-grant.ts';
+import { keyPlaceWords } from '../../words/key-rows.ts';
+import type { ListedKey } from '../../words/key-rows.ts';
+import { endpointOf } from '../../../oauth/base/resource.ts';
+import { pauseEnd, print, printJson, printTable, when } from '../../terminal/output.ts';
 
 type Explanation = Awaited<ReturnType<typeof ask<'grant.explain'>>>['grants'][number];
 
-export const command = defineCommand(
+export const showSignIn = defineCommand(
   {
-    name: 'explain',
-    summary: 'what happened to a grant, and what happens next',
-    operands: [{ name: 'RESOURCE|GRANT' }],
-    options: {
-      account: { type: 'string', value: 'ACCOUNT', summary: "only this account's grant" },
-      json: { type: 'boolean', summary: 'print it as JSON' },
-    },
+    name: 'sign-in show',
+    summary: 'Show what happened to a sign-in, and what happens next',
+    operands: [{ name: 'URL|ID' }],
+    options: { account: accountOption("only this account's sign-in"), json: jsonOption('it') },
     about:
-      'Explain a grant: when you signed in, how it stands, what happens next, and who used it. Says so where a refresh was cut off. Of a server with an API key: where it goes, whether the server took it, and who got it.',
-    examples: ['keyturn explain https://notes.example/mcp'],
+      'Show a sign-in: when you signed in, its state, what happens next, and which apps used it. Of a server with an API key: where the key goes, whether the server took it, and which apps got it.',
+    examples: ['keyturn sign-in show https://notes.example/mcp', 'keyturn sign-in show 1a2b'],
   },
   async ({ options, operands: [name] }) => {
     const key = options.account === undefined ? await keyAt(name) : undefined;
@@ -123,11 +121,11 @@ async function showKey({ key, timeline }: ExplainedKey): Promise<void> {
     `set        ${when(setAt)}${unchecked ? ', without asking whether the server offers a sign-in' : ''}`,
   );
   print(`goes in    ${keyPlaceWords(key)}`);
-  print(`programs   ${clients.join(', ') || 'none may have it'}`);
+  print(`apps       ${clients.join(', ') || 'none may have it'}`);
   print(
     refusedAt === undefined
-      ? 'now        Programs that may have it get it. It has no end that Keyturn knows of.'
-      : `refused    The server refused it ${when(refusedAt)}. Make a new one there, and set it: keyturn key set`,
+      ? 'now        Apps that may have it get it. Keyturn knows of no end.'
+      : `refused    The server refused it ${when(refusedAt)}. Make a new one there, and set it: keyturn api-key set`,
   );
   const { pause } = await ask('status', {});
   if (pause) print(`paused     You paused all access ${pauseEnd(pause)}.`);
@@ -137,7 +135,7 @@ async function showKey({ key, timeline }: ExplainedKey): Promise<void> {
 function showTimeline(timeline: Explanation['timeline']): void {
   if (timeline.length === 0) return;
   printTable(
-    ['WHEN', 'EVENT', 'OUTCOME', 'PROGRAM'],
+    ['WHEN', 'EVENT', 'OUTCOME', 'APP'],
     timeline.map(({ at, event, outcome, client, count }) => [
       when(at),
       count === undefined ? event : `${event} ×${count}`,

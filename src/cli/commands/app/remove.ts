@@ -1,0 +1,27 @@
+/** `keyturn app remove APP`: its key is no longer valid. */
+import { exitCodes } from '../../../base/errors.ts';
+import { ask } from '../../broker/request.ts';
+import { defineCommand } from '../../terminal/command.ts';
+import { say } from '../../terminal/output.ts';
+import { sayNothingRevoked } from '../../words/permission-end.ts';
+
+export const removeApp = defineCommand(
+  {
+    name: 'app remove',
+    summary: 'Remove an app with its key and its permissions',
+    operands: [{ name: 'APP' }],
+    options: {},
+    about:
+      'Remove an app: its key, with the key file in this home, its permissions, and its open connections. It can be paired again. Of cli, which has no pairing, only the permissions end. Sign-ins stay; `keyturn logout` ends those.',
+    examples: ['keyturn app remove my-editor'],
+  },
+  async ({ operands: [client] }) => {
+    await ask('client.remove', { client });
+    if (client === 'cli' && process.stdout.isTTY)
+      say(
+        'keyturn: all permissions of cli have ended. It has no pairing: every keyturn command is still cli.',
+      );
+    sayNothingRevoked('keyturn logout URL');
+    return exitCodes.ok;
+  },
+);

@@ -1,0 +1,28 @@
+/** `keyturn app revoke APP URL`: ends a permission. It sends the server nothing, and says so. */
+import { exitCodes, shellWord } from '../../../base/errors.ts';
+import { resourceFrom } from '../../terminal/arguments.ts';
+import { ask } from '../../broker/request.ts';
+import { defineCommand } from '../../terminal/command.ts';
+import { sayKeyLives, sayNothingRevoked } from '../../words/permission-end.ts';
+
+export const revokeApp = defineCommand(
+  {
+    name: 'app revoke',
+    summary: "Revoke an app's permission or denial; it may ask again",
+    operands: [{ name: 'APP' }, { name: 'URL' }],
+    options: { 'api-key': { type: 'boolean', summary: 'the permission for the API key there' } },
+    about:
+      "Revoke an app's permission for an MCP server, or its denial. The app may ask again, and then you are asked. Nothing is revoked at the server.",
+    examples: ['keyturn app revoke my-editor https://notes.example/mcp'],
+  },
+  async ({ options, operands: [client, resource] }) => {
+    if (options['api-key']) {
+      await ask('key.permission.end', { client, resource: resourceFrom(resource) });
+      sayKeyLives();
+      return exitCodes.ok;
+    }
+    await ask('permission.end', { client, resource: resourceFrom(resource) });
+    sayNothingRevoked(`keyturn logout ${shellWord(resource)}`);
+    return exitCodes.ok;
+  },
+);

@@ -1,0 +1,52 @@
+/** `keyturn connect URL`: gives the entry of a client its access at this terminal, before the client starts it. */
+import { exitCodes } from '../../base/errors.ts';
+import { locate } from '../../client/connect.ts';
+import { endpointUrl } from '../../client/endpoint-url.ts';
+import { clientKeyFile } from '../../client/key-file.ts';
+import { nameOfServer } from '../programs/entry-name.ts';
+import { accountFrom, scopeFrom } from '../terminal/arguments.ts';
+import { defineCommand } from '../terminal/command.ts';
+import { accountOption, jsonOption, scopeOption } from '../terminal/statement.ts';
+
+export const command = defineCommand(
+  {
+    name: 'connect',
+    summary: 'Give an MCP client access to an MCP server, and print its entry',
+    operands: [{ name: 'URL' }],
+    options: {
+      as: {
+        type: 'string',
+        value: 'NAME',
+        summary: 'the name of the entry',
+        more: ' (default: made of the URL)',
+      },
+      scope: scopeOption('allow this scope', '; without it, every scope that you grant'),
+      account: accountOption('which account, if you have several', '; it is in the printed entry too'),
+      json: jsonOption('the entry'),
+    },
+    about:
+      'Pair, allow and sign in for one MCP server now, and print the entry for the configuration of an MCP client. `keyturn setup` does this for the clients that it finds.',
+    notes: [
+      'The entry starts `keyturn bridge`. At a terminal it ends with the lines for the configuration; elsewhere it prints nothing without --json.',
+      'The exit codes are those of `keyturn token`.',
+    ],
+    examples: [
+      'keyturn connect https://notes.example/mcp',
+      'keyturn connect https://notes.example/mcp --as my-editor --json',
+    ],
+  },
+  async ({ operands: [url], options }) => {
+    const endpoint = endpointUrl(url);
+    const resource = endpoint.href;
+    // The name of an unnamed start has the client's program in it, and this terminal is another one.
+    const name = options.as ?? nameOfServer(endpoint);
+    // Throws for a name that can't be paired.
+    clientKeyFile(locate().paths, name);
+    const account = accountFrom(options.account);
+    const { connectEntry } = await import('../programs/entry-connect.ts');
+    await connectEntry({ name, resource, ...account, ...scopeFrom(options.scope) });
+    const { tellEntry } = await import('../programs/configured-entry.ts');
+    await tellEntry({ name, resource, ...account }, options.json ?? false);
+    return exitCodes.ok;
+  },
+);

@@ -1,0 +1,4 @@
+/** `keyturn logout URL|ID`: the everyday form of `keyturn sign-in revoke`. */
+import { revokeCommand } from './sign-in/revoke.ts';
+
+export const command = revokeCommand('logout', 'Sign out of an MCP server, and revoke its tokens');

@@ -1,0 +1,119 @@
+/** `keyturn oauth-client`: the clients that Keyturn is at authorization servers. Never prints a secret. */
+import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
+import { ask } from '../broker/request.ts';
+import { defineCommand, defineNoun } from '../terminal/command.ts';
+import { print, printJson, printTable, when } from '../terminal/output.ts';
+import { jsonOption } from '../terminal/statement.ts';
+import { addClient } from './oauth-client/add.ts';
+
+const list = defineCommand(
+  {
+    name: 'oauth-client list',
+    summary: 'List the OAuth clients',
+    operands: [],
+    options: { json: jsonOption('them') },
+    about: 'List the OAuth clients that Keyturn has at authorization servers. Never prints a secret.',
+    examples: ['keyturn oauth-client list'],
+  },
+  async ({ options }) => {
+    await listClients(options.json ?? false);
+    return exitCodes.ok;
+  },
+);
+
+const remove = defineCommand(
+  {
+    name: 'oauth-client remove',
+    summary: 'Remove an OAuth client',
+    operands: [{ name: 'ISSUER' }],
+    options: {
+      'client-id': { type: 'string', value: 'ID', summary: 'this client, not the one that you added' },
+    },
+    about: 'Remove an OAuth client: the one that you added for ISSUER. Refused while a sign-in needs it.',
+    examples: ['keyturn oauth-client remove https://login.example'],
+  },
+  async ({ options, operands: [issuer] }) => {
+    await removeClient(issuer, options['client-id']);
+    return exitCodes.ok;
+  },
+);
+
+const metadata = defineCommand(
+  {
+    name: 'oauth-client metadata',
+    summary: 'Print a client ID metadata document to host yourself',
+    operands: [{ name: 'URL' }],
+    options: {},
+    about:
+      'Print the client ID metadata document to host at URL, an https URL with a path. Servers that take such documents then know Keyturn by this URL.',
+    notes: ['Serve it as application/json, and create the home with KEYTURN_CLIENT_METADATA_URL=URL.'],
+    examples: ['keyturn oauth-client metadata https://example.com/keyturn.json > keyturn.json'],
+  },
+  async ({ operands: [url] }) => {
+    const { clientDocument } = await import('../../daemon/system/client-document.ts');
+    for (const line of JSON.stringify(clientDocument(url), undefined, 2).split('\n')) print(line);
+    return exitCodes.ok;
+  },
+);
+
+export const command = defineNoun(
+  'oauth-client',
+  'Add, list and remove OAuth clients at authorization servers',
+  { add: addClient, list, remove, metadata },
+  'list',
+);
+
+type Registered = Awaited<ReturnType<typeof ask<'registration.list'>>>['registrations'][number];
+
+const sources = {
+  preregistered: 'added',
+  metadata_document: 'metadata document',
+  dynamic: 'automatically',
+} as const satisfies Record<Registered['source'], string>;
+
+async function listClients(isJson: boolean): Promise<void> {
+  const { registrations } = await ask('registration.list', {});
+  if (isJson) printJson(registrations);
+  else {
+    printTable(
+      ['ISSUER', 'CLIENT ID', 'REGISTERED', 'HOW', 'STATE', 'AUTH METHOD', 'GRANT TYPE', 'REDIRECT URI'],
+      registrations.map(row),
+    );
+  }
+}
+
+function row({
+  issuer,
+  clientId,
+  registeredAt,
+  source,
+  state,
+  authMethod,
+  grant,
+  redirectUri,
+}: Registered): string[] {
+  return [
+    issuer,
+    clientId,
+    when(registeredAt),
+    sources[source],
+    state ?? 'in use',
+    authMethod,
+    grant ?? 'authorization_code',
+    redirectUri ?? '-',
+  ];
+}
+
+/** Without `clientId` the added one, of which an issuer has one at most. Throws `not_found`. */
+async function removeClient(issuer: string, clientId: string | undefined): Promise<void> {
+  await ask('registration.remove', { issuer, clientId: clientId ?? (await enteredAt(issuer)) });
+}
+
+async function enteredAt(issuer: string): Promise<string> {
+  const { registrations } = await ask('registration.list', {});
+  const entered = registrations.find((one) => one.issuer === issuer && one.source === 'preregistered');
+  if (entered) return entered.clientId;
+  throw new KeyturnError('not_found', `No client was added for ${quoted(issuer)}.`, {
+    hint: '`keyturn oauth-client` lists the clients; --client-id names one that was registered automatically.',
+  });
+}

@@ -1,0 +1,24 @@
+/** `keyturn request deny ID`: denies an approval request, or cancels a sign-in. */
+import { exitCodes } from '../../../base/errors.ts';
+import { ask } from '../../broker/request.ts';
+import { requestNamed } from '../../broker/open-requests.ts';
+import { defineCommand } from '../../terminal/command.ts';
+
+export const denyRequest = defineCommand(
+  {
+    name: 'request deny',
+    summary: 'Deny a request, or cancel a sign-in',
+    operands: [{ name: 'ID' }],
+    options: { remember: { type: 'boolean', summary: 'deny the same request of this app from now on' } },
+    about: 'Deny a request, or cancel a sign-in. ID may be shortened to four characters.',
+    notes: [
+      'Without --remember the app may ask again. `keyturn app allow` and `keyturn app revoke` undo a remembered denial. A server that asked you to open a page is told that you declined it (with --remember) or dismissed it.',
+    ],
+    examples: ['keyturn request deny 1a2b', 'keyturn request deny 1a2b --remember'],
+  },
+  async ({ options, operands: [id] }) => {
+    const { id: whole } = await requestNamed(id);
+    await ask('interaction.answer', { id: whole, answer: options.remember ? 'no' : 'later' });
+    return exitCodes.ok;
+  },
+);

@@ -1,0 +1,79 @@
+/** `keyturn sign-in list`: the sign-ins, each with its authorization server. Never a token. */
+import { exitCodes } from '../../../base/errors.ts';
+import { ask } from '../../broker/request.ts';
+import { defineCommand } from '../../terminal/command.ts';
+import { jsonOption } from '../../terminal/statement.ts';
+import { showKeys } from '../../words/key-rows.ts';
+import { pauseEnd, print, printJson, printTable, say, when } from '../../terminal/output.ts';
+import { receiptNotes } from '../../words/receipt.ts';
+
+type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
+
+/** For people; `--json` has the names. */
+const states: Readonly<Record<string, string>> = {
+  active: 'active',
+  refreshing: 'refreshing',
+  loginRequired: 'sign in again',
+  revoked: 'revoked',
+};
+
+/** With what became of a revocation, what is in the way, and the exceptions of its server. */
+function shownState(grant: Grant): string {
+  const { state, trouble, attempt, audience, overrides, tokenType } = grant;
+  const notes = [
+    ...receiptNotes(grant),
+    ...(trouble ? [`offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
+    ...(attempt ? [`refresh of ${when(attempt.startedAt)} cut off`] : []),
+    ...(audience === 'unbound' ? ['token bound to no server'] : []),
+    ...(audience === 'other' ? ['token for another server'] : []),
+    ...(tokenType === 'DPoP' ? ['tokens bound to a key'] : []),
+    ...overrides.map((name) => `exception ${name}`),
+  ];
+  const words = states[state] ?? state;
+  return notes.length === 0 ? words : `${words} (${notes.join(', ')})`;
+}
+
+export const listSignIns = defineCommand(
+  {
+    name: 'sign-in list',
+    summary: 'List your sign-ins to MCP servers',
+    operands: [],
+    options: { json: jsonOption('them') },
+    about:
+      'List your sign-ins: server, authorization server, account, state, scopes and the apps that may use each. API keys follow.',
+    notes: [
+      'States: active, refreshing, sign in again, revoked (with its receipt, and until when an issued access token may work). Beside an active one: offline, since the authorization server gives no token; a refresh that was cut off: see `keyturn sign-in show`; a token that names no server, or another one; tokens that are bound to a key (DPoP).',
+    ],
+    examples: ['keyturn sign-in', 'keyturn sign-in list --json'],
+  },
+  async ({ options }) => {
+    const { grants } = await ask('grant.list', {});
+    if (options.json) {
+      printJson(grants);
+      return exitCodes.ok;
+    }
+    const { pause } = await ask('status', {});
+    if (pause) say(`keyturn: all access is paused ${pauseEnd(pause)}.`);
+    const { keys } = await ask('key.list', {});
+    if (grants.length === 0 && keys.length === 0)
+      say('No sign-ins yet. Begin with: keyturn setup, or keyturn login URL');
+    else if (grants.length > 0) {
+      printTable(
+        ['ID', 'SERVER', 'AUTHORIZATION SERVER', 'ACCOUNT', 'STATE', 'TOKEN UNTIL', 'SCOPES', 'APPS'],
+        grants.map((grant) => [
+          grant.id,
+          grant.endpoint,
+          grant.issuer,
+          grant.account ?? '',
+          shownState(grant),
+          grant.expires_at === undefined ? '-' : when(grant.expires_at),
+          grant.scope || '-',
+          grant.clients.join(', ') || '-',
+        ]),
+      );
+    }
+    if (grants.length > 0 && keys.length > 0) print('');
+    showKeys(keys);
+    return exitCodes.ok;
+  },
+);

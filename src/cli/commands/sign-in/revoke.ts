@@ -1,0 +1,90 @@
+/** Revokes sign-ins, and says what their authorization servers answered. */
+import { exitCodes, KeyturnError, quoted } from '../../../base/errors.ts';
+import { UsageError } from '../../terminal/arguments.ts';
+import { ask } from '../../broker/request.ts';
+import { defineCommand } from '../../terminal/command.ts';
+import { accountOption, jsonOption, yesOption } from '../../terminal/statement.ts';
+import { withGrant } from '../../broker/named-grant.ts';
+import { print, printJson, say } from '../../terminal/output.ts';
+import { sayIfSlow } from '../../terminal/progress.ts';
+import { receiptLine } from '../../words/receipt.ts';
+import { answerTo, isAtTerminal } from '../../terminal/standard-input.ts';
+
+/** `keyturn logout` and `keyturn sign-in revoke` are one command. */
+export const revokeCommand = (name: 'logout' | 'sign-in revoke', summary: string) =>
+  defineCommand(
+    {
+      name,
+      summary,
+      operands: [{ name: 'URL|ID', optional: true }],
+      usage: [`${name} URL|ID [OPTION]...`, `${name} --all [-y] [-j]`],
+      options: {
+        account: accountOption("only this account's sign-in"),
+        all: {
+          type: 'boolean',
+          summary: 'every sign-in',
+          more: '; names the apps that lose access, and asks first',
+        },
+        yes: { ...yesOption, summary: "with --all: don't ask" },
+        json: jsonOption('the receipts'),
+      },
+      about:
+        'Revoke a sign-in: on this computer at once, and at its authorization server (RFC 7009). API keys stay.',
+      notes: [
+        'Waits for the authorization server, and exits with 0 once the sign-in is revoked here. Receipts: confirmed (the authorization server revoked the tokens), not offered (it has no revocation: end the access of Keyturn in your account there), pending (it was unreachable: Keyturn tries again for 30 days), abandoned (it stayed unreachable, or the vault had lost the tokens).',
+      ],
+      examples: [`keyturn ${name} https://notes.example/mcp`, `keyturn ${name} --all`],
+    },
+    async ({ options, operands: [url] }) => {
+      if (options.all && (url !== undefined || options.account !== undefined))
+        throw new UsageError('--all is for every sign-in: it takes no URL, ID or --account');
+      if (options.yes && !options.all) throw new UsageError('--yes goes with --all only');
+      if (!options.all && url === undefined) throw new UsageError(`keyturn ${name} needs URL|ID, or --all`);
+      const revoked =
+        url === undefined
+          ? await revokeAll(name, options.yes === true)
+          : await revokeNamed(url, options.account);
+      if (options.json) printJson(revoked);
+      else if (revoked.length === 0) say('keyturn: nothing was left to revoke there.');
+      else for (const receipt of revoked) print(receiptLine(receipt));
+      return exitCodes.ok;
+    },
+  );
+
+type Receipts = Awaited<ReturnType<typeof ask<'grant.revoke'>>>['revoked'];
+type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
+
+async function revokeNamed(name: string, account: string | undefined): Promise<Receipts> {
+  const asked = withGrant(name, account, (named) => ask('grant.revoke', named));
+  return (await sayIfSlow('keyturn: waiting for the authorization server…', asked)).revoked;
+}
+
+/** The sign-ins that the question named, and no others. */
+async function revokeAll(name: string, isSure: boolean): Promise<Receipts> {
+  const { grants } = await ask('grant.list', {});
+  const live = grants.filter(({ state }) => state !== 'revoked');
+  if (live.length > 0 && !isSure) await confirm(name, live);
+  const revoked: Receipts = [];
+  for (const { id, issuer } of live) {
+    const asked = ask('grant.revoke', { grant: id });
+    revoked.push(...(await sayIfSlow(`keyturn: waiting for ${issuer}…`, asked)).revoked);
+  }
+  return revoked;
+}
+
+async function confirm(name: string, grants: readonly Grant[]): Promise<void> {
+  if (!isAtTerminal()) {
+    throw new KeyturnError('invalid_request', `${name} --all asks first, and this is no terminal.`, {
+      hint: `To revoke every sign-in without a question: keyturn ${name} --all --yes`,
+    });
+  }
+  const programs = [...new Set(grants.flatMap(({ clients }) => clients))];
+  const question =
+    `This revokes your sign-ins (${grants.length}) to:\n` +
+    [...new Set(grants.map(({ endpoint }) => `  ${quoted(endpoint)}\n`))].join('') +
+    (programs.length === 0 ? 'No app may use them.\n' : 'These apps lose access:\n') +
+    programs.map((program) => `  ${quoted(program)}\n`).join('') +
+    "API keys are kept. This cannot be undone, but you can sign in again. Type 'yes' to continue: ";
+  if ((await answerTo(question)) === 'yes') return;
+  throw new KeyturnError('interrupted', 'Nothing was revoked: you did not type yes.');
+}
