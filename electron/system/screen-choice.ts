@@ -1,5 +1,5 @@
 /**
- * Whether the vault is locked with the screen: the setting `lockWithScreen`, which the vault vouches for.
+ * Whether the vault is locked with the screen: the setting `lockWithScreen`, which the document has.
  *
  * Invariant: a choice that can't be read counts as on.
  */

@@ -10,13 +10,13 @@ import path from 'node:path';
 import { KeyturnError, shellWord } from '../base/errors.ts';
 import { deskCommandFile, homePaths } from '../base/paths.ts';
 import { readPrivate } from '../base/private-file.ts';
-import { closedDeskRule } from '../daemon/home/closed-desk.ts';
+import { appClosedRule } from '../daemon/home/app-closed.ts';
 import { hasDisplay } from './broker/desktop-session.ts';
 import { say } from './terminal/output.ts';
 import { confirmed, isAtTerminal } from './terminal/standard-input.ts';
 
 export function isClosedDesk(error: unknown): boolean {
-  return error instanceof KeyturnError && error.rule === closedDeskRule;
+  return error instanceof KeyturnError && error.rule === appClosedRule;
 }
 
 /** After the refusal was shown. */

@@ -7,6 +7,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Audit } from '../audit/audit.ts';
 import { listOf, openDocument } from '../store/authority.ts';
+import type { DocumentList } from '../store/authority.ts';
 import type { AuthorityDocument } from '../store/document.ts';
 import { unusedList, unusedRules, unusedSchema } from '../store/unused-items.ts';
 import { VaultItems } from '../store/vault-items.ts';
@@ -37,6 +38,8 @@ import { requireStorable } from '../vault/base/vault.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { ServerClocks } from '../oauth/base/server-clock.ts';
 import type { DaemonFetch } from './system/fetch.ts';
+import { homeRecordSchema } from './home/home-record.ts';
+import type { HomeRecord } from './home/home-record.ts';
 import type { Home } from './home/home.ts';
 import { requireShowable } from './methods/open-questions.ts';
 import type { Settings } from './settings/settings.ts';
@@ -47,12 +50,15 @@ export interface RecordParts {
   readonly master: () => Promise<KeyObject>;
 }
 
+/** All lists of the document. */
+export type HomeRecords = Records & { readonly home: DocumentList<HomeRecord> };
+
 /** Reads nothing yet. */
-export function openRecords({ home, vault, master }: RecordParts): Records {
+export function openRecords({ home, vault, master }: RecordParts): HomeRecords {
   return recordsOf(openDocument({ folder: home.paths.state, homeId: home.homeId, vault, master }));
 }
 
-export function recordsOf(document: AuthorityDocument): Records {
+export function recordsOf(document: AuthorityDocument): HomeRecords {
   return {
     document,
     grants: listOf(document, 'grants', grantSchema, grantRules),
@@ -63,6 +69,7 @@ export function recordsOf(document: AuthorityDocument): Records {
     proxies: listOf(document, 'proxies', proxySchema, proxyRules),
     keys: listOf(document, 'keys', apiKeySchema, apiKeyRules),
     access: listOf(document, 'access', accessSchema, accessRules),
+    home: listOf(document, 'home', homeRecordSchema),
     unused: listOf(document, unusedList, unusedSchema, unusedRules),
   };
 }

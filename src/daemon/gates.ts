@@ -13,11 +13,9 @@ import type { DaemonFetch, ProxyFor } from './system/fetch.ts';
 import { HomeCheck } from './home/home-check.ts';
 import type { HomeCheckParts } from './home/home-check.ts';
 import type { SettingsVerdict } from './settings/settings-card.ts';
-import type { Secrets } from './vault/secrets.ts';
 import { askAboutSettings } from './settings/settings-question.ts';
 
-export interface GateParts extends Omit<HomeCheckParts, 'vault' | 'master' | 'ask'> {
-  readonly secrets: Pick<Secrets, 'vault' | 'root'>;
+export interface GateParts extends Omit<HomeCheckParts, 'ask'> {
   /** Milliseconds since 1970. */
   readonly wall: () => number;
   readonly proxyFor: ProxyFor | undefined;
@@ -39,9 +37,8 @@ export interface Gates {
 }
 
 /** Throws `file_unreadable` where the authorities that count at a headless broker can't be read. */
-export function openGates({ secrets, wall, proxyFor, parts, over, ...rest }: GateParts): Gates {
+export function openGates({ wall, proxyFor, parts, over, ...rest }: GateParts): Gates {
   const { book, isDesk } = rest;
-  const { vault, root } = secrets;
   const { extraAuthorities } = book.written;
   if (!isDesk && extraAuthorities !== undefined) readAuthorities(extraAuthorities);
   const ask = async (different: readonly Difference[], answered: () => void): Promise<SettingsVerdict> => {
@@ -49,7 +46,7 @@ export function openGates({ secrets, wall, proxyFor, parts, over, ...rest }: Gat
     return asking ? askAboutSettings(asking, different, over, answered) : 'later';
   };
   const pause = new AccessPause(wall);
-  const homeCheck = new HomeCheck({ ...rest, ask, vault, master: root });
+  const homeCheck = new HomeCheck({ ...rest, ask });
   const settled = (): Promise<void> => homeCheck.settled();
   const net = daemonFetch(async () => {
     await settled();

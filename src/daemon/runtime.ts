@@ -84,13 +84,14 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   const stopping = new AbortController();
   const { homeCheck, net, gates } = openGates({
     ...opened,
-    secrets,
+    vault,
+    document: records.document,
+    records: records.home,
     isDesk,
     proxyFor,
     wall: clock.wall,
     changed: statusChanged,
     log: log.write,
-    renewAuthority: () => records.document.renew(),
     parts: () => parts,
     over: stopping.signal,
   });
@@ -136,10 +137,10 @@ function addSteps(
   { homeCheck, pause }: Pick<Runtime, 'homeCheck' | 'pause'>,
   { items }: BrokerParts,
 ): void {
-  // First: in a home that may be another vault's, nothing else is verified.
-  document.beside(() => homeCheck.verify());
+  // First: in a home that may be another vault's, nothing is verified.
+  document.beside(async () => homeCheck.refuseMismatch());
   document.afterwards(async () => pause.verified());
-  document.afterwards(() => homeCheck.mark(() => document.renewVerified()));
+  document.afterwards(() => homeCheck.learn());
   // Not awaited: it waits for this verification.
   document.afterwards(async () => void items.tidy());
 }

@@ -12,7 +12,7 @@ import { AuthorityDocument } from './document.ts';
 import type { DocumentParts } from './document.ts';
 import { newestIn } from './newest.ts';
 import { rulesOf } from './list-rules.ts';
-import type { RecordRules } from './list-rules.ts';
+import type { RecordRules, State } from './list-rules.ts';
 import type { AuthorityStore, FileTrouble } from './record-store.ts';
 import { withUnused } from './unused-items.ts';
 
@@ -87,13 +87,20 @@ export class DocumentList<Item> implements AuthorityStore<Item> {
   }
 
   change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
-    return this.#document.change((state) => {
-      const before = this.#in(state);
-      const after = edit(before);
-      if (after === before) return state;
-      const next = new Map(state).set(this.#name, after);
-      return this.#itemsOf ? withUnused(next, before, after, this.#itemsOf) : next;
-    });
+    return this.#document.change((state) => this.#edited(state, edit));
+  }
+
+  /** The same for a step of the verification. */
+  changeVerified(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
+    return this.#document.changeVerified((state) => this.#edited(state, edit));
+  }
+
+  #edited(state: State, edit: (items: readonly Item[]) => readonly Item[]): State {
+    const before = this.#in(state);
+    const after = edit(before);
+    if (after === before) return state;
+    const next = new Map(state).set(this.#name, after);
+    return this.#itemsOf ? withUnused(next, before, after, this.#itemsOf) : next;
   }
 
   /** Records of one name are of one type: the schema of `define` checked those that were read. */

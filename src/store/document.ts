@@ -234,16 +234,6 @@ export class AuthorityDocument {
     await this.#ownNewest();
   }
 
-  /** Writes the same records as a new document, so that no earlier copy is accepted. Throws as `change`. */
-  async renew(): Promise<void> {
-    await this.verify();
-    await this.renewVerified();
-  }
-
-  async renewVerified(): Promise<void> {
-    await this.#queued((state) => new Map(state), false);
-  }
-
   async #verify(): Promise<void> {
     await this.load().catch(() => undefined);
     // The key first: in another keyring it is missing, which says more than a missing number.
@@ -301,7 +291,8 @@ export class AuthorityDocument {
       const saved = [...this.#unsaved];
       const isDurable = await this.#replacedOrHeld(next);
       this.#unsaved = this.#unsaved.filter((one) => !saved.includes(one));
-      if (hasGiven) this.#isHeld = false;
+      // Not by a step of the verification: the pause that follows from it is stored after that.
+      if (hasGiven && this.isVerified) this.#isHeld = false;
       if (isDurable && owed === undefined) await this.#noteIfPossible();
       this.#inEffect = this.#unsaved.reduce((state, one) => applied(one, state), next);
     }

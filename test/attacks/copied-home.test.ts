@@ -14,7 +14,7 @@ const allowed = (place: string): object => ({
 const evil = allowed('evil');
 const proxy = { name: 'httpsProxy', value: 'http://proxy.invalid:3128' };
 
-function copied(home: TestHome): TestHome {
+function copyOf(home: TestHome): TestHome {
   const copy = newHome({ vault: 'keychain' });
   cpSync(home.folder, copy.folder, { recursive: true });
   for (const name of ['', 'config', 'state', 'run']) chmodSync(path.join(copy.folder, name), 0o700);
@@ -27,18 +27,16 @@ describe('a headless broker on a copy of the home', () => {
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed('early'));
     await early.stop();
-    const other = await openHeadless(copied(home));
+    const other = await openHeadless(copyOf(home));
     await other.line.request('proxy.list');
     const desk = await openDesk(home);
     await desk.owner.call('permission.set', allowed('desk'));
     const closed = { reason: 'not_permitted', message: expect.stringContaining('desk is closed') };
-    await expect(other.line.request('permission.set', evil)).rejects.toMatchObject(closed);
-    await expect(other.line.request('settings.set', proxy)).rejects.toMatchObject(closed);
-    expect(await other.line.request('settings.get')).toMatchObject({ desk: 'closed' });
+    const copied = { message: expect.stringContaining('another broker') };
+    await expect(other.line.request('permission.set', evil)).rejects.toMatchObject(copied);
+    await expect(other.line.request('settings.set', proxy)).rejects.toMatchObject(copied);
     const deny = { client: 'cli', resource: 'https://server.invalid/early', decision: 'deny' };
-    await expect(other.line.request('permission.set', deny)).rejects.toMatchObject({
-      message: expect.stringContaining('another broker'),
-    });
+    await expect(other.line.request('permission.set', deny)).rejects.toMatchObject(copied);
     await desk.stop();
     const { line } = await openHeadless(home);
     await expect(line.request('permission.set', evil)).rejects.toMatchObject(closed);
@@ -49,7 +47,7 @@ describe('a headless broker on a copy of the home', () => {
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed('early'));
     await early.stop();
-    const copy = copied(home);
+    const copy = copyOf(home);
     const desk = await openDesk(home);
     await desk.owner.call('permission.set', allowed('desk'));
     await desk.stop();

@@ -90,8 +90,6 @@ export const settings = {
     strangeBy: {
       otherVault:
         'The settings name another vault than the one with your secrets. Put Keyturn’s settings back as they were, then start it again.',
-      otherHome:
-        'The vault belongs to other files of Keyturn than these. Put Keyturn’s files back as they were, then start it again.',
     },
     unconfirmed: 'These settings were changed outside Keyturn, and you have not confirmed them:',
     broker: 'About this installation',

@@ -43,7 +43,7 @@ export type Connector<Target, Socket> = (
   done: (error: Error | null, socket: Socket | null) => void,
 ) => void;
 
-/** The authorities that vouch for servers: those at hand, and the system's. */
+/** The authorities that certify servers: those at hand, and the system's. */
 export class Authorities {
   readonly #atHand: readonly string[] | undefined;
   #all: TlsOptions | undefined;

@@ -1,15 +1,15 @@
 /**
- * Compares a home with what its vault keeps about it: whose home it is, whether it is a desk's, and which settings
- * count.
+ * Compares a home with what its document keeps about it: who approves, and which settings are in force.
  *
- * Invariants: the vault's item is read at the vault's first use and before each change, never at start-up. At a desk,
- * and in a desk's home, a setting of the table `standing` counts as the vault has it, even if the file says otherwise.
- * If the person at a desk was never asked about what the file says, nothing goes to the network until they answer the
- * card. The vault is written before the file. So a crash in between loses no yes, and nothing counts that nobody said
- * yes to. One change of the item at a time: each starts from what the vault has by then.
+ * Invariants: the document's record is read once the document is verified, never at start-up. At a desk, and in a desk's
+ * home, a setting of the table `standing` is in force as the document has it, even if the file says otherwise. If the
+ * person at a desk was never asked about what the file says, nothing goes to the network until they answer the card. The
+ * document is written before the file. So a crash in between loses no yes, and nothing is in force that nobody said yes to.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { KeyturnError } from '../../base/errors.ts';
-import { mutex } from '../../base/mutex.ts';
+import type { DocumentList } from '../../store/authority.ts';
+import type { AuthorityDocument } from '../../store/document.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { readAuthorities } from '../system/authorities.ts';
 import type { AuthoritiesFile } from '../system/authorities.ts';
@@ -23,15 +23,14 @@ import {
   withSetting,
 } from '../settings/confirmed-settings.ts';
 import type { Confirmed, Difference } from '../settings/confirmed-settings.ts';
-import { closedDesk } from './closed-desk.ts';
-import { readHomeItem, writeHomeItem } from './home-item.ts';
-import type { HomeItem } from './home-item.ts';
+import { appClosed } from './app-closed.ts';
+import type { HomeRecord } from './home-record.ts';
 import type { Home } from './home.ts';
 import type { WriteLog } from '../system/log.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SettingName } from '../settings/setting-choices.ts';
 import type { Settings } from '../settings/settings.ts';
-import { otherHome, vaultName } from './mismatched-home.ts';
+import { vaultName } from './mismatched-home.ts';
 import type { Mismatch } from './mismatched-home.ts';
 import { SettingsCard } from '../settings/settings-card.ts';
 import type { AskAboutSettings } from '../settings/settings-card.ts';
@@ -40,13 +39,12 @@ import { asConfirmed, differencesFrom, readWritten, sameFile } from '../settings
 import type { WrittenSettings } from '../settings/written-settings.ts';
 
 export interface HomeCheckParts {
-  readonly home: Pick<Home, 'homeId' | 'isNew' | 'hasMaster' | 'vault' | 'keptIn'>;
+  readonly home: Pick<Home, 'isNew' | 'hasMaster' | 'vault' | 'keptIn'>;
   readonly book: SettingsBook;
-  readonly vault: Vault;
-  /**
-   * Read first. In a keyring that was exchanged for another this throws, before the missing item `home` can mislead.
-   */
-  readonly master: () => Promise<unknown>;
+  readonly vault: Pick<Vault, 'kind'>;
+  readonly document: Pick<AuthorityDocument, 'verify' | 'isVerified' | 'confirm'>;
+  /** One record at most. */
+  readonly records: Pick<DocumentList<HomeRecord>, 'items' | 'change' | 'changeVerified'>;
   /** The running broker is the tray app. */
   readonly isDesk: boolean;
   /** A vault of this home was opened before this start, as far as its files tell. */
@@ -54,8 +52,6 @@ export interface HomeCheckParts {
   /** Why nothing is served, where the files don't belong together. */
   readonly mismatch: Mismatch | undefined;
   readonly ask: AskAboutSettings;
-  /** Makes earlier copies of the document invalid. */
-  readonly renewAuthority: () => Promise<void>;
   /** What `state` answers changed, or the settings in force. */
   readonly changed: () => void;
   readonly log: WriteLog;
@@ -77,14 +73,12 @@ export interface HomeState {
 
 export class HomeCheck {
   readonly #parts: HomeCheckParts;
-  #mismatch: Mismatch | undefined;
-  #item: HomeItem | undefined;
+  readonly #mismatch: Mismatch | undefined;
+  #record: HomeRecord | undefined;
   /** What the person answered before the vault was opened. */
   #early: Confirmed | 'no' | undefined;
   #different: readonly Difference[] = [];
   #authorities: AuthoritiesFile | undefined;
-  #learning: Promise<void> | undefined;
-  readonly #inTurn = mutex();
   readonly #card: SettingsCard;
 
   constructor(parts: HomeCheckParts) {
@@ -105,19 +99,17 @@ export class HomeCheck {
   }
 
   /**
-   * Resolves once the vault has said whose home this is. Throws what the vault throws, and why a mismatched home
-   * serves nothing.
+   * Resolves once the document is verified or refused. Throws what the vault throws, and why a mismatched home serves
+   * nothing.
    */
   async verify(): Promise<void> {
     this.refuseMismatch();
-    if (this.#item) return;
-    this.#learning ??= this.#learn().finally(() => (this.#learning = undefined));
-    await this.#learning;
+    await this.#parts.document.verify();
   }
 
   /** True once `verify` would do nothing. */
   get isVerified(): boolean {
-    return this.#item !== undefined && !this.#mismatch;
+    return this.#parts.document.isVerified && !this.#mismatch;
   }
 
   /** Throws why nothing is served, where the home is known not to be this vault's. */
@@ -125,9 +117,10 @@ export class HomeCheck {
     if (this.#mismatch) throw this.#mismatch;
   }
 
-  /** Before anything goes to the network or to a browser. Throws as `verify`, and `consent_pending`. */
+  /** Before anything goes to the network or to a browser. Throws as `verify`, `file_unreadable`, `consent_pending`. */
   async settled(): Promise<void> {
     await this.verify();
+    this.#known();
     await this.#card.taking;
     if (!this.#isUndecided) return;
     this.#askOnce();
@@ -138,13 +131,15 @@ export class HomeCheck {
   async requireOpen(): Promise<void> {
     if (this.#parts.isDesk) return;
     await this.verify();
-    await this.#lookAgain();
-    if (this.isClosed) throw closedDesk();
+    this.#known();
+    if (this.isClosed) throw appClosed();
+    // This broker may run on a copy of a home that an app has used since.
+    await this.#parts.document.confirm();
   }
 
   /** True once it is known that this is a desk's home without its app. */
   get isClosed(): boolean {
-    return !this.#parts.isDesk && this.#item?.desk === 'marked';
+    return !this.#parts.isDesk && this.#record?.approvals === 'app';
   }
 
   /** True once a vault of this home was opened. */
@@ -171,119 +166,97 @@ export class HomeCheck {
       return { ...common, state: 'strange', why: message, mismatch };
     }
     if (vault.kind === 'memory') return { ...common, state: 'passing' };
-    return { ...common, state: this.#item ? 'checked' : 'unchecked' };
+    return { ...common, state: this.#record ? 'checked' : 'unchecked' };
   }
 
   /**
-   * The owner sets it, with a yes where one was needed. The vault is written, then the caller writes the file. In a
-   * desk's home without its app the vault's settings decide what widens: file and variables may say anything. Throws
+   * The owner sets it, with a yes where one was needed. The document is written, then the caller writes the file. In a
+   * desk's home without its app the document's settings decide what widens: file and variables may say anything. Throws
    * as `settled` and `requireOpen`, and `file_unreadable` for authorities that can't be read.
    */
-  async vouchFor(name: SettingName, value: Settings[SettingName]): Promise<void> {
+  async confirm(name: SettingName, value: Settings[SettingName]): Promise<void> {
     // No vault was ever opened: its first use notes what the file says by then.
     if (!this.#parts.isDesk && !this.hasMaster) return;
     await this.settled();
-    await this.#lookAgain();
     const authorities =
       name === 'extraAuthorities' && typeof value === 'string' ? readAuthorities(value) : this.#authorities;
-    await this.#change((item) => {
-      const kept = this.#governs(item) ? 'settings' : 'seen';
-      const confirmed = item[kept] ?? nothingConfirmed;
-      if (this.isClosed && differenceOf(name, value, confirmed, authorities)) throw closedDesk();
-      return { ...item, [kept]: withSetting(confirmed, name, value, authorities) };
+    await this.#change((record) => {
+      const kept = this.#governs(record) ? 'settings' : 'seen';
+      const confirmed = record[kept] ?? nothingConfirmed;
+      if (this.isClosed && differenceOf(name, value, confirmed, authorities)) throw appClosed();
+      return { ...record, [kept]: withSetting(confirmed, name, value, authorities) };
     });
     this.#different = this.#different.filter((difference) => difference.name !== name);
-  }
-
-  /**
-   * The app opened the vault: from now on a headless broker widens nothing here. One may have run on a copy of this
-   * home until now, so what it added there must not count here: `renew` comes first. A home whose files can't be
-   * renewed now is marked at the next start.
-   */
-  async mark(renew: () => Promise<void>): Promise<void> {
-    await this.verify();
-    if (!this.#parts.isDesk || this.#known().desk !== 'none') return;
-    try {
-      await renew();
-      await this.#change((item) => ({ ...item, desk: 'marked' }));
-    } catch (error) {
-      const why = error instanceof KeyturnError ? error.message : 'a file could not be written';
-      this.#parts.log(`a broker without a window may still widen here: ${why}`, 'warn');
-    }
   }
 
   /** The person gives the home free for headless brokers, or takes that back. Only for the window of a desk. */
   async release(isReleased: boolean): Promise<void> {
     await this.verify();
-    if (!isReleased) await this.#parts.renewAuthority();
-    await this.#change((item) => ({ ...item, desk: isReleased ? 'released' : 'marked' }));
+    await this.#change((record) => ({ ...record, approvals: isReleased ? 'released' : 'app' }));
     this.#parts.changed();
   }
 
-  async #learn(): Promise<void> {
-    const { home, book, vault, master, isDesk, changed } = this.#parts;
+  /**
+   * A step of the document's verification. The app's first use notes that a headless broker widens nothing here any more:
+   * that makes every copy of the document an older one.
+   */
+  async learn(): Promise<void> {
+    const { home, book, vault, isDesk, records, changed } = this.#parts;
     const before = JSON.stringify(this.state);
-    if (vault.kind !== 'memory') {
-      await master();
-      // The first time: the master is here, so this is the home's vault.
-      if (home.vault === undefined) await home.keptIn(vaultName(book.current.vault, book.current.vaultKey));
-    }
-    const found = await readHomeItem(vault);
-    if (found && found.homeId !== home.homeId) {
-      this.#mismatch = otherHome();
-      changed();
-      throw this.#mismatch;
-    }
-    const item = found ?? { version: 1, homeId: home.homeId, desk: 'none' };
-    if (isDesk) await this.#learnAtDesk(item);
-    else if (item.desk === 'marked') this.#governBy(item);
-    else await this.#learnHeadless(item);
+    // The first time: the document's key is here, so this is the home's vault.
+    if (vault.kind !== 'memory' && home.vault === undefined)
+      await home.keptIn(vaultName(book.current.vault, book.current.vaultKey));
+    const record = records.items[0] ?? { approvals: 'command' };
+    if (isDesk) await this.#learnAtDesk(record);
+    else if (record.approvals === 'app') this.#governBy(record);
+    else await this.#learnHeadless(record);
     if (JSON.stringify(this.state) !== before) changed();
   }
 
-  /** An app may have opened the vault since: this broker may run on a copy of its home. */
-  async #lookAgain(): Promise<void> {
-    const { isDesk, vault } = this.#parts;
-    if (isDesk || this.isClosed || vault.kind === 'memory') return;
-    const found = await readHomeItem(vault);
-    if (found?.desk === 'marked') this.#governBy(found);
-  }
-
-  async #learnAtDesk(item: HomeItem): Promise<void> {
-    const known = decided(item, this.#written(), this.#early);
-    if (known !== item) await this.#write(known);
+  async #learnAtDesk(record: HomeRecord): Promise<void> {
+    const approvals = record.approvals === 'command' ? 'app' : record.approvals;
+    const known = decided({ ...record, approvals }, this.#written(), this.#early);
+    await this.#keep(record, known);
     this.#governBy(known);
     if (this.#isUndecided || !isDeclined(this.#different, known.declined)) this.#askOnce();
   }
 
-  /** The vault's settings count. */
-  #governBy(item: HomeItem): void {
+  /** The document's settings are in force. */
+  #governBy(record: HomeRecord): void {
     const { book } = this.#parts;
-    this.#item = item;
-    const confirmed = item.settings ?? nothingConfirmed;
+    this.#record = record;
+    const confirmed = record.settings ?? nothingConfirmed;
     this.#different = this.#differencesFrom(confirmed);
     book.goBy(inForce(book.written, this.#different), this.#different);
     const { extraAuthorities } = book.current;
     this.#authorities = extraAuthorities === undefined ? undefined : sameFile(extraAuthorities, confirmed);
   }
 
-  /** What was written counts, and the vault remembers it. */
-  async #learnHeadless(item: HomeItem): Promise<void> {
+  /** What was written is in force, and the document remembers it. */
+  async #learnHeadless(record: HomeRecord): Promise<void> {
     const { book, log } = this.#parts;
     const { extraAuthorities } = book.written;
     this.#authorities = extraAuthorities === undefined ? undefined : readAuthorities(extraAuthorities);
-    this.#different = item.seen ? differences(book.written, item.seen, this.#authorities) : [];
+    this.#different = record.seen ? differences(book.written, record.seen, this.#authorities) : [];
     const names = this.#different.map(({ name }) => name);
-    if (names.length > 0) {
-      log(
-        `settings were changed since the vault last vouched for them, and count: ${names.join(', ')}`,
-        'warn',
-      );
+    if (names.length > 0)
+      log(`settings were changed since the last start, and are in force: ${names.join(', ')}`, 'warn');
+    const isNews = !record.seen || names.length > 0;
+    const known = isNews ? { ...record, seen: toConfirmed(book.written, this.#authorities) } : record;
+    await this.#keep(record, known);
+    this.#record = known;
+  }
+
+  /** If it can't be stored now, the next start learns it again. */
+  async #keep(before: HomeRecord, known: HomeRecord): Promise<void> {
+    if (isDeepStrictEqual(before, known)) return;
+    const { records, log } = this.#parts;
+    try {
+      await records.changeVerified(() => [known]);
+    } catch (error) {
+      const why = error instanceof KeyturnError ? error.message : 'the document could not be written';
+      log(`what was learned of the settings was not stored: ${why}`, 'warn');
     }
-    if (!item.seen || names.length > 0) {
-      await this.#write({ ...item, seen: toConfirmed(book.written, this.#authorities) });
-    }
-    this.#item ??= item;
   }
 
   #askOnce(): void {
@@ -294,58 +267,51 @@ export class HomeCheck {
   }
 
   async #take(verdict: 'yes' | 'no', asked: readonly Difference[], shown: WrittenSettings): Promise<void> {
-    if (!this.#item) {
+    if (!this.#record) {
       this.#early = verdict === 'yes' ? asConfirmed(shown) : 'no';
       return;
     }
-    // What the vault didn't take was not answered: the card comes back at the next start.
+    // What was not stored was not answered: the card comes back at the next start.
     try {
-      await this.#change((item) => answered(item, verdict, { asked, shown, now: this.#written() }));
+      await this.#change((record) => answered(record, verdict, { asked, shown, now: this.#written() }));
       this.#governBy(this.#known());
     } catch {
-      this.#parts.log('the vault did not take the answer about the settings', 'warn');
+      this.#parts.log('the answer about the settings could not be stored', 'warn');
     }
   }
 
-  /**
-   * For an item that is known. Two callers at once would otherwise each start from the same item, and one would be
-   * lost. The vault is read again, since a broker on a copy of this home may have written meanwhile.
-   */
-  #change(change: (item: HomeItem) => HomeItem): Promise<void> {
-    return this.#inTurn(async () => {
-      const newest = (await readHomeItem(this.#parts.vault)) ?? this.#known();
-      await this.#write(change(newest));
-    });
+  async #change(change: (record: HomeRecord) => HomeRecord): Promise<void> {
+    const { records } = this.#parts;
+    const known = this.#known();
+    await records.change(([record = known]) => [change(record)]);
+    this.#record = records.items[0] ?? known;
   }
 
-  async #write(item: HomeItem): Promise<void> {
-    await writeHomeItem(this.#parts.vault, item);
-    this.#item = item;
-  }
-
-  #known(): HomeItem {
-    if (this.#item) return this.#item;
+  /** Throws why the document is refused. */
+  #known(): HomeRecord {
+    if (this.#record) return this.#record;
+    void this.#parts.records.items;
     throw new Error('the home was not checked yet');
   }
 
   /** The settings that a person confirmed count here. */
-  #governs({ desk }: HomeItem): boolean {
-    return this.#parts.isDesk || desk === 'marked';
+  #governs({ approvals }: HomeRecord): boolean {
+    return this.#parts.isDesk || approvals === 'app';
   }
 
   get #isUndecided(): boolean {
-    return this.#parts.isDesk && this.#item !== undefined && this.#item.settings === undefined;
+    return this.#parts.isDesk && this.#record !== undefined && this.#record.settings === undefined;
   }
 
   get #isWaiting(): boolean {
-    return this.#isUndecided || (this.#item === undefined && this.#card.isOpen);
+    return this.#isUndecided || (this.#record === undefined && this.#card.isOpen);
   }
 
   #deskState(): HomeState['desk'] {
     const { isDesk } = this.#parts;
-    if (isDesk) return this.#item?.desk === 'released' ? 'released' : 'here';
-    if (!this.#item) return 'unknown';
-    return ({ none: 'none', marked: 'closed', released: 'released' } as const)[this.#item.desk];
+    if (isDesk) return this.#record?.approvals === 'released' ? 'released' : 'here';
+    if (!this.#record) return 'unknown';
+    return ({ command: 'none', app: 'closed', released: 'released' } as const)[this.#record.approvals];
   }
 
   #differencesFrom(confirmed: Confirmed): Difference[] {

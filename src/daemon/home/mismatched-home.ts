@@ -35,32 +35,22 @@ export function vaultName(vault: Settings['vault'], vaultKey: Settings['vaultKey
   return vault === 'sealed-file' ? `${vault} ${wrappedBy(vaultKey)}` : vault;
 }
 
-/** The vault says that it belongs to another home. */
-export function otherHome(): Mismatch {
-  return new Mismatch(
-    'otherHome',
-    'the vault says that it belongs to a home with another id than the one in home.json',
-  );
-}
-
 function otherVault(kind: string): Mismatch {
   return new Mismatch(
-    'otherVault',
     `the settings name the vault ${quoted(kind)}, and this home keeps its secrets in another vault`,
   );
 }
 
 /** The refusal of every request to such a home. */
 export class Mismatch extends KeyturnError {
-  readonly mismatch: 'otherVault' | 'otherHome';
+  readonly mismatch = 'otherVault';
 
-  constructor(mismatch: Mismatch['mismatch'], what: string) {
+  constructor(what: string) {
     super('file_unreadable', `The files of this home don’t belong together: ${what}.`, {
       rule: 'A home keeps its id and its vault; if one of them changed, Keyturn serves nothing',
       hint:
         'Put settings.json and home.json back as they were, and take KEYTURN_VAULT out of the environment; then start ' +
         'the broker again. For another vault use another KEYTURN_HOME. `keyturn reset --yes` ends this home.',
     });
-    this.mismatch = mismatch;
   }
 }

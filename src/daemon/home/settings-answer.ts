@@ -1,5 +1,5 @@
 /**
- * How the person's answer about settings that were written outside Keyturn changes the vault's item.
+ * How the person's answer about settings that were written outside Keyturn changes the home's record.
  *
  * Invariant: a written value counts without a yes only if it takes access away.
  */
@@ -8,10 +8,10 @@ import { inForce, nothingConfirmed, toConfirmed, withSetting } from '../settings
 import type { Confirmed, Difference } from '../settings/confirmed-settings.ts';
 import { asConfirmed, differencesFrom } from '../settings/written-settings.ts';
 import type { WrittenSettings } from '../settings/written-settings.ts';
-import type { HomeItem } from './home-item.ts';
+import type { HomeRecord } from './home-record.ts';
 
 /**
- * The values that count without a yes, because they take access away. The vault keeps them too, so that a changed file
+ * The values that count without a yes, because they take access away. The document keeps them too, so that a changed file
  * can't undo them.
  */
 function countingAnyway(written: WrittenSettings): Confirmed {
@@ -19,14 +19,14 @@ function countingAnyway(written: WrittenSettings): Confirmed {
 }
 
 /**
- * The vault's item, decided as far as it can be without asking. `early`: what the person answered before the vault
+ * The home's record, decided as far as it can be without asking. `early`: what the person answered before the vault
  * was open.
  */
 export function decided(
-  item: HomeItem,
+  item: HomeRecord,
   written: WrittenSettings,
   early: Confirmed | 'no' | undefined,
-): HomeItem {
+): HomeRecord {
   if (item.settings) return item;
   const settings = asConfirmed(written);
   if (early === 'no') return { ...item, settings: countingAnyway(written), declined: settings };
@@ -36,14 +36,14 @@ export function decided(
 }
 
 /**
- * The vault's item after an answer. `asked` was on the card, and `shown` was written at that time; `now` is written
+ * The home's record after an answer. `asked` was on the card, and `shown` was written at that time; `now` is written
  * now.
  */
 export function answered(
-  item: HomeItem,
+  item: HomeRecord,
   verdict: 'yes' | 'no',
   { asked, shown, now }: { asked: readonly Difference[]; shown: WrittenSettings; now: WrittenSettings },
-): HomeItem {
+): HomeRecord {
   const { declined: _, ...rest } = item;
   if (verdict === 'no') {
     return { ...rest, settings: item.settings ?? countingAnyway(now), declined: asConfirmed(shown) };

@@ -87,7 +87,7 @@ function answerVerified(request: CheckedRequest): unknown {
 async function widen(request: CheckedRequest): Promise<unknown> {
   const { services, caller, method, params } = request;
   const { broker, homeCheck, approve } = services;
-  // At a closed desk nobody gets more than they have: nobody could be asked.
+  // While the app is closed, nobody gets more than they have: nobody could be asked.
   if (!broker.parts.isDesk && widensAtClosedDesk(broker, method, params)) await homeCheck.requireOpen();
   // At a desk no command gives more before the person said yes.
   const approved = isWidening(method) ? await approve?.(caller, method, params) : undefined;

@@ -13,7 +13,6 @@ import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { receiptAnswer } from './answers.ts';
 import type { Records } from '../../broker/records/records.ts';
 import { newestItem, requireStorable } from '../../vault/base/vault.ts';
-import { homeItem } from '../home/home-item.ts';
 import type { Handlers } from './services.ts';
 
 /** The broker stops afterwards. The command that asked removes the files. */
@@ -124,7 +123,7 @@ async function emptyVault({
   const shown = document.isLoaded ? document.shown : new Map();
   const unused = records.unused.isLoaded ? records.unused.shown.map(({ name }) => name) : [];
   try {
-    await vault.destroy([...document.itemNamesIn(shown), ...unused, newestItem, homeItem]);
+    await vault.destroy([...document.itemNamesIn(shown), ...unused, newestItem]);
     if (!isMismatched) return undefined;
     return `what this home's own vault holds (in the keychain it is filed under ${service})`;
   } catch (error) {

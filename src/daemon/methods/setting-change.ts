@@ -1,8 +1,8 @@
 /**
  * A change of a setting that the owner asks for.
  *
- * Invariants: the vault isn't changed while it holds secrets. A setting that the vault has to confirm is written
- * into the vault before the file. Each change is a row of the audit log, which names the setting and not its value:
+ * Invariants: the vault isn't changed while it holds secrets. A setting that needs a confirmation is written
+ * into the document before the file. Each change is a row of the audit log, which names the setting and not its value:
  * a proxy's URL may hold a password.
  */
 import type { BrokerParts } from '../../broker/parts.ts';
@@ -18,7 +18,7 @@ export interface ChangeParts {
   readonly home: Home;
   readonly book: SettingsBook;
   readonly parts: BrokerParts;
-  readonly homeCheck: Pick<HomeCheck, 'vouchFor'>;
+  readonly homeCheck: Pick<HomeCheck, 'confirm'>;
 }
 
 type CheckParts = Omit<ChangeParts, 'homeCheck'>;
@@ -36,7 +36,7 @@ export function checkSetting(
   return checked;
 }
 
-/** Throws as `checkSetting` and `HomeCheck.vouchFor`, and `file_unreadable`. */
+/** Throws as `checkSetting` and `HomeCheck.confirm`, and `file_unreadable`. */
 export async function changeSetting(
   change: ChangeParts,
   name: string,
@@ -45,7 +45,7 @@ export async function changeSetting(
   const { book, parts, homeCheck } = change;
   const checked = checkSetting(change, name, value);
   if (standing[checked.name] === 'confirmed') {
-    await homeCheck.vouchFor(checked.name, checked.value ?? defaultSettings[checked.name]);
+    await homeCheck.confirm(checked.name, checked.value ?? defaultSettings[checked.name]);
   }
   const inForce = book.set(checked.name, checked.value);
   const outcome = `${checked.name} ${checked.value === undefined ? 'unset' : 'set'}`;

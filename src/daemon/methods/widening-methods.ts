@@ -1,6 +1,6 @@
 /**
  * The methods that give somebody more access: what the person at a desk is asked before each, and which requests a
- * broker without a window refuses in a desk's home (closed-desk.ts).
+ * broker without a window refuses in a desk's home (app-closed.ts).
  *
  * Invariants: a request that can't be carried out is refused before anybody is asked. What is asked holds no secret,
  * and its addresses have one spelling, however the command spelt them. Nobody is asked about a request that clearly
@@ -203,7 +203,7 @@ const wideningMethods: {
       if (answer === 'no' && kind === 'settings') throw decidedAtTheDesk();
       return undefined;
     },
-    // Interactions asks no question at a closed desk, so there is none to answer.
+    // Interactions asks no question while the app is closed, so there is none to answer.
     widensAtClosedDesk: never,
   },
 };

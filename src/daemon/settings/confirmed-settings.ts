@@ -1,5 +1,5 @@
 /**
- * The settings that the vault has to confirm: how it keeps them, and which written values differ from them.
+ * The settings that need a confirmation: how the document keeps them, and which written values differ from them.
  *
  * Invariant: values are compared as their schema parsed them, and a file of authorities by its content. A value that
  * takes access away (a shorter time until the lock, no plain http) needs no confirmation.
@@ -35,7 +35,7 @@ export interface Difference {
   readonly isContent?: true;
 }
 
-/** The settings that the vault has to confirm. */
+/** The settings that need a confirmation. */
 const confirmedNames: readonly SettingName[] = Object.keys(standing)
   .filter(isSettingName)
   .filter((name) => standing[name] === 'confirmed');

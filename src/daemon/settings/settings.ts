@@ -108,8 +108,8 @@ export const live: Readonly<Record<SettingName, boolean>> = {
 /**
  * What a value counts for that was written into the file or the environment, at a desk and in a desk's home.
  *
- * `confirmed`: nothing, until the vault vouches for it (home-check.ts), because it decides where a secret goes, what
- * runs, or what a person is offered. `home`: it says which vault is asked, so that no vault can vouch for it; a
+ * `confirmed`: nothing, until the document has it (home-check.ts), because it decides where a secret goes, what
+ * runs, or what a person is offered. `home`: it says which vault is asked, so that no document can confirm it; a
  * change makes a mismatched home (mismatched-home.ts). `free`: it counts, because it gives nobody anything.
  */
 export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {

@@ -1,7 +1,7 @@
 /**
  * The settings as the files have them, with the content of the file of authorities that they name.
  *
- * Invariant: reads only. A file of authorities that can't be read vouches for no server.
+ * Invariant: reads only. A file of authorities that can't be read certifies no server.
  */
 import { readAuthorities } from '../system/authorities.ts';
 import type { AuthoritiesFile } from '../system/authorities.ts';
@@ -40,7 +40,7 @@ export function sameFile(file: string, { authorities }: Confirmed): AuthoritiesF
   return found?.hash === authorities ? found : undefined;
 }
 
-/** Undefined where it can't be read: then it vouches for no server. */
+/** Undefined where it can't be read: then it certifies no server. */
 function readIfPossible(file: string): AuthoritiesFile | undefined {
   try {
     return readAuthorities(file);

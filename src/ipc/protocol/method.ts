@@ -29,7 +29,7 @@ export interface Method {
    */
   readonly usesRecords?: true;
   /**
-   * Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused at a closed desk.
+   * Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused while the app is closed.
    */
   readonly signsIn?: true;
   /** Success changes no list that anybody shows. For `narrows`, `widens` and `mayWiden`, which otherwise do. */

@@ -1,29 +1,30 @@
-/** What the vault keeps about its home, changed by several callers at once. */
+/** What the document keeps about its home, changed by several callers at once. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { homePaths } from '../../../src/base/paths.ts';
 import { HomeCheck } from '../../../src/daemon/home/home-check.ts';
-import { readHomeItem } from '../../../src/daemon/home/home-item.ts';
 import { SettingsBook } from '../../../src/daemon/settings/settings-book.ts';
 import type { SettingsVerdict } from '../../../src/daemon/settings/settings-card.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
-import { turnOfEvents } from '../../broker/rig.ts';
+import { recordsOf } from '../../../src/daemon/assembly.ts';
+import type { HomeRecords } from '../../../src/daemon/assembly.ts';
+import { testDocument, turnOfEvents } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { bound } from '../../vault/doubles.ts';
 
 interface Desk {
   readonly check: HomeCheck;
-  readonly vault: Vault;
+  readonly records: HomeRecords['home'];
   /** The person answers the card about the settings. Resolves once the answer counts. */
   readonly answer: (verdict: SettingsVerdict) => Promise<void>;
 }
 
 /** A desk whose settings file names a proxy that nobody confirmed. `write` may hold back each write of the vault. */
-function desk(write: () => Promise<void>): Desk {
+async function desk(write: () => Promise<void>): Promise<Desk> {
   const folder = temporaryFolder();
-  mkdirSync(path.join(folder, 'config'), { mode: 0o700 });
+  for (const name of ['config', 'state']) mkdirSync(path.join(folder, name), { mode: 0o700 });
   const settings = JSON.stringify({ httpsProxy: 'http://127.0.0.1:8080' });
   writeFileSync(path.join(folder, 'config', 'settings.json'), settings, { mode: 0o600 });
   const paths = homePaths({ KEYTURN_HOME: folder });
@@ -33,18 +34,20 @@ function desk(write: () => Promise<void>): Desk {
   const vault: Vault = {
     ...bound(memory),
     kind: 'keychain',
-    set: async (id, secret) => {
+    replace: async (id, before, after) => {
       await write();
-      await memory.set(id, secret);
+      return memory.replace(id, before, after);
     },
   };
+  const { home: records, document } = recordsOf(testDocument(path.join(folder, 'state'), { vault }));
   const verdict = Promise.withResolvers<SettingsVerdict>();
   const closed = Promise.withResolvers<void>();
   const check = new HomeCheck({
-    home: { homeId: 'home', isNew: false, hasMaster: true, vault: 'keychain', keptIn: async () => undefined },
+    home: { isNew: false, hasMaster: true, vault: 'keychain', keptIn: async () => undefined },
     book,
     vault,
-    master: async () => undefined,
+    document,
+    records,
     isDesk: true,
     isOpened: true,
     mismatch: undefined,
@@ -53,15 +56,16 @@ function desk(write: () => Promise<void>): Desk {
       answered();
       return said;
     },
-    renewAuthority: async () => undefined,
     changed: () => {
       if (!check.state.isWaiting) closed.resolve();
     },
     log: () => undefined,
   });
+  document.afterwards(() => check.learn());
+  await document.load();
   return {
     check,
-    vault,
+    records,
     answer: async (said) => {
       verdict.resolve(said);
       await closed.promise;
@@ -69,21 +73,24 @@ function desk(write: () => Promise<void>): Desk {
   };
 }
 
-it('keeps the person’s yes to settings while the home is marked as a desk’s at the same time', async () => {
+it('keeps the person’s yes to settings while the home is given free at the same time', async () => {
   const held = Promise.withResolvers<void>();
+  let isHeld = false;
   const writes: string[] = [];
-  const { check, vault, answer } = desk(async () => {
-    writes.push('begun');
-    if (writes.length === 1) await held.promise;
+  const { check, records, answer } = await desk(async () => {
+    if (isHeld) writes.push('begun');
+    if (isHeld) await held.promise;
   });
   await expect(check.settled()).rejects.toMatchObject({ reason: 'consent_pending' });
-  const marked = check.mark(async () => undefined);
+  expect(records.items).toMatchObject([{ approvals: 'app' }]);
+  isHeld = true;
+  const released = check.release(true);
   await expect.poll(() => writes).toHaveLength(1);
   const answered = answer('yes');
   // The answer arrives while that write is under way.
   await turnOfEvents();
   held.resolve();
-  await Promise.all([marked, answered]);
+  await Promise.all([released, answered]);
   await check.settled();
-  expect(await readHomeItem(vault)).toMatchObject({ desk: 'marked', settings: expect.anything() });
+  expect(records.items).toMatchObject([{ approvals: 'released', settings: expect.anything() }]);
 });

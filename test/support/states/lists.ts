@@ -276,8 +276,8 @@ export const wrong: Lists = {
       desk: 'here',
       isEmpty: false,
       isWaiting: true,
-      why: 'The vault knows another home.',
-      mismatch: 'otherHome',
+      why: 'The settings name another vault.',
+      mismatch: 'otherVault',
       differing: [{ name: 'httpsProxy', value: longAddress, held: 'http://proxy.example:3128' }],
     },
     proxies: [

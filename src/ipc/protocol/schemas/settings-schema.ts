@@ -24,7 +24,7 @@ export const setting = z.object({
   default: settingValue.optional(),
   /** `vault`: the file says something else, which nobody confirmed. */
   source: z.literal(['file', 'environment', 'default', 'vault']),
-  /** What the file or a variable says and doesn't count, because the vault doesn't vouch for it. */
+  /** What the file or a variable says and is not in force, because nobody has confirmed it. */
   written: settingValue.optional(),
   isUnconfirmed: z.literal(true).optional(),
   /** A change is in force at once; else at the broker's next start. */

@@ -58,7 +58,7 @@ export const status = z.object({
   forwards: z.int().nonnegative(),
   /** Files that count for nothing, were left as they are, and why. */
   unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
-  /** What the vault vouches for of this home. */
+  /** What the document says of this home. */
   homeState: z.object({
     /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
     state: z.literal(['unchecked', 'checked', 'passing', 'strange']),
@@ -70,7 +70,7 @@ export const status = z.object({
     /** Why it is `strange`: its files and its vault do not belong together. */
     why: z.string().optional(),
     /** The same as a code. */
-    mismatch: z.literal(['otherVault', 'otherHome']).optional(),
+    mismatch: z.literal('otherVault').optional(),
     /**
      * Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere
      * `value`.

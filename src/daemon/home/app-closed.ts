@@ -8,12 +8,12 @@
 import { KeyturnError } from '../../base/errors.ts';
 
 /** Of every such refusal: the command line offers to open the app (cli/open-desk.ts). */
-export const closedDeskRule =
+export const appClosedRule =
   'While the app is not running, nobody can give a program more access in this home';
 
-export function closedDesk(): KeyturnError {
+export function appClosed(): KeyturnError {
   return new KeyturnError('not_permitted', 'This home’s desk is closed: its app does not run.', {
-    rule: closedDeskRule,
+    rule: appClosedRule,
     hint:
       'Start the app and do it there; in its Settings the home can also be released for brokers without a window. ' +
       'Where there is no app, as over SSH: use another KEYTURN_HOME, or end this home with `keyturn reset`.',
