@@ -85,7 +85,7 @@ function textOf(file: string): string {
 
 function jsonOf(text: string, source: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (cause) {
     throw new KeyturnError('invalid_request', `${source} is no JSON.`, {
       hint: 'docs/serve.md has an example.',

@@ -181,6 +181,15 @@ describe('completion', () => {
     expect(offered(...words)).toEqual(expected);
   });
 
+  it.runIf(installed.includes('zsh'))('is loaded by a zsh whose own completion was not started', () => {
+    const script = `source ${path.join(folder, 'zsh')} && print $_comps[keyturn]`;
+    const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', script], {
+      encoding: 'utf8',
+      env: { ...process.env, HOME: folder },
+    });
+    expect({ stdout, stderr }).toEqual({ stdout: '_keyturn\n', stderr: '' });
+  });
+
   it.runIf(installed.includes('fish'))('offers the values of a setting in fish', () => {
     const script = `source ${path.join(folder, 'fish')}; complete -C 'keyturn settings set vault '`;
     expect(

@@ -10,8 +10,9 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Connection } from '../../client/connection.ts';
-import type { Reason } from '../../base/errors.ts';
+import { quoted, type Reason } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
+import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { connectSoon, keyLost } from './lost-socket.ts';
@@ -35,14 +36,23 @@ const startTimeout = 20_000;
 
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
 export async function startBroker(): Promise<Connection> {
-  let problem = 'Another broker holds the home and does not answer.';
+  let refusal = unreachable();
   for (const deadline = Date.now() + startTimeout; Date.now() < deadline;) {
     const outcome = await spawnBroker();
-    if (outcome === 'killed') problem = 'Something kills it while it starts.';
+    if (outcome === 'killed') refusal = notStarted('Something kills it while it starts.');
     const connection = await connectSoon();
     if (connection) return connection;
   }
-  throw keyLost(homePaths()) ?? notStarted(problem);
+  throw keyLost(homePaths()) ?? refusal;
+}
+
+/** It runs where its socket can't be seen from here, or it hangs. */
+function unreachable(): NotStarted {
+  const socket = recordedSocket(homePaths());
+  const where = socket === undefined ? '' : ` at ${quoted(socket)}`;
+  return new NotStarted('broker_unreachable', `A broker holds this home, and does not answer${where}.`, {
+    hint: 'If this is a sandbox or a container, keyturn forward lets it in. Else replace that broker: keyturn broker restart',
+  });
 }
 
 /** Resolves when a broker is up, ours or one that was faster; `killed`: a signal ended ours before. */

@@ -24,7 +24,7 @@ export const command = defineCommand(
       'Print a completion script for a shell. It completes commands, options and fixed words, and what a running broker knows: servers, apps, accounts, proxies and open requests. It starts no broker.',
     examples: [
       'eval "$(keyturn completion bash)"   # in ~/.bashrc',
-      'eval "$(keyturn completion zsh)"    # in ~/.zshrc, after compinit',
+      'eval "$(keyturn completion zsh)"    # in ~/.zshrc',
       'keyturn completion fish > ~/.config/fish/completions/keyturn.fish',
     ],
   },

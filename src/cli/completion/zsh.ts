@@ -57,6 +57,7 @@ ${all.map(zshTopic).join('\n')}
 if [[ \${funcstack[1]} == _keyturn ]]; then
   _keyturn "$@"
 else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
   compdef _keyturn keyturn
 fi
 `;

@@ -217,6 +217,8 @@ export function openStore(paths: HomePaths): Conf {
       configName: 'settings',
       configFileMode: 0o600,
       clearInvalidConfig: false,
+      // Windows' editor begins a file with a byte order mark.
+      deserialize: (text) => JSON.parse(text.replace(/^\uFEFF/, '')) as Record<string, unknown>,
     });
   } catch (error) {
     const why = error instanceof SyntaxError ? 'is not JSON' : `can't be read (${systemCode(error)})`;

@@ -28,6 +28,11 @@ function read(env: Record<string, string>, isNewHome: boolean, autoStarted = tru
   return readSettings({ paths: homePaths({ KEYTURN_HOME: folder }), env, isNewHome, autoStarted });
 }
 
+it('a file that an editor of Windows saved is read', () => {
+  writeFileSync(file, '\uFEFF{ "version": 1,\r\n"browser": "lynx" }\r\n', { mode: 0o600 });
+  expect(read({}, false)).toMatchObject({ browser: 'lynx' });
+});
+
 describe('a new home', () => {
   it('a new home records the environment it is made in', () => {
     const made = read(

@@ -37,7 +37,16 @@ export class Desk {
   }
 
   async keyturnIn(env: Environment, ...args: string[]): Promise<Run> {
-    const child = spawn(process.execPath, [bin, ...args], {
+    return this.#run(env, [process.execPath, bin, ...args]);
+  }
+
+  /** By another program, e.g. one that makes a namespace. */
+  async keyturnWithin(program: readonly string[], ...args: string[]): Promise<Run> {
+    return this.#run({ XDG_RUNTIME_DIR: this.run }, [...program, process.execPath, bin, ...args]);
+  }
+
+  async #run(env: Environment, [program = '', ...args]: readonly string[]): Promise<Run> {
+    const child = spawn(program, args, {
       cwd: this.home,
       env: {
         PATH: process.env['PATH'],

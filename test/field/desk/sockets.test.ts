@@ -1,4 +1,5 @@
 /** A broker whose socket is lost, or was made in another environment: every command of the home still reaches it. */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -33,6 +34,23 @@ test.each(Object.entries(lose))('a command reaches the same broker again after %
   const { code, stdout } = await desk.keyturn('status', '--json');
   expect({ code, pid: (JSON.parse(stdout) as { pid: number }).pid }).toEqual({ code: 0, pid });
   expect(await desk.keyturnIn({}, 'list')).toMatchObject({ code: 0 });
+});
+
+test('a command in a sandbox that hides the socket says where it is, and leaves the broker', async ({
+  skip,
+}) => {
+  const { desk, pid } = await withBroker();
+  const hide = `mount -t tmpfs -o mode=700 tmpfs '${desk.run}' && exec "$@"`;
+  const hidden = ['-m', 'sh', '-c', hide, 'sh'];
+  if (spawnSync('unshare', [...hidden, 'true']).status !== 0) skip('no mount namespaces can be made here');
+  const { code, stderr } = await desk.keyturnWithin(['unshare', ...hidden], 'sign-in', 'list');
+  expect({ code, stderr }).toMatchObject({
+    code: 8,
+    stderr: expect.stringContaining('does not answer at "'),
+  });
+  expect(stderr).toContain('keyturn forward');
+  expect(await desk.keyturn('sign-in', 'list')).toMatchObject({ code: 0 });
+  expect(desk.broker()).toBe(pid);
 });
 
 test('broker stop ends a broker without a socket, and --restart replaces one', async () => {
