@@ -1,9 +1,9 @@
-// The tables of rules, in docs/conformance.md, docs/reliability.md and dev/state-files.md, against a run of the
+// The tables of rules, in dev/conformance.md, dev/reliability.md and dev/state-files.md, against a run of the
 // tests. A test names the rules that it proves at the start of its title, or of its describe's: `D-3 M-1: asks …`.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-const pages = ['docs/conformance.md', 'docs/reliability.md', 'dev/state-files.md'];
+const pages = ['dev/conformance.md', 'dev/reliability.md', 'dev/state-files.md'];
 
 /** An id: of a rule, as in `D-3`, or the name of a file of the home, as in `clients/NAME.key`. */
 const id = String.raw`(?:[A-Z]+-\d+|[\w/-]+\.[a-z]+)`;

@@ -30,7 +30,7 @@ function obstacle(): string {
 
 function build(): void {
   // First: it throws where the changelog has no section for this version.
-  const notes = releaseNotes(version, textOf('CHANGELOG.md'), textOf('README.md'));
+  const notes = releaseNotes(version, textOf('CHANGELOG.md'), textOf('docs/install.md'));
   rmSync(release, { recursive: true, force: true });
   mkdirSync(release);
   const run = (command: string, ...args: string[]): void =>

@@ -1,4 +1,4 @@
-// The numbers of a soak as one Markdown table, for docs/reliability.md: a row for each run that reported.
+// The numbers of a soak as one Markdown table, for dev/reliability.md: a row for each run that reported.
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Runs of one name are added up: every home that was scanned for secrets reports for itself. */

@@ -27,9 +27,9 @@ it('a release is refused without the tag of its version, and from a checkout wit
 it('the notes of a release say what is new and what was run where', () => {
   const changelog =
     '# Changelog\n\n## Unreleased\n\nlater\n\n## 0.2.0\n\nIt does more.\n\n## 0.1.0\n\nfirst\n';
-  const notes = releaseNotes('0.2.0', changelog, page('README.md').text);
+  const notes = releaseNotes('0.2.0', changelog, page('docs/install.md').text);
   expect(notes).toMatch(/^# Keyturn 0\.2\.0\n\nIt does more\.\n\n## What was run where\n\n\| system \|/);
   expect(notes).toMatch(/\| macOS \|.*never run.*\n.*\| Windows \||\| Windows \|/);
   expect(notes).not.toMatch(/later|first\n/);
-  expect(() => releaseNotes('9.9.9', changelog, page('README.md').text)).toThrow('9.9.9');
+  expect(() => releaseNotes('9.9.9', changelog, page('docs/install.md').text)).toThrow('9.9.9');
 });

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Access tokens from the Keyturn broker, for Python programs. Standard library only, Python 3.9 or newer.
 
-Copy this file beside your program, or install the folder it is in with pip. It speaks the wire that docs/wire.md describes, on Linux and macOS.
+Copy this file beside your program, or install the folder it is in with pip. It speaks the wire that docs/reference/wire-protocol.md describes, on Linux and macOS.
 
     import keyturn
 
@@ -15,7 +15,7 @@ A token may be bound to a key that the broker keeps (DPoP, `token.is_bound`). Th
 
         headers = broker.headers(token, "POST", url)   # and nonce=: the DPoP-Nonce of the server's last answer
 
-What a refusal asks for is in its class and its `reason` (docs/errors.md):
+What a refusal asks for is in its class and its `reason` (docs/reference/errors.md):
 
     except keyturn.PersonNeeded as error:              # allow, sign in or unlock; `hint` says how
     except keyturn.Unpaired:                           # keep the key file; only a person pairs again

@@ -1,6 +1,6 @@
 /**
  * When a sign-in's page, or an address that a server names, opens in the browser: after a click, never by itself
- * (invariant 5, docs/internals.md).
+ * (invariant 5, dev/internals.md).
  *
  * Invariant: a page that no click asked for waits as a question, in the tray and on its card. A click
  * that led here by another way (an approval, "Sign in again") opens one page, of that very server. An address of a

@@ -57,7 +57,7 @@ function pageOf(statement: Statement, edition: Edition): string {
   ]);
 }
 
-/** The table of docs/cli.md; a test compares them. */
+/** The table of docs/reference/cli.md; a test compares them. */
 export const exitStatuses: Readonly<Record<string, string>> = {
   0: 'done',
   1: 'internal error',

@@ -3,7 +3,7 @@
  *
  * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw body. Text from
  * outside passes `quoted` first; in a command that a person may copy it passes `shellWord` or `shellOption`. Scripts
- * rely on the table below (docs/errors.md shows it): reason → JSON-RPC code → exit code of the CLI. Messages are
+ * rely on the table below (docs/reference/errors.md shows it): reason → JSON-RPC code → exit code of the CLI. Messages are
  * English.
  */
 

@@ -67,7 +67,7 @@ const kinds = {
     mode: 0o700,
     reason: 'file_unreadable',
     rule: 'the folder of `keyturn dev-server` is yours, nobody else may write there, and it is no symbolic link',
-    elsewhere: 'name a folder of your own as `folder` in the configuration (docs/serve.md)',
+    elsewhere: 'name a folder of your own as `folder` in the configuration (docs/servers/dev-server.md)',
   },
   socket: {
     is: (found) => found.isSocket(),

@@ -2,7 +2,7 @@
  * `token.get`, from the request to the answer: permission → grant → token in memory → answer. Where memory has no fresh
  * token: refresh (tokens/token-source.ts), or sign-in (request-sign-ins.ts).
  *
- * Invariants (4, 6 and 10, docs/internals.md): no permission, no token. A local client gets a token only if the token's
+ * Invariants (4, 6 and 10, dev/internals.md): no permission, no token. A local client gets a token only if the token's
  * granted scopes lie within its permission, as literal sets. A token belongs to a grant, which is found by the endpoint
  * that led there, never by a name, and goes only to programs whose permission names that grant.
  *

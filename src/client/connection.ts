@@ -43,7 +43,7 @@ export interface Connection {
   readonly isOpen: boolean;
   /** What the broker said of itself in its proven hello. */
   readonly capabilities: readonly string[];
-  /** Any method of docs/wire.md. Throws the broker's refusal, or `broker_unreachable`. */
+  /** Any method of docs/reference/wire-protocol.md. Throws the broker's refusal, or `broker_unreachable`. */
   request(method: string, params?: object, options?: RequestOptions): Promise<unknown>;
   /**
    * A token for a protected server. If the connection was lost, or the broker stops, waits for the next broker and

@@ -41,7 +41,7 @@ export interface Daemon {
   readonly paths: HomePaths;
   readonly socket: string;
   readonly broker: Broker;
-  /** The owner in the host's own process. `heard` gets the notifications of docs/wire.md. */
+  /** The owner in the host's own process. `heard` gets the notifications of docs/reference/wire-protocol.md. */
   owner(heard: (method: string) => void): InProcessOwner;
   /**
    * The machine woke up, or its network is back: looks at clocks, tokens and what is pending now, not at the next tick.

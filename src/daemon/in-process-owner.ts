@@ -19,7 +19,7 @@ export type OwnersMethod = {
 }[MethodName];
 
 export interface InProcessOwner {
-  /** Any of the owner's methods of docs/wire.md. Params and answer are not yet typed. Throws KeyturnError. */
+  /** Any of the owner's methods of docs/reference/wire-protocol.md. Params and answer are not yet typed. Throws KeyturnError. */
   call(method: OwnersMethod, params: unknown): Promise<unknown>;
   /** Whether such a permission is more than what stands. Throws KeyturnError. */
   widens(params: PermissionParams): Promise<boolean>;

@@ -60,7 +60,7 @@ export function parseConfiguration(value: unknown, source: string): ServeConfigu
   throw new KeyturnError(
     'invalid_request',
     `${source} can't be used${entry && `: ${quoted(entry)}`}: ${issue?.message ?? 'it has another form'}.`,
-    { hint: 'docs/serve.md lists the entries.' },
+    { hint: 'docs/servers/dev-server.md lists the entries.' },
   );
 }
 
@@ -88,7 +88,7 @@ function jsonOf(text: string, source: string): unknown {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (cause) {
     throw new KeyturnError('invalid_request', `${source} is no JSON.`, {
-      hint: 'docs/serve.md has an example.',
+      hint: 'docs/servers/dev-server.md has an example.',
       cause,
     });
   }

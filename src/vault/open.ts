@@ -74,7 +74,7 @@ const withoutPassphrase = {
   changePassphrase: () =>
     Promise.reject(
       new KeyturnError('invalid_request', 'this vault has no passphrase', {
-        hint: 'Only a sealed-file vault with vaultKey "passphrase" has one; see docs/settings.md.',
+        hint: 'Only a sealed-file vault with vaultKey "passphrase" has one; see docs/reference/settings.md.',
       }),
     ),
 } as const;

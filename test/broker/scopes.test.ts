@@ -1,4 +1,4 @@
-/** Scopes: a program gets no more than it was allowed, and more only with the user (invariants 10 and 11, docs/internals.md). */
+/** Scopes: a program gets no more than it was allowed, and more only with the user (invariants 10 and 11, dev/internals.md). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSite } from '../oauth/site.ts';
 import type { Site } from '../oauth/site.ts';

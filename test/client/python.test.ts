@@ -1,4 +1,4 @@
-/** The Python client beside the wire of docs/wire.md: its proofs, where it looks, and what it refuses. */
+/** The Python client beside the wire of docs/reference/wire-protocol.md: its proofs, where it looks, and what it refuses. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
 import path from 'node:path';

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commandPage } from '../../scripts/packaging/command-page.ts';
 import { statements, topics } from '../../src/cli/main.ts';
-import { fullHelpOf, helpOf, optionText, usagesOf } from '../../src/cli/terminal/help.ts';
+import { fullHelpOf, helpOf, optionText } from '../../src/cli/terminal/help.ts';
 import { shownOptions, topOptions } from '../../src/cli/terminal/statement.ts';
-import { page, root, section, tableRows } from './pages.ts';
+import { page, root } from './pages.ts';
 
 const bin = path.join(root, 'src', 'cli', 'bin.ts');
 const keyturn = (...args: string[]): string =>
@@ -85,27 +86,8 @@ describe('keyturn help COMMAND', () => {
   });
 });
 
-describe('docs/cli.md', () => {
-  it.each(commands)('has the usage and every option of keyturn %s', (name, statement) => {
-    const text = section(page('docs/cli.md'), `keyturn ${name}`);
-    for (const usage of usagesOf(statement)) expect(text).toContain(`\nkeyturn ${usage}\n`);
-    const [options = ''] = text.split('\n### ');
-    const rows = tableRows(options).slice(2);
-    const documented = rows.map(([cell = '']) => cell.replaceAll('`', ''));
-    expect(documented).toEqual(shownOptions(statement).map(([option, stated]) => optionText(option, stated)));
-  });
-
-  it('has one table of all commands, which says of each what --help says', () => {
-    const rows = tableRows(section(page('docs/cli.md'), 'Commands')).slice(2);
-    expect(rows).toEqual(
-      all.map(({ name, summary }) => [`[\`${name}\`](#keyturn-${name.replaceAll(' ', '-')})`, summary]),
-    );
-  });
-
-  it('has a section for no other command', () => {
-    const titles = [...page('docs/cli.md').text.matchAll(/^## keyturn (.*)$/gm)].map(([, name]) => name);
-    expect(titles).toEqual(all.map(({ name }) => name));
-  });
+it('docs/reference/cli.md is what `npm run docs` writes', async () => {
+  expect(page('docs/reference/cli.md').text).toBe(commandPage(await topics()));
 });
 
 describe('completion', () => {

@@ -1,5 +1,5 @@
 /**
- * The examples of docs/client.md run as they stand there: programs of their own, a real broker, a real
+ * The examples of docs/reference/client-library.md run as they stand there: programs of their own, a real broker, a real
  * protected server.
  */
 import { execFile } from 'node:child_process';
@@ -53,7 +53,7 @@ const exampleNames = ['plain', 'sdk1', 'sdk2'] as const;
 
 /** The examples in a folder where `@keyturn/client` is what the source is now. */
 function installExamples(): void {
-  const examples = codeBlocks(page('docs/client.md'), 'ts');
+  const examples = codeBlocks(page('docs/reference/client-library.md'), 'ts');
   for (const [index, name] of exampleNames.entries())
     writeFileSync(path.join(folder, `${name}.mts`), examples[index] ?? '');
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));

@@ -1,11 +1,11 @@
-/** The entries of docs/clients.md and README can be pasted: each parses, and starts a command line that the CLI takes. */
+/** The entries of docs/guides/clients.md and README can be pasted: each parses, and starts a command line that the CLI takes. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { statements } from '../../src/cli/main.ts';
 import { parse } from '../../src/cli/terminal/arguments.ts';
 import { codeBlocks, page, section } from './pages.ts';
 
-const here = page('docs/clients.md');
+const here = page('docs/guides/clients.md');
 const programs = [...here.text.matchAll(/^## (.+)$/gm)].map(([, title = '']) => title);
 const all = await statements();
 
@@ -56,7 +56,7 @@ function linesOf(title: string): string[][] {
   ];
 }
 
-describe('docs/clients.md', () => {
+describe('docs/guides/clients.md', () => {
   it('has entries for eleven programs', () => {
     expect(programs).toHaveLength(11);
   });

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { rulesIn, unproven } from '../../scripts/conformance.mjs';
 
 const root = path.join(import.meta.dirname, '..', '..');
-const table = readFileSync(path.join(root, 'docs', 'conformance.md'), 'utf8');
+const table = readFileSync(path.join(root, 'dev', 'conformance.md'), 'utf8');
 
 const rows = table
   .split('\n')
@@ -25,8 +25,8 @@ describe('the check of the rules after a run', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     mkdirSync(path.join(folder, 'docs'));
     mkdirSync(path.join(folder, 'dev'));
-    writeFileSync(path.join(folder, 'docs/conformance.md'), '| id | rule |\n| --- | --- |\n| D-3 | asks |\n');
-    writeFileSync(path.join(folder, 'docs/reliability.md'), '');
+    writeFileSync(path.join(folder, 'dev/conformance.md'), '| id | rule |\n| --- | --- |\n| D-3 | asks |\n');
+    writeFileSync(path.join(folder, 'dev/reliability.md'), '');
     writeFileSync(path.join(folder, 'dev/state-files.md'), '| `owner.key`, `other.key` | nothing |\n');
     const assertionResults = tests.map(([names, status]) => ({
       ancestorTitles: names.slice(0, -1),
@@ -77,7 +77,7 @@ describe('the check of the rules after a run', () => {
 });
 
 it('the tables name each rule once', () => {
-  const pages = ['docs/conformance.md', 'docs/reliability.md', 'dev/state-files.md'];
+  const pages = ['dev/conformance.md', 'dev/reliability.md', 'dev/state-files.md'];
   const ids = pages.flatMap((page) => rulesIn(readFileSync(path.join(root, page), 'utf8')));
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
@@ -116,7 +116,7 @@ describe('dev/state-files.md', () => {
   });
 });
 
-describe('docs/conformance.md', () => {
+describe('dev/conformance.md', () => {
   it('has no empty cell', () => {
     expect(rows.length).toBeGreaterThan(90);
     expect(rows.filter((cells) => cells.length !== 3 || cells.includes(''))).toEqual([]);

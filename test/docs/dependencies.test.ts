@@ -1,4 +1,4 @@
-/** The supply chain: docs/dependencies.md, package.json and the lock file agree, and nothing grows unnoticed. */
+/** The supply chain: dev/dependencies.md, package.json and the lock file agree, and nothing grows unnoticed. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -70,9 +70,9 @@ describe('the lock file', () => {
   });
 });
 
-describe('docs/dependencies.md', () => {
+describe('dev/dependencies.md', () => {
   it('says of each run-time dependency what for, upkeep, size, install script and alternatives', () => {
-    const rows = tableRows(section(page('docs/dependencies.md'), 'At run time'));
+    const rows = tableRows(section(page('dev/dependencies.md'), 'At run time'));
     const full = rows.filter(([name = '']) => name.startsWith('`'));
     expect(full.map(([name = '']) => name.replaceAll('`', '')).toSorted()).toEqual(
       Object.keys(named).toSorted(),
@@ -95,7 +95,7 @@ describe('the clients of test/clients', () => {
       expect(locked.get(`node_modules/${name}`)).toBe(version);
     expect(packages.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([]);
     expect(text).not.toContain('"resolved"');
-    const stated = section(page('docs/dependencies.md'), 'For development');
+    const stated = section(page('dev/dependencies.md'), 'For development');
     for (const name of Object.keys(theirs)) expect(stated).toMatch(new RegExp(`^- .*\`${name}\`.*: `, 'm'));
   });
 });

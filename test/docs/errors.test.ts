@@ -1,9 +1,9 @@
-/** docs/errors.md is the published table of reasons: it and src/base/errors.ts say the same. */
+/** docs/reference/errors.md is the published table of reasons: it and src/base/errors.ts say the same. */
 import { expect, it } from 'vitest';
 import { exitCodes, isReason, reasons } from '../../src/base/errors.ts';
 import { page, section, tableRows } from './pages.ts';
 
-const rows = tableRows(page('docs/errors.md').text).slice(2);
+const rows = tableRows(page('docs/reference/errors.md').text).slice(2);
 
 it('lists every reason once, with its code and exit code', () => {
   const documented = rows.map(([reason = '', code, exit]) => ({
@@ -29,15 +29,15 @@ it('gives each reason a JSON-RPC code of its own', () => {
   expect(isReason('internal')).toBe(true);
 });
 
-it('lists every exit code in docs/cli.md', () => {
-  const listed = tableRows(section(page('docs/cli.md'), 'Exit status'))
+it('lists every exit code in docs/reference/cli.md', () => {
+  const listed = tableRows(section(page('docs/reference/cli.md'), 'Exit codes'))
     .slice(2)
     .map(([code]) => Number(code));
   expect(listed).toEqual(Object.values(exitCodes));
 });
 
-it('has a heading for every reason in docs/troubleshooting.md, and for nothing else but where to look first', () => {
-  const headings = [...page('docs/troubleshooting.md').text.matchAll(/^## (.*)$/gm)];
+it('has a heading for every reason in docs/guides/troubleshooting.md, and for nothing else but where to look first', () => {
+  const headings = [...page('docs/guides/troubleshooting.md').text.matchAll(/^## (.*)$/gm)];
   const named = headings.flatMap(([, heading = '']) => heading.split(', '));
   expect(named.toSorted()).toEqual(['Look first', ...Object.keys(reasons)].toSorted());
 });

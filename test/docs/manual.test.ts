@@ -92,11 +92,11 @@ describe.skipIf(!hasMan)('the man pages', () => {
       expect(text).toContain(words);
   });
 
-  it('list every command and the exit statuses of docs/cli.md', () => {
+  it('list every command and the exit statuses of docs/reference/cli.md', () => {
     const { text } = formatted(['keyturn.1']);
     for (const { name, summary } of all)
       expect(text).toMatch(new RegExp(`keyturn-${name.replaceAll(' ', '-')}\\(1\\) .*${summary[0]}`));
-    const rows = tableRows(section(page('docs/cli.md'), 'Exit status')).slice(2);
+    const rows = tableRows(section(page('docs/reference/cli.md'), 'Exit codes')).slice(2);
     expect(Object.entries(exitStatuses)).toEqual(rows);
     expect(execFileSync('man', ['-l', path.join(folder, 'keyturn.1')], { encoding: 'utf8' })).toContain(
       'KEYTURN(1)',

@@ -100,7 +100,7 @@ describe('ARCHITECTURE.md', () => {
   });
 });
 
-describe.each(['ARCHITECTURE.md', 'docs/internals.md'])('%s', (name) => {
+describe.each(['ARCHITECTURE.md', 'dev/internals.md'])('%s', (name) => {
   it('names files of the layers that exist', () => {
     const named = [
       ...page(name).text.matchAll(
@@ -122,9 +122,9 @@ describe('CHANGELOG.md', () => {
   });
 });
 
-describe('docs/dependencies.md', () => {
+describe('dev/dependencies.md', () => {
   it('has every dependency in its tables, and no other', () => {
-    const documented = tableRows(page('docs/dependencies.md').text).flatMap(([cell = '']) =>
+    const documented = tableRows(page('dev/dependencies.md').text).flatMap(([cell = '']) =>
       [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
     );
     const { dependencies, devDependencies, optionalDependencies } = manifest;
@@ -134,9 +134,9 @@ describe('docs/dependencies.md', () => {
   });
 });
 
-describe('docs/serve.md', () => {
+describe('docs/servers/dev-server.md', () => {
   it('names a browser that a broker finds from whatever folder it runs in', () => {
-    const [, named = ''] = /KEYTURN_BROWSER="([^"]+)"/.exec(page('docs/serve.md').text) ?? [];
+    const [, named = ''] = /KEYTURN_BROWSER="([^"]+)"/.exec(page('docs/servers/dev-server.md').text) ?? [];
     const files = named.replaceAll('$PWD', root).split(' ');
     expect(files).toHaveLength(2);
     expect(files.filter((file) => !path.isAbsolute(file) || !existsSync(file))).toEqual([]);
@@ -146,8 +146,8 @@ describe('docs/serve.md', () => {
 const namesIn = (text: string): readonly string[] =>
   [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name).toSorted();
 
-describe('docs/settings.md', () => {
-  const text = page('docs/settings.md').text;
+describe('docs/reference/settings.md', () => {
+  const text = page('docs/reference/settings.md').text;
 
   it('names every KEYTURN_ variable that the code reads', () => {
     const source = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
@@ -159,9 +159,8 @@ describe('docs/settings.md', () => {
     expect([...read].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   });
 
-  it.each(['docs/settings.md', 'docs/cli.md'])('is of one mind with %s about what counts at once', (file) => {
-    const [, named = ''] =
-      /((?:`\w+`(?:,\s+|\s+and\s+|\s+))+)(?:take effect|are in force) at once/.exec(page(file).text) ?? [];
+  it('names the settings that take effect at once', () => {
+    const [, named = ''] = /((?:`\w+`(?:,\s+|\s+and\s+|\s+))+)take effect at once/.exec(text) ?? [];
     expect(namesIn(named)).toEqual(
       Object.keys(live)
         .filter((name) => isSettingName(name) && live[name])

@@ -16,11 +16,13 @@ export interface MarkdownPage {
 
 /** Every Markdown page of the repository's own, in the root, in docs/ and in dev/. */
 export function pages(): MarkdownPage[] {
-  return ['.', 'docs', 'docs/journeys', 'docs/security', 'dev'].flatMap((folder) =>
-    readdirSync(path.join(root, folder))
+  const top = readdirSync(root).filter((file) => file.endsWith('.md'));
+  const below = ['docs', 'dev', 'src/client', 'src/server'].flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.md'))
-      .map((file) => page(path.posix.join(folder, file))),
+      .map((file) => path.posix.join(folder, file.replaceAll(path.sep, '/'))),
   );
+  return [...top, ...below].map(page);
 }
 
 export function page(name: string): MarkdownPage {

@@ -1,5 +1,5 @@
 /**
- * Runs a program of README as it is printed there, with our source in place of the installed package.
+ * Runs a program of docs/servers/ as it is printed there, with our source in place of the installed package.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -8,9 +8,17 @@ import path from 'node:path';
 import { until } from '../support/home.ts';
 import { codeBlocks, page, root } from './pages.ts';
 
-/** The first program on the page that imports this subpath. */
-export const printedProgram = (name: string, subpath: string): string =>
-  codeBlocks(page(name), 'ts').find((code) => code.includes(`'${subpath}'`)) ?? '';
+const pageOf: Readonly<Record<string, string>> = {
+  '@keyturn/server': 'protected-server',
+  '@keyturn/server/authorization': 'authorization-server',
+  '@keyturn/server/third-party': 'third-party',
+};
+
+/** The first program that imports this subpath, on its page. */
+export const printedProgram = (subpath: string): string =>
+  codeBlocks(page(`docs/servers/${pageOf[subpath] ?? subpath}.md`), 'ts').find((code) =>
+    code.includes(`'${subpath}'`),
+  ) ?? '';
 
 /** What counts against the number of lines that the page promises. */
 export const countedLines = (code: string): number =>
@@ -23,7 +31,7 @@ export interface RunningProgram {
 }
 
 /**
- * Starts README's program of this subpath. Resolves when it listens at `url`.
+ * Starts the printed program of this subpath. Resolves when it listens at `url`.
  * `words`: its arguments; `{folder}` in them stands for its folder.
  */
 export async function runPrinted(
@@ -36,7 +44,7 @@ export async function runPrinted(
 ): Promise<RunningProgram> {
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-printed-'));
   const file = path.join(folder, 'server.mts');
-  writeFileSync(file, printedProgram('README.md', subpath));
+  writeFileSync(file, printedProgram(subpath));
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   const program = spawn(process.execPath, [file, ...words.map((word) => word.replace('{folder}', folder))], {
     // A relative file of theirs lies in it.

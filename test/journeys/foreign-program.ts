@@ -1,7 +1,7 @@
 /**
  * A program that speaks the socket's protocol without our library, so that it may choose any name.
  *
- * Invariant: it asks as docs/wire.md has it, and keeps its key in memory.
+ * Invariant: it asks as docs/reference/wire-protocol.md has it, and keeps its key in memory.
  */
 import { Channel } from '../../src/client/channel.ts';
 import { locate } from '../../src/client/connect.ts';

@@ -38,8 +38,8 @@ function fate(flag: string, hasValue: boolean): 'honoured' | 'ignored' | 'refuse
 }
 
 describe('each flag', () => {
-  it('is honoured, ignored or refused as docs/bridge.md says, and none is missing there', () => {
-    const rows = tableRows(section(page('docs/bridge.md'), 'In place of mcp-remote')).slice(2);
+  it('is honoured, ignored or refused as docs/reference/bridge.md says, and none is missing there', () => {
+    const rows = tableRows(section(page('docs/reference/bridge.md'), 'In place of mcp-remote')).slice(2);
     const documented = new Map(rows.map(([flag = '', what = '']) => [flag.replaceAll('`', ''), what]));
     const found = [
       ...withValue.map((flag) => [flag, fate(flag, true)] as const),

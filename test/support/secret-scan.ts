@@ -1,7 +1,7 @@
 /**
  * The search for secrets at the end of every home's life: its files, and all that its commands printed.
  *
- * Invariant: nothing is left out but what is named here: the key files that invariant 1 (docs/internals.md)
+ * Invariant: nothing is left out but what is named here: the key files that invariant 1 (dev/internals.md)
  * names, files that the person named on the command line, access tokens where `keyturn token` prints them, and
  * tokens and API keys where `keyturn headers` does. A finding ends the test; the secret itself is never repeated.
  */
@@ -72,7 +72,7 @@ function isPrintedByDesign([command]: readonly string[], kind: Finding['kind']):
   return command === 'token' ? isToken : command === 'headers' && (isToken || kind === 'API key');
 }
 
-/** Options by which a person names a file of their own that holds a secret (docs/cli.md). */
+/** Options by which a person names a file of their own that holds a secret (docs/reference/cli.md). */
 const secretFiles = ['--private-key', '--id-token-file', '--client-secret-file'];
 
 function namedFiles(args: readonly string[]): string[] {

@@ -92,7 +92,7 @@ export const desktop = {
     'A systemd service (keyturn service install --socket) listens instead of the app. If you remove the service, the app starts. You keep your sign-ins and the access that you gave.',
   removeService: 'Remove the service',
   startFailed: 'Keyturn could not start',
-  switches: 'Keyturn does not accept {switches}. docs/app.md says why.',
+  switches: 'Keyturn does not accept {switches}. docs/reference/app.md says why.',
   noSandbox:
     'An AppImage adds --no-sandbox if the system forbids user namespaces: install the deb or the rpm instead.',
   faulted: 'Keyturn stopped',

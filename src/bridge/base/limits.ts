@@ -1,4 +1,4 @@
-/** The bounds of the bridge. Docs: docs/cli.md, `keyturn bridge`. */
+/** The bounds of the bridge. Docs: docs/reference/cli.md, `keyturn bridge`. */
 
 /** Bytes of one message, either way. A larger one is refused, and the bridge goes on. */
 export const maxMessage = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /**
  * Consent: may this local client have a token for this endpoint, with these scopes?
  *
- * Invariants (6, docs/internals.md): silence authorizes nothing. Without a permission there is a question, or a
+ * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is a question, or a
  * refusal. A denial is remembered, of a program as of single scopes; `later` isn't, and leaves no
  * trace. If the owner answers a pending question by a command, its card closes; that never grants more than the
  * command said. A program whose card got no yes waits before its next one, each time longer.

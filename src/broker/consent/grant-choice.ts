@@ -208,7 +208,7 @@ export function requireSameResource(permission: Permission, grant: Grant): void 
 }
 
 /**
- * Invariant 4 (docs/internals.md), once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the
+ * Invariant 4 (dev/internals.md), once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the
  * vault's own list. Throws `resource_mismatch`.
  */
 export function requireEndpoint(grant: Grant, endpoint: string): void {

@@ -2,7 +2,7 @@
  * Asks a protected server which authorization servers and scopes it has now.
  *
  * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it counts if it is
- * same-origin or our own request confirms it (invariant 11, docs/internals.md).
+ * same-origin or our own request confirms it (invariant 11, dev/internals.md).
  */
 import { KeyturnError } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';

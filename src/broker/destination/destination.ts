@@ -2,7 +2,7 @@
  * Finds for an endpoint its resource and one authorization server.
  *
  * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it counts if it is
- * same-origin or our own request confirms it (invariant 11, docs/internals.md). If the authorization server has
+ * same-origin or our own request confirms it (invariant 11, dev/internals.md). If the authorization server has
  * changed, the sign-in says so, and uses nothing of the old one.
  */
 import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord, detailsOf } from '../../base/errors.ts';

@@ -71,7 +71,7 @@ export function isUnnamedStepUp(challenge: ClientChallenge | undefined): boolean
 
 /**
  * The challenge that the program reports. If the permission takes its scopes from the first token, the program must
- * not choose them (invariant 11, docs/internals.md).
+ * not choose them (invariant 11, dev/internals.md).
  */
 export function hintOf(
   { challenge: told }: TokenRequest,

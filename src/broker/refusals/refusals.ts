@@ -105,7 +105,7 @@ function accountOption(grant: Grant | undefined): string {
   return grant ? ` ${shellOption('account', grant.account)}` : '';
 }
 
-/** No program gets a token with more scopes than its permission (invariant 10, docs/internals.md). */
+/** No program gets a token with more scopes than its permission (invariant 10, dev/internals.md). */
 export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',

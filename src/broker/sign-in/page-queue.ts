@@ -1,7 +1,7 @@
 /**
  * Opens sign-in pages one after another.
  *
- * Invariant (5, docs/internals.md): at most one automatic sign-in page is open. When the person is done with a page,
+ * Invariant (5, dev/internals.md): at most one automatic sign-in page is open. When the person is done with a page,
  * the next may open, even if the sign-in still waits for an answer. After a failed page, the next one for the same
  * endpoint waits until the user acts. After a page whose programs all disconnected, the next one waits for a pause,
  * which doubles with each such page. So a program can't open a hundred tabs by disconnecting.

@@ -34,7 +34,7 @@ export interface SignInRequest extends SignInDetails {
   readonly endpoint: string;
   /** As somebody typed it: a slash at its end may matter to the server. */
   readonly typed?: string;
-  /** The challenge that the local client got; a hint (invariant 11, docs/internals.md). */
+  /** The challenge that the local client got; a hint (invariant 11, dev/internals.md). */
   readonly challenge?: BearerChallenge;
   /** Scopes the caller needs; a step-up passes the union. */
   readonly scope?: readonly string[];

@@ -1,7 +1,7 @@
 /**
  * The sign-ins under way: those that requests start by themselves, and those that the user starts.
  *
- * Invariants (5, docs/internals.md): at most one automatic page is open. It opens only if a program still waits for it
+ * Invariants (5, dev/internals.md): at most one automatic page is open. It opens only if a program still waits for it
  * and may still reach the endpoint. After a failed page none opens until the user acts. After a withdrawn page the
  * next one waits. When the user signs in, waiting pages for that endpoint are withdrawn.
  */

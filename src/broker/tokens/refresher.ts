@@ -1,7 +1,7 @@
 /**
  * Refreshes grants: one at a time per grant, however many programs ask.
  *
- * Invariants (2 and 3, docs/internals.md): the new refresh token is durable before any caller sees the new access
+ * Invariants (2 and 3, dev/internals.md): the new refresh token is durable before any caller sees the new access
  * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation take turns at a
  * grant's tokens, so that none writes over what is newer; only the server's own refusals make a grant `loginRequired`
  * (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves before the grant's
@@ -216,7 +216,7 @@ export class Refresher {
   }
 
   /**
-   * In the vault before the request leaves (docs/reliability.md, step 1). If an earlier attempt is still noted, we keep
+   * In the vault before the request leaves (dev/reliability.md, step 1). If an earlier attempt is still noted, we keep
    * that one, because its answer is the one we miss.
    */
   async #noteAttempt(grant: HeldGrant, secret: GrantSecret): Promise<RefreshAttempt> {
@@ -242,7 +242,7 @@ export class Refresher {
       .catch(() => undefined);
   }
 
-  /** docs/reliability.md, step 2. In the grant's turn: a sign-in that comes meanwhile waits. */
+  /** dev/reliability.md, step 2. In the grant's turn: a sign-in that comes meanwhile waits. */
   async #send(
     grant: HeldGrant,
     { secret, ...request }: PreparedRefresh,
@@ -261,7 +261,7 @@ export class Refresher {
     return refresh({ ...request, onRotation }, http);
   }
 
-  /** docs/reliability.md, step 3: the item says that the refresh is over, and the record what it has changed. */
+  /** dev/reliability.md, step 3: the item says that the refresh is over, and the record what it has changed. */
   async #keep(
     grant: HeldGrant,
     answer: TokenResponse,

@@ -2,7 +2,7 @@
  * Access tokens in memory, by grant and scope set.
  *
  * Invariant: an access token is here only while its grant may use it. It is removed when the grant ends or the
- * protected server refuses it. A grant has at most eight scope sets (invariant 10, docs/internals.md).
+ * protected server refuses it. A grant has at most eight scope sets (invariant 10, dev/internals.md).
  */
 import { randomBytes } from 'node:crypto';
 import { toWall } from '../../base/clock.ts';

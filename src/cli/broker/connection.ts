@@ -83,7 +83,7 @@ export async function throughRestart<T>(work: (reached: () => void) => Promise<T
 }
 
 /**
- * Does `work` on the connection and closes it. An interrupt closes it too, which withdraws the question (docs/wire.md),
+ * Does `work` on the connection and closes it. An interrupt closes it too, which withdraws the question (docs/reference/wire-protocol.md),
  * and ends the command with 130.
  */
 export async function interruptible<T>(connection: Connection, work: () => Promise<T>): Promise<T> {

@@ -29,11 +29,11 @@ const run = defineCommand(
       'Apps that wait for you repeat their request to the next broker, if one starts soon.',
     ],
     environment: {
-      about: 'Environment (recorded when the home is created; docs/settings.md):',
+      about: 'Environment (recorded when the home is created; docs/reference/settings.md):',
       variables: [
         'KEYTURN_HOME',
         'KEYTURN_VAULT=keychain|sealed-file|memory',
-        'KEYTURN_VAULT_KEY (docs/headless.md)',
+        'KEYTURN_VAULT_KEY (docs/guides/scripts-and-ci.md)',
         'KEYTURN_BROWSER or BROWSER',
         'KEYTURN_CLIENT_METADATA_URL',
         'NODE_EXTRA_CA_CERTS',

@@ -19,7 +19,7 @@ export const command = defineCommand(
         type: 'string',
         value: 'FILE',
         summary: 'a configuration, as JSON',
-        more: ' (docs/serve.md)',
+        more: ' (docs/servers/dev-server.md)',
       },
       events: { type: 'boolean', summary: 'print what the servers do as lines of JSON on standard error' },
       json: jsonOption('the addresses'),

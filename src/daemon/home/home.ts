@@ -2,7 +2,7 @@
  * A home: its folders, its id and the owner's key.
  *
  * Invariant: id and key are made once, by the broker that holds the home's lock, and a file that
- * exists but can't be read is never replaced. owner.key opens only the socket (invariant 1, docs/internals.md).
+ * exists but can't be read is never replaced. owner.key opens only the socket (invariant 1, dev/internals.md).
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';

@@ -44,7 +44,7 @@ export interface ServerDeps {
   readonly endpoint?: string;
   /** The broker's id on the wire. */
   readonly homeId: string;
-  /** What the broker says of itself in the handshake: see docs/wire.md. Nothing unless given. */
+  /** What the broker says of itself in the handshake: see docs/reference/wire-protocol.md. Nothing unless given. */
   readonly capabilities?: readonly string[];
   /** K of the owner (`owner`) or of a local client; undefined: unpaired. May throw `locked`. */
   readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;

@@ -285,7 +285,7 @@ export class Session {
 
   /**
    * The first request often comes with the proof: if nothing has to be waited for, both answers leave in one write. Each
-   * write wakes the client, and writes are a third of a new connection's time (`anew`, docs/performance.md).
+   * write wakes the client, and writes are a third of a new connection's time (`anew`, dev/performance.md).
    */
   #writeTogether(): void {
     this.#socket.cork();

@@ -1,5 +1,5 @@
 /**
- * The keys and proofs of the handshake: pure functions of what both ends know (docs/wire.md has the
+ * The keys and proofs of the handshake: pure functions of what both ends know (docs/reference/wire-protocol.md has the
  * test vectors).
  *
  * Invariant: the broker proves first, with a key of its own (KB), over a transcript that holds the

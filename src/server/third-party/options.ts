@@ -174,7 +174,7 @@ function invalid(name: string, problem: string): never {
     'invalid_request',
     `The option ${name} of thirdPartyServer can't be used: ${problem}.`,
     {
-      hint: 'docs/third-party.md has a table of the options.',
+      hint: 'docs/servers/third-party.md has a table of the options.',
     },
   );
 }

@@ -1,4 +1,4 @@
-/** Rotation loses nothing (invariant 3, docs/internals.md): when a token is in the vault, and what a late answer may change. */
+/** Rotation loses nothing (invariant 3, dev/internals.md): when a token is in the vault, and what a late answer may change. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import type { TokenVerdict } from '../../support/world/authorization-server.ts';

@@ -167,9 +167,9 @@ describe('unlike clients on one server', () => {
   });
 });
 
-/** The entry that docs/clients.md shows for a program, with the server of this test. */
+/** The entry that docs/guides/clients.md shows for a program, with the server of this test. */
 function entryFor(title: string): Entry {
-  const part = { name: 'docs/clients.md', text: section(page('docs/clients.md'), title) };
+  const part = { name: 'docs/guides/clients.md', text: section(page('docs/guides/clients.md'), title) };
   const [text = ''] = codeBlocks(part, 'json');
   const configuration = text.replaceAll('https://notes.example/mcp', world.protectedServer.resource);
   const { mcpServers } = JSON.parse(configuration) as { mcpServers: { notes: Entry } };

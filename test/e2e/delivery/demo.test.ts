@@ -33,7 +33,7 @@ describe('npm run demo', () => {
       /a thief has that token\. As a Bearer token: 401 invalid_token; .* used: 401 invalid_dpop_proof/,
     );
 
-    // As README says for a second terminal, in a session without a D-Bus of its own.
+    // As docs/tutorial.md says for a second terminal, in a session without a D-Bus of its own.
     const written = readFileSync(file, 'utf8');
     const { PATH, HOME } = process.env;
     const bare = { PATH, HOME };

@@ -1,4 +1,4 @@
-/** The broker signs in at the servers that README prints, as they are printed there. */
+/** The broker signs in at the servers that docs/servers prints, as they are printed there. */
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -31,7 +31,7 @@ async function answered(
   return { status: answer.status, text: await answer.text() };
 }
 
-it('a client signs in at README’s authorization server for README’s protected server, which takes the token', async () => {
+it('a client signs in at the printed authorization server for the printed protected server, which takes the token', async () => {
   const issuer = `http://127.0.0.1:${await freePort()}`;
   const resource = `http://127.0.0.1:${await freePort()}/mcp`;
   const authorizing = { words: [issuer, resource, '{folder}/login.db'], url: issuer };
@@ -51,7 +51,7 @@ it('a client signs in at README’s authorization server for README’s protecte
   expect(grant).toMatchObject({ issuer });
 });
 
-it('a client signs in at README’s third-party flow, by way of the upstream, whose API then answers', async () => {
+it('a client signs in at the printed third-party flow, by way of the upstream, whose API then answers', async () => {
   const certificates = await throwAwayCertificates();
   const upstream = await startUpstream(certificates);
   onTestFinished(() => upstream.close());

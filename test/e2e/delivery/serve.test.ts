@@ -184,8 +184,9 @@ it('the broker signs in at `keyturn dev-server` in third-party mode: at the serv
   await again.running.ended;
 });
 
-it('the configuration that docs/serve.md shows is one that `keyturn dev-server` takes', async () => {
-  const shown = codeBlocks(page('docs/serve.md'), 'json').find((each) => each.includes('"folder"')) ?? '';
+it('the configuration that docs/servers/dev-server.md shows is one that `keyturn dev-server` takes', async () => {
+  const shown =
+    codeBlocks(page('docs/servers/dev-server.md'), 'json').find((each) => each.includes('"folder"')) ?? '';
   const configuration = z.record(z.string(), z.looseObject({}).or(z.string())).parse(JSON.parse(shown));
   const { authorizationServer, protectedServer } = configuration;
   const served = await serve(newHome(), {
@@ -211,7 +212,7 @@ it.each([
   const run = await newHome().keyturn(['dev-server', '--config', configurationFile(configuration)]);
   expect(run).toMatchObject({ code: 2, stdout: '' });
   expect(run.stderr).toContain(named);
-  expect(run.stderr).toContain('docs/serve.md');
+  expect(run.stderr).toContain('docs/servers/dev-server.md');
 });
 
 /** A folder of another user: of nobody's, or if the tests aren't root's, root's own. */

@@ -1,4 +1,4 @@
-/** docs/journeys/another-machine.md: a program behind a real sshd on loopback asks the desk for one server. */
+/** docs/guides/examples/another-machine.md: a program behind a real sshd on loopback asks the desk for one server. */
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, TestHome } from '../../support/home.ts';

@@ -1,4 +1,4 @@
-/** docs/journeys/company.md: one sign-in at an identity provider opens two servers with authorization servers of their own. */
+/** docs/guides/examples/company.md: one sign-in at an identity provider opens two servers with authorization servers of their own. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * docs/journeys/headless.md: a sealed file, a credential, a workload's assertion. No systemd runs here: a stand-in for systemctl
+ * docs/guides/examples/headless.md: a sealed file, a credential, a workload's assertion. No systemd runs here: a stand-in for systemctl
  * agrees to everything, and the test starts the broker as the unit does, with the credential in a folder that CREDENTIALS_DIRECTORY names.
  */
 import { randomUUID } from 'node:crypto';

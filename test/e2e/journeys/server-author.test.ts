@@ -1,4 +1,4 @@
-/** docs/journeys/server-author.md: README's two servers as they are printed, and a client that signs in and steps up at them. */
+/** docs/guides/examples/server-author.md: docs/servers' two servers as they are printed, and a client that signs in and steps up at them. */
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { runPrinted } from '../../docs/printed-program.ts';

@@ -1,4 +1,4 @@
-/** docs/journeys/stock-client.md: a client that nobody here wrote, from its own configuration and back to it. */
+/** docs/guides/examples/stock-client.md: a client that nobody here wrote, from its own configuration and back to it. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

@@ -1,4 +1,4 @@
-/** docs/journeys/stolen-token.md: what a token that is bound to a key is worth to a thief who has everything that was sent. */
+/** docs/guides/examples/stolen-token.md: what a token that is bound to a key is worth to a thief who has everything that was sent. */
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * Walks a page of docs/journeys/: runs its shell blocks in their order, as they are printed there.
+ * Walks a page of docs/guides/examples/: runs its shell blocks in their order, as they are printed there.
  *
  * Invariant: a block runs whole and once. Nothing in it changes but the names of servers and machines, the ids of questions,
  * and folders, which a page can't know; each of them must be on the page.
@@ -28,7 +28,7 @@ export class Walk {
   readonly #commands = temporaryFolder();
 
   constructor(name: string, home: TestHome, names: Names) {
-    this.page = page(`docs/journeys/${name}.md`);
+    this.page = page(`docs/guides/examples/${name}.md`);
     this.#home = home;
     this.#names = names;
     this.#blocks = codeBlocks(this.page, 'sh');

@@ -114,7 +114,7 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   });
 });
 
-it('the command that docs/forward.md prints for bubblewrap gets a token, and its folder keeps the pairing', async () => {
+it('the command that docs/guides/remote-and-sandboxes.md prints for bubblewrap gets a token, and its folder keeps the pairing', async () => {
   const { home, resource } = await homeInWorld();
   const folder = temporaryFolder();
   const [user, commands] = [path.join(folder, 'user'), path.join(folder, 'bin')];
@@ -127,7 +127,7 @@ it('the command that docs/forward.md prints for bubblewrap gets a token, and its
     KEYTURN_HOME: undefined,
     KEYTURN_VAULT: undefined,
   };
-  const [opening = '', sandboxed = ''] = codeBlocks(page('docs/forward.md'), 'sh')
+  const [opening = '', sandboxed = ''] = codeBlocks(page('docs/guides/remote-and-sandboxes.md'), 'sh')
     .filter((block) => block.includes('/box'))
     .map((block) => block.replace('https://notes.example/mcp', resource));
   const forward = home.startLines(opening, { env: { XDG_RUNTIME_DIR: folder, PATH: env.PATH } });

@@ -34,7 +34,7 @@ describe('a command’s request', () => {
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_required');
     expect(run.stderr).toContain(`hint: Allow it with: keyturn app allow cli ${resource}`);
-    // Invariant 11 (docs/internals.md): nothing is fetched for a resource before there is a permission for it.
+    // Invariant 11 (dev/internals.md): nothing is fetched for a resource before there is a permission for it.
     expect(world.counts().protectedServer.requests).toBe(0);
   });
 

@@ -1,4 +1,4 @@
-/** Sign-ins at servers that answer as providers do, by the one command of docs/providers.md. Simulated from their public pages. */
+/** Sign-ins at servers that answer as providers do, by the one command of docs/reference/providers.md. Simulated from their public pages. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type BentHomeOptions,

@@ -4,7 +4,7 @@ import { pipeEndpoint, pipeName } from '../../../src/ipc/wire/pipe.ts';
 
 const run = 'C:\\Users\\Alice\\AppData\\Local\\Keyturn\\run';
 
-it('names the pipe of a home as docs/wire.md does', () => {
+it('names the pipe of a home as docs/reference/wire-protocol.md does', () => {
   const pipe = pipeName(run, 'Alice');
   expect(pipe).toBe('\\\\.\\pipe\\keyturn-e90e39e07bb7ccc918655b4c85c199bd');
   expect(pipeEndpoint(pipe)).toBe('pipe:keyturn-e90e39e07bb7ccc918655b4c85c199bd');

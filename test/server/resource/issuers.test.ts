@@ -145,7 +145,7 @@ const published: Readonly<Record<string, Published>> = {
   },
 };
 
-/** The second column of docs/server.md. */
+/** The second column of docs/servers/protected-server.md. */
 type Read = (...names: readonly unknown[]) => ReturnType<typeof jwt>;
 
 function trusting(
@@ -202,8 +202,8 @@ describe.each(Object.entries(published))(
   },
 );
 
-describe('the table of docs/server.md', () => {
-  const rows = tableRows(page('docs/server.md').text);
+describe('the table of docs/servers/protected-server.md', () => {
+  const rows = tableRows(page('docs/servers/protected-server.md').text);
   const issuers = rows.slice(2, rows.findIndex(([name = '']) => name.startsWith('any ')) + 1);
   const own = { iss: 'https://login.example', header: {}, claims: { scope, client_id: 'c1' } };
   const entraId = published['Entra ID, version 2'];

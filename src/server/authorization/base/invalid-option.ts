@@ -7,7 +7,7 @@ export function invalidOption(name: string, problem: string): never {
     'invalid_request',
     `The option ${name} of authorizationServer can't be used: ${problem}.`,
     {
-      hint: 'docs/authorization-server.md has a table of the options.',
+      hint: 'docs/servers/authorization-server.md has a table of the options.',
     },
   );
 }

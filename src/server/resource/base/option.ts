@@ -20,7 +20,7 @@ export function readOptions<T extends z.ZodType>(schema: T, options: unknown, wh
   return invalidOption(
     name === '' ? `of ${where}` : `${name} of ${where}`,
     issue?.message ?? 'it has a wrong form',
-    'docs/server.md has a table of the options.',
+    'docs/servers/protected-server.md has a table of the options.',
   );
 }
 

@@ -15,7 +15,7 @@ export type IssuerPreset = 'auth0' | 'cognito' | 'entra' | 'google' | 'keycloak'
 export type Claims = Readonly<Record<string, unknown>>;
 
 export interface IssuerTokens {
-  /** What the issuer is known to send (docs/server.md). */
+  /** What the issuer is known to send (docs/servers/protected-server.md). */
   readonly preset?: IssuerPreset;
   /** Audiences of this server beside its resource, such as the application id that an issuer writes instead. */
   readonly audience?: string | readonly string[];

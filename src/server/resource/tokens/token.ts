@@ -31,7 +31,7 @@ export interface Outage {
   readonly type: 'outage';
   readonly issuer: string;
   readonly what: 'keys' | 'introspection';
-  /** Reason of the failure (docs/errors.md), or what is wrong with the answer. */
+  /** Reason of the failure (docs/reference/errors.md), or what is wrong with the answer. */
   readonly problem: string;
   /** True: the last good keys serve meanwhile. */
   readonly isBridged: boolean;

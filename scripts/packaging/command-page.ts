@@ -1,0 +1,80 @@
+/** The reference page of the commands, made of the statements that `--help` and the man pages show. */
+import { optionText, usagesOf } from '../../src/cli/terminal/help.ts';
+import { shownOptions, topOptions } from '../../src/cli/terminal/statement.ts';
+import type { Topic } from '../../src/cli/terminal/command.ts';
+import type { Option, Statement } from '../../src/cli/terminal/statement.ts';
+import { exitStatuses } from './manual.ts';
+
+const introduction = `# Commands
+
+\`keyturn help COMMAND\` and the man pages say the same as this page.
+
+- URL is the address of an MCP server, as you know it. APP is the name or the id of a paired app; the command line itself is the app \`cli\`. ISSUER is the URL of an authorization server.
+- Of an id its first four characters are enough, or more where several begin so.
+- Durations are written \`30m\`, \`8h\` or \`2d\`.
+- The answer goes to standard output, and everything else to standard error. With \`--json\` the answer is JSON, on one line unless it goes to a terminal.
+- The first command that needs a broker starts one in the background. \`status\`, \`doctor\`, \`lock\`, \`broker stop\` and \`completion\` start none.
+- While the app runs, a command that gives somebody more waits for your press on a card. Without a yes it exits with 4.
+- A refusal says what happened and what to do, and ends with its [reason](errors.md).`;
+
+/** One page for all commands, a part for each. */
+export function commandPage(topics: readonly Topic[]): string {
+  const rows = topics.map(({ name, summary }) => `| [\`${name}\`](#keyturn-${name}) | ${summary} |`);
+  const codes = Object.entries(exitStatuses).map(([code, means]) => `| ${code} | ${means} |`);
+  return `${joined([
+    introduction,
+    table('command', 'what it does', rows),
+    optionTable(Object.entries(topOptions)),
+    '## Exit codes',
+    table('code', 'meaning', codes),
+    ...topics.map(partOf),
+  ])}\n`;
+}
+
+/** A verb alone, or a noun with a part for each of its verbs. */
+function partOf({ name, summary, statements }: Topic): string {
+  const own = statements.find((one) => one.name === name);
+  const verbs = statements.filter((one) => one !== own);
+  return joined([
+    own ? commandPart('##', own) : `## keyturn ${name}\n\n${summary}.`,
+    ...verbs.map((statement) => commandPart('###', statement)),
+  ]);
+}
+
+function commandPart(level: string, statement: Statement): string {
+  const { name, about, terms = {}, notes = [], environment, exitCodes = {}, examples } = statement;
+  const usage = usagesOf(statement).map((line) => `keyturn ${line}`);
+  const variables = environment?.variables.map((one) => `\`${one}\``).join(', ') ?? '';
+  const codes = Object.entries(exitCodes).map(([code, meaning]) => `${code} ${meaning}`);
+  const meanings = Object.entries(terms).map(([term, means]) => `- \`${term}\`: ${escaped(means)}`);
+  return joined([
+    `${level} keyturn ${name}`,
+    block(usage),
+    escaped(about),
+    meanings.join('\n'),
+    optionTable(shownOptions(statement)),
+    ...notes.map(escaped),
+    environment ? `${escaped(environment.about)} ${variables}` : '',
+    codes.length > 0 ? `Exit codes: ${escaped(codes.join(', '))}.` : '',
+    block(examples),
+  ]);
+}
+
+const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n\n');
+
+const block = (lines: readonly string[]): string => `\`\`\`sh\n${lines.join('\n')}\n\`\`\``;
+
+const table = (left: string, right: string, rows: readonly string[]): string =>
+  [`| ${left} | ${right} |`, '| --- | --- |', ...rows].join('\n');
+
+function optionTable(options: readonly (readonly [string, Option])[]): string {
+  if (options.length === 0) return '';
+  const rows = options.map(([name, option]) => {
+    const short = option.short === undefined ? '' : `\`-${option.short}\`, `;
+    return `| ${short}\`${optionText(name, option).replaceAll('|', String.raw`\|`)}\` | ${escaped(`${option.summary}${option.more ?? ''}`)} |`;
+  });
+  return table('option', 'meaning', rows);
+}
+
+/** A bar would end a cell, and a bracket begin HTML. */
+const escaped = (words: string): string => words.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;');
