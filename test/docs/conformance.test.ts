@@ -1,34 +1,27 @@
-/** The tables of rules: whole, and about files that exist. That each rule has a test that passes, scripts/test.mjs checks after a full run. */
+/** The rules: whole, and about files that exist. That each has a test that passes, scripts/test.mjs checks after a full run. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { rulesIn, unproven } from '../../scripts/conformance.mjs';
+import { z } from 'zod';
+import { rulesOf, unproven } from '../../scripts/conformance.mjs';
 
 const root = path.join(import.meta.dirname, '..', '..');
-const table = readFileSync(path.join(root, 'dev', 'conformance.md'), 'utf8');
-
-const rows = table
-  .split('\n')
-  .filter((line) => /^\| [A-Z]+-\d/.test(line))
-  .map((line) =>
-    line
-      .split(/(?<!\\)\|/)
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
 
 describe('the check of the rules after a run', () => {
-  /** What it says of the rules D-3 and owner.key, after a run of these tests: their names and what became of them. */
+  /** What it says of D-3, owner.key and M-1 after these tests, and one that proves M-1. Each: its names and outcome. */
   function faults(tests: readonly (readonly [names: readonly string[], status: string])[]) {
     const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-rules-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    mkdirSync(path.join(folder, 'docs'));
     mkdirSync(path.join(folder, 'dev'));
-    writeFileSync(path.join(folder, 'dev/conformance.md'), '| id | rule |\n| --- | --- |\n| D-3 | asks |\n');
-    writeFileSync(path.join(folder, 'dev/reliability.md'), '');
+    writeFileSync(path.join(folder, 'dev/conformance.json'), '{ "rules": [{ "id": "D-3" }] }');
+    writeFileSync(
+      path.join(folder, 'dev/internals.md'),
+      '| id | what holds |\n| --- | --- |\n| M-1 | asks |\n',
+    );
     writeFileSync(path.join(folder, 'dev/state-files.md'), '| `owner.key`, `other.key` | nothing |\n');
-    const assertionResults = tests.map(([names, status]) => ({
+    const proven = [['M-1: asks'], 'passed'] as const;
+    const assertionResults = [...tests, proven].map(([names, status]) => ({
       ancestorTitles: names.slice(0, -1),
       title: names.at(-1),
       status,
@@ -71,15 +64,15 @@ describe('the check of the rules after a run', () => {
 
   it('names the test that claims an unknown rule', () => {
     expect(faults([[['D-3 owner.key D-33: asks'], 'passed']])).toEqual([
-      'no table has the rule D-33: test/a.test.ts › D-3 owner.key D-33: asks',
+      'unknown rule D-33: test/a.test.ts › D-3 owner.key D-33: asks',
     ]);
   });
 });
 
-it('the tables name each rule once', () => {
-  const pages = ['dev/conformance.md', 'dev/reliability.md', 'dev/state-files.md'];
-  const ids = pages.flatMap((page) => rulesIn(readFileSync(path.join(root, page), 'utf8')));
+it('each rule has one id', () => {
+  const ids = rulesOf(root);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  expect(ids.filter((id) => id.startsWith('PROMISE-'))).toHaveLength(11);
 });
 
 describe('dev/state-files.md', () => {
@@ -116,16 +109,19 @@ describe('dev/state-files.md', () => {
   });
 });
 
-describe('dev/conformance.md', () => {
-  it('has no empty cell', () => {
-    expect(rows.length).toBeGreaterThan(90);
-    expect(rows.filter((cells) => cells.length !== 3 || cells.includes(''))).toEqual([]);
+describe('dev/conformance.json', () => {
+  const text = z.string().min(1);
+  const row = z.strictObject({
+    id: z.string().regex(/^[A-Z]+-\d+$/),
+    rule: text,
+    where: z.array(text).min(1),
   });
+  const { rules } = z
+    .strictObject({ rules: z.array(row).min(250) })
+    .parse(JSON.parse(readFileSync(path.join(root, 'dev', 'conformance.json'), 'utf8')));
 
   it('names only source files that exist', () => {
-    const named = rows.flatMap(([, , where = '']) =>
-      where.split(',').map((file) => file.trim().split(' ')[0] ?? ''),
-    );
-    expect([...new Set(named)].filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
+    const named = new Set(rules.flatMap(({ where }) => where));
+    expect([...named].filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
   });
 });
