@@ -240,7 +240,7 @@ describe('metadata that is gone at a sign-in', () => {
   const gone = {
     reason: 'metadata_invalid',
     message: expect.stringContaining('/tenant'),
-    hint: expect.stringContaining('keyturn oauth-client add'),
+    hint: expect.stringContaining('keyturn oauth-client remove'),
   };
 
   it('E-2: sends nothing of a client that was entered by hand to default endpoints', async () => {
