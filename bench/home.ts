@@ -91,9 +91,9 @@ export class Home {
     let cards: readonly { id: string }[] = [];
     while (cards.length === 0) {
       await sleep(50);
-      cards = Pending.parse(await owner.request('interaction.list')).interactions;
+      cards = Pending.parse(await owner.request('request.list')).interactions;
     }
-    await owner.request('interaction.answer', { id: cards[0]?.id, answer: 'yes' });
+    await owner.request('request.answer', { id: cards[0]?.id, answer: 'yes' });
     owner.close();
     await pairing;
     await this.signIn(resources);
@@ -102,7 +102,7 @@ export class Home {
   /** And allows the resources. */
   async signIn(resources: readonly string[]): Promise<void> {
     const owner = await this.owner();
-    for (const resource of resources) await owner.request('login.start', { resource, method: 'browser' });
+    for (const resource of resources) await owner.request('signIn.start', { resource, method: 'browser' });
     owner.close();
     await this.allow(resources);
   }

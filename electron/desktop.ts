@@ -130,7 +130,7 @@ function setAppId(): void {
 async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayController> {
   hardenSession(session.defaultSession);
   protocol.handle(pageSchemeName, servePage(pageFolder));
-  const log = fileLog(path.join(paths.state, 'daemon.log'), () => Date.now());
+  const log = fileLog(path.join(paths.state, 'broker.log'), () => Date.now());
   const pages = signInPages(options.env, () => owner);
   const daemon = await startSoleDaemon(
     {
@@ -338,7 +338,7 @@ function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignI
   return new SignInPages({
     now,
     questions: async () =>
-      methods['interaction.list'].result.parse(await owner().call('interaction.list', {})).interactions,
+      methods['request.list'].result.parse(await owner().call('request.list', {})).interactions,
     open: async (url) => {
       const { browser } = status.parse(await owner().call('status', {}));
       if (browser === undefined) await shell.openExternal(url);

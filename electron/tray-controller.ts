@@ -150,7 +150,7 @@ export class TrayController {
         return signInPages.open(action.id);
       case 'signIn':
         await signInPages.withPage(action.server, () =>
-          owner.call('login.start', { resource: action.server }),
+          owner.call('signIn.start', { resource: action.server }),
         );
         return;
       case 'startAtLogin':
@@ -179,7 +179,7 @@ export class TrayController {
   async #pause(seconds: number | undefined): Promise<void> {
     const until = seconds === undefined ? {} : { until: Math.floor(Date.now() / 1000) + seconds };
     try {
-      await this.#parts.owner.call('access.pause', until);
+      await this.#parts.owner.call('pause', until);
     } finally {
       await this.refresh();
     }

@@ -10,7 +10,7 @@ import { cardsOf } from './base/cards.ts';
 import { formatNumber } from './base/format.ts';
 
 export function CardWindow({ id }: { readonly id?: string }) {
-  const loaded = useList('interaction.list');
+  const loaded = useList('request.list');
   const cards = cardsOf(loaded.value?.interactions ?? []);
   const card = cards.find((open) => id === undefined || open.id === id);
   const shownId = card?.id;

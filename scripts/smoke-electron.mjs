@@ -204,7 +204,7 @@ const steps = {
     }
   },
   log() {
-    const file = path.join(home, 'state', 'daemon.log');
+    const file = path.join(home, 'state', 'broker.log');
     const log = existsSync(file) ? readFileSync(file, 'utf8') : app.said;
     assert(log.includes('started: version'), `${file} says nothing of its start`);
     const [line] = /^.*(?: error |desk: \w*Error|fault).*$/m.exec(`${log}\n${app.said}`) ?? [];
@@ -261,8 +261,8 @@ function keepScreen() {
 
 function keepLog() {
   if (output === undefined) return;
-  const file = path.join(home, 'state', 'daemon.log');
-  if (existsSync(file)) copyFileSync(file, path.join(output, 'daemon.log'));
+  const file = path.join(home, 'state', 'broker.log');
+  if (existsSync(file)) copyFileSync(file, path.join(output, 'broker.log'));
   if (app !== undefined) writeFileSync(path.join(output, 'stderr.txt'), app.said);
 }
 

@@ -8,8 +8,8 @@ import type * as z from 'zod';
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 
-const grants = methods['grant.list'].result;
-const interactions = methods['interaction.list'].result;
+const grants = methods['signIn.list'].result;
+const interactions = methods['request.list'].result;
 const audit = methods['audit.tail'].result;
 
 export type Question = z.output<typeof interactions>['interactions'][number];
@@ -45,8 +45,8 @@ const maxRows = 40;
 /** `isOnline`: what the system says of the network. Throws what the broker throws. */
 export async function readSummary(owner: Pick<InProcessOwner, 'call'>, isOnline: boolean): Promise<Summary> {
   const [listed, open, status, tail] = await Promise.all([
-    owner.call('grant.list', {}),
-    owner.call('interaction.list', {}),
+    owner.call('signIn.list', {}),
+    owner.call('request.list', {}),
     owner.call('status', {}),
     owner.call('audit.tail', { count: maxRows }),
   ]);

@@ -113,25 +113,25 @@ const shownPreferences = preferences.extend({
 export type ShownPreferences = z.infer<typeof shownPreferences>;
 
 export const channels = {
-  'grant.list': methods['grant.list'],
-  'grant.explain': methods['grant.explain'],
-  'grant.revoke': methods['grant.revoke'],
+  'signIn.list': methods['signIn.list'],
+  'signIn.show': methods['signIn.show'],
+  'signIn.revoke': methods['signIn.revoke'],
   /** With a client that the person registered by hand: it is entered first (src/daemon/own-client.ts). */
-  'login.start': {
-    params: methods['login.start'].params.extend({
+  'signIn.start': {
+    params: methods['signIn.start'].params.extend({
       clientId: clientIdentifier.optional(),
       clientSecret: registration.shape.clientSecret,
     }),
-    result: methods['login.start'].result,
+    result: methods['signIn.start'].result,
   },
-  'login.answer': methods['login.answer'],
-  'client.list': methods['client.list'],
-  'client.remove': methods['client.remove'],
+  'signIn.answer': methods['signIn.answer'],
+  'app.list': methods['app.list'],
+  'app.remove': methods['app.remove'],
   'permission.set': methods['permission.set'],
   'permission.end': methods['permission.end'],
-  'key.list': methods['key.list'],
-  'key.remove': methods['key.remove'],
-  'key.permission.end': methods['key.permission.end'],
+  'apiKey.list': methods['apiKey.list'],
+  'apiKey.remove': methods['apiKey.remove'],
+  'apiKey.permission.end': methods['apiKey.permission.end'],
   'proxy.add': { params: methods['proxy.add'].params, result: z.object({ proxy: shownProxy }) },
   'proxy.rotate': { params: methods['proxy.rotate'].params, result: z.object({ proxy: shownProxy }) },
   'proxy.remove': methods['proxy.remove'],
@@ -139,12 +139,12 @@ export const channels = {
   'proxy.copy': { params: proxyNamed, result: empty },
   'forward.list': methods['forward.list'],
   'forward.end': methods['forward.end'],
-  'interaction.list': methods['interaction.list'],
-  'interaction.answer': methods['interaction.answer'],
-  'registration.set': methods['registration.set'],
-  'registration.list': methods['registration.list'],
-  'registration.remove': methods['registration.remove'],
-  'override.set': methods['override.set'],
+  'request.list': methods['request.list'],
+  'request.answer': methods['request.answer'],
+  'oauthClient.set': methods['oauthClient.set'],
+  'oauthClient.list': methods['oauthClient.list'],
+  'oauthClient.remove': methods['oauthClient.remove'],
+  'exception.set': methods['exception.set'],
   'settings.get': methods['settings.get'],
   /** Those that the window offers. The others name programs, proxies and authorities: for the command line only. */
   'settings.set': {
@@ -157,8 +157,8 @@ export const channels = {
   'home.release': { params: z.object({ isReleased: z.boolean() }), result: empty },
   'audit.activity': methods['audit.activity'],
   'audit.tail': methods['audit.tail'],
-  'access.pause': methods['access.pause'],
-  'access.resume': methods['access.resume'],
+  pause: methods['pause'],
+  resume: methods['resume'],
   'vault.lock': methods['vault.lock'],
   'vault.unlock': methods['vault.unlock'],
   'vault.passphrase': methods['vault.passphrase'],
@@ -178,7 +178,7 @@ export const channels = {
   'card.shown': { params: z.object({ ids: z.array(id).min(1).max(maxQuestions) }), result: empty },
   /** Answers the questions of one card by one press, each by itself. */
   'card.answer': {
-    params: z.object({ answers: z.array(methods['interaction.answer'].params).min(1).max(maxQuestions) }),
+    params: z.object({ answers: z.array(methods['request.answer'].params).min(1).max(maxQuestions) }),
     result: empty,
   },
   /** The card's page needs so many pixels of height; its window takes them as far as the screen has them. */
@@ -229,4 +229,4 @@ export interface Bridge {
   onChange(listener: (what: Change) => void): () => void;
 }
 
-export type Change = 'grant.changed' | 'interaction.changed' | 'status.changed' | 'preferences.changed';
+export type Change = 'signIn.changed' | 'request.changed' | 'status.changed' | 'preferences.changed';

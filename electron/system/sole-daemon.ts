@@ -65,7 +65,7 @@ async function askToStop({ paths, env }: DaemonOptions): Promise<void> {
   try {
     const connection = await connectAsOwner({ paths, env });
     const signal = AbortSignal.timeout(timeouts.stop);
-    await connection.request('daemon.stop', {}, { signal }).finally(() => connection.close());
+    await connection.request('broker.stop', {}, { signal }).finally(() => connection.close());
   } catch {
     // Starting or stopping at this moment: the next look at the lock tells.
   }

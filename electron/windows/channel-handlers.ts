@@ -146,14 +146,14 @@ function leadsToPage({ kind, command, method, key }: Partial<Question> = {}): bo
   return (kind === 'allow' && !key) || (kind === 'command' && command === 'login' && method === 'browser');
 }
 
-type Answer = Params<'interaction.answer'>;
+type Answer = Params<'request.answer'>;
 
 /** Each id’s question; undefined where it is no longer open. */
 async function findQuestions(
   owner: HandlerParts['owner'],
   ids: readonly string[],
 ): Promise<(Question | undefined)[]> {
-  const { interactions } = methods['interaction.list'].result.parse(await owner.call('interaction.list', {}));
+  const { interactions } = methods['request.list'].result.parse(await owner.call('request.list', {}));
   return ids.map((wanted) => interactions.find(({ id }) => id === wanted));
 }
 
@@ -163,7 +163,7 @@ async function answerQuestion(
   params: Answer,
   question: Question | undefined,
 ): Promise<unknown> {
-  if (params.answer !== 'yes') return owner.call('interaction.answer', params);
+  if (params.answer !== 'yes') return owner.call('request.answer', params);
   // The broker takes any answer to a sign-in for "call it off"; a yes is about its page.
   if (question?.url !== undefined && !isCard(question)) {
     await signInPages.open(params.id);
@@ -171,7 +171,7 @@ async function answerQuestion(
   }
   // The broker opens it after this yes.
   if (question?.kind === 'url') signInPages.allowAddress(question.url ?? '');
-  const answer = await owner.call('interaction.answer', params);
+  const answer = await owner.call('request.answer', params);
   // A command's permission leads to no page: no program waits for a token.
   if (leadsToPage(question)) signInPages.allowPage(question?.resource ?? '');
   return answer;
@@ -216,7 +216,7 @@ type GuardedHandlers = Handlers & Required<Pick<Handlers, Extract<ChannelName, M
 function guardedHandlers(parts: HandlerParts): GuardedHandlers {
   const { owner, signInPages, windows } = parts;
   return {
-    'interaction.answer': async ({ guard }, params) => {
+    'request.answer': async ({ guard }, params) => {
       if (params.answer === 'yes') guard.approveCard([params.id]);
       const [question] = await findQuestions(owner, [params.id]);
       // Said first: the broker tells that the question is over before it answers us. After a denial that is
@@ -243,33 +243,33 @@ function guardedHandlers(parts: HandlerParts): GuardedHandlers {
       if (await owner.endsRefusal(params)) guard.approve();
       return owner.call('permission.end', params);
     },
-    'key.permission.end': async ({ guard }, params) => {
+    'apiKey.permission.end': async ({ guard }, params) => {
       if (await owner.endsKeyRefusal(params)) guard.approve();
-      return owner.call('key.permission.end', params);
+      return owner.call('apiKey.permission.end', params);
     },
     'home.release': async ({ guard }, { isReleased }) => {
       if (isReleased) guard.approve();
       await owner.release(isReleased);
       return {};
     },
-    'override.set': ({ guard }, params) => {
+    'exception.set': ({ guard }, params) => {
       if (params.on) guard.approve();
-      return owner.call('override.set', params);
+      return owner.call('exception.set', params);
     },
-    'login.start': async (_window, params) => {
+    'signIn.start': async (_window, params) => {
       // An equal one that waits is joined, and has no page to come.
       await signInPages.reopen(params);
       return startSignIn(owner, params, (request) =>
-        signInPages.withPage(params.resource, () => owner.call('login.start', request)),
+        signInPages.withPage(params.resource, () => owner.call('signIn.start', request)),
       );
     },
-    'login.answer': async ({ guard }, params) => {
-      if (params.isErrorPage !== true) return owner.call('login.answer', params);
+    'signIn.answer': async ({ guard }, params) => {
+      if (params.isErrorPage !== true) return owner.call('signIn.answer', params);
       // A client is registered, and another page of that server opens.
       guard.approve();
       // Looked up first: the answer ends it.
       const [question] = await findQuestions(owner, [params.id]);
-      const answer = await owner.call('login.answer', params);
+      const answer = await owner.call('signIn.answer', params);
       signInPages.allowPage(question?.resource ?? '');
       return answer;
     },

@@ -1,20 +1,20 @@
 /**
  * A sign-in that a window starts, with or without a client that you registered by hand.
  *
- * Invariant: the client and what is waived for it need no press of their own: `login.start` passed the guard.
+ * Invariant: the client and what is waived for it need no press of their own: `signIn.start` passed the guard.
  */
 import { type AskOwnClient, signInWith } from '../../src/daemon/own-client.ts';
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
 import { methods, type ParamsOf } from '../../src/ipc/protocol/methods.ts';
 import type { channels } from '../bridge/channels.ts';
 
-type Params = (typeof channels)['login.start']['params']['_zod']['output'];
+type Params = (typeof channels)['signIn.start']['params']['_zod']['output'];
 
 /** `start` asks the broker for the sign-in itself. */
 export async function startSignIn(
   { call }: Pick<InProcessOwner, 'call'>,
   { clientId, clientSecret, ...request }: Params,
-  start: (request: ParamsOf<'login.start'>) => Promise<unknown>,
+  start: (request: ParamsOf<'signIn.start'>) => Promise<unknown>,
 ): Promise<unknown> {
   if (clientId === undefined) return start(request);
   const ask: AskOwnClient = async (method, params) => {

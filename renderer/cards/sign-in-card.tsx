@@ -33,15 +33,15 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   const canApprove = useApprovalDelay([id], content);
   const openPage = async (): Promise<void> => {
     // The main process opens it; the question stays until the sign-in ends.
-    if (await action.run('interaction.answer', { id, answer: 'yes' })) announce(words.opened);
+    if (await action.run('request.answer', { id, answer: 'yes' })) announce(words.opened);
   };
   const callOff = async (): Promise<void> => {
-    if (!(await action.run('interaction.answer', { id, answer: 'no' }))) return;
+    if (!(await action.run('request.answer', { id, answer: 'no' }))) return;
     announce(words.cancelled);
     onDone();
   };
   const tellError = async (): Promise<void> => {
-    if (await action.run('login.answer', { id, isErrorPage: true })) announce(words.errorPageTold);
+    if (await action.run('signIn.answer', { id, isErrorPage: true })) announce(words.errorPageTold);
   };
   return (
     <div class="question">
@@ -137,7 +137,7 @@ function Paste({ id, onDone }: { readonly id: string; readonly onDone: () => voi
   const submit = async (): Promise<void> => {
     const redirect = address.trim();
     set('');
-    if (redirect === '' || !(await action.run('login.answer', { id, redirect }))) return;
+    if (redirect === '' || !(await action.run('signIn.answer', { id, redirect }))) return;
     announce(words.pasted);
     onDone();
   };

@@ -12,14 +12,14 @@ import type { Refusal, ResultOn } from '../base/views.ts';
 
 /** The lists, with what each is asked. */
 const listParams = {
-  'grant.list': {},
-  'key.list': {},
-  'client.list': {},
-  'interaction.list': {},
+  'signIn.list': {},
+  'apiKey.list': {},
+  'app.list': {},
+  'request.list': {},
   'audit.tail': { count: 1000 },
   'audit.activity': { hours: 24 },
   'forward.list': {},
-  'registration.list': {},
+  'oauthClient.list': {},
   'settings.get': {},
   'preferences.get': {},
   status: {},

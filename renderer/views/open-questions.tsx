@@ -11,7 +11,7 @@ import { strings } from '../base/strings.ts';
 import { askedParts } from '../../words/en/asked.ts';
 
 export function OpenQuestions() {
-  const { value } = useList('interaction.list');
+  const { value } = useList('request.list');
   const [openId, open] = useState<string>();
   const cards = cardsOf(value?.interactions ?? []);
   const shown = cards.find(({ id }) => id === openId);

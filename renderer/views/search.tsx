@@ -105,9 +105,9 @@ function moveFocus(event: KeyboardEvent, form: HTMLFormElement | null): void {
 }
 
 function usePlaces(): readonly Place[] {
-  const grants = useList('grant.list').value?.grants;
-  const keys = useList('key.list').value?.keys;
-  const clients = useList('client.list').value?.clients;
+  const grants = useList('signIn.list').value?.grants;
+  const keys = useList('apiKey.list').value?.keys;
+  const clients = useList('app.list').value?.clients;
   return useMemo(
     () => [
       ...(grants ?? []).map(grantPlace),

@@ -24,7 +24,7 @@ interface Says {
   readonly waived: (name: Waivable) => void;
 }
 
-type Method = 'login.issuer' | 'registration.list' | 'registration.set' | 'override.set';
+type Method = 'signIn.issuer' | 'oauthClient.list' | 'oauthClient.set' | 'exception.set';
 
 export type AskOwnClient = <M extends Method>(
   method: M,
@@ -62,17 +62,17 @@ async function enterClient(
   const { ask, says } = parts;
   const { resource, issuer: named } = target;
   const { issuer, wasShown } = await waiving(parts, target, () =>
-    ask('login.issuer', { resource, issuer: named }),
+    ask('signIn.issuer', { resource, issuer: named }),
   );
   if (clientSecret !== undefined && named === undefined && !wasShown)
     throw new KeyturnError('invalid_request', `The secret would go to ${quoted(issuer)}.`, {
       hint: `If you registered the client there, do the same again; or name it with --issuer ${shellWord(issuer)}`,
     });
-  const { registrations } = await ask('registration.list', {});
+  const { registrations } = await ask('oauthClient.list', {});
   const isEntered = registrations.some((one) => one.issuer === issuer && one.clientId === clientId);
   // To enter it again without its secret would lose that.
   if (isEntered && clientSecret === undefined) return;
-  const { redirectUri } = await ask('registration.set', {
+  const { redirectUri } = await ask('oauthClient.set', {
     issuer,
     clientId,
     clientSecret,
@@ -94,7 +94,7 @@ async function waiving<T>(
       if (name === undefined) throw error;
       left.delete(name);
       says?.waived(name);
-      await ask('override.set', { server: resource, name, on: true });
+      await ask('exception.set', { server: resource, name, on: true });
     }
   }
 }

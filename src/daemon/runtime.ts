@@ -170,8 +170,8 @@ function partsOf(
     openBrowser: (url, command) => options.openBrowser(url, command, display.environment()),
     isDesk: options.desk === true,
     ...gates,
-    questionsChanged: () => subscribers.tell('interaction.changed'),
-    grantsChanged: () => subscribers.tell('grant.changed'),
+    questionsChanged: () => subscribers.tell('request.changed'),
+    grantsChanged: () => subscribers.tell('signIn.changed'),
   });
 }
 

@@ -130,7 +130,7 @@ async function moveKeys(
   const standings = new Map<Switch, KeyStanding>();
   const secrets = entries.filter(({ key }) => key);
   if (secrets.length === 0) return standings;
-  const { keys } = await ask('key.list', {});
+  const { keys } = await ask('apiKey.list', {});
   const first = new Map<string, Switch>();
   for (const entry of secrets) {
     const before = first.get(entry.endpoint);
@@ -182,7 +182,7 @@ function keyFailedWhy({ message, hint }: KeyturnError): string {
 async function moveKey({ endpoint, key }: Switch, ask: AskOwner): Promise<KeyStanding> {
   if (!key) return { secret: 'sealed' };
   try {
-    await ask('key.set', { resource: endpoint, ...key });
+    await ask('apiKey.set', { resource: endpoint, ...key });
     return { secret: 'vault' };
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;

@@ -99,7 +99,7 @@ describe('the owner’s key, in another program’s hands,', () => {
 
   it('sets no key, and allows nobody one, without a yes on a card that shows server and header and not the key', async () => {
     const { line, owner, card, answer } = await openDesk(newHome());
-    const setting = line.request('key.set', set);
+    const setting = line.request('apiKey.set', set);
     setting.catch(() => undefined);
     const shown = await card();
     expect(shown).toMatchObject({
@@ -112,14 +112,14 @@ describe('the owner’s key, in another program’s hands,', () => {
     expect(JSON.stringify(shown)).not.toContain(value);
     await answer(shown.id, 'no');
     await expect(setting).rejects.toMatchObject({ reason: 'consent_denied' });
-    expect(await owner.call('key.list', {})).toEqual({ keys: [] });
-    await owner.call('key.set', set);
+    expect(await owner.call('apiKey.list', {})).toEqual({ keys: [] });
+    await owner.call('apiKey.set', set);
   });
 
   it('gives no program the key that took the place of the one on the card', async () => {
     const { line, owner, card, answer } = await openDesk(newHome());
-    await owner.call('key.set', set);
-    const allowing = line.request('key.permission.set', allow);
+    await owner.call('apiKey.set', set);
+    const allowing = line.request('apiKey.permission.set', allow);
     allowing.catch(() => undefined);
     const { id, ...shown } = await card();
     expect(shown).toMatchObject({
@@ -128,17 +128,17 @@ describe('the owner’s key, in another program’s hands,', () => {
       resource: endpoint,
       key: { header: 'X-Api-Key' },
     });
-    await owner.call('key.set', { ...set, header: 'Authorization', scheme: 'Bearer' });
+    await owner.call('apiKey.set', { ...set, header: 'Authorization', scheme: 'Bearer' });
     await answer(id, 'yes');
     await expect(allowing).rejects.toMatchObject({ reason: 'conflict' });
-    expect(await owner.call('key.list', {})).toMatchObject({ keys: [{ clients: [] }] });
+    expect(await owner.call('apiKey.list', {})).toMatchObject({ keys: [{ clients: [] }] });
   });
 
   it('ends no denial of a key without a yes, and gives none up', async () => {
     const { line, owner, card, answer } = await openDesk(newHome());
-    await owner.call('key.set', set);
-    await owner.call('key.permission.set', { ...allow, decision: 'deny' });
-    const ending = line.request('key.permission.end', { client: 'cli', resource: endpoint });
+    await owner.call('apiKey.set', set);
+    await owner.call('apiKey.permission.set', { ...allow, decision: 'deny' });
+    const ending = line.request('apiKey.permission.end', { client: 'cli', resource: endpoint });
     ending.catch(() => undefined);
     const { id, ...shown } = await card();
     expect(shown).toMatchObject({ command: 'endDenial', client: 'cli', key: { header: 'X-Api-Key' } });
@@ -156,23 +156,23 @@ describe('the owner’s key, in another program’s hands,', () => {
   it('sets and allows nothing in a desk’s home whose app does not run, and takes away', async () => {
     const home = newHome({ vault: 'keychain' });
     const desk = await openDesk(home);
-    await desk.owner.call('key.set', set);
+    await desk.owner.call('apiKey.set', set);
     await desk.stop();
     const { line } = await openHeadless(home);
     for (const [method, params] of [
-      ['key.set', { ...set, value: 'another' }],
-      ['key.permission.set', allow],
+      ['apiKey.set', { ...set, value: 'another' }],
+      ['apiKey.permission.set', allow],
     ] as const) {
       await expect(line.request(method, params), method).rejects.toMatchObject({
         reason: 'not_permitted',
         message: expect.stringContaining('desk is closed') as string,
       });
     }
-    await line.request('key.permission.set', { ...allow, decision: 'deny' });
+    await line.request('apiKey.permission.set', { ...allow, decision: 'deny' });
     await expect(
-      line.request('key.permission.end', { client: 'cli', resource: endpoint }),
+      line.request('apiKey.permission.end', { client: 'cli', resource: endpoint }),
     ).rejects.toMatchObject({ reason: 'not_permitted' });
-    await line.request('key.remove', { resource: endpoint });
-    expect(await line.request('key.list')).toEqual({ keys: [] });
+    await line.request('apiKey.remove', { resource: endpoint });
+    expect(await line.request('apiKey.list')).toEqual({ keys: [] });
   });
 });

@@ -14,18 +14,18 @@ async function closedDesk(): Promise<TestHome> {
   const { owner, line, stop } = await openDesk(home);
   await owner.call('permission.set', { client: 'cli', resource, decision: 'allow', scope: 'read write' });
   await owner.call('settings.set', { name: 'lockAfter', value: 600 });
-  await line.request('daemon.stop');
+  await line.request('broker.stop');
   await stop();
   return home;
 }
 
 const widening: readonly (readonly [method: string, params: object])[] = [
   ['permission.set', { client: 'cli', resource: other, decision: 'allow' }],
-  ['override.set', { server: resource, name: 'no-resource', on: true }],
+  ['exception.set', { server: resource, name: 'no-resource', on: true }],
   ['settings.set', { name: 'httpsProxy', value: 'http://proxy.invalid:3128' }],
   ['settings.set', { name: 'lockAfter', value: null }],
-  ['registration.set', { issuer: 'https://login.invalid', clientId: 'abc' }],
-  ['login.start', { resource, method: 'paste', timeout: 1 }],
+  ['oauthClient.set', { issuer: 'https://login.invalid', clientId: 'abc' }],
+  ['signIn.start', { resource, method: 'paste', timeout: 1 }],
   ['vault.passphrase', { current: 'aPassphrase-1234', next: 'anotherPassphrase-5678' }],
 ];
 
@@ -59,7 +59,7 @@ describe('a headless broker in a desk’s home', () => {
     await expect(signingIn).rejects.toMatchObject({
       reason: expect.stringMatching(/unreachable|not_permitted/),
     });
-    expect(await line.request('interaction.list')).toEqual({ interactions: [] });
+    expect(await line.request('request.list')).toEqual({ interactions: [] });
   });
 
   it('registers no client and opens no page for a sign-in that nobody could be asked about', async () => {
@@ -98,12 +98,12 @@ describe('a headless broker in a desk’s home', () => {
     await expect(line.request('permission.end', { client: 'cli', resource })).rejects.toMatchObject({
       reason: 'not_permitted',
     });
-    await line.request('override.set', { server: resource, name: 'no-resource', on: false });
+    await line.request('exception.set', { server: resource, name: 'no-resource', on: false });
     await line.request('settings.set', { name: 'logLevel', value: 'debug' });
     await line.request('settings.set', { name: 'lockAfter', value: 300 });
     await line.request('vault.lock');
     await line.request('vault.unlock');
-    await line.request('grant.list');
+    await line.request('signIn.list');
     expect(await line.request('home.reset')).toMatchObject({ revoked: [] });
   });
 });

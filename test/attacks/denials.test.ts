@@ -88,16 +88,16 @@ describe('a program with a permission', () => {
   it('revokes no grant that others use', async () => {
     const { home, world, url } = await homeInBentWorld();
     const { owner, card, editor } = await deskWithEditor(home);
-    const signingIn = owner.call('login.start', { resource: url });
+    const signingIn = owner.call('signIn.start', { resource: url });
     await (await world.fetch((await card()).url ?? '')).body?.cancel();
     await signingIn;
     await owner.call('permission.set', { client: 'editor', resource: url, decision: 'allow' });
-    const revoking = editor.request('grant.revoke', { resource: url });
+    const revoking = editor.request('signIn.revoke', { resource: url });
     await expect(revoking).rejects.toMatchObject({
       reason: 'not_permitted',
       hint: expect.stringContaining('permission.release') as string,
     });
-    expect(await owner.call('grant.list', {})).toMatchObject({ grants: [{ state: 'active' }] });
+    expect(await owner.call('signIn.list', {})).toMatchObject({ grants: [{ state: 'active' }] });
     await editor.request('permission.release', { resource: url });
   });
 });

@@ -47,9 +47,9 @@ describe('a question that its program left', () => {
     await leave(program);
     program.close();
     const { id } = await questionOf(home, 'allow');
-    await askBroker(home, 'client.remove', { client: 'an-unpaired-one' });
+    await askBroker(home, 'app.remove', { client: 'an-unpaired-one' });
     expect(await owner.nothingIsAsked(home)).toBe(true);
-    const answer = askBroker(home, 'interaction.answer', { id, answer: 'yes' });
+    const answer = askBroker(home, 'request.answer', { id, answer: 'yes' });
     await expect(answer).rejects.toMatchObject({ reason: 'not_found' });
     await paired(home, 'an-unpaired-one');
     expect(await unattended('an-unpaired-one')).toBe('consent_required');
@@ -62,7 +62,7 @@ describe('a question that its program left', () => {
       expect(await leave(program, { scope: `notes:${i}` })).toMatchObject({ reason: 'consent_pending' });
     expect(await leave(program, { scope: 'notes:9' })).toMatchObject({ reason: 'rate_limited' });
     expect(await questionsAt(home)).toHaveLength(8);
-    await askBroker(home, 'client.remove', { client: 'a-flooder' });
+    await askBroker(home, 'app.remove', { client: 'a-flooder' });
     expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 });

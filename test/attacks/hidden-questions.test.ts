@@ -106,7 +106,7 @@ it('a program with the longest name that Keyturn gives it makes no list unreadab
   const far = await rig.parts.clients.add('f'.repeat(64), 0, { forward: { label: 'l'.repeat(32) } });
   await rig.allow(far.id);
   await rig.login();
-  const { grants } = methods['grant.list'].result.parse(await asOwner(rig)('grant.list', {}));
+  const { grants } = methods['signIn.list'].result.parse(await asOwner(rig)('signIn.list', {}));
   expect(grants[0]?.clients).toContain(rig.parts.clients.nameOf(far.id));
 });
 

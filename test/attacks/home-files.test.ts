@@ -1,5 +1,5 @@
 /**
- * Another program of the same user writes, deletes or puts back home.json, daemon.lock or the vault's file,
+ * Another program of the same user writes, deletes or puts back home.json, broker.lock or the vault's file,
  * so that the home would begin anew with what that program left there.
  */
 import { mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
@@ -105,11 +105,11 @@ describe('a key file', () => {
   });
 });
 
-describe('daemon.lock that was deleted', () => {
-  it('daemon.lock: lets no second broker of the home start', async () => {
+describe('broker.lock that was deleted', () => {
+  it('broker.lock: lets no second broker of the home start', async () => {
     const folder = temporaryFolder();
     const unlock = await takeLock(folder);
-    rmSync(path.join(folder, 'daemon.lock'));
+    rmSync(path.join(folder, 'broker.lock'));
     await expect(takeLock(folder)).rejects.toMatchObject({ reason: 'broker_running' });
     unlock();
     const again = await takeLock(folder);

@@ -212,7 +212,7 @@ describe('metadata that names an authorization server in a private network', () 
     return {
       rig,
       asked: () => authorizationServer.server.requests.length,
-      set: (host, on) => asOwner(rig)('override.set', { server: host, name: 'private-address', on }),
+      set: (host, on) => asOwner(rig)('exception.set', { server: host, name: 'private-address', on }),
     };
   }
 
@@ -234,7 +234,7 @@ describe('metadata that names an authorization server in a private network', () 
     expect(asked()).toBe(0);
     await set('https://127.0.0.1:1/any/path', true);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    const { grants } = (await asOwner(rig)('grant.list')) as { grants: { overrides: string[] }[] };
+    const { grants } = (await asOwner(rig)('signIn.list')) as { grants: { overrides: string[] }[] };
     expect(grants.map(({ overrides }) => overrides)).toEqual([['private-address']]);
   });
 
@@ -292,14 +292,14 @@ it('H-17: a program by a proxy reaches an inner host as long as the person confi
   onTestFinished(() => owner.close());
   const resource = `https://inner.example:${port}/mcp`;
   const value = 'ak_for-the-inner-server';
-  await owner.request('key.set', { resource, header: 'X-Api-Key', value, unchecked: true });
+  await owner.request('apiKey.set', { resource, header: 'X-Api-Key', value, unchecked: true });
   const { proxy } = (await owner.request('proxy.add', { resource })) as ResultOf<'proxy.add'>;
   const call = async (): Promise<string> => (await fetch(proxy.url, { method: 'POST', body: '{}' })).text();
   const override = (on: boolean) =>
-    owner.request('override.set', { server: resource, name: 'private-address', on });
+    owner.request('exception.set', { server: resource, name: 'private-address', on });
 
   const first = call();
-  await owner.request('interaction.answer', { id: await questionId(owner, 'allow'), answer: 'yes' });
+  await owner.request('request.answer', { id: await questionId(owner, 'allow'), answer: 'yes' });
   expect(await first).toContain('"reason":"insecure_url"');
   expect(reached).toEqual([]);
   await override(true);

@@ -195,7 +195,7 @@ const steps = 10;
 
 describe('a question that nobody can answer', () => {
   it('has a row here for every kind that the wire knows', () => {
-    const { kind } = methods['interaction.list'].result.shape.interactions.element.shape;
+    const { kind } = methods['request.list'].result.shape.interactions.element.shape;
     expect([...kind.values].toSorted()).toEqual(kinds.toSorted());
   });
 

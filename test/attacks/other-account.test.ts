@@ -61,7 +61,7 @@ describe('a second grant at a program’s server', () => {
   it('is not named to the program, whichever account it asks about', async () => {
     const rig = await victim();
     await bobIsKept(rig);
-    const explain = grantMethods['grant.explain'];
+    const explain = grantMethods['signIn.show'];
     // The refusal comes before anything else of them is needed.
     const host = { broker: rig.broker } as Parameters<typeof explain>[0];
     const editor = { role: 'client', clientId: 'editor' } as Parameters<typeof explain>[1];

@@ -23,7 +23,7 @@ async function pausedHome(): Promise<{ home: TestHome; goBack: () => void }> {
   await owner.call('permission.set', allowed);
   const before = temporaryFolder();
   cpSync(home.folder, before, { recursive: true });
-  await owner.call('access.pause', {});
+  await owner.call('pause', {});
   await stop();
   const goBack = (): void => {
     rmSync(home.folder, { recursive: true });
@@ -38,14 +38,14 @@ describe('a pause of all access', () => {
     const { line, stop } = await openHeadless(home);
     await expect(line.request('token.get', wanted)).rejects.toMatchObject(paused);
     expect(await line.request('status')).toHaveProperty('pause.since');
-    await expect(line.request('access.resume')).rejects.toMatchObject({
+    await expect(line.request('resume')).rejects.toMatchObject({
       reason: 'not_permitted',
       message: expect.stringContaining('desk is closed'),
     });
     await stop();
     const desk = await openDesk(home);
     // Before anything else was asked of the vault: the card comes all the same.
-    const resuming = desk.line.request('access.resume');
+    const resuming = desk.line.request('resume');
     const { id, command } = await desk.card();
     expect(command).toBe('resume');
     await expect(desk.line.request('token.get', wanted)).rejects.toMatchObject(paused);
@@ -74,7 +74,7 @@ describe('a pause of all access', () => {
     const other = await openHeadless(copy);
     await other.line.request('proxy.list');
     const mine = await openHeadless(home);
-    await mine.line.request('access.pause', {});
+    await mine.line.request('pause', {});
     const change = other.line.request('permission.set', { ...allowed, decision: 'deny' });
     await expect(change).rejects.toMatchObject({ message: expect.stringContaining('another broker') });
     await expect(other.line.request('token.get', wanted)).rejects.toMatchObject({
@@ -88,8 +88,8 @@ describe('a pause of all access', () => {
   it('is not shortened by a second one', async () => {
     const { line } = await openHeadless(newHome());
     const until = Math.floor(Date.now() / 1000) + 3600;
-    await line.request('access.pause', { until });
-    expect(await line.request('access.pause', { until: until - 3500 })).toMatchObject({ until });
+    await line.request('pause', { until });
+    expect(await line.request('pause', { until: until - 3500 })).toMatchObject({ until });
     await expect(line.request('token.get', wanted)).rejects.toMatchObject(paused);
   });
 });

@@ -18,7 +18,7 @@ async function usedDesk(): Promise<TestHome> {
   await desk.owner.call('permission.set', allow);
   // A client that needs no person: a request of a program goes out at once.
   const client = { clientId: 'abc', clientSecret: 'aClientSecret-0815', grant: 'client_credentials' };
-  await desk.owner.call('registration.set', { issuer, ...client });
+  await desk.owner.call('oauthClient.set', { issuer, ...client });
   await desk.stop();
   return home;
 }
@@ -45,7 +45,7 @@ describe('settings.json, written while the app is closed', () => {
     const home = await usedDesk();
     writeSettings(home, { insecureLoopback: true, browser: 'evil-browser' });
     const { owner } = await openDesk(home);
-    const plain = owner.call('login.start', { resource: 'http://127.0.0.1:9/mcp', timeout: 1 });
+    const plain = owner.call('signIn.start', { resource: 'http://127.0.0.1:9/mcp', timeout: 1 });
     await expect(plain).rejects.toMatchObject({ reason: 'invalid_resource' });
     expect(await owner.call('status', {})).toMatchObject({ insecureLoopback: false });
     expect(await owner.call('status', {})).toMatchObject({ browser: undefined });
@@ -109,13 +109,13 @@ describe('the card about settings that nobody confirmed', () => {
     const { owner, line, card } = await openDesk(newHome({ env }), { leaves: true });
     const { id, settings } = await card();
     expect(settings).toEqual([{ name: 'insecureLoopback', value: true, held: false }]);
-    await expect(owner.call('login.start', plain)).rejects.toMatchObject({
+    await expect(owner.call('signIn.start', plain)).rejects.toMatchObject({
       reason: expect.stringMatching(/consent_pending|invalid_resource/),
     });
-    await expect(owner.call('login.start', { resource, timeout: 1 })).rejects.toMatchObject({
+    await expect(owner.call('signIn.start', { resource, timeout: 1 })).rejects.toMatchObject({
       reason: 'consent_pending',
     });
-    await expect(line.request('interaction.answer', { id, answer: 'yes' })).rejects.toMatchObject({
+    await expect(line.request('request.answer', { id, answer: 'yes' })).rejects.toMatchObject({
       reason: 'not_permitted',
     });
   });
@@ -123,7 +123,7 @@ describe('the card about settings that nobody confirmed', () => {
   it('settings.json: lets nothing of them count after a no, and shows them', async () => {
     const { owner, card, answer } = await openDesk(newHome({ env }), { leaves: true });
     await answer((await card()).id, 'no');
-    await expect(owner.call('login.start', plain)).rejects.toMatchObject({ reason: 'invalid_resource' });
+    await expect(owner.call('signIn.start', plain)).rejects.toMatchObject({ reason: 'invalid_resource' });
     expect(await owner.call('status', {})).toMatchObject({
       insecureLoopback: false,
       homeState: { differing: [{ name: 'insecureLoopback', value: true }] },

@@ -12,11 +12,11 @@ import { type Desk, openDesk } from '../support/homes/desk-home.ts';
 import { until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';
 
-type Question = ResultOf<'interaction.list'>['interactions'][number];
+type Question = ResultOf<'request.list'>['interactions'][number];
 
 async function openQuestions(connection: Connection): Promise<Question[]> {
-  const answer = await connection.request('interaction.list');
-  return methods['interaction.list'].result.parse(answer).interactions;
+  const answer = await connection.request('request.list');
+  return methods['request.list'].result.parse(answer).interactions;
 }
 
 /** A connection of another program, with the owner's key. */
@@ -41,7 +41,7 @@ describe('the owner’s key at a desk', () => {
       const there = await homeInBentWorld({ authorization: { deviceAuthorization: true } });
       const desk = await openDesk(there.home);
       const attacker = await attackerOf(desk);
-      const started = attacker.request('login.start', { resource: there.url, method });
+      const started = attacker.request('signIn.start', { resource: there.url, method });
       started.catch(() => undefined);
       const { id, ...card } = await desk.card();
       expect(card).toMatchObject({ kind: 'command', command: 'login', resource: there.url, method });
@@ -49,7 +49,7 @@ describe('the owner’s key at a desk', () => {
       expect(there.protectedServer.server.requests).toEqual([]);
       await desk.answer(id, 'no');
       await expect(started).rejects.toMatchObject({ reason: 'consent_denied' });
-      expect(await desk.owner.call('grant.list', {})).toEqual({ grants: [] });
+      expect(await desk.owner.call('signIn.list', {})).toEqual({ grants: [] });
     },
   );
 
@@ -57,7 +57,7 @@ describe('the owner’s key at a desk', () => {
     const there = await homeInBentWorld();
     const desk = await openDesk(there.home);
     const attacker = await attackerOf(desk);
-    const started = attacker.request('login.start', { resource: there.url, newClient: true });
+    const started = attacker.request('signIn.start', { resource: there.url, newClient: true });
     started.catch(() => undefined);
     const { id, ...card } = await desk.card();
     expect(card).toMatchObject({ kind: 'command', command: 'login', newClient: true });
@@ -70,12 +70,12 @@ describe('the owner’s key at a desk', () => {
     const there = await homeInBentWorld();
     const desk = await openDesk(there.home);
     const [attacker, other] = [await attackerOf(desk), await attackerOf(desk)];
-    const own = desk.owner.call('login.start', { resource: there.url, method: 'paste' });
+    const own = desk.owner.call('signIn.start', { resource: there.url, method: 'paste' });
     const shown = await desk.card();
     const redirect = await signedInAddress(there, shown.url ?? '');
-    await desk.owner.call('login.answer', { id: shown.id, redirect });
+    await desk.owner.call('signIn.answer', { id: shown.id, redirect });
     await own;
-    const started = attacker.request('login.start', { resource: there.url, method: 'paste' });
+    const started = attacker.request('signIn.start', { resource: there.url, method: 'paste' });
     started.catch(() => undefined);
     await desk.answer((await desk.card()).id, 'yes');
     const page = async (isNew: boolean) =>
@@ -85,9 +85,9 @@ describe('the owner’s key at a desk', () => {
         ),
       );
     const { id } = await page(false);
-    await expect(other.request('login.answer', { id, isErrorPage: true })).rejects.toMatchObject(notOurs);
-    await attacker.request('login.answer', { id, isErrorPage: true });
-    await attacker.request('login.answer', { id: (await page(true)).id, isErrorPage: true });
+    await expect(other.request('signIn.answer', { id, isErrorPage: true })).rejects.toMatchObject(notOurs);
+    await attacker.request('signIn.answer', { id, isErrorPage: true });
+    await attacker.request('signIn.answer', { id: (await page(true)).id, isErrorPage: true });
     await expect(started).rejects.toMatchObject({ reason: 'client_rejected' });
     expect(there.authorizationServer.counts.registrations).toBe(2);
   });
@@ -96,7 +96,7 @@ describe('the owner’s key at a desk', () => {
     const there = await homeInBentWorld();
     const desk = await openDesk(there.home);
     const attacker = await attackerOf(desk);
-    const signingIn = desk.owner.call('login.start', { resource: there.url, method: 'paste' });
+    const signingIn = desk.owner.call('signIn.start', { resource: there.url, method: 'paste' });
     signingIn.catch(() => undefined);
     const shown = await desk.card();
     const seen = await until('the sign-in', async () => (await openQuestions(attacker))[0]);
@@ -104,9 +104,11 @@ describe('the owner’s key at a desk', () => {
     expect(seen).not.toHaveProperty('url');
     // Even with the address, which it has by some other way.
     const redirect = await signedInAddress(there, shown.url ?? '');
-    await expect(attacker.request('login.answer', { id: shown.id, redirect })).rejects.toMatchObject(notOurs);
+    await expect(attacker.request('signIn.answer', { id: shown.id, redirect })).rejects.toMatchObject(
+      notOurs,
+    );
     expect(there.authorizationServer.counts.codesRedeemed).toBe(0);
-    await desk.owner.call('login.answer', { id: shown.id, redirect });
+    await desk.owner.call('signIn.answer', { id: shown.id, redirect });
     await signingIn;
   });
 
@@ -125,7 +127,9 @@ describe('the owner’s key at a desk', () => {
     const attacker = await attackerOf(desk);
     expect(JSON.stringify(await openQuestions(attacker))).not.toContain('state=');
     const redirect = await signedInAddress(there, shown.url ?? '');
-    await expect(attacker.request('login.answer', { id: shown.id, redirect })).rejects.toMatchObject(notOurs);
+    await expect(attacker.request('signIn.answer', { id: shown.id, redirect })).rejects.toMatchObject(
+      notOurs,
+    );
     await desk.answer(shown.id, 'no');
     await expect(asking).rejects.toMatchObject({ reason: 'login_failed' });
   });
@@ -134,7 +138,7 @@ describe('the owner’s key at a desk', () => {
     const there = await homeInBentWorld({ authorization: { deviceAuthorization: true } });
     const desk = await openDesk(there.home);
     const attacker = await attackerOf(desk);
-    const signingIn = desk.owner.call('login.start', { resource: there.url, method: 'device' });
+    const signingIn = desk.owner.call('signIn.start', { resource: there.url, method: 'device' });
     signingIn.catch(() => undefined);
     const { id, code = '' } = await desk.card();
     expect(code).not.toBe('');
@@ -150,7 +154,7 @@ describe('the owner’s key at a desk', () => {
     const there = await homeInBentWorld();
     const desk = await openDesk(there.home);
     const request = { resource: there.url, method: 'paste' };
-    const first = desk.line.request('login.start', request);
+    const first = desk.line.request('signIn.start', request);
     first.catch(() => undefined);
     const asked = await desk.card();
     await desk.answer(asked.id, 'yes');
@@ -159,7 +163,7 @@ describe('the owner’s key at a desk', () => {
     );
     expect(own.url).toContain('state=');
     const attacker = await attackerOf(desk);
-    const second = attacker.request('login.start', request);
+    const second = attacker.request('signIn.start', request);
     second.catch(() => undefined);
     const card = await until('the second card', async () =>
       (await desk.cards()).find(({ kind }) => kind === 'command'),
@@ -168,7 +172,7 @@ describe('the owner’s key at a desk', () => {
     await expect(second).rejects.toMatchObject({ reason: 'consent_denied' });
     expect(JSON.stringify(await openQuestions(attacker))).not.toContain('state=');
     const redirect = await signedInAddress(there, own.url ?? '');
-    await desk.line.request('login.answer', { id: own.id, redirect });
+    await desk.line.request('signIn.answer', { id: own.id, redirect });
     expect(await first).toMatchObject({ grant: { state: 'active' } });
   });
 });

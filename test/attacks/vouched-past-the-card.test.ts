@@ -85,10 +85,10 @@ describe('the card about settings that nobody confirmed', () => {
   it('settings.json: takes no answer of the owner’s key: a no would send requests past the proxy that was written there', async () => {
     const { owner, line, card } = await openDesk(newHome({ env: { HTTPS_PROXY: proxy } }), { leaves: true });
     const { id } = await card();
-    await expect(line.request('interaction.answer', { id, answer: 'no' })).rejects.toMatchObject({
+    await expect(line.request('request.answer', { id, answer: 'no' })).rejects.toMatchObject({
       reason: 'not_permitted',
     });
-    const signingIn = owner.call('login.start', { resource, timeout: 1 });
+    const signingIn = owner.call('signIn.start', { resource, timeout: 1 });
     await expect(signingIn).rejects.toMatchObject({ reason: 'consent_pending' });
   });
 });

@@ -105,14 +105,14 @@ describe('text from outside', () => {
 
   it('in the log and in an export of the audit shows all that it has', async () => {
     const folder = temporaryFolder();
-    const log = fileLog(path.join(folder, 'daemon.log'), () => 0);
+    const log = fileLog(path.join(folder, 'broker.log'), () => 0);
     const texts = sample(hostile, 100);
     for (const client of texts) {
       log.write(client);
       const row = { time: 0, event: 'token', outcome: 'issued', client };
       appendFileSync(path.join(folder, 'audit.jsonl'), `${JSON.stringify(row)}\n`, { mode: 0o600 });
     }
-    let all = readFileSync(path.join(folder, 'daemon.log'), 'utf8');
+    let all = readFileSync(path.join(folder, 'broker.log'), 'utf8');
     expect(all.split('\n')).toHaveLength(texts.length + 1);
     for (const format of ['csv', 'jsonl'] as const)
       expect(await exportAudit(folder, (text) => void (all += text), format)).toMatchObject({

@@ -68,7 +68,7 @@ describe('a connection', () => {
   test('hears notifications until it stops listening', async () => {
     const rig = await startRig({
       dispatch: async (caller, method) => {
-        caller.notify('grant.changed', { method });
+        caller.notify('signIn.changed', { method });
         return {};
       },
     });
@@ -78,7 +78,7 @@ describe('a connection', () => {
     await connection.request('a');
     stop();
     await connection.request('b');
-    expect(heard).toEqual([['grant.changed', { method: 'a' }]]);
+    expect(heard).toEqual([['signIn.changed', { method: 'a' }]]);
     connection.close();
   });
 

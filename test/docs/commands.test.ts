@@ -101,10 +101,10 @@ describe('a printed command', () => {
   });
 
   it.each([
-    ['Run `keyturn app allow cli URL`.', 'no such command'],
+    ['Run `keyturn allow cli URL`.', 'no such command'],
     ['hint: keyturn app end ${shellWord(`a`)}', 'no such verb'],
     ['keyturn login URL --dry-run', 'no option --dry-run'],
-    ['keyturn forward open HOST URL', 'no such verb'],
+    ['keyturn forward HOST URL', 'no such verb'],
   ])('in %j is found to be wrong', (text, problem) => {
     expect(commandsIn(text).map(problemOf).join()).toContain(problem);
   });

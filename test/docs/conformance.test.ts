@@ -102,8 +102,8 @@ describe('dev/state-files.md', () => {
       'audit.jsonl, audit-NNNNNN.jsonl',
       'desktop/command.json',
       'setup-N.sealed',
-      'daemon.lock',
-      'daemon.log',
+      'broker.lock',
+      'broker.log',
     ]);
     expect(cells.filter((row) => row.length !== 4 || row.includes(''))).toEqual([]);
   });

@@ -41,7 +41,7 @@ describe('one app', () => {
 
   /** Each test has a server of its own. */
   async function permissionsAt(resource: string) {
-    const [command] = valueOf(await ask(desk.page, 'client.list', {})).clients;
+    const [command] = valueOf(await ask(desk.page, 'app.list', {})).clients;
     return command?.permissions.filter((permission) => permission.resource === resource) ?? [];
   }
 
@@ -114,7 +114,7 @@ describe('one app', () => {
       const permissions = () => permissionsAt(resource);
       const allowing = home.start(['app', 'allow', 'cli', resource, '--scope', 'notes:read']);
       const card = await cardPage('A command wants to give the keyturn command access to notes.example/mcp');
-      expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
+      expect(valueOf(await ask(card.page, 'request.list', {})).interactions).toMatchObject([
         {
           id: card.id,
           kind: 'command',
@@ -125,7 +125,7 @@ describe('one app', () => {
         },
       ]);
       // A script of the page, with the card on the screen and nothing pressed.
-      const byScript = await ask(card.page, 'interaction.answer', { id: card.id, answer: 'yes' });
+      const byScript = await ask(card.page, 'request.answer', { id: card.id, answer: 'yes' });
       expect(byScript).toMatchObject({ refusal: { reason: 'not_permitted' } });
       expect(await permissions()).toEqual([]);
       expect(await approve(card)).toEqual({ ok: true, value: {} });
@@ -190,7 +190,7 @@ describe('one app', () => {
 
     it('refuses channels that are not in the table, bad params, and what widens without a press', async () => {
       const { page } = desk;
-      for (const channel of ['token.get', 'daemon.stop', '__proto__', 'vault.export']) {
+      for (const channel of ['token.get', 'broker.stop', '__proto__', 'vault.export']) {
         expect(await ask(page, channel as 'status', {})).toMatchObject({
           refusal: { reason: 'method_not_found' },
         });
@@ -209,8 +209,8 @@ describe('one app', () => {
       await lookAt(page);
       const widening = [
         ask(page, 'permission.set', { client: 'cli', resource, decision: 'allow' }),
-        ask(page, 'override.set', { server: resource, name: 'no-resource', on: true }),
-        ask(page, 'registration.set', { issuer: 'https://login.example', clientId: 'x' }),
+        ask(page, 'exception.set', { server: resource, name: 'no-resource', on: true }),
+        ask(page, 'oauthClient.set', { issuer: 'https://login.example', clientId: 'x' }),
         ask(page, 'vault.passphrase', { current: 'x', next: 'y' }),
         ask(page, 'settings.set', { name: 'lockAfter', value: 60 }),
         ask(page, 'proxy.add', { resource }),
@@ -219,8 +219,8 @@ describe('one app', () => {
         ask(page, 'proxy.copy', { proxy: 'notes' }),
         ask(page, 'vault.unlock', {}),
         ask(page, 'vault.useFile', {}),
-        ask(page, 'login.start', { resource }),
-        ask(page, 'login.answer', { id: '12345678', isErrorPage: true }),
+        ask(page, 'signIn.start', { resource }),
+        ask(page, 'signIn.answer', { id: '12345678', isErrorPage: true }),
       ];
       for (const answer of await Promise.all(widening)) {
         const refusal = { reason: 'not_permitted', message: expect.stringContaining('was pressed in this') };
@@ -262,14 +262,14 @@ describe('one app', () => {
       const resource = 'https://mail.example/mcp';
       const asking = home.start(['token', resource]);
       await iconShows(opened, 'waiting');
-      const [question] = valueOf(await ask(page, 'interaction.list', {})).interactions;
+      const [question] = valueOf(await ask(page, 'request.list', {})).interactions;
       const id = question?.id ?? '';
       const refused = { ok: false, refusal: { reason: 'not_permitted' } };
-      expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
+      expect(await ask(page, 'request.answer', { id, answer: 'yes' })).toMatchObject(refused);
       valueOf(await ask(page, 'card.shown', { ids: [id] }));
       await lookAt(page);
-      expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
-      valueOf(await ask(page, 'interaction.answer', { id, answer: 'later' }));
+      expect(await ask(page, 'request.answer', { id, answer: 'yes' })).toMatchObject(refused);
+      valueOf(await ask(page, 'request.answer', { id, answer: 'later' }));
       expect((await asking.ended).stdout).toBe('');
     });
   });
@@ -313,7 +313,7 @@ describe('a command that waits for a sign-in', () => {
     const { resource } = world.protectedServer;
     const signingIn = home.start(['login', resource, '--account', 'work', '--json']);
     const card = await cardPage('A command wants to sign in to');
-    expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
+    expect(valueOf(await ask(card.page, 'request.list', {})).interactions).toMatchObject([
       { id: card.id, command: 'login', resource, account: 'work', method: 'browser' },
     ]);
     expect(world.counts().authorizationServer.signIns).toBe(0);
@@ -391,7 +391,7 @@ describe('the host', () => {
     await opened.choose('Sign in to');
     await signingIn.ended;
     const back = authorizationServer.server.on('*', '*', 'destroy');
-    const { revoked } = valueOf(await ask(page, 'grant.revoke', { resource: url }));
+    const { revoked } = valueOf(await ask(page, 'signIn.revoke', { resource: url }));
     expect(revoked).toMatchObject([{ receipt: 'pending' }]);
     const tries = (): number => authorizationServer.server.asked('/revoke').length;
     const before = tries();
@@ -404,7 +404,7 @@ describe('the host', () => {
     // Any look of the desk's own notices that; here the one after another preference.
     valueOf(await ask(page, 'preferences.set', {}));
     await until('the issuer confirms', async () => {
-      const [grant] = valueOf(await ask(page, 'grant.list', {})).grants;
+      const [grant] = valueOf(await ask(page, 'signIn.list', {})).grants;
       return grant?.receipt === 'confirmed';
     });
   });

@@ -15,13 +15,10 @@ async function lookAtCard(page: Page, ids: string[]): Promise<void> {
 }
 
 /** Presses something, and answers in that moment. */
-const pressFor = <C extends 'card.answer' | 'interaction.answer'>(
-  page: Page,
-  channel: C,
-  params: ParamsOn<C>,
-) => askByPress(page, () => page.locator('h1, h2').first().click(), channel, params);
+const pressFor = <C extends 'card.answer' | 'request.answer'>(page: Page, channel: C, params: ParamsOn<C>) =>
+  askByPress(page, () => page.locator('h1, h2').first().click(), channel, params);
 
-const questions = async (page: Page) => valueOf(await ask(page, 'interaction.list', {})).interactions;
+const questions = async (page: Page) => valueOf(await ask(page, 'request.list', {})).interactions;
 
 /** The desk with its main window, and a connected program. */
 async function desk(): Promise<{ home: TestHome; opened: App; page: Page; program: Connection }> {
@@ -35,7 +32,7 @@ async function desk(): Promise<{ home: TestHome; opened: App; page: Page; progra
   });
   const id = question?.id ?? '';
   await lookAtCard(page, [id]);
-  valueOf(await pressFor(page, 'interaction.answer', { id, answer: 'yes' }));
+  valueOf(await pressFor(page, 'request.answer', { id, answer: 'yes' }));
   await pairing;
   const program = await connect({ name: 'editor', env: home.env });
   onTestFinished(() => program.close());
@@ -54,7 +51,7 @@ async function idsOf(page: Page, count: number): Promise<(name: string) => strin
 }
 
 const permissions = async (page: Page) =>
-  valueOf(await ask(page, 'client.list', {})).clients.flatMap((client) =>
+  valueOf(await ask(page, 'app.list', {})).clients.flatMap((client) =>
     client.permissions.map(({ resource }) => resource),
   );
 

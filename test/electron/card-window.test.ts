@@ -30,7 +30,7 @@ describe('the card window', () => {
     await until('both are told', () => double.notifications.length === 2);
     expect(question()).toBe(shown);
     await page.getByText('Request 1 of 2').waitFor();
-    valueOf(await ask(page, 'interaction.answer', { id: shown, answer: 'no' }));
+    valueOf(await ask(page, 'request.answer', { id: shown, answer: 'no' }));
     expect(await first.ended).toMatchObject({ code: 4 });
     await until('the next question', () => question() !== shown);
     expect(double.windows).toEqual([window]);
@@ -130,7 +130,7 @@ describe('the card window', () => {
     window.focus();
     await page.locator('button.primary:enabled').waitFor();
     const press = () => page.locator('.question h3').click();
-    valueOf(await askByPress(page, press, 'interaction.answer', { id: shown, answer: 'yes' }));
+    valueOf(await askByPress(page, press, 'request.answer', { id: shown, answer: 'yes' }));
     await pairing;
     const [waiting] = await until('the window waits', () => (waits.length > 0 ? waits : undefined));
     expect(waiting?.ms).toBe(3000);

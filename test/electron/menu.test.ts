@@ -71,8 +71,8 @@ describe('the icon', () => {
     async (state) => {
       const vaultState = { state, since: 0 };
       const answers: Readonly<Record<string, unknown>> = {
-        'grant.list': { grants: [] },
-        'interaction.list': { interactions: [] },
+        'signIn.list': { grants: [] },
+        'request.list': { interactions: [] },
         'audit.tail': { rows: [] },
         status: { ...exampleStatus, vaultState, pause: undefined },
       };
@@ -307,7 +307,7 @@ describe('the menu', () => {
     );
     expect(paused[at]).toMatchObject({ kind: 'text' });
     expect(paused[at + 1]).toMatchObject({ label: 'Resume…', action: { type: 'open' } });
-    expect(JSON.stringify(paused)).not.toContain('access.resume');
+    expect(JSON.stringify(paused)).not.toContain('resume');
   });
 
   it('shows what happened last, the newest first, and of each only who and where', () => {

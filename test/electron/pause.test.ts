@@ -12,7 +12,7 @@ it('the app pauses all access from its menu, and resumes by a press in the windo
   // An hour from the click; it begins a moment later, and both are told in whole seconds.
   expect([3599, 3600]).toContain((pause?.until ?? 0) - (pause?.since ?? 0));
   expect((await opened.tray()).rows).toContain('Resume…');
-  expect(await ask(page, 'access.resume', {})).toMatchObject({ refusal: { reason: 'not_permitted' } });
+  expect(await ask(page, 'resume', {})).toMatchObject({ refusal: { reason: 'not_permitted' } });
   await page.evaluate('location.hash = "servers"');
   await page.getByText('All access is paused. Apps get no tokens and no API keys.').waitFor();
   const resume = page.getByRole('button', { name: 'Resume', exact: true });

@@ -9,7 +9,7 @@ import { cardPage, deny } from './command-card.ts';
 import { askByPress, lookAt, onlyPage, openApp, startInDouble } from './rig.ts';
 
 const logOf = ({ paths }: ReturnType<typeof newHome>): string =>
-  readFileSync(path.join(paths.state, 'daemon.log'), 'utf8');
+  readFileSync(path.join(paths.state, 'broker.log'), 'utf8');
 
 it('starts as a package, and notes its program', async () => {
   const home = newHome();

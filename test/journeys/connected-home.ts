@@ -38,11 +38,11 @@ export interface Access {
 /** Says yes to the question of this kind, once it is asked: until that is revoked. */
 async function approve(owner: InProcessOwner, kind: 'settings' | 'pair' | 'allow'): Promise<void> {
   const { id } = await until(`a question of kind ${kind}`, async () => {
-    const answer = await owner.call('interaction.list', {});
-    const { interactions } = methods['interaction.list'].result.parse(answer);
+    const answer = await owner.call('request.list', {});
+    const { interactions } = methods['request.list'].result.parse(answer);
     return interactions.find((question) => question.kind === kind);
   });
-  await owner.call('interaction.answer', { id, answer: 'yes' });
+  await owner.call('request.answer', { id, answer: 'yes' });
 }
 
 /** Connects apps in a new home: its settings are confirmed, and the apps are paired. */

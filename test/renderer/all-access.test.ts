@@ -6,11 +6,11 @@ import { button, windowsOfTests } from './page-window.ts';
 
 const openWindow = windowsOfTests();
 
-const taking = ['access.pause', 'access.resume', 'grant.revoke'];
+const taking = ['pause', 'resume', 'signIn.revoke'];
 
 /** What the page asked of the broker that takes away or gives back. */
 function noting(asked: unknown[], other: Parameters<typeof exampleAnswer>[0] = {}): Answer {
-  const example = exampleAnswer({ 'access.pause': { since: 1 }, 'grant.revoke': { revoked: [] }, ...other });
+  const example = exampleAnswer({ pause: { since: 1 }, 'signIn.revoke': { revoked: [] }, ...other });
   return async (channel, params) => {
     if (taking.includes(String(channel))) asked.push([channel, params]);
     return example(channel, params);
@@ -21,9 +21,9 @@ it('the settings pause all access for an hour or until it is resumed', async () 
   const asked: unknown[] = [];
   const { page } = await openWindow({ hash: 'settings/security', answer: noting(asked) });
   await button(page, 'Pause until I resume').click();
-  await expect.poll(() => asked).toEqual([['access.pause', {}]]);
+  await expect.poll(() => asked).toEqual([['pause', {}]]);
   await button(page, 'Pause for 1 hour').click();
-  await expect.poll(() => asked[1]).toMatchObject(['access.pause', { until: expect.any(Number) }]);
+  await expect.poll(() => asked[1]).toMatchObject(['pause', { until: expect.any(Number) }]);
 });
 
 it('a paused window says so above every view, and offers to resume', async () => {
@@ -32,13 +32,13 @@ it('a paused window says so above every view, and offers to resume', async () =>
   const { page } = await openWindow({ hash: 'programs', answer: noting(asked, { status }) });
   await page.getByText('All access is paused. Apps get no tokens and no API keys.').waitFor();
   await button(page, 'Resume').click();
-  await expect.poll(() => asked).toEqual([['access.resume', {}]]);
+  await expect.poll(() => asked).toEqual([['resume', {}]]);
 });
 
 it('revoking all access names the apps and servers that it cuts off, and revokes each grant only after a confirmation', async () => {
   const asked: unknown[] = [];
   const answer = noting(asked);
-  const listed = await exampleAnswer()('grant.list', {});
+  const listed = await exampleAnswer()('signIn.list', {});
   const { grants } = (
     listed as { value: { grants: { id: string; state: string; endpoint: string; clients: string[] }[] } }
   ).value;
@@ -52,5 +52,5 @@ it('revoking all access names the apps and servers that it cuts off, and revokes
   expect(asked).toEqual([]);
   await button(page, 'Revoke all access').click();
   await dialog.waitFor({ state: 'detached' });
-  expect(asked).toEqual(live.map(({ id }) => ['grant.revoke', { grant: id }]));
+  expect(asked).toEqual(live.map(({ id }) => ['signIn.revoke', { grant: id }]));
 });

@@ -10,7 +10,7 @@ const value = 'ak_the-window-never-sees-this';
 async function brokerWithKey() {
   const broker = await startPageBroker();
   const { resource, owner } = broker;
-  await owner.request('key.set', { resource, header: 'X-Api-Key', value, unchecked: true });
+  await owner.request('apiKey.set', { resource, header: 'X-Api-Key', value, unchecked: true });
   return broker;
 }
 
@@ -39,7 +39,7 @@ describe('the window', () => {
     const { resource, answer, owner, answered } = broker;
     await broker.program('editor');
     const allow = { client: 'editor', resource, decision: 'allow' };
-    await owner.request('key.permission.set', allow);
+    await owner.request('apiKey.permission.set', allow);
     const { page } = await openWindow({ answer, hash: 'servers' });
     const keys = page.locator('article');
     await keys.getByText('editor').waitFor();
@@ -53,7 +53,7 @@ describe('the window', () => {
     await page.getByRole('button', { name: /^Remove the API key/ }).click();
     await button(page, 'Remove').click();
     await keys.waitFor({ state: 'detached' });
-    expect(await owner.request('key.list')).toEqual({ keys: [] });
+    expect(await owner.request('apiKey.list')).toEqual({ keys: [] });
     expect(answered.join('')).not.toContain(value);
   });
 });

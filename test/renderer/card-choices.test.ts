@@ -69,7 +69,7 @@ describe('what a card says', () => {
     openWindow({
       hash,
       width: 320,
-      answer: exampleAnswer({ 'interaction.list': { interactions }, 'grant.list': { grants: [] } }),
+      answer: exampleAnswer({ 'request.list': { interactions }, 'signIn.list': { grants: [] } }),
     });
 
   it('is whole: every scope, name, file and address, however many and long', async () => {
@@ -138,8 +138,8 @@ describe('how long it is allowed', () => {
   async function cardOf({ had }: Card) {
     const answers: unknown[] = [];
     const example = exampleAnswer({
-      'interaction.list': { interactions: [question] },
-      'client.list': {
+      'request.list': { interactions: [question] },
+      'app.list': {
         clients: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }],
       },
       'settings.get': { settings: {}, details: [], desk: 'here' },
@@ -148,7 +148,7 @@ describe('how long it is allowed', () => {
       hash: 'card',
       later: exampleLater(),
       answer: async (channel, params) => {
-        if (channel === 'interaction.answer') answers.push(params);
+        if (channel === 'request.answer') answers.push(params);
         return example(channel, params);
       },
     });
@@ -184,7 +184,7 @@ describe('how long it is allowed', () => {
       hash: 'card',
       answer: async (channel, params) =>
         exampleAnswer({
-          'interaction.list': { interactions: [question] },
+          'request.list': { interactions: [question] },
           'settings.get': { settings: { defaultLease }, details: [], desk: 'here' },
         })(channel, params),
     });
@@ -207,7 +207,7 @@ describe('how long it is allowed', () => {
     const { page } = await openWindow({
       hash: 'card/cli',
       answer: exampleAnswer({
-        'interaction.list': {
+        'request.list': {
           interactions: [
             { ...question, id: 'cli', client: 'cli' },
             { ...question, id: 'nobody', asker: undefined },
@@ -215,7 +215,7 @@ describe('how long it is allowed', () => {
             { ...question, id: 'left', detached: true },
           ],
         },
-        'client.list': { clients: [{ ...client, executable: '/opt/editor' }] },
+        'app.list': { clients: [{ ...client, executable: '/opt/editor' }] },
       }),
     });
     const card = page.locator('.question');
@@ -263,9 +263,9 @@ describe('how long it is allowed', () => {
   ])('is chosen anew, on a card that says so and starts anew, once %s', async (what) => {
     const had = { ...granted, until: exampleNow + 500 };
     const lists = {
-      'interaction.list': { interactions: [question] },
-      'client.list': { clients: [{ ...client, permissions: [had] }] },
-      'grant.list': { grants: [] as unknown[] },
+      'request.list': { interactions: [question] },
+      'app.list': { clients: [{ ...client, permissions: [had] }] },
+      'signIn.list': { grants: [] as unknown[] },
       'settings.get': { settings: {}, details: [], desk: 'here' },
     };
     const calls: string[] = [];
@@ -287,23 +287,23 @@ describe('how long it is allowed', () => {
     await page.getByLabel('For 1 hour').check();
     // What the card doesn't say is no change of it.
     const used = { ...client, lastUsedAt: exampleNow, permissions: [had] };
-    lists['client.list'] = { clients: [used] };
+    lists['app.list'] = { clients: [used] };
     await change();
     await page.evaluate('window.keyturn.call("status", {})');
     expect(await chosen.innerText()).toBe('For 1 hour');
     expect(await page.getByText('has changed since it opened').count()).toBe(0);
     expect(shown()).toBe(1);
-    if (what.startsWith('what was before')) lists['client.list'] = { clients: [client] };
+    if (what.startsWith('what was before')) lists['app.list'] = { clients: [client] };
     if (what.startsWith('another file')) {
-      lists['client.list'] = { clients: [Object.assign({}, used, { executable: '/opt/editor' })] };
+      lists['app.list'] = { clients: [Object.assign({}, used, { executable: '/opt/editor' })] };
     }
     if (what.startsWith('another issuer')) {
-      lists['grant.list'] = {
+      lists['signIn.list'] = {
         grants: [{ endpoint: question.resource, issuer: 'https://login.example' }],
       };
     }
     if (what.startsWith('another scope')) {
-      lists['interaction.list'] = { interactions: [{ ...question, scope: 'a b c' }] };
+      lists['request.list'] = { interactions: [{ ...question, scope: 'a b c' }] };
     }
     await change();
     await page.getByText('has changed since it opened').waitFor();
@@ -322,9 +322,9 @@ describe('how long it is allowed', () => {
     const { page } = await openWindow({
       hash: 'card',
       answer: async (channel, params) =>
-        channel === 'client.list'
+        channel === 'app.list'
           ? { ok: false, refusal: { reason: 'vault_unreadable', message: 'The programs can not be read.' } }
-          : exampleAnswer({ 'interaction.list': { interactions: [question] } })(channel, params),
+          : exampleAnswer({ 'request.list': { interactions: [question] } })(channel, params),
     });
     await page.getByRole('alert').getByText('The programs can not be read.').waitFor();
     expect(await page.locator('.leases').count()).toBe(0);
@@ -361,7 +361,7 @@ describe('which account an app uses', () => {
   it('is the one whose button was pressed last, and none before one was pressed', async () => {
     const answers: unknown[] = [];
     const example = exampleAnswer({
-      'interaction.list': {
+      'request.list': {
         interactions: [
           {
             id: 'q1',
@@ -378,7 +378,7 @@ describe('which account an app uses', () => {
     const { page } = await openWindow({
       hash: 'card',
       answer: async (channel, params) => {
-        if (channel === 'interaction.answer') answers.push(params);
+        if (channel === 'request.answer') answers.push(params);
         return example(channel, params);
       },
     });

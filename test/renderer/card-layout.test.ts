@@ -55,7 +55,7 @@ describe('a card in its window', () => {
     ['of an app that asks for access', exampleQuestions.allow],
     ['of an app that connects', exampleQuestions.pair],
   ])('%s stretches no control and has no empty part', async (_name, question) => {
-    const answer = exampleAnswer({ 'interaction.list': { interactions: [question] } });
+    const answer = exampleAnswer({ 'request.list': { interactions: [question] } });
     const { page } = await openWindow({ answer, hash: 'card', ...cardSize });
     await page.locator('.question button.primary:enabled').waitFor();
     expect(await oddControls(page)).toEqual([]);
@@ -64,7 +64,7 @@ describe('a card in its window', () => {
 });
 
 it('a card in the main window keeps the name of a scope beside its words', async () => {
-  const answer = exampleAnswer({ 'interaction.list': { interactions: [exampleQuestions.allow] } });
+  const answer = exampleAnswer({ 'request.list': { interactions: [exampleQuestions.allow] } });
   const { page } = await openWindow({ answer, hash: 'servers', ...mainSize });
   await page.locator('.waiting button').first().click();
   await page.locator('dialog .scopes .meaning').first().waitFor();
@@ -87,7 +87,7 @@ it('a card of 60 scopes can be allowed only after the last of them was in view, 
     (_, at) => `notes.part${at}:${at === 59 ? 'delete' : 'read'}`,
   ).join(' ');
   const answer = exampleAnswer({
-    'interaction.list': { interactions: [{ ...exampleQuestions.allow, scope }] },
+    'request.list': { interactions: [{ ...exampleQuestions.allow, scope }] },
   });
   const { page } = await openWindow({ answer, hash: 'card', ...cardSize });
   await page.getByText('Scroll through all permissions before').waitFor();

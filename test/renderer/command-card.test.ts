@@ -26,11 +26,11 @@ it('the card of another account names server, issuer and both accounts, and keep
     state: 'open',
   };
   const answers: unknown[] = [];
-  const example = exampleAnswer({ 'interaction.list': { interactions: [question] } });
+  const example = exampleAnswer({ 'request.list': { interactions: [question] } });
   const { page } = await openWindow({
     hash: 'card',
     answer: async (channel, params) => {
-      if (channel === 'interaction.answer') answers.push(params);
+      if (channel === 'request.answer') answers.push(params);
       return example(channel, params);
     },
   });
@@ -179,7 +179,7 @@ describe('the card of a command', () => {
   it('says what would change, and who asks', async () => {
     const interactions = changes.map(([fields], at) => ({ ...common, ...fields, id: `q${at}` }));
     const { page } = await openWindow({
-      answer: exampleAnswer({ 'interaction.list': { interactions } }),
+      answer: exampleAnswer({ 'request.list': { interactions } }),
     });
     for (const [at, [{ command }, parts]] of changes.entries()) {
       await page.evaluate(`location.hash = "card/q${at}"`);
@@ -209,13 +209,13 @@ describe('the card of a command', () => {
   it('keeps the rules of every card: put off by Enter, but by no early key, allowed by a press on a card that may be approved only', async () => {
     const answers: unknown[] = [];
     const example = exampleAnswer({
-      'interaction.list': { interactions: [{ ...common, command: 'unlock' }] },
+      'request.list': { interactions: [{ ...common, command: 'unlock' }] },
     });
     const { page } = await openWindow({
       hash: 'card',
       areTimersHeld: true,
       answer: async (channel, params) => {
-        if (channel === 'interaction.answer') answers.push(params);
+        if (channel === 'request.answer') answers.push(params);
         return example(channel, params);
       },
     });

@@ -21,7 +21,7 @@ it('the window lists what is open to other machines and sandboxes, and an end fr
   await owner.request('forward.open', { ...machine, resources: [resource], lifetime: 3600 });
   const env = { KEYTURN_HOME: temporaryFolder(), KEYTURN_SOCKET: socket };
   const pairing = pair({ name: 'editor', env, onCode: () => undefined });
-  await owner.request('interaction.answer', { id: await questionId(owner, 'pair'), answer: 'yes' });
+  await owner.request('request.answer', { id: await questionId(owner, 'pair'), answer: 'yes' });
   const key = await pairing;
   const program = await connect({ key, env });
   onTestFinished(() => program.close());

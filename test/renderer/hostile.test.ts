@@ -35,7 +35,7 @@ const scopeOf = (text: string): string => text.replace(/\s/g, '_');
 const entered = { source: 'preregistered', authMethod: 'none', registeredAt: now };
 
 const hostileLists: Lists = {
-  'grant.list': {
+  'signIn.list': {
     grants: texts.map((text, at) =>
       grant({
         id: `g${at}`,
@@ -50,7 +50,7 @@ const hostileLists: Lists = {
       }),
     ),
   },
-  'client.list': {
+  'app.list': {
     clients: texts.map((text, at) =>
       program({
         clientId: `c${at}`,
@@ -60,7 +60,7 @@ const hostileLists: Lists = {
       }),
     ),
   },
-  'interaction.list': {
+  'request.list': {
     interactions: texts.flatMap((text, at) => {
       const common = { client: text, resource: text, asker: hostileAsker(text) };
       const page = { id: `u${at}`, kind: 'url', server: text, url: text, message: text };
@@ -82,7 +82,7 @@ const hostileLists: Lists = {
     hours: [],
     uses: texts.map((text) => ({ client: text, endpoint: text, last: now * 1000, handedOut: [1, 2] })),
   },
-  'registration.list': {
+  'oauthClient.list': {
     registrations: texts.map((text) => ({ ...entered, issuer: text, clientId: text, redirectUri: text })),
   },
   'settings.get': {
@@ -143,7 +143,7 @@ describe('hostile texts', () => {
   it('a hostile text in a refusal is text as well', async () => {
     const message = `<b onclick="x">bold</b> ${override} ${'x'.repeat(5000)}`;
     const refusing: Answer = async (channel) =>
-      channel === 'grant.list'
+      channel === 'signIn.list'
         ? {
             ok: false,
             refusal: { reason: 'internal', message, hint: message, rule: message, retryAfter: 60 },

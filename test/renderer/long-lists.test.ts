@@ -6,7 +6,7 @@ import { type Answer, windowsOfTests } from './page-window.ts';
 
 const openWindow = windowsOfTests();
 
-type Grant = ResultOn<'grant.list'>['grants'][number];
+type Grant = ResultOn<'signIn.list'>['grants'][number];
 
 const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
@@ -30,8 +30,8 @@ describe('500 servers and 200 apps', () => {
     const { page } = await openWindow({
       hash: 'servers',
       answer: exampleAnswer({
-        'grant.list': { grants: many(500).map((n) => serverOf(n)) },
-        'client.list': {
+        'signIn.list': { grants: many(500).map((n) => serverOf(n)) },
+        'app.list': {
           clients: many(200).map((n) => ({
             clientId: `c${n}`,
             name: `program-${n}`,
@@ -60,7 +60,7 @@ describe('500 servers and 200 apps', () => {
     const { page } = await openWindow({
       hash: 'settings/providers',
       answer: exampleAnswer({
-        'registration.list': {
+        'oauthClient.list': {
           registrations: many(200).map((n) => ({
             issuer: `https://login-${n}.example`,
             clientId: 'by-hand',
@@ -80,7 +80,7 @@ describe('500 servers and 200 apps', () => {
 
   it('are drawn anew only where one of them changed, and not at all where none did', async () => {
     let grants = many(500).map((n) => serverOf(n, { lastRefreshedAt: 1 }));
-    const answer: Answer = async (channel) => exampleAnswer({ 'grant.list': { grants } })(channel, {});
+    const answer: Answer = async (channel) => exampleAnswer({ 'signIn.list': { grants } })(channel, {});
     const { page, change } = await openWindow({
       answer,
       hash: 'servers',
@@ -96,7 +96,7 @@ describe('500 servers and 200 apps', () => {
     }`);
     const touched = (): Promise<string[]> => page.evaluate<string[]>('[...window.touched]');
     const settled = (): Promise<unknown> =>
-      page.evaluate('window.keyturn.call("grant.list", {}).then(() => new Promise(requestAnimationFrame))');
+      page.evaluate('window.keyturn.call("signIn.list", {}).then(() => new Promise(requestAnimationFrame))');
     await change();
     await settled();
     expect(await touched()).toEqual([]);

@@ -48,7 +48,7 @@ async function goTo(page: Page, hash: string, sign: string, opener?: string): Pr
 it('every window is whole at 320 px with words that are a half longer', async () => {
   for (const [hash, sign, opener] of screens) {
     const { page, complaints } = await openWindow({
-      answer: exampleAnswer({ 'interaction.list': { interactions: [allow, pair, url, command] } }),
+      answer: exampleAnswer({ 'request.list': { interactions: [allow, pair, url, command] } }),
       hash: 'activity',
       later: exampleLater(),
       width: 320,

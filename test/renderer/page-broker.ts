@@ -119,20 +119,20 @@ export async function startPageBroker(): Promise<PageBroker> {
         return {};
       case 'card.answer':
         for (const each of (params as { answers: object[] }).answers)
-          await owner.request('interaction.answer', { ...each });
+          await owner.request('request.answer', { ...each });
         return {};
-      case 'interaction.answer': {
+      case 'request.answer': {
         // A yes to a sign-in opens its page; the broker would call the sign-in off.
         const { id, answer: given } = params as { id: string; answer: string };
         if (given !== 'yes' || (await kindOf(owner, id)) !== 'login') break;
         openedPages.push(id);
         return {};
       }
-      case 'login.start':
+      case 'signIn.start':
         return startSignIn(
           { call: (method, wanted) => owner.request(method, wanted as object) },
           params as Parameters<typeof startSignIn>[1],
-          (request) => owner.request('login.start', request),
+          (request) => owner.request('signIn.start', request),
         );
       case 'setup.look':
         return clientSetup.look();
@@ -183,7 +183,7 @@ export async function startPageBroker(): Promise<PageBroker> {
     async program(name) {
       const paired = pairing(name, () => undefined);
       const id = await questionId(owner, 'pair');
-      await owner.request('interaction.answer', { id, answer: 'yes' });
+      await owner.request('request.answer', { id, answer: 'yes' });
       return paired;
     },
     async secrets(handedOut) {
@@ -202,7 +202,7 @@ interface Listed {
 
 async function kindOf(owner: Connection, id: string): Promise<string | undefined> {
   // The method's own answer; the broker's tests hold its form.
-  const { interactions } = (await owner.request('interaction.list')) as Listed;
+  const { interactions } = (await owner.request('request.list')) as Listed;
   return interactions.find((question) => question.id === id)?.kind;
 }
 
@@ -210,7 +210,7 @@ async function kindOf(owner: Connection, id: string): Promise<string | undefined
 export async function questionId(owner: Connection, kind: string): Promise<string> {
   for (;;) {
     // The method's own answer; the broker's tests hold its form.
-    const { interactions } = (await owner.request('interaction.list')) as Listed;
+    const { interactions } = (await owner.request('request.list')) as Listed;
     const id = interactions.find((question) => question.kind === kind)?.id;
     if (id !== undefined) return id;
     await sleep(10);

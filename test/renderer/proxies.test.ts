@@ -46,7 +46,7 @@ it('the window adds a proxy, gives it another address, and removes it with its a
   await page.getByRole('button', { name: 'Remove the proxy notes' }).press('Enter');
   await button(page, 'Remove').click();
   await section.getByText('No proxy was added.').waitFor();
-  expect([await proxies(), await owner.request('client.list')]).toEqual([
+  expect([await proxies(), await owner.request('app.list')]).toEqual([
     [],
     { clients: [expect.objectContaining({ name: 'cli' })] },
   ]);

@@ -49,7 +49,7 @@ async function asked(options: Partial<WindowOptions> = {}): Promise<Asked> {
 
 const isOpen = async (broker: PageBroker): Promise<boolean> => {
   // The method's own answer; the broker's tests hold its form.
-  const { interactions } = (await broker.owner.request('interaction.list')) as { interactions: unknown[] };
+  const { interactions } = (await broker.owner.request('request.list')) as { interactions: unknown[] };
   return interactions.length > 0;
 };
 
@@ -129,7 +129,7 @@ describe('the card of a program that asks for access', () => {
     await questionId(broker.owner, 'allow');
     const list = Promise.withResolvers<void>();
     const answer: PageBroker['answer'] = async (channel, params) => {
-      if (channel === 'client.list' || channel === 'settings.get') await list.promise;
+      if (channel === 'app.list' || channel === 'settings.get') await list.promise;
       return broker.answer(channel, params);
     };
     const { page } = await cardWindow(broker, { answer, areTimersHeld: true });
@@ -158,7 +158,7 @@ describe('the card of a program that asks for access', () => {
     await button(page, 'Allow').click();
     await page.getByText('What editor was allowed there before has ended.').waitFor();
     expect(await isOpen(broker)).toBe(true);
-    expect(await owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+    expect(await owner.request('app.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
     await button(page, 'Don’t allow').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
   });
@@ -187,7 +187,7 @@ describe('the card of a program that asks for access', () => {
     await page.keyboard.press(key);
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
     await gone(page);
-    expect(await broker.owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+    expect(await broker.owner.request('app.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
   });
 
   it('remembers a refusal only with "Don’t ask again", which can be undone at once', async () => {
@@ -204,7 +204,7 @@ describe('the card of a program that asks for access', () => {
     await expect(again).rejects.toMatchObject({ reason: 'consent_denied' });
     await button(page, 'Undo').click();
     await page.getByText('editor can ask for').waitFor();
-    expect(await broker.owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+    expect(await broker.owner.request('app.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
   });
 
   it('is not approved by Enter on "Allow", but by the space bar, for an hour', async () => {
@@ -221,7 +221,7 @@ describe('the card of a program that asks for access', () => {
     await gone(page);
     const now = Math.floor(Date.now() / 1000);
     // The method's own answer; the broker's tests hold its form.
-    const { clients } = (await broker.owner.request('client.list')) as {
+    const { clients } = (await broker.owner.request('app.list')) as {
       clients: { permissions: { until?: number; scope?: string }[] }[];
     };
     const [permission] = clients[1]?.permissions ?? [];
@@ -237,7 +237,7 @@ describe('the card of a program that asks for access', () => {
     await button(page, 'Allow').click();
     const { access_token: secret } = await token;
     await gone(page);
-    expect(await broker.owner.request('client.list')).toMatchObject({
+    expect(await broker.owner.request('app.list')).toMatchObject({
       clients: [{}, { permissions: [{ decision: 'allow', scope: 'notes:read' }] }],
     });
     const seen = [...broker.asked, ...broker.answered, await page.content()].join('\n');
@@ -249,7 +249,7 @@ describe('the card of a program that asks for access', () => {
     await button(page, 'Don’t allow').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
     await gone(page);
-    expect(await broker.owner.request('client.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+    expect(await broker.owner.request('app.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
   });
 
   it('asks for more scopes without touching how long the earlier ones last', async () => {
@@ -266,7 +266,7 @@ describe('the card of a program that asks for access', () => {
     await approvable(page);
     await button(page, 'Allow').click();
     await token;
-    expect(await owner.request('client.list')).toMatchObject({
+    expect(await owner.request('app.list')).toMatchObject({
       clients: [{}, { permissions: [{ scope, decision: 'allow' }] }],
     });
   });
@@ -290,7 +290,7 @@ it('a card allows the ticked permissions only, and nothing if none is ticked', a
   });
 });
 
-const clientsOf = async (broker: PageBroker): Promise<unknown> => broker.owner.request('client.list');
+const clientsOf = async (broker: PageBroker): Promise<unknown> => broker.owner.request('app.list');
 
 describe('how long it is allowed', () => {
   it('a yes for once serves the token that waits, and the next request is a question again', async () => {
@@ -354,7 +354,7 @@ describe('the card of a sign-in', () => {
     const broker = await startPageBroker();
     broker.person = false;
     const { resource, owner, world } = broker;
-    const signIn = owner.request('login.start', { resource });
+    const signIn = owner.request('signIn.start', { resource });
     signIn.catch(() => undefined);
     await questionId(owner, 'login');
     const { page } = await cardWindow(broker);

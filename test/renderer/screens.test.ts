@@ -21,7 +21,7 @@ const { allow, pair, url, command } = exampleQuestions;
 
 /** A desk at which everything waits, in a vault that is locked. */
 const busy = exampleAnswer({
-  'interaction.list': { interactions: [allow, pair, url, command] },
+  'request.list': { interactions: [allow, pair, url, command] },
   status: {
     ...exampleStatus,
     vault: 'sealed-file',
@@ -34,8 +34,8 @@ const busy = exampleAnswer({
 });
 
 const bare = exampleAnswer({
-  'grant.list': { grants: [] },
-  'client.list': { clients: [] },
+  'signIn.list': { grants: [] },
+  'app.list': { clients: [] },
   'audit.tail': { rows: [] },
 });
 

@@ -45,9 +45,9 @@ interface Options {
 async function card({ questions = three, permissions = [], ...options }: Options = {}) {
   const lists = {
     'card.answer': {},
-    'interaction.list': { interactions: [...questions] },
-    'client.list': { clients: [{ clientId: 'c1', name: 'editor', pairedAt: 1, permissions }] },
-    'grant.list': { grants: [] },
+    'request.list': { interactions: [...questions] },
+    'app.list': { clients: [{ clientId: 'c1', name: 'editor', pairedAt: 1, permissions }] },
+    'signIn.list': { grants: [] },
     'settings.get': { settings: {}, details: [], desk: 'here' },
   };
   const calls: unknown[] = [];
@@ -66,7 +66,7 @@ async function card({ questions = three, permissions = [], ...options }: Options
   });
   await page.locator('.question').waitFor();
   const ask = async (...now: readonly object[]): Promise<void> => {
-    lists['interaction.list'] = { interactions: [...now] };
+    lists['request.list'] = { interactions: [...now] };
     await change();
   };
   return { page, ask, calls, shown };
@@ -266,6 +266,6 @@ describe('a card that grows', () => {
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     await approvable(page);
     await button(page, 'Allow').click();
-    await expect.poll(() => calls).toEqual([['interaction.answer', yes('q2')]]);
+    await expect.poll(() => calls).toEqual([['request.answer', yes('q2')]]);
   });
 });

@@ -31,18 +31,18 @@ async function openForm(authorization: Partial<Settings>, bend: Partial<Bends> =
     answer: async (channel, params) => {
       const envelope = await answerCall(
         async (name, checked) =>
-          name === 'login.start'
+          name === 'signIn.start'
             ? startSignIn(
                 { call: (method, wanted) => owner.request(method, wanted as object) },
                 checked as Parameters<typeof startSignIn>[1],
-                (request) => owner.request('login.start', request),
+                (request) => owner.request('signIn.start', request),
               )
             : owner.request(name, checked as object),
         channel,
         params,
       );
       said.push(JSON.stringify(envelope));
-      if (channel === 'login.start') await held.until;
+      if (channel === 'signIn.start') await held.until;
       return envelope;
     },
   });

@@ -16,7 +16,7 @@ const show = (lists: Lists, hash: string, asked?: [unknown, unknown][]): Promise
 
 /** Everything that the broker may have to say of a grant that isn't in order. */
 const troubled: Lists = {
-  'grant.list': {
+  'signIn.list': {
     grants: [
       grant({
         state: 'loginRequired',
@@ -46,7 +46,7 @@ const troubled: Lists = {
       grant({ id: 'a4', state: 'revoked', receipt: 'abandoned' }),
     ],
   },
-  'client.list': {
+  'app.list': {
     clients: [
       program({
         permissions: [
@@ -74,7 +74,7 @@ const troubled: Lists = {
     clocks: [{ issuer: 'https://login.example', ahead: -75 }],
     shieldGaps: ['traceable'],
     audit: { why: 'The audit log can’t be written (ENOSPC).', waiting: 3, lost: 0 },
-    log: { level: 'info', file: '/state/daemon.log', ok: false },
+    log: { level: 'info', file: '/state/broker.log', ok: false },
     unreadable: [{ file: '/state/authority.json', why: 'Its MAC is wrong.' }],
   },
 };
@@ -212,7 +212,7 @@ describe('a card', () => {
         url: 'javascript:alert(1)',
       }),
     ];
-    const { page } = await show({ 'interaction.list': { interactions } }, 'card/q1');
+    const { page } = await show({ 'request.list': { interactions } }, 'card/q1');
     const card = page.locator('.question');
     await card.waitFor();
     await openDetails(page);

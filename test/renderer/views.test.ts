@@ -120,7 +120,7 @@ describe('Connected apps', () => {
     const list = Promise.withResolvers<void>();
     let isHeld = false;
     const answer: PageBroker['answer'] = async (channel, params) => {
-      if (channel === 'client.list' && isHeld) await list.promise;
+      if (channel === 'app.list' && isHeld) await list.promise;
       return broker.answer(channel, params);
     };
     const { page } = await openWindow({ answer, hash: 'programs' });
@@ -138,7 +138,7 @@ describe('Connected apps', () => {
     isHeld = true;
     await save.click();
     const listed = { name: 'editor', permissions: [{ scope: 'notes:read' }] };
-    await expect.poll(() => owner.request('client.list')).toMatchObject({ clients: [{}, listed, {}] });
+    await expect.poll(() => owner.request('app.list')).toMatchObject({ clients: [{}, listed, {}] });
     // "Undo" restores the permission that the row shows: the dialog stays until the list was read again.
     await page.evaluate('window.keyturn.call("status", {})');
     expect(await page.getByRole('dialog').count()).toBe(1);
@@ -151,7 +151,7 @@ describe('Connected apps', () => {
     await card('editor').getByText('Nothing.').waitFor();
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await expect.poll(() => said(page)).toMatch(/^editor has its access to .* again\.$/);
-    expect(await owner.request('client.list')).toMatchObject({ clients: [{}, listed, {}] });
+    expect(await owner.request('app.list')).toMatchObject({ clients: [{}, listed, {}] });
     await revoke().click();
     await card('editor').getByText('Nothing.').waitFor();
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
@@ -269,7 +269,7 @@ describe('the clients at issuers', () => {
     const { broker } = await usedBroker();
     const { issuer } = broker.world.authorizationServer;
     const secret = 'only-the-vault-may-have-this';
-    const { redirectUri } = (await broker.owner.request('registration.set', {
+    const { redirectUri } = (await broker.owner.request('oauthClient.set', {
       issuer: 'https://login.example',
       clientId: 'by-hand',
       clientSecret: secret,

@@ -30,7 +30,7 @@ const focusedText = (page: Page): Promise<string> =>
   page.evaluate<string>(`document.activeElement.closest('button')?.textContent ?? ''`);
 
 const grantsOf = async (): Promise<{ id: string }[]> => {
-  const listed = (await exampleAnswer()('grant.list', {})) as unknown as {
+  const listed = (await exampleAnswer()('signIn.list', {})) as unknown as {
     value: { grants: { id: string }[] };
   };
   return listed.value.grants;
@@ -67,7 +67,7 @@ describe('the overview', () => {
   });
 
   it('names a server that an app may use though nobody is signed in there', async () => {
-    const { page } = await show('overview', { answer: exampleAnswer({ 'grant.list': { grants: [] } }) });
+    const { page } = await show('overview', { answer: exampleAnswer({ 'signIn.list': { grants: [] } }) });
     await page.locator('.servers .node').first().waitFor();
     await page.evaluate(settled);
     expect(await page.getByText('not signed in').count()).toBe(3);
@@ -80,7 +80,7 @@ describe('a list with one thing beside it', () => {
     let grants = all;
     const { page, change } = await show('servers', {
       answer: async (channel, params) =>
-        exampleAnswer({ 'grant.list': { grants } } as never)(channel, params),
+        exampleAnswer({ 'signIn.list': { grants } } as never)(channel, params),
     });
     const shown = page.locator('article h3');
     await shown.getByText('calendar.example').waitFor();

@@ -16,13 +16,13 @@ export const hour = 3600;
 export const inHours = (hours: number): number => now + hours * hour + hour / 4;
 
 const nothing: Lists = {
-  'grant.list': { grants: [] },
-  'client.list': { clients: [] },
-  'interaction.list': { interactions: [] },
+  'signIn.list': { grants: [] },
+  'app.list': { clients: [] },
+  'request.list': { interactions: [] },
   'audit.activity': { hours: [], uses: [] },
   'audit.tail': { rows: [] },
-  'key.list': { keys: [] },
-  'registration.list': { registrations: [] },
+  'apiKey.list': { keys: [] },
+  'oauthClient.list': { registrations: [] },
   'settings.get': { settings: {}, details: [], desk: 'here' },
   'preferences.get': examplePreferences,
   'card.shown': {},

@@ -49,7 +49,7 @@ describe('the sign-in at the company', () => {
     expect(page.searchParams.get('scope')?.split(' ')).toContain('openid');
     expect(page.searchParams.get('resource')).toBeNull();
     expect(provider.counts.tokenExchanges).toBe(2);
-    expect(await asOwner(rig)('grant.list')).toMatchObject({ grants: { length: 3 } });
+    expect(await asOwner(rig)('signIn.list')).toMatchObject({ grants: { length: 3 } });
   });
 
   it('P-13: the sign-in at the company renews its ID token by itself, and its secrets go to the provider only and into no file', async () => {
@@ -80,7 +80,7 @@ describe('the sign-in at the company', () => {
     await rig.ask({ ...never, resource: other.url });
     const grants = rig.parts.grants.all();
     const signIn = grants.find(({ resource }) => resource === provider.issuer);
-    await asOwner(rig)('grant.revoke', { grant: signIn?.id });
+    await asOwner(rig)('signIn.revoke', { grant: signIn?.id });
     // Tokens in memory are handed out no more, though they have time left.
     expect(await refused(rig.ask(never))).toMatchObject(signInFirst(provider.issuer));
     expect(await refused(rig.ask({ ...never, resource: other.url }))).toMatchObject(

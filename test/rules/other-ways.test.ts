@@ -14,7 +14,7 @@ async function pasting(options: GroundOptions = {}) {
   const { id, question } = await all.rig.question('login');
   const callback = await callbackOf(all, question.kind === 'login' ? question.url : undefined);
   const paste = async (address: string): Promise<unknown> =>
-    asOwner(all.rig)('login.answer', { id, redirect: address });
+    asOwner(all.rig)('signIn.answer', { id, redirect: address });
   return { ...all, login, callback, paste };
 }
 
@@ -164,13 +164,13 @@ describe('a code on another device', () => {
     const { rig, userCode } = await atTheDevice();
     const call = asClient(rig);
     const told = await refused(rig.ask({ interaction: 'never' }));
-    const seen = [JSON.stringify(await call('grant.list')), words(told)];
-    for (const method of ['interaction.list', 'login.answer', 'status']) {
+    const seen = [JSON.stringify(await call('signIn.list')), words(told)];
+    for (const method of ['request.list', 'signIn.answer', 'status']) {
       expect(await refused(call(method))).toMatchObject({ reason: 'not_permitted' });
     }
     await rig.parts.audit.flush();
     for (const text of [...seen, ...rig.texts()]) expect(text).not.toContain(userCode);
-    expect(JSON.stringify(await asOwner(rig)('interaction.list'))).toContain(userCode);
+    expect(JSON.stringify(await asOwner(rig)('request.list'))).toContain(userCode);
   });
 
   it('P-6: only the user starts a sign-in by a code on another device, never a request of a local client', async () => {

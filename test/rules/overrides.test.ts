@@ -51,7 +51,7 @@ async function erring(
   const all = await ground();
   errs[name].bend(all);
   const set = (on: boolean, server = all.protectedServer.url): Promise<unknown> =>
-    asOwner(all.rig)('override.set', { server, name, on });
+    asOwner(all.rig)('exception.set', { server, name, on });
   return { ...all, set };
 }
 
@@ -75,7 +75,7 @@ describe.each(names)('the override %s', (name) => {
     const { rig, set, authorizationServer } = await erring(name);
     await set(true, authorizationServer.issuer);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    const { grants } = (await asOwner(rig)('grant.list')) as { grants: { overrides: string[] }[] };
+    const { grants } = (await asOwner(rig)('signIn.list')) as { grants: { overrides: string[] }[] };
     expect(grants.map(({ overrides }) => overrides)).toEqual([[name]]);
   });
 
@@ -91,7 +91,7 @@ describe.each(names)('the override %s', (name) => {
   it('an override waives no other rule', async () => {
     for (const other of names.filter((one) => one !== name)) {
       const { rig, protectedServer } = await erring(name);
-      await asOwner(rig)('override.set', { server: protectedServer.url, name: other, on: true });
+      await asOwner(rig)('exception.set', { server: protectedServer.url, name: other, on: true });
       expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
     }
   });
@@ -106,7 +106,7 @@ describe.each(names)('the override %s', (name) => {
   it('O-1 O-2 O-3 O-4: only the owner sets an override', async () => {
     const { rig, protectedServer } = await erring(name);
     const params = { server: protectedServer.url, name, on: true };
-    expect(await refused(asClient(rig)('override.set', params))).toMatchObject({ reason: 'not_permitted' });
+    expect(await refused(asClient(rig)('exception.set', params))).toMatchObject({ reason: 'not_permitted' });
     expect(rig.parts.overrides.shown()).toEqual([]);
   });
 
@@ -114,7 +114,7 @@ describe.each(names)('the override %s', (name) => {
     const { rig, set } = await erring(name);
     await set(true);
     await rig.ask();
-    const listed = (await asOwner(rig)('grant.list')) as { grants: { overrides: string[] }[] };
+    const listed = (await asOwner(rig)('signIn.list')) as { grants: { overrides: string[] }[] };
     expect(listed.grants.map(({ overrides }) => overrides)).toEqual([[name]]);
     await rig.parts.audit.flush();
     expect(rig.texts().join('')).toContain(`"outcome":"${name} on"`);
@@ -126,7 +126,7 @@ describe.each(names)('the override %s', (name) => {
     await rig.login();
     await set(false);
     expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
-    const listed = (await asOwner(rig)('grant.list')) as { grants: { overrides: string[] }[] };
+    const listed = (await asOwner(rig)('signIn.list')) as { grants: { overrides: string[] }[] };
     expect(listed.grants.map(({ overrides }) => overrides)).toEqual([[]]);
   });
 });
@@ -183,9 +183,9 @@ describe('an override', () => {
     expect(hint).toContain('audience on, then: keyturn login URL');
     const [, server = ''] = /keyturn exception add (\S+) audience/.exec(hint) ?? [];
     expect(server).toBe(origin);
-    await asOwner(rig)('override.set', { server, name: 'audience', on: true });
+    await asOwner(rig)('exception.set', { server, name: 'audience', on: true });
     await rig.login();
-    expect(await asOwner(rig)('grant.list')).toMatchObject({
+    expect(await asOwner(rig)('signIn.list')).toMatchObject({
       grants: [{ audience: 'other', overrides: ['audience'] }],
     });
   });

@@ -37,7 +37,7 @@ async function insisting({ ask, clock }: Rig): Promise<void> {
 }
 
 async function listed(rig: Rig): Promise<unknown> {
-  return ((await asOwner(rig)('grant.list')) as { grants: unknown[] }).grants[0];
+  return ((await asOwner(rig)('signIn.list')) as { grants: unknown[] }).grants[0];
 }
 
 const keptToken = async ({ vault, grant }: Rig): Promise<unknown> =>
@@ -113,7 +113,7 @@ describe('a refresh that the server refuses', () => {
     rig.clock.advance(anHour);
     await insisting(rig);
     expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
-    await asOwner(rig)('override.set', { server: rig.endpoint, name: 'audience', on: true });
+    await asOwner(rig)('exception.set', { server: rig.endpoint, name: 'audience', on: true });
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
     expect(rig.pages).toHaveLength(1);
   });
@@ -232,7 +232,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
       expect(await reading()).toMatchObject({ retryAfter: expect.any(Number) });
       authorizationServer.bend.tokenRequest = undefined;
       // What the person mends counts for narrower tokens at once.
-      await asOwner(rig)('override.set', { server: rig.endpoint, name: 'no-pkce-metadata', on: true });
+      await asOwner(rig)('exception.set', { server: rig.endpoint, name: 'no-pkce-metadata', on: true });
       expect((await rig.ask({ clientId: 'reader', ...never })).scope).toEqual(['read']);
     },
   );

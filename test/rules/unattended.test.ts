@@ -225,7 +225,7 @@ describe('enterprise-managed authorization', () => {
     expect(authorizationServer.server.holding(idToken)).toEqual([]);
     expect(protectedServer.server.holding(idToken)).toEqual([]);
     for (const text of rig.texts()) expect(text).not.toContain(idToken);
-    expect(JSON.stringify(await asOwner(rig)('grant.list'))).not.toContain(idTokenFile);
+    expect(JSON.stringify(await asOwner(rig)('signIn.list'))).not.toContain(idTokenFile);
   });
 
   it('P-2 P-3 P-4: enterprise-managed authorization renews by itself, with a new assertion each time', async () => {

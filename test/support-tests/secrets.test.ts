@@ -79,7 +79,7 @@ describe('a planted secret', () => {
 
   const places: readonly [string, (folder: string, secret: string) => readonly Printed[]][] = [
     ['a file', (folder, secret) => (writeFileSync(path.join(folder, 'grants.json'), secret), [])],
-    ['a log', (folder, secret) => (writeFileSync(path.join(folder, 'daemon.log'), `x ${secret}\n`), [])],
+    ['a log', (folder, secret) => (writeFileSync(path.join(folder, 'broker.log'), `x ${secret}\n`), [])],
     ['stdout', (_folder, secret) => [quiet({ stdout: `{"a":"${secret}"}` })]],
     ['stderr', (_folder, secret) => [quiet({ stderr: `keyturn: ${secret}` })]],
     ['stderr of `keyturn token`', (_folder, secret) => [quiet({ args: ['token'], stderr: secret })]],

@@ -236,7 +236,7 @@ export class TestHome {
       ...[...this.#running.values()].map(
         ({ args, output }) => `still runs: keyturn ${args.join(' ')}\n${output.stderr}`,
       ),
-      `daemon.log:\n${lastLines(path.join(this.paths.state, 'daemon.log'))}`,
+      `broker.log:\n${lastLines(path.join(this.paths.state, 'broker.log'))}`,
     ].join('\n');
   }
 
@@ -276,7 +276,7 @@ export class TestHome {
    * home's lock is shielded: only root can read its environment, so it is also found by that lock.
    */
   brokers(): number[] {
-    const holder = lockHolder(path.join(this.paths.state, 'daemon.lock'));
+    const holder = lockHolder(path.join(this.paths.state, 'broker.lock'));
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .map(Number)

@@ -143,7 +143,7 @@ async function undoDenials(questions: Questions, clientId: string): Promise<void
       : strings.programs.undone({ program, server: sanitizeLabel(firstResource) });
   const refusals: Refusal[] = [];
   for (const { resource = '', key } of denied.values()) {
-    const method = key ? 'key.permission.end' : 'permission.end';
+    const method = key ? 'apiKey.permission.end' : 'permission.end';
     const answer = await call(method, { client: clientId, resource });
     if (!answer.ok) refusals.push(answer.refusal);
   }

@@ -36,9 +36,9 @@ export function useAccessContext(questions: Questions): {
   readonly context?: AccessContext;
   readonly refusal?: Refusal | undefined;
 } {
-  const clients = useList('client.list');
+  const clients = useList('app.list');
   const settings = useList('settings.get');
-  const grants = useList('grant.list');
+  const grants = useList('signIn.list');
   if (!clients.value || !settings.value || !grants.value) {
     return { refusal: clients.refusal ?? settings.refusal ?? grants.refusal };
   }

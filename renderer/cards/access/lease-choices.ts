@@ -77,7 +77,7 @@ export function newScopes(
   return permission?.scope === undefined ? [] : scopeNames(scope).filter((name) => !known.includes(name));
 }
 
-type LeaseParams = Pick<ParamsOn<'interaction.answer'>, 'lease'>;
+type LeaseParams = Pick<ParamsOn<'request.answer'>, 'lease'>;
 
 /** Seconds that the choice of a time lasts. */
 export const hourLong = hour;

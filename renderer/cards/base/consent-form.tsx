@@ -28,7 +28,7 @@ export interface CardProps {
 type Answer = 'yes' | 'no' | 'later';
 
 /** The answer to one question. */
-export type AnswerParams = ParamsOn<'interaction.answer'>;
+export type AnswerParams = ParamsOn<'request.answer'>;
 
 /** What a card says around its content. */
 export interface ConsentWords {
@@ -197,7 +197,7 @@ async function send(action: Action, answers: AnswerParams[]): Promise<boolean> {
   if (!first) return false;
   const done =
     others.length === 0
-      ? await action.run('interaction.answer', first)
+      ? await action.run('request.answer', first)
       : await action.run('card.answer', { answers });
   return done !== undefined;
 }

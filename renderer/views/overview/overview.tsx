@@ -20,9 +20,9 @@ import { LinkLines } from './link-lines.tsx';
 const words = strings.overview;
 
 export function Overview() {
-  const grants = useList('grant.list');
-  const clients = useList('client.list');
-  const keys = useList('key.list').value?.keys;
+  const grants = useList('signIn.list');
+  const clients = useList('app.list');
+  const keys = useList('apiKey.list').value?.keys;
   const uses = useUses();
   const graph = useMemo(
     () =>

@@ -106,7 +106,7 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
   const names = useRemovableScopes(permission);
   const end = async (): Promise<void> => {
     const { clientId: client } = program;
-    const method = permission.key ? 'key.permission.end' : 'permission.end';
+    const method = permission.key ? 'apiKey.permission.end' : 'permission.end';
     if (!(await action.run(method, { client, resource: permission.resource }))) return;
     if (isDenied) announce(words.undone({ program: name, server }));
     else if (!canBeSetAnew(permission)) announce(words.ended({ program: name, server }));
@@ -177,7 +177,7 @@ async function setAnew({ clientId: client, name }: LocalClient, permission: Perm
 
 /** The scopes that can be taken away. A permission for any scope reaches what was granted there. */
 function useRemovableScopes({ resource, decision, scope, run, key }: Permission): string[] {
-  const grants: readonly Grant[] = useList('grant.list').value?.grants ?? [];
+  const grants: readonly Grant[] = useList('signIn.list').value?.grants ?? [];
   // A permission for one run has no other form on the wire: setting it would make it a lasting one.
   if (decision === 'deny' || run !== undefined || key) return [];
   if (scope !== undefined) return scopeNames(scope);

@@ -107,7 +107,7 @@ function Removal({ program: { clientId, name } }: { readonly program: LocalClien
       what={words.removeWhat}
       confirm={words.removeConfirm}
       done={words.removed({ program: label })}
-      run={(action) => action.run('client.remove', { client: clientId })}
+      run={(action) => action.run('app.remove', { client: clientId })}
     >
       <p>
         <strong>

@@ -16,7 +16,7 @@ import { ViewHead } from '../../parts/view-head.tsx';
 const words = strings.programs;
 
 export function Programs({ item }: { readonly item?: string }) {
-  const loaded = useList('client.list');
+  const loaded = useList('app.list');
   const [isConnecting, connect] = useState(false);
   const clients = loaded.value?.clients;
   // The command stands in the list only while it may reach something.

@@ -44,7 +44,7 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
       return;
     setSaved(true);
     // "Undo" restores the permission that the row shows: the row must be current before the person can end it.
-    await listRead('client.list');
+    await listRead('app.list');
     announce(words.narrowed({ program: sanitizeLabel(name), server: sanitizeLabel(resource) }));
     // The person may have closed this dialog meanwhile, and opened another.
     if (isOpen.current) onClose();

@@ -66,7 +66,7 @@ function Removal({ resource }: Pick<ListedKey, 'resource'>) {
         what={words.removeWhat}
         confirm={words.removeConfirm}
         done={words.removed({ server: sanitizeLabel(resource) })}
-        run={(action) => action.run('key.remove', { resource })}
+        run={(action) => action.run('apiKey.remove', { resource })}
       >
         <p>
           <Address url={resource} />

@@ -53,7 +53,7 @@ function useExplanation(grant: string): ExplanationState {
   useEffect(() => {
     const over = new AbortController();
     const ask = async (): Promise<void> => {
-      const answer = await call('grant.explain', { grant });
+      const answer = await call('signIn.show', { grant });
       if (over.signal.aborted) return;
       set(answer.ok ? { explanation: answer.value.grants[0] } : { refusal: answer.refusal });
     };

@@ -23,7 +23,7 @@ export function GrantActions({ grant }: { readonly grant: Grant }) {
     const named = account === undefined || account === unnamed ? {} : { account };
     // As much as before: without scopes the server would choose, and programs could lose what they have.
     const asked = scope === '' ? {} : { scope };
-    if (await action.run('login.start', { resource: endpoint, ...named, ...asked }))
+    if (await action.run('signIn.start', { resource: endpoint, ...named, ...asked }))
       announce(words.signedIn({ server }));
   };
   return (

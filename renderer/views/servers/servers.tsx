@@ -23,8 +23,8 @@ export const addItem = 'add';
 type Server = { readonly key: string } & ({ readonly grant: Grant } | { readonly listed: ListedKey });
 
 export function Servers({ item }: { readonly item?: string }) {
-  const loaded = useList('grant.list');
-  const { value: keys, refusal } = useList('key.list');
+  const loaded = useList('signIn.list');
+  const { value: keys, refusal } = useList('apiKey.list');
   const [isAdding, add] = useState(item === addItem);
   const items = useMemo(
     () => [

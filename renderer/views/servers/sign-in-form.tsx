@@ -27,7 +27,7 @@ interface SignInFormProps {
 
 const none: Options = { clientId: '', clientSecret: '', scope: '', isDevice: false };
 
-function paramsOf(typed: string, options: Options): ParamsOn<'login.start'> {
+function paramsOf(typed: string, options: Options): ParamsOn<'signIn.start'> {
   const { clientSecret, isDevice } = options;
   const [resource, clientId, scope] = [typed, options.clientId, options.scope].map((text) => text.trim());
   return {
@@ -44,7 +44,7 @@ export function SignInForm({ onDone, isFirst }: SignInFormProps) {
   const [options, setOptions] = useState(none);
   const [isOpen, open] = useState(false);
   /** What was sent last. */
-  const [sent, send] = useState<ParamsOn<'login.start'>>();
+  const [sent, send] = useState<ParamsOn<'signIn.start'>>();
   const action = useAction();
   const change = (changed: Partial<Options>): void => setOptions((before) => ({ ...before, ...changed }));
   const submit = async (): Promise<void> => {
@@ -52,7 +52,7 @@ export function SignInForm({ onDone, isFirst }: SignInFormProps) {
     const { clientSecret, ...shown } = paramsOf(resource, options);
     change({ clientSecret: '' });
     send(shown);
-    const done = await action.run('login.start', {
+    const done = await action.run('signIn.start', {
       ...shown,
       clientSecret,
     });

@@ -37,9 +37,9 @@ function placeOf(url: string): string | undefined {
 }
 
 /** Shown while the sign-in waits. */
-export function UnderWay({ of: { resource, clientId, method } }: { readonly of: ParamsOn<'login.start'> }) {
-  const registrations = useList('registration.list').value?.registrations ?? [];
-  const questions = useList('interaction.list').value?.interactions ?? [];
+export function UnderWay({ of: { resource, clientId, method } }: { readonly of: ParamsOn<'signIn.start'> }) {
+  const registrations = useList('oauthClient.list').value?.registrations ?? [];
+  const questions = useList('request.list').value?.interactions ?? [];
   if (method === 'device') {
     const code = questions.find(
       (one) => one.kind === 'device' && placeOf(one.resource ?? '') === placeOf(resource),

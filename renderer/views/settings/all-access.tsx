@@ -28,7 +28,7 @@ function PauseSetting() {
   const action = useAction();
   const pause = async (seconds?: number): Promise<void> => {
     const until = seconds === undefined ? {} : { until: Math.floor(Date.now() / 1000) + seconds };
-    if (await action.run('access.pause', until)) announce(words.paused);
+    if (await action.run('pause', until)) announce(words.paused);
   };
   return (
     <div class="setting">
@@ -48,7 +48,7 @@ function PauseSetting() {
 }
 
 function RevokeAll() {
-  const { value } = useList('grant.list');
+  const { value } = useList('signIn.list');
   const [isAsking, ask] = useState(false);
   const grants = (value?.grants ?? []).filter(({ state }) => state !== 'revoked');
   if (grants.length === 0) return null;
@@ -76,7 +76,7 @@ function RevokeAllDialog({ grants, onClose }: RevokeAllDialogProps) {
   const apps = [...new Set(grants.flatMap(({ clients }) => clients))];
   const revoke = async (): Promise<void> => {
     for (const { id } of grants) {
-      if (!(await action.run('grant.revoke', { grant: id }))) return;
+      if (!(await action.run('signIn.revoke', { grant: id }))) return;
     }
     onClose();
     announce(words.revokedAll);

@@ -52,7 +52,7 @@ function KnownOverride({ server, name }: KnownOverrideProps) {
   const rule = words.overrideNames[name] ?? name;
   const place = overrideTarget(server, name);
   const end = async (): Promise<void> => {
-    if (await action.run('override.set', { server, name, on: false })) {
+    if (await action.run('exception.set', { server, name, on: false })) {
       announce(words.overrideEnded({ server: sanitizeLabel(place) }));
     }
   };
@@ -85,7 +85,7 @@ function OverrideForm() {
   const [name, setName] = useState<OverrideName>('issuer-mismatch');
   const action = useAction();
   const submit = async (): Promise<void> => {
-    if (!(await action.run('override.set', { server: server.trim(), name, on: true }))) return;
+    if (!(await action.run('exception.set', { server: server.trim(), name, on: true }))) return;
     announce(words.overridden({ server: sanitizeLabel(server.trim()) }));
     setServer('');
   };

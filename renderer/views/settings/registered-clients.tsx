@@ -19,7 +19,7 @@ import { formatNumber } from '../../base/format.ts';
 const words = strings.registered;
 
 export function RegisteredClients() {
-  const { value, refusal } = useList('registration.list');
+  const { value, refusal } = useList('oauthClient.list');
   const all = value?.registrations ?? [];
   const entered = all.filter(({ source }) => source === 'preregistered');
   const automatic = all.filter(({ source }) => source !== 'preregistered');
@@ -85,7 +85,7 @@ function Removal({ client: { issuer, clientId } }: { readonly client: Registered
         what={words.removeWhat}
         confirm={words.removeConfirm}
         done={words.removed({ issuer: sanitizeLabel(issuer) })}
-        run={(action) => action.run('registration.remove', { issuer, clientId })}
+        run={(action) => action.run('oauthClient.remove', { issuer, clientId })}
       >
         <Facts>
           <Fact name={strings.servers.issuer}>

@@ -37,14 +37,7 @@ const blank: Entry = { issuer: '', clientId: '', proof: 'none', secret: '', alg:
 
 const hasSecret = (proof: Proof): boolean => proof.startsWith('client_secret');
 
-function paramsOf({
-  issuer,
-  clientId,
-  proof,
-  secret,
-  alg,
-  redirectUri,
-}: Entry): ParamsOn<'registration.set'> {
+function paramsOf({ issuer, clientId, proof, secret, alg, redirectUri }: Entry): ParamsOn<'oauthClient.set'> {
   return {
     issuer: issuer.trim(),
     clientId: clientId.trim(),
@@ -63,7 +56,7 @@ export function RegistrationForm() {
   const submit = async (): Promise<void> => {
     const params = paramsOf(entry);
     change({ secret: '' });
-    const answer = await action.run('registration.set', params);
+    const answer = await action.run('oauthClient.set', params);
     if (!answer) return;
     setRedirectUri(answer.redirectUri);
     setEntry(blank);

@@ -15,7 +15,7 @@ export function PauseBanner() {
   if (status?.pause === undefined) return null;
   const { until } = status.pause;
   const resume = async (): Promise<void> => {
-    if (await action.run('access.resume', {})) announce(words.resumed);
+    if (await action.run('resume', {})) announce(words.resumed);
   };
   return (
     <div class="banner">

@@ -21,7 +21,7 @@ const stateNames = [
   named(String.raw`setup-\d+\.sealed`),
   named(String.raw`broker\.path`),
   named(String.raw`audit(?:-\d+)?\.jsonl`),
-  /^daemon\.log(?:\.\d)?$/,
+  /^broker\.log(?:\.\d)?$/,
 ];
 const runNames = [/^broker\.path$/];
 const homeNames = [named(String.raw`home\.json`)];
@@ -62,7 +62,7 @@ export function removeHomeFiles(
   removeNamed(paths.config, settingsNames);
   // Windows removes no file that is open. Elsewhere the lock is held to the end, against a broker that starts meanwhile.
   if (process.platform === 'win32') unlock();
-  removeNamed(paths.state, [/^daemon\.lock$/]);
+  removeNamed(paths.state, [/^broker\.lock$/]);
   const folders = [clients, items, paths.run, path.join(paths.state, 'run'), paths.state, paths.config];
   for (const folder of folders) removeEmpty(folder);
   return folders.flatMap(entriesIn).filter((entry) => !folders.includes(entry));

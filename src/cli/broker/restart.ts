@@ -24,7 +24,7 @@ export async function stopBroker(): Promise<boolean> {
   const connection = await ownConnection();
   if (typeof connection === 'boolean') return connection;
   try {
-    const pid = pidIn(await connection.request('daemon.stop'));
+    const pid = pidIn(await connection.request('broker.stop'));
     await ended(() => (pid === undefined ? !connection.isOpen : !isAlive(pid)));
   } finally {
     connection.close();
@@ -35,7 +35,7 @@ export async function stopBroker(): Promise<boolean> {
 /**
  * True where a broker that can't be asked was ended; false where none runs. A broker of this home that has no socket, or
  * doesn't prove itself (home.json or owner.key was exchanged or deleted), gets no request, but a signal: it ends as
- * after `daemon.stop`.
+ * after `broker.stop`.
  */
 async function ownConnection(): Promise<Connection | boolean> {
   const paths = homePaths();
@@ -60,7 +60,7 @@ async function endHolder({ state }: HomePaths): Promise<boolean> {
 
 /** False: nobody holds the lock. The system doesn't tell of a holder in another container, or on another machine. */
 async function refuseHeld(state: string): Promise<false> {
-  if (!existsSync(path.join(state, 'daemon.lock'))) return false;
+  if (!existsSync(path.join(state, 'broker.lock'))) return false;
   try {
     const { takeLock } = await import('../../daemon/home/single-instance.ts');
     (await takeLock(state))();

@@ -76,7 +76,7 @@ const list = defineCommand(
     examples: ['keyturn api-key list'],
   },
   async ({ options }) => {
-    const { keys } = await ask('key.list', {});
+    const { keys } = await ask('apiKey.list', {});
     if (options.json) printJson(keys);
     else if (keys.length === 0) say('No API keys. Set one with: keyturn api-key set URL');
     else showKeys(keys);
@@ -95,7 +95,7 @@ const remove = defineCommand(
     examples: ['keyturn api-key remove https://tickets.example/mcp'],
   },
   async ({ operands: [url] }) => {
-    await ask('key.remove', { resource: resourceFrom(url) });
+    await ask('apiKey.remove', { resource: resourceFrom(url) });
     return exitCodes.ok;
   },
 );
@@ -115,7 +115,7 @@ async function set(
   const word = scheme ?? usual;
   const { methods } = await import('../../ipc/protocol/methods.ts');
   const place = { resource, header, ...(word === noScheme ? {} : { scheme: word }) };
-  const { shape } = methods['key.set'].params;
+  const { shape } = methods['apiKey.set'].params;
   if (!shape.header.safeParse(header).success)
     throw new UsageError(`--header: ${quoted(header)} is no name of a header`);
   if (!shape.scheme.safeParse(word).success) throw new UsageError(`--scheme: ${quoted(word)} is no scheme`);
@@ -123,7 +123,7 @@ async function set(
     isPiped ? await readStandardInput() : await askSecret(`the API key for ${resource}`, '--api-key-stdin'),
   );
   if (!shape.value.safeParse(value).success) throw notAKey();
-  const { replaced, permissionsStay } = await ask('key.set', {
+  const { replaced, permissionsStay } = await ask('apiKey.set', {
     ...place,
     value,
     ...(unchecked ? { unchecked: true as const } : {}),

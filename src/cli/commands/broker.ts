@@ -25,7 +25,7 @@ const run = defineCommand(
     about:
       'Run the broker in this terminal until you interrupt it. You rarely need this: if no broker runs, other commands start one in the background.',
     notes: [
-      'A broker in the background writes its log to daemon.log in the state folder.',
+      'A broker in the background writes its log to broker.log in the state folder.',
       'Apps that wait for you repeat their request to the next broker, if one starts soon.',
     ],
     environment: {
@@ -106,7 +106,7 @@ async function start(autoStarted: boolean): Promise<Daemon> {
   const { fileLog, terminalLog } = await import('../../daemon/system/log.ts');
   const paths = homePaths();
   const log = autoStarted
-    ? fileLog(path.join(paths.state, 'daemon.log'), () => Date.now())
+    ? fileLog(path.join(paths.state, 'broker.log'), () => Date.now())
     : terminalLog((line) => say(`keyturn: ${line}`));
   return startDaemon({
     paths,

@@ -83,7 +83,7 @@ export const command = defineNoun(
 
 async function set(named: string, name: (typeof rules)[number], on: boolean): Promise<number> {
   const server = name === 'private-address' ? urlOfHost(named) : named;
-  await ask('override.set', { server, name, on });
+  await ask('exception.set', { server, name, on });
   return exitCodes.ok;
 }
 

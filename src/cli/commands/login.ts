@@ -118,15 +118,15 @@ async function clientFrom(options: ClientOptions): Promise<OwnClient | undefined
   return { clientId, clientSecret: hasSecret ? await secretFromStdin() : undefined };
 }
 
-async function signIn(connection: Connection, request: ParamsOf<'login.start'>) {
+async function signIn(connection: Connection, request: ParamsOf<'signIn.start'>) {
   return interruptible(connection, async () => {
     const endWatch = await watchOwn(connection, request);
-    return call(connection, 'login.start', request).finally(endWatch);
+    return call(connection, 'signIn.start', request).finally(endWatch);
   });
 }
 
 /** Shows the sign-in that is about to start. Resolves with what ends that, and the reading of standard input. */
-async function watchOwn(connection: Connection, request: ParamsOf<'login.start'>): Promise<() => void> {
+async function watchOwn(connection: Connection, request: ParamsOf<'signIn.start'>): Promise<() => void> {
   let reading: AbortController | undefined;
   const { resource, account, method = 'browser' } = request;
   const { earlier, joined } = await questionsBefore(connection, { resource, account, method });
@@ -161,7 +161,7 @@ async function pasteAddress(connection: Connection, id: string, signal: AbortSig
   for await (const line of createInterface({ input: process.stdin, signal })) {
     if (line.trim() === '') continue;
     try {
-      await call(connection, 'login.answer', { id, redirect: line.trim() });
+      await call(connection, 'signIn.answer', { id, redirect: line.trim() });
       return;
     } catch (error) {
       if (!signal.aborted) refuse(error);
@@ -170,7 +170,7 @@ async function pasteAddress(connection: Connection, id: string, signal: AbortSig
   if (signal.aborted) return;
   // Nothing can come any more: waiting on would only look like a hang.
   say('keyturn: standard input ended before an address of this sign-in came.');
-  await call(connection, 'interaction.answer', { id, answer: 'no' });
+  await call(connection, 'request.answer', { id, answer: 'no' });
 }
 
 const waivers: Readonly<Record<Waivable, string>> = {

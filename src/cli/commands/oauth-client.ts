@@ -63,7 +63,7 @@ export const command = defineNoun(
   'list',
 );
 
-type Registered = Awaited<ReturnType<typeof ask<'registration.list'>>>['registrations'][number];
+type Registered = Awaited<ReturnType<typeof ask<'oauthClient.list'>>>['registrations'][number];
 
 const sources = {
   preregistered: 'added',
@@ -72,7 +72,7 @@ const sources = {
 } as const satisfies Record<Registered['source'], string>;
 
 async function listClients(isJson: boolean): Promise<void> {
-  const { registrations } = await ask('registration.list', {});
+  const { registrations } = await ask('oauthClient.list', {});
   if (isJson) printJson(registrations);
   else {
     printTable(
@@ -106,11 +106,11 @@ function row({
 
 /** Without `clientId` the added one, of which an issuer has one at most. Throws `not_found`. */
 async function removeClient(issuer: string, clientId: string | undefined): Promise<void> {
-  await ask('registration.remove', { issuer, clientId: clientId ?? (await enteredAt(issuer)) });
+  await ask('oauthClient.remove', { issuer, clientId: clientId ?? (await enteredAt(issuer)) });
 }
 
 async function enteredAt(issuer: string): Promise<string> {
-  const { registrations } = await ask('registration.list', {});
+  const { registrations } = await ask('oauthClient.list', {});
   const entered = registrations.find((one) => one.issuer === issuer && one.source === 'preregistered');
   if (entered) return entered.clientId;
   throw new KeyturnError('not_found', `No client was added for ${quoted(issuer)}.`, {

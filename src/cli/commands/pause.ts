@@ -24,7 +24,7 @@ export const command = defineCommand(
   async ({ options }) => {
     const now = Math.floor(Date.now() / 1000);
     const until = options.for === undefined ? {} : { until: now + leaseFrom(options.for, '--for') };
-    const pause = await ask('access.pause', until);
+    const pause = await ask('pause', until);
     say(`keyturn: all access is paused ${pauseEnd(pause)}.`);
     return exitCodes.ok;
   },

@@ -14,7 +14,7 @@ export const command = defineCommand(
     examples: ['keyturn resume'],
   },
   async () => {
-    await ask('access.resume', {});
+    await ask('resume', {});
     return exitCodes.ok;
   },
 );

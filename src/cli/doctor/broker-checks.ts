@@ -20,7 +20,7 @@ import { type Finding, type FindingKind, findingOf } from './finding.ts';
 
 export type Status = Awaited<ReturnType<typeof call<'status'>>>;
 type VaultState = Status['vaultState']['state'];
-type Registered = Awaited<ReturnType<typeof call<'registration.list'>>>['registrations'][number];
+type Registered = Awaited<ReturnType<typeof call<'oauthClient.list'>>>['registrations'][number];
 
 export interface BrokerLook {
   readonly findings: readonly Finding[];
@@ -94,7 +94,7 @@ function displayFindings({ display }: Status): Finding[] {
 /** Files that can't be read are in `status` already. */
 async function registrations(connection: Connection): Promise<Finding[]> {
   try {
-    const { registrations: all } = await call(connection, 'registration.list', {});
+    const { registrations: all } = await call(connection, 'oauthClient.list', {});
     return all.flatMap(registrationFinding);
   } catch (error) {
     if (error instanceof KeyturnError) return [];

@@ -76,7 +76,7 @@ async function moveForgottenKey(owner: Connection, name: string, { unreadable }:
   if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'authority.json')) return;
   const file = clientKeyFile(locate().paths, name);
   const { clientId } = readKeyFile(file);
-  const { clients } = await call(owner, 'client.list', {});
+  const { clients } = await call(owner, 'app.list', {});
   if (clients.some((known) => known.clientId === clientId)) return;
   const kept = freePath(`${file}.old`);
   renameSync(file, kept);
@@ -129,7 +129,7 @@ type Status = ResultOf<'status'>;
 type Question = Awaited<ReturnType<typeof openQuestions>>[number];
 
 async function openQuestions(owner: Connection) {
-  return (await call(owner, 'interaction.list', {})).interactions;
+  return (await call(owner, 'request.list', {})).interactions;
 }
 
 /**
@@ -168,13 +168,13 @@ function tellQuestions(
         prompts.ask(
           id,
           await togetherWords(owner, question, { names: together.names, resource }),
-          (answer) => void call(owner, 'interaction.answer', { id, answer }).catch(() => undefined),
+          (answer) => void call(owner, 'request.answer', { id, answer }).catch(() => undefined),
         );
     }
   };
   const again = (): void => void look().catch(() => undefined);
   owner.onNotification((method) => {
-    if (method === 'interaction.changed') again();
+    if (method === 'request.changed') again();
   });
   // It subscribes, and shows the sign-in.
   watchQuestions(owner, { resource }).then(again, () => undefined);
@@ -211,7 +211,7 @@ async function togetherWords(
   const isPairing = question.kind === 'pair';
   const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
   const key = isPairing
-    ? (await call(owner, 'key.list', {})).keys.find((known) => known.resource === endpoint)
+    ? (await call(owner, 'apiKey.list', {})).keys.find((known) => known.resource === endpoint)
     : question.key;
   const what = key
     ? `have your API key for ${quoted(resource)} (${keyPlaceWords(key)})`

@@ -69,7 +69,7 @@ export async function watchQuestions(
     }
   };
   connection.onNotification((method) => {
-    if (method === 'interaction.changed') look().catch(() => undefined);
+    if (method === 'request.changed') look().catch(() => undefined);
   });
   await connection.request('subscribe');
   await look();
@@ -278,7 +278,7 @@ function text(fields: Fields, name: string): string {
 
 /** The broker is proven; its answer is still read with care, without a schema library in the lean path. */
 async function openQuestions(connection: WatchedConnection): Promise<Fields[]> {
-  const answer = await connection.request('interaction.list');
+  const answer = await connection.request('request.list');
   const list = isFields(answer) ? answer['interactions'] : undefined;
   return Array.isArray(list) ? list.filter(isFields) : [];
 }

@@ -3,8 +3,8 @@ import { quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 
-type Clients = ResultOf<'client.list'>['clients'];
-type Grants = ResultOf<'grant.list'>['grants'];
+type Clients = ResultOf<'app.list'>['clients'];
+type Grants = ResultOf<'signIn.list'>['grants'];
 
 interface Allowed {
   /** Name or id, as it was typed. */

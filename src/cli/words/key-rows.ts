@@ -2,7 +2,7 @@
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { printTable, when } from '../terminal/output.ts';
 
-export type ListedKey = ResultOf<'key.list'>['keys'][number];
+export type ListedKey = ResultOf<'apiKey.list'>['keys'][number];
 
 /** Prints nothing where there is none. */
 export function showKeys(keys: readonly ListedKey[]): void {

@@ -2,8 +2,8 @@
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { when } from '../terminal/output.ts';
 
-type Receipt = ResultOf<'grant.revoke'>['revoked'][number];
-type Grant = ResultOf<'grant.list'>['grants'][number];
+type Receipt = ResultOf<'signIn.revoke'>['revoked'][number];
+type Grant = ResultOf<'signIn.list'>['grants'][number];
 
 /** What each receipt means, in a sentence. */
 const meanings = {

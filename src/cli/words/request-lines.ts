@@ -5,7 +5,7 @@ import { choiceOptions, choiceQuestion } from './choice-words.ts';
 import { keyPlaceWords } from './key-rows.ts';
 import { hostOf, processName, when } from '../terminal/output.ts';
 
-export type Question = ResultOf<'interaction.list'>['interactions'][number];
+export type Question = ResultOf<'request.list'>['interactions'][number];
 
 /** While the Keyturn app runs, only its window approves. */
 export function requestLines(question: Question, isDesk: boolean): string[] {

@@ -118,7 +118,7 @@ export interface PermissionChange {
   readonly from?: AsRead;
 }
 
-export type KeyPermissionParams = ParamsOf<'key.permission.set'>;
+export type KeyPermissionParams = ParamsOf<'apiKey.permission.set'>;
 
 /**
  * The same for the API key that the endpoint has now. What gives no more than what stands is no change of that: it

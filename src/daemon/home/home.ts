@@ -72,7 +72,7 @@ export async function keepOthersOut(paths: HomePaths, platform = process.platfor
 
 /** Files that keep the broker from starting where others could read or change them; records refuse by themselves. */
 const checkedInConfig = /^(settings\.json|owner\.key)$/;
-const checkedInState = /^(home\.json|audit(-\d+)?\.jsonl|daemon\.(lock|log))$/;
+const checkedInState = /^(home\.json|audit(-\d+)?\.jsonl|broker\.(lock|log))$/;
 
 /** Throws `file_unreadable` where somebody else may use one. */
 export async function checkFiles(paths: HomePaths): Promise<void> {

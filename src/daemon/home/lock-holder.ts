@@ -35,7 +35,7 @@ export function programOf(pid: number): string {
 function holdersOf(stateFolder: string, locks = '/proc/locks'): number[][] {
   try {
     const listed = readFileSync(locks, 'utf8');
-    return [path.join(stateFolder, 'daemon.lock'), stateFolder].map((locked) =>
+    return [path.join(stateFolder, 'broker.lock'), stateFolder].map((locked) =>
       holders(listed, statSync(locked).ino).filter((pid) => pid !== process.pid),
     );
   } catch {

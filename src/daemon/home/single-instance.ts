@@ -3,7 +3,7 @@
  *
  * Invariant: the lock is the kernel's (flock), held by open descriptors: it ends with the process,
  * however that dies, and a reused pid can't be taken for its holder. The folder is locked besides the file, so
- * that a second broker can't start where somebody removed daemon.lock. Windows has no flock: there the lock is
+ * that a second broker can't start where somebody removed broker.lock. Windows has no flock: there the lock is
  * the open file itself, which the system opens for nobody else, and removes for nobody, until it is closed.
  */
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
@@ -23,7 +23,7 @@ const osErrors: Readonly<Record<string, number>> = osConstants.errno;
 /** Takes the home's lock; the function it returns gives it back. Throws `broker_running`. */
 export async function takeLock(stateFolder: string, platform = process.platform): Promise<() => void> {
   if (platform === 'win32') {
-    const release = openAlone(path.join(stateFolder, 'daemon.lock'));
+    const release = openAlone(path.join(stateFolder, 'broker.lock'));
     if (!release) throw alreadyRuns(stateFolder);
     return release;
   }
@@ -33,7 +33,7 @@ export async function takeLock(stateFolder: string, platform = process.platform)
     for (const descriptor of opened) closeSync(descriptor);
   };
   for (const [name, flags] of [
-    [path.join(stateFolder, 'daemon.lock'), 'a'],
+    [path.join(stateFolder, 'broker.lock'), 'a'],
     [stateFolder, constants.O_RDONLY],
   ] as const) {
     try {

@@ -26,7 +26,7 @@ export function grantAnswer(
   broker: Broker,
   grant: Grant,
   caller: Caller,
-): ResultOf<'grant.list'>['grants'][number] {
+): ResultOf<'signIn.list'>['grants'][number] {
   const { grants, permissions, leases, clients, cache, clock, refresher } = broker.parts;
   const wall = clock.wall();
   const { refreshedAt } = refresher.secrets.factsOf(grant);
@@ -59,7 +59,7 @@ export function grantAnswer(
 }
 
 /** Empty for a grant that needs no sign-in. */
-function whyOf({ state }: Grant): Pick<ResultOf<'grant.list'>['grants'][number], 'why' | 'cause'> {
+function whyOf({ state }: Grant): Pick<ResultOf<'signIn.list'>['grants'][number], 'why' | 'cause'> {
   if (state.kind !== 'loginRequired') return {};
   return { why: state.why, cause: state.cause };
 }
@@ -68,7 +68,7 @@ function whyOf({ state }: Grant): Pick<ResultOf<'grant.list'>['grants'][number],
 function receiptOf(
   { parts }: Broker,
   { state, liveUntil = 0 }: Grant,
-): Partial<ResultOf<'grant.revoke'>['revoked'][number]> {
+): Partial<ResultOf<'signIn.revoke'>['revoked'][number]> {
   if (state.kind !== 'revoked') return {};
   const now = parts.clock.wall();
   const { receipt, endedAt, nextTry } = state;
@@ -85,12 +85,12 @@ export function receiptAnswer(
   broker: Broker,
   grant: Grant,
   receipt: Receipt,
-): ResultOf<'grant.revoke'>['revoked'][number] {
+): ResultOf<'signIn.revoke'>['revoked'][number] {
   const { id, resource, issuer, account } = grant;
   return { id, resource, issuer, account, ...receiptOf(broker, grant), receipt };
 }
 
-type GrantAnswer = ResultOf<'grant.list'>['grants'][number];
+type GrantAnswer = ResultOf<'signIn.list'>['grants'][number];
 
 function troubleOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'trouble' | 'attempt'> {
   const { refresher } = parts;
@@ -120,7 +120,7 @@ export function explanationAnswer(
   grant: Grant,
   caller: Caller,
   rows: readonly StoredRow[],
-): ResultOf<'grant.explain'>['grants'][number] {
+): ResultOf<'signIn.show'>['grants'][number] {
   const own = caller.role === 'owner' ? undefined : broker.parts.clients.nameOf(caller.clientId);
   const { refresh, ...sentences } = explainGrant(broker.parts, grant);
   const refusals = refusalAnswers(broker, grant).filter(({ client }) => own === undefined || client === own);
@@ -144,7 +144,7 @@ export function explanationAnswer(
   };
 }
 
-type RefusalAnswer = NonNullable<ResultOf<'grant.explain'>['grants'][number]['refusals']>[number];
+type RefusalAnswer = NonNullable<ResultOf<'signIn.show'>['grants'][number]['refusals']>[number];
 
 function refusalAnswers(broker: Broker, grant: Grant): RefusalAnswer[] {
   const { clients, clock } = broker.parts;
@@ -157,7 +157,7 @@ function refusalAnswers(broker: Broker, grant: Grant): RefusalAnswer[] {
 
 function refreshAnswer(
   refresh: NextRefresh,
-): NonNullable<ResultOf<'grant.explain'>['grants'][number]['refresh']> {
+): NonNullable<ResultOf<'signIn.show'>['grants'][number]['refresh']> {
   const { by } = refresh;
   if (!('after' in refresh) || refresh.after === undefined) return { by };
   return { by, after: wholeSeconds(refresh.after) };
@@ -177,7 +177,7 @@ function shownState({ parts }: Broker, grant: Grant): string {
   return parts.refresher.turns.isTaken(grant.id) ? 'refreshing' : 'active';
 }
 
-type ClientAnswer = ResultOf<'client.list'>['clients'][number];
+type ClientAnswer = ResultOf<'app.list'>['clients'][number];
 
 export function clientAnswers({ parts }: Broker): ClientAnswer[] {
   const { clients, permissions, leases, clock } = parts;

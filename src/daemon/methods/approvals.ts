@@ -101,7 +101,7 @@ function permissionChangeOf(
   params: unknown,
 ): PermissionChange | undefined {
   if (method === 'permission.set') return permissionChange(broker, params as PermissionParams);
-  if (method === 'key.permission.set') return keyPermissionChange(broker, params as KeyPermissionParams);
+  if (method === 'apiKey.permission.set') return keyPermissionChange(broker, params as KeyPermissionParams);
   return undefined;
 }
 

@@ -13,12 +13,12 @@ import { requireUnchanged, permissionChange, refusalOf } from '../clients/wideni
 
 export const clientMethods: Pick<
   Handlers,
-  | 'client.list'
-  | 'client.remove'
+  | 'app.list'
+  | 'app.remove'
   | 'permission.set'
   | 'permission.end'
-  | 'interaction.list'
-  | 'interaction.answer'
+  | 'request.list'
+  | 'request.answer'
   | 'proxy.add'
   | 'proxy.list'
   | 'proxy.rotate'
@@ -27,9 +27,9 @@ export const clientMethods: Pick<
   | 'forward.list'
   | 'forward.end'
 > = {
-  'client.list': ({ broker }) => ({ clients: clientAnswers(broker) }),
+  'app.list': ({ broker }) => ({ clients: clientAnswers(broker) }),
 
-  'client.remove': async (services, _caller, { client }) => {
+  'app.remove': async (services, _caller, { client }) => {
     await removeClient(services, services.broker.parts.clients.resolve(client));
     return {};
   },
@@ -48,13 +48,13 @@ export const clientMethods: Pick<
     return {};
   },
 
-  'interaction.list': ({ broker, signIns }, caller) => ({
+  'request.list': ({ broker, signIns }, caller) => ({
     interactions: broker.parts.interactions
       .list()
       .map((open) => interactionAnswer(open, signIns.mayFinish(caller, open.question))),
   }),
 
-  'interaction.answer': ({ broker }, _caller, { id, answer, scope, lease, account }) => {
+  'request.answer': ({ broker }, _caller, { id, answer, scope, lease, account }) => {
     broker.parts.interactions.answer(id, answer, {
       ...(scope === undefined ? {} : { scope: parseScope(scope) }),
       ...(lease?.run === undefined ? {} : { run: lease.run }),

@@ -10,7 +10,7 @@ import { parseScope } from '../../oauth/base/scope.ts';
 import { explanationAnswer, grantAnswer, receiptAnswer } from './answers.ts';
 import type { Handlers, Services } from './services.ts';
 
-/** How long `login.start` waits for the user unless told otherwise, in seconds. */
+/** How long `signIn.start` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 600;
 
 /** Rows of a grant's timeline: about a day of a busy grant, and it fits a terminal. */
@@ -18,15 +18,15 @@ const timelineRows = 40;
 
 export const grantMethods: Pick<
   Handlers,
-  'grant.list' | 'grant.explain' | 'grant.revoke' | 'login.start' | 'login.issuer' | 'login.answer'
+  'signIn.list' | 'signIn.show' | 'signIn.revoke' | 'signIn.start' | 'signIn.issuer' | 'signIn.answer'
 > = {
-  'grant.list': ({ broker }, caller) => ({
+  'signIn.list': ({ broker }, caller) => ({
     grants: visibleGrants(broker, caller).map((grant) => grantAnswer(broker, grant, caller)),
   }),
 
-  'grant.explain': async (services, caller, params) => {
+  'signIn.show': async (services, caller, params) => {
     const { broker, trail } = services;
-    const grants: ResultOf<'grant.explain'>['grants'] = [];
+    const grants: ResultOf<'signIn.show'>['grants'] = [];
     for (const grant of namedGrants(broker, caller, params)) {
       if (isVaultAtHand(services)) await broker.parts.refresher.secrets.look(grant);
       const rows = await trail.about(grant.id, timelineRows);
@@ -37,9 +37,9 @@ export const grantMethods: Pick<
     return { grants };
   },
 
-  'grant.revoke': async ({ broker }, caller, params) => {
+  'signIn.revoke': async ({ broker }, caller, params) => {
     const grants = namedGrants(broker, caller, params).filter((grant) => !isOver(grant));
-    const revoked: ResultOf<'grant.revoke'>['revoked'] = [];
+    const revoked: ResultOf<'signIn.revoke'>['revoked'] = [];
     for (const grant of grants) {
       const { grant: ended, receipt } = await revokeGrant(broker.parts, grant);
       revoked.push(receiptAnswer(broker, ended, receipt));
@@ -47,7 +47,7 @@ export const grantMethods: Pick<
     return { revoked };
   },
 
-  'login.start': async ({ broker, signIns }, caller, params) => {
+  'signIn.start': async ({ broker, signIns }, caller, params) => {
     const grant = await broker.login({
       resource: params.resource,
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
@@ -62,9 +62,9 @@ export const grantMethods: Pick<
     return { grant: grantAnswer(broker, grant, caller) };
   },
 
-  'login.issuer': ({ broker }, _caller, { resource, issuer }) => broker.issuerOf({ resource, issuer }),
+  'signIn.issuer': ({ broker }, _caller, { resource, issuer }) => broker.issuerOf({ resource, issuer }),
 
-  'login.answer': ({ broker, signIns }, caller, { id, redirect }) => {
+  'signIn.answer': ({ broker, signIns }, caller, { id, redirect }) => {
     const question = broker.parts.interactions.find(id)?.question;
     if (question && !signIns.mayFinish(caller, question)) throw startedElsewhere();
     const page = broker.signInPage(id);
@@ -107,7 +107,7 @@ function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
 function namedGrants(
   broker: Broker,
   caller: Caller,
-  { grant, resource, account }: ParamsOf<'grant.revoke'>,
+  { grant, resource, account }: ParamsOf<'signIn.revoke'>,
 ): Grant[] {
   const name = grant ?? broker.canonical(resource ?? '');
   const visible = visibleGrants(broker, caller);

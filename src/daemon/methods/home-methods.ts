@@ -7,17 +7,17 @@ import type { Handlers } from './services.ts';
 
 export const homeMethods: Pick<
   Handlers,
-  | 'override.set'
+  | 'exception.set'
   | 'settings.get'
   | 'settings.set'
   | 'audit.activity'
   | 'audit.tail'
   | 'status'
-  | 'daemon.stop'
+  | 'broker.stop'
   | 'subscribe'
   | 'display.set'
 > = {
-  'override.set': async ({ broker }, _caller, { server, name, on }) => {
+  'exception.set': async ({ broker }, _caller, { server, name, on }) => {
     const { overrides, servers, audit, grants, refresher } = broker.parts;
     const canonical = broker.canonical(server);
     const places =
@@ -44,7 +44,7 @@ export const homeMethods: Pick<
 
   status: (services) => services.status(),
 
-  'daemon.stop': async (services) => {
+  'broker.stop': async (services) => {
     await services.stop();
     return { pid: process.pid };
   },

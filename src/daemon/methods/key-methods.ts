@@ -17,13 +17,13 @@ import { keyPermissionChange, requireKey } from '../clients/widening.ts';
 
 export const keyMethods: Pick<
   Handlers,
-  'key.set' | 'key.list' | 'key.remove' | 'key.permission.set' | 'key.permission.end'
+  'apiKey.set' | 'apiKey.list' | 'apiKey.remove' | 'apiKey.permission.set' | 'apiKey.permission.end'
 > = {
-  'key.set': ({ broker }, _caller, params) => setKey(broker, params),
+  'apiKey.set': ({ broker }, _caller, params) => setKey(broker, params),
 
-  'key.list': ({ broker }) => ({ keys: keyAnswers(broker) }),
+  'apiKey.list': ({ broker }) => ({ keys: keyAnswers(broker) }),
 
-  'key.remove': async ({ broker }, _caller, { resource }) => {
+  'apiKey.remove': async ({ broker }, _caller, { resource }) => {
     const { keys, audit } = broker.parts;
     const key = requireKey(broker, resource);
     await endPermissionsFor(broker, key);
@@ -33,7 +33,7 @@ export const keyMethods: Pick<
     return {};
   },
 
-  'key.permission.set': async ({ broker }, _caller, params, approved) => {
+  'apiKey.permission.set': async ({ broker }, _caller, params, approved) => {
     const { decided, from } = approved ?? keyPermissionChange(broker, params);
     // Race: while the card was open, the owner may have set another key there, or removed it.
     if (decided.endpoint !== keySubject(requireKey(broker, params.resource)))
@@ -42,14 +42,14 @@ export const keyMethods: Pick<
     return {};
   },
 
-  'key.permission.end': async ({ broker }, _caller, { client, resource }) => {
+  'apiKey.permission.end': async ({ broker }, _caller, { client, resource }) => {
     const clientId = broker.parts.clients.resolve(client);
     await endPermission(broker, clientId, keySubject(requireKey(broker, resource)), 'ended');
     return {};
   },
 };
 
-async function setKey(broker: Broker, params: ParamsOf<'key.set'>): Promise<ResultOf<'key.set'>> {
+async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<ResultOf<'apiKey.set'>> {
   const { keys, audit, clock } = broker.parts;
   const { header, scheme, value, unchecked } = params;
   const endpoint = checkKey(broker, params);
@@ -75,7 +75,7 @@ async function setKey(broker: Broker, params: ParamsOf<'key.set'>): Promise<Resu
  */
 export function checkKey(
   broker: Broker,
-  { resource, header }: Pick<ParamsOf<'key.set'>, 'resource' | 'header'>,
+  { resource, header }: Pick<ParamsOf<'apiKey.set'>, 'resource' | 'header'>,
 ): string {
   requireKeyHeader(header);
   return broker.exact(resource);
@@ -112,7 +112,7 @@ function anotherKey(resource: string): KeyturnError {
   });
 }
 
-type KeyAnswer = ResultOf<'key.list'>['keys'][number];
+type KeyAnswer = ResultOf<'apiKey.list'>['keys'][number];
 
 /** Verified or not: to list, never to act upon. */
 function keyAnswers(broker: Broker): KeyAnswer[] {

@@ -34,7 +34,7 @@ export function processAnswer({ verified, ...facts }: ProcessFacts): NonNullable
   };
 }
 
-type InteractionAnswer = ResultOf<'interaction.list'>['interactions'][number];
+type InteractionAnswer = ResultOf<'request.list'>['interactions'][number];
 
 /** Throws `invalid_request` for a question that no list can hold, since one of its texts is too long. */
 export function requireShowable(open: Interaction): void {

@@ -17,19 +17,19 @@ import type { Handlers } from './services.ts';
 
 export const registrationMethods: Pick<
   Handlers,
-  'registration.set' | 'registration.list' | 'registration.remove'
+  'oauthClient.set' | 'oauthClient.list' | 'oauthClient.remove'
 > = {
-  'registration.set': (services, _caller, params) => services.register(params),
+  'oauthClient.set': (services, _caller, params) => services.register(params),
 
-  'registration.list': ({ broker }) => ({ registrations: registeredAnswers(broker.parts) }),
+  'oauthClient.list': ({ broker }) => ({ registrations: registeredAnswers(broker.parts) }),
 
-  'registration.remove': async ({ broker }, _caller, params) => {
+  'oauthClient.remove': async ({ broker }, _caller, params) => {
     await removeRegistered(broker.parts, params);
     return {};
   },
 };
 
-type Registered = ResultOf<'registration.list'>['registrations'][number];
+type Registered = ResultOf<'oauthClient.list'>['registrations'][number];
 
 /** Grants named in a refusal; a person revokes a few by hand, and the rest is counted. */
 const maxNamed = 5;
@@ -64,7 +64,7 @@ const clientIdOf = ({ registration }: RegistrationRecord): string =>
 /** Throws `not_found`, `conflict` while grants need it, and what the vault throws. */
 export async function removeRegistered(
   parts: BrokerParts,
-  { issuer, clientId }: ParamsOf<'registration.remove'>,
+  { issuer, clientId }: ParamsOf<'oauthClient.remove'>,
 ): Promise<void> {
   const { registrations, audit, interactions } = parts;
   const records = registrations

@@ -16,7 +16,7 @@ import type { Registration } from '../../oauth/client/registration.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { refuseNeeded, revokeEarlierOf } from './registered-clients.ts';
 
-type Entry = ParamsOf<'registration.set'>;
+type Entry = ParamsOf<'oauthClient.set'>;
 
 /** After a refusal because the other client is needed. */
 const nextStep = 'then enter the other client';
@@ -53,7 +53,7 @@ export function enteredFor(
 export async function enterRegistration(
   parts: BrokerParts,
   entry: Entry,
-): Promise<ResultOf<'registration.set'>> {
+): Promise<ResultOf<'oauthClient.set'>> {
   const { registrations, audit, clock, grants, refresher, loopback, interactions } = parts;
   checkRegistration(parts, entry);
   const earlier = enteredFor(parts, entry.issuer);

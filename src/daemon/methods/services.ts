@@ -51,7 +51,7 @@ export interface Services {
   closeConnectionsOf(clientId: string): void;
   /** Removes the key file of a program that was unpaired, where it lies in the home. */
   removeKeyOf(clientId: string): Promise<void>;
-  register(params: ParamsOf<'registration.set'>): Promise<ResultOf<'registration.set'>>;
+  register(params: ParamsOf<'oauthClient.set'>): Promise<ResultOf<'oauthClient.set'>>;
   /** Ends every grant and empties the vault; the files are for others to remove, once the daemon has stopped. */
   reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;
   /** Something was changed: the lists that show it are read again. */

@@ -6,13 +6,7 @@ import type { Handlers } from './services.ts';
 
 export const vaultMethods: Pick<
   Handlers,
-  | 'vault.lock'
-  | 'vault.unlock'
-  | 'vault.passphrase'
-  | 'backup.seal'
-  | 'backup.open'
-  | 'access.pause'
-  | 'access.resume'
+  'vault.lock' | 'vault.unlock' | 'vault.passphrase' | 'backup.seal' | 'backup.open' | 'pause' | 'resume'
 > = {
   'vault.lock': async ({ vaultLock }) => {
     await vaultLock.lock('locked');
@@ -33,19 +27,19 @@ export const vaultMethods: Pick<
 
   'backup.open': ({ backupKeys }, _caller, { sealedKey }) => backupKeys.open(sealedKey),
 
-  'access.pause': async (services, _caller, { until }) => {
+  pause: async (services, _caller, { until }) => {
     const kept = services.pause.begin(until === undefined ? undefined : until * 1000);
     // It stands already: what programs have open ends now, even if the vault is slow or can't keep it.
     services.changed();
     return pauseAnswer(await kept);
   },
 
-  'access.resume': async ({ pause }) => {
+  resume: async ({ pause }) => {
     await pause.end();
     return {};
   },
 };
 
-export function pauseAnswer({ since, until }: Pause): ResultOf<'access.pause'> {
+export function pauseAnswer({ since, until }: Pause): ResultOf<'pause'> {
   return { since: wholeSeconds(since), ...(until === undefined ? {} : { until: wholeSeconds(until) }) };
 }

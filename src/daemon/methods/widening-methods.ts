@@ -77,7 +77,7 @@ const wideningMethods: {
     widensAtClosedDesk: endsRefusal,
   },
 
-  'key.set': {
+  'apiKey.set': {
     request: ({ broker }, params) => {
       const endpoint = checkKey(broker, params);
       const { header, scheme, unchecked } = params;
@@ -91,18 +91,18 @@ const wideningMethods: {
     },
   },
 
-  'key.permission.set': {
+  'apiKey.permission.set': {
     request: ({ broker }, params) => keyPermissionRequest(broker, params),
     widensAtClosedDesk: widensKey,
   },
 
-  'key.permission.end': {
+  'apiKey.permission.end': {
     request: ({ broker }, { client, resource }) =>
       keyDenialEndRequest(broker, broker.parts.clients.resolve(client), requireKey(broker, resource)),
     widensAtClosedDesk: endsKeyRefusal,
   },
 
-  'registration.set': {
+  'oauthClient.set': {
     request: ({ broker }, entry) => {
       checkRegistration(broker.parts, entry);
       const { issuer, clientId, grant, authMethod, redirectUri, idp, assertion } = entry;
@@ -120,7 +120,7 @@ const wideningMethods: {
     },
   },
 
-  'login.start': {
+  'signIn.start': {
     request: ({ broker }, { resource, issuer, account, scope, newClient, method = 'browser' }) => {
       if (issuer !== undefined) requireSecureUrl(issuer, 'the issuer', broker.parts.urlPolicy);
       return {
@@ -135,7 +135,7 @@ const wideningMethods: {
     },
   },
 
-  'override.set': {
+  'exception.set': {
     request: ({ broker }, { server, name, on }) => {
       const canonical = broker.canonical(server);
       const shown = name === privateAddress ? hostOrigin(canonical) : canonical;
@@ -188,12 +188,12 @@ const wideningMethods: {
 
   'backup.open': { request: () => ({ command: 'backup' }) },
 
-  'access.resume': {
+  resume: {
     request: ({ broker }) => (broker.parts.pause.current ? { command: 'resume' } : undefined),
     widensAtClosedDesk: (broker) => broker.parts.pause.current !== undefined,
   },
 
-  'interaction.answer': {
+  'request.answer': {
     request: ({ broker }, { id, answer }) => {
       const kind = broker.parts.interactions.find(id)?.question.kind;
       const isSignIn = kind === 'login' || kind === 'device';
@@ -274,7 +274,7 @@ function denialEndRequest(
 
 function keyPermissionRequest(
   broker: Broker,
-  params: ParamsOf<'key.permission.set'>,
+  params: ParamsOf<'apiKey.permission.set'>,
 ): ApprovalRequest | undefined {
   if (!widensKey(broker, params)) return undefined;
   const key = requireKey(broker, params.resource);

@@ -38,7 +38,7 @@ export interface Log {
 /** Bytes of one file: some weeks of a quiet broker, minutes to read through. */
 const maxBytes = 1024 * 1024;
 
-/** Full files kept beside the growing one, as daemon.log.1 (the newest) to .3. */
+/** Full files kept beside the growing one, as broker.log.1 (the newest) to .3. */
 const maxFiles = 3;
 
 /** True if a log whose least important level is `least` writes lines of `level`. */

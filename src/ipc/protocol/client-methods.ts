@@ -23,14 +23,14 @@ const client = shownName;
 
 export const clientMethods = {
   // Local clients, their permissions and their questions
-  'client.list': {
+  'app.list': {
     who: 'owner',
     effect: 'reads',
     isPolled: true,
     params: empty,
     result: z.object({ clients: z.array(localClient) }),
   },
-  'client.remove': {
+  'app.remove': {
     ...ownersEnd,
     params: z.object({ client }),
     result: empty,
@@ -49,7 +49,7 @@ export const clientMethods = {
     params: z.object({ client, resource: url }),
     result: empty,
   },
-  'interaction.list': {
+  'request.list': {
     who: 'owner',
     effect: 'reads',
     isPolled: true,
@@ -57,7 +57,7 @@ export const clientMethods = {
     params: empty,
     result: z.object({ interactions: z.array(interaction) }),
   },
-  'interaction.answer': { who: 'owner', effect: 'mayWiden', params: interactionAnswer, result: empty },
+  'request.answer': { who: 'owner', effect: 'mayWiden', params: interactionAnswer, result: empty },
 
   // Proxies: addresses for programs without a key
   'proxy.add': {

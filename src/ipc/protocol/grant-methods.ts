@@ -8,20 +8,20 @@ import { loginAnswer, loginStart } from './schemas/interaction-schema.ts';
 import { empty, url } from './schemas/values.ts';
 
 export const grantMethods = {
-  'grant.list': {
+  'signIn.list': {
     who: 'any',
     effect: 'reads',
     isPolled: true,
     params: empty,
     result: z.object({ grants: z.array(grant) }),
   },
-  'grant.explain': {
+  'signIn.show': {
     who: 'any',
     effect: 'reads',
     params: grantNamed,
     result: z.object({ grants: z.array(explanation) }),
   },
-  'grant.revoke': {
+  'signIn.revoke': {
     ...ownersEnd,
     mayPrompt: true,
     clientHint:
@@ -29,7 +29,7 @@ export const grantMethods = {
     params: grantNamed,
     result: z.object({ revoked: z.array(receipt) }),
   },
-  'login.start': {
+  'signIn.start': {
     who: 'owner',
     effect: 'widens',
     usesRecords: true,
@@ -39,14 +39,14 @@ export const grantMethods = {
     result: z.object({ grant }),
   },
   /** Where a sign-in would go, for the client that the user registered there by hand. */
-  'login.issuer': {
+  'signIn.issuer': {
     who: 'owner',
     effect: 'reads',
     usesRecords: true,
     params: loginStart.pick({ resource: true, issuer: true }),
     result: z.object({ issuer: url, wasShown: z.boolean() }),
   },
-  'login.answer': {
+  'signIn.answer': {
     who: 'owner',
     // At a desk this is its caller's own sign-in, which a card allowed: another client in it is registered at the
     // same server.

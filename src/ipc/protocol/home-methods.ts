@@ -13,7 +13,7 @@ import { display } from './schemas/vault-schema.ts';
 
 export const homeMethods = {
   // Clients of ours at authorization servers
-  'registration.set': {
+  'oauthClient.set': {
     who: 'owner',
     effect: 'widens',
     usesRecords: true,
@@ -25,7 +25,7 @@ export const homeMethods = {
       replaced: z.string().optional(),
     }),
   },
-  'registration.list': {
+  'oauthClient.list': {
     who: 'owner',
     effect: 'reads',
     isPolled: true,
@@ -33,7 +33,7 @@ export const homeMethods = {
     result: z.object({ registrations: z.array(registered) }),
   },
   /** Refused with `conflict` while a grant needs the client. */
-  'registration.remove': {
+  'oauthClient.remove': {
     ...ownersEnd,
     params: z.object({ issuer: url, clientId: clientIdentifier }),
     result: empty,
@@ -59,7 +59,7 @@ export const homeMethods = {
     params: z.object({ name: settingName, value: settingValue }),
     result: z.object({ inForce: z.literal(['now', 'nextStart']) }),
   },
-  'override.set': {
+  'exception.set': {
     who: 'owner',
     effect: 'mayWiden',
     usesRecords: true,
@@ -116,7 +116,7 @@ export const homeMethods = {
     result: empty,
   },
   /** Answers when every rotated token is in the vault. `pid`: the process that ends now. */
-  'daemon.stop': {
+  'broker.stop': {
     who: 'owner',
     effect: 'narrows',
     inMismatchedHome: true,

@@ -11,34 +11,34 @@ import { empty, shownName, url } from './schemas/values.ts';
 const client = shownName;
 
 export const keyMethods = {
-  'key.set': {
+  'apiKey.set': {
     who: 'owner',
     effect: 'widens',
     usesRecords: true,
     params: keySet,
     result: keyIsSet,
   },
-  'key.list': {
+  'apiKey.list': {
     who: 'owner',
     effect: 'reads',
     isPolled: true,
     params: empty,
     result: z.object({ keys: z.array(keyListed) }),
   },
-  'key.remove': {
+  'apiKey.remove': {
     ...ownersEnd,
     params: z.object({ resource: url }),
     result: empty,
   },
   /** As `permission.set`, for the API key of an endpoint: a key has neither scopes nor accounts. */
-  'key.permission.set': {
+  'apiKey.permission.set': {
     who: 'owner',
     effect: 'mayWiden',
     usesRecords: true,
     params: permission.omit({ scope: true }).extend({ client }),
     result: empty,
   },
-  'key.permission.end': {
+  'apiKey.permission.end': {
     who: 'owner',
     effect: 'mayWiden',
     usesRecords: true,

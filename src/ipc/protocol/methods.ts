@@ -69,4 +69,4 @@ export function changesLists(method: MethodName): boolean {
 export const warned = z.object({ warning: z.string() });
 
 /** The notifications that a subscriber gets. Each says only that a list should be read again. */
-export const notifications = ['grant.changed', 'interaction.changed', 'status.changed'] as const;
+export const notifications = ['signIn.changed', 'request.changed', 'status.changed'] as const;

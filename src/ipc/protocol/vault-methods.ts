@@ -43,14 +43,14 @@ export const vaultMethods = {
 
   // The pause of all access
   /** Never shortens a pause. The answer: the pause that stands now, which may be an earlier one that ends later. */
-  'access.pause': {
+  pause: {
     who: 'owner',
     effect: 'narrows',
     mayPrompt: true,
     params: z.object({ until: instant.optional() }),
     result: pause,
   },
-  'access.resume': {
+  resume: {
     who: 'owner',
     effect: 'widens',
     // The records are verified first: by then the vault has said whether a pause stands.

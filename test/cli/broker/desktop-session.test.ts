@@ -56,28 +56,28 @@ describe('a broker without a keychain', () => {
 
   it('is given the session and asked once more', async () => {
     const { connection, asked } = brokerSaying('absent', true);
-    await offeringSession(connection, env).request('login.start');
-    expect(asked).toEqual(['login.start', 'status', 'vault.unlock', 'login.start']);
+    await offeringSession(connection, env).request('signIn.start');
+    expect(asked).toEqual(['signIn.start', 'status', 'vault.unlock', 'signIn.start']);
   });
 
   it('is not asked again where the session did not help', async () => {
     const { connection, asked } = brokerSaying('absent', false);
-    const asking = offeringSession(connection, env).request('login.start');
+    const asking = offeringSession(connection, env).request('signIn.start');
     await expect(asking).rejects.toMatchObject({ reason: 'vault_unavailable' });
-    expect(asked).toEqual(['login.start', 'status', 'vault.unlock']);
+    expect(asked).toEqual(['signIn.start', 'status', 'vault.unlock']);
   });
 
   it.each(['locked', 'crashed', 'full', 'open'])('is given none where its vault is %s', async (state) => {
     const { connection, asked } = brokerSaying(state, true);
-    const asking = offeringSession(connection, env).request('access.resume');
+    const asking = offeringSession(connection, env).request('resume');
     await expect(asking).rejects.toMatchObject({ reason: 'vault_unavailable' });
-    expect(asked).toEqual(['access.resume', 'status']);
+    expect(asked).toEqual(['resume', 'status']);
   });
 
   it('is given none by a command outside of a desktop session', async () => {
     const { connection, asked } = brokerSaying('absent', true);
-    await expect(offeringSession(connection, {}).request('login.start')).rejects.toThrow();
-    expect(asked).toEqual(['login.start']);
+    await expect(offeringSession(connection, {}).request('signIn.start')).rejects.toThrow();
+    expect(asked).toEqual(['signIn.start']);
   });
 });
 

@@ -26,8 +26,8 @@ const state = [
   'authority.json.new',
   'audit.jsonl',
   'audit-000012.jsonl',
-  'daemon.log',
-  'daemon.lock',
+  'broker.log',
+  'broker.lock',
   'items/root',
   'items/s-AbC_1.new',
 ];

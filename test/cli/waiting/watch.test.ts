@@ -98,7 +98,7 @@ it('an answer without state, and a browser that failed, are told once', async ()
   question['browserError'] = 'No browser was opened: xdg-open ended with exit code 3.';
   question['stateless'] = 'invalid_scope\u001b[2J';
   for (let times = 0; times < 2; times += 1) {
-    change('interaction.changed');
+    change('request.changed');
     await vi.waitFor(() => expect(stderr).toContain(String.raw`"invalid_scope\u001b[2J"`));
   }
   expect(stderr.match(/without `state`|exit code 3/g)).toHaveLength(2);

@@ -109,8 +109,8 @@ describe('the files of a home', () => {
     ['home.json', 'state'],
     ['audit.jsonl', 'state'],
     ['audit-000001.jsonl', 'state'],
-    ['daemon.lock', 'state'],
-    ['daemon.log', 'state'],
+    ['broker.lock', 'state'],
+    ['broker.log', 'state'],
   ];
 
   it.each(files)(
@@ -157,7 +157,7 @@ describe('the lock', () => {
   it.runIf(process.platform === 'linux')(
     'the lock of another program is said to be that program’s',
     async () => {
-      const file = path.join(paths.state, 'daemon.lock');
+      const file = path.join(paths.state, 'broker.lock');
       const holder = spawn('flock', ['--no-fork', file, 'sh', '-c', 'echo locked; exec sleep 600']);
       onTestFinished(() => void holder.kill());
       await once(holder.stdout, 'data');
@@ -168,8 +168,8 @@ describe('the lock', () => {
     },
   );
 
-  it('daemon.lock: the lock is not held by a mere file that a crash left', async () => {
-    writeFileSync(path.join(paths.state, 'daemon.lock'), '');
+  it('broker.lock: the lock is not held by a mere file that a crash left', async () => {
+    writeFileSync(path.join(paths.state, 'broker.lock'), '');
     const unlock = await takeLock(paths.state);
     unlock();
   });

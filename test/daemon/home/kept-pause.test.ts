@@ -67,7 +67,7 @@ describe('a pause that the owner begins', () => {
     scene.trouble = new VaultError('locked', 'the vault is locked');
     const seen: boolean[] = [];
     const services = { pause: scene.kept, changed: () => seen.push(scene.pause.current !== undefined) };
-    const paused = vaultMethods['access.pause'](services as unknown as Services, nobody, {});
+    const paused = vaultMethods['pause'](services as unknown as Services, nobody, {});
     expect(seen).toEqual([true]);
     await expect(paused).rejects.toMatchObject({ reason: 'locked' });
   });

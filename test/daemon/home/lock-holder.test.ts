@@ -12,7 +12,7 @@ beforeEach(() => {
   folder = temporaryFolder();
   [state, locks] = [path.join(folder, 'state'), path.join(folder, 'locks')];
   mkdirSync(state);
-  writeFileSync(path.join(state, 'daemon.lock'), '99');
+  writeFileSync(path.join(state, 'broker.lock'), '99');
 });
 /** As the kernel lists them: who locks which file. */
 function listed(...held: (readonly [pid: number, file: string])[]): void {
@@ -24,13 +24,13 @@ function listed(...held: (readonly [pid: number, file: string])[]): void {
 
 describe('the holder of a lock', () => {
   it('is the process that holds both the file and its folder', () => {
-    const file = path.join(state, 'daemon.lock');
+    const file = path.join(state, 'broker.lock');
     listed([41, folder], [42, file], [43, file], [43, state], [44, state]);
     expect(lockHolder(state, locks)).toBe(43);
   });
 
   it('is nobody where one of the two is free, this process holds them, or the system lists no locks', () => {
-    const file = path.join(state, 'daemon.lock');
+    const file = path.join(state, 'broker.lock');
     listed([42, file]);
     expect(lockHolder(state, locks)).toBeUndefined();
     listed([process.pid, file], [process.pid, state], [0, file], [0, state]);

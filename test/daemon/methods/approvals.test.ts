@@ -48,13 +48,13 @@ describe('a private host that is confirmed', () => {
     const gone = new AbortController();
     const caller = { signal: gone.signal } as Caller;
     const params = { server: 'https://TOOLS.intern.example.:8443/mcp', name: 'private-address' };
-    const approved = approvals.require(caller, 'override.set', { ...params, on: true });
+    const approved = approvals.require(caller, 'exception.set', { ...params, on: true });
     approved.catch(() => undefined);
     expect((await question('command')).question).toMatchObject({
       request: { command: 'override', server: 'https://tools.intern.example', override: 'private-address' },
     });
     gone.abort();
-    await approvals.require(caller, 'override.set', { ...params, on: false });
+    await approvals.require(caller, 'exception.set', { ...params, on: false });
   });
 });
 

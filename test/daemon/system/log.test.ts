@@ -19,7 +19,7 @@ let file: string;
 
 beforeEach(() => {
   folder = temporaryFolder();
-  file = path.join(folder, 'daemon.log');
+  file = path.join(folder, 'broker.log');
 });
 
 const then = (): number => Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -46,10 +46,10 @@ describe('a log in a file', () => {
     const line = 'x'.repeat(256 * 1024);
     for (let n = 0; n < 20; n += 1) log.write(`${n} ${line}`);
     expect(readdirSync(folder).toSorted()).toEqual([
-      'daemon.log',
-      'daemon.log.1',
-      'daemon.log.2',
-      'daemon.log.3',
+      'broker.log',
+      'broker.log.1',
+      'broker.log.2',
+      'broker.log.3',
     ]);
     const numbers = ['.3', '.2', '.1', ''].flatMap((end) =>
       [...readFileSync(`${file}${end}`, 'utf8').matchAll(/info (\d+) /g)].map(([, n]) => Number(n)),
@@ -81,7 +81,7 @@ describe('a log in a file', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/ warn 2 lines could not be written\n.* info kept\n$/);
   });
 
-  it('daemon.log: a log in a file follows no symbolic link', () => {
+  it('broker.log: a log in a file follows no symbolic link', () => {
     const elsewhere = path.join(folder, 'elsewhere');
     symlinkSync(elsewhere, file);
     const log = fileLog(file, then);

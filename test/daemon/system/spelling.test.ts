@@ -23,11 +23,11 @@ describe('a card in the app', () => {
 
   it.each([
     ['permission.set', { client: 'cli', resource: typed, decision: 'allow' }, { resource }],
-    ['login.start', { resource: typed, issuer }, { resource, issuer: 'https://login.example/tenant' }],
-    ['override.set', { server: typed, name: 'no-resource', on: true }, { server: resource }],
-    ['registration.set', { issuer, clientId: 'x' }, { issuer: 'https://login.example/tenant' }],
+    ['signIn.start', { resource: typed, issuer }, { resource, issuer: 'https://login.example/tenant' }],
+    ['exception.set', { server: typed, name: 'no-resource', on: true }, { server: resource }],
+    ['oauthClient.set', { issuer, clientId: 'x' }, { issuer: 'https://login.example/tenant' }],
     [
-      'registration.set',
+      'oauthClient.set',
       {
         issuer,
         clientId: 'x',

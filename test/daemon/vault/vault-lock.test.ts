@@ -101,11 +101,11 @@ describe('locking', () => {
   it('locking refuses every request of local programs, and the owner’s requests for tokens', async () => {
     const { vaultLock } = await deskFor();
     await vaultLock.lock('locked');
-    for (const method of ['token.get', 'token.reject', 'grant.list', 'subscribe'] as const) {
+    for (const method of ['token.get', 'token.reject', 'signIn.list', 'subscribe'] as const) {
       expect(() => vaultLock.admit(client, method)).toThrow(expect.objectContaining({ reason: 'locked' }));
     }
     expect(() => vaultLock.admit(owner, 'token.get')).toThrow(expect.objectContaining({ reason: 'locked' }));
-    for (const method of ['grant.list', 'status', 'grant.revoke', 'vault.unlock', 'daemon.stop'] as const) {
+    for (const method of ['signIn.list', 'status', 'signIn.revoke', 'vault.unlock', 'broker.stop'] as const) {
       expect(() => vaultLock.admit(owner, method)).not.toThrow();
     }
     expect(() => vaultLock.refuseIfLocked()).toThrow(expect.objectContaining({ reason: 'locked' }));
@@ -323,7 +323,7 @@ describe('the idle lock', () => {
     await pass(50);
     expect(watch.state.state).toBe('open');
     // What a window reads again and again.
-    for (const list of ['status', 'grant.list', 'registration.list', 'settings.get'] as const) {
+    for (const list of ['status', 'signIn.list', 'oauthClient.list', 'settings.get'] as const) {
       vaultLock.admit(owner, list);
     }
     await pass(10);

@@ -184,7 +184,7 @@ describe('--connect without a name', () => {
     await paired(home, 'a-changed-editor');
     const key = path.join(home.paths.config, 'clients', 'a-changed-editor.key');
     const before = readFileSync(key);
-    await askBroker(home, 'client.remove', { client: 'a-changed-editor' });
+    await askBroker(home, 'app.remove', { client: 'a-changed-editor' });
     writeFileSync(key, before, { mode: 0o600 });
     const connecting = home.start(['connect', resource, '--as', 'a-changed-editor']);
     await answer(home, 'pair', 'yes');

@@ -111,7 +111,7 @@ describe('unlike clients on one server', () => {
       registrations: 1,
       codeExchanges: 1,
     });
-    const { grants } = await askBroker(home, 'grant.list', {});
+    const { grants } = await askBroker(home, 'signIn.list', {});
     expect(grants).toHaveLength(1);
     expect(grants[0]?.clients.toSorted()).toEqual([...programs, ...commands].toSorted());
   });

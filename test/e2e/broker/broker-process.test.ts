@@ -54,7 +54,7 @@ describe('in the middle of something', () => {
     const { home, resource } = await homeInWorld({ browser: 'true' });
     expect(await home.keyturn(['token', resource, '--timeout', '1s'])).toMatchObject({ code: 3 });
     expect(await home.keyturn(['login', resource, '--timeout', '10s'])).toMatchObject({ code: 3 });
-    const { interactions } = await askBroker(home, 'interaction.list', {});
+    const { interactions } = await askBroker(home, 'request.list', {});
     expect(new Set(interactions.map(({ kind }) => kind))).toEqual(new Set(['allow', 'login']));
     const { pid } = await askBroker(home, 'status', {});
     expect(await home.keyturn(['broker', 'stop'])).toMatchObject({ code: 0 });
@@ -170,7 +170,7 @@ describe('started by a command', () => {
       code: 3,
       stdout: '',
     });
-    expect(JSON.stringify(await askBroker(home, 'client.list', {}))).not.toContain(resource);
+    expect(JSON.stringify(await askBroker(home, 'app.list', {}))).not.toContain(resource);
     await allow(home, 'cli', resource);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
     // The registration's proof was in that vault, too.

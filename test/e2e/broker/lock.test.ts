@@ -163,7 +163,7 @@ describe('a sealed file whose passphrase comes from no person', () => {
     writeFileSync(file, 'another horse');
     expect(await home.keyturn(['token', resource, '--no-input'])).toMatchObject({ code: 7 });
     expect(await home.ok(['status'])).toContain('the vault is locked: its passphrase comes from the file');
-    const log = readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8');
+    const log = readFileSync(path.join(home.paths.state, 'broker.log'), 'utf8');
     expect(log).toContain('the vault stays locked: this passphrase does not open the vault');
     await unlockLater(home, secret);
     expect(await home.ok(['status'])).toContain('opened by a typed passphrase, not from the file');
@@ -247,7 +247,7 @@ describe('a sealed file whose source of the passphrase changes', () => {
     writeFileSync(file, passphrase, { mode: 0o600 });
     await home.ok(['settings', 'set', 'vaultKey', `file:${file}`]);
     expect(await vaultStateOf(home)).toBe('open');
-    expect((await askBroker(home, 'client.list', {})).clients).toMatchObject([
+    expect((await askBroker(home, 'app.list', {})).clients).toMatchObject([
       { clientId: 'cli', permissions: [{ resource: 'https://server.example/mcp', decision: 'allow' }] },
     ]);
     expect(await home.ok(['status'])).toContain(
@@ -275,7 +275,7 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     expect(await home.keyturn(['lock'])).toEqual({ code: 0, stdout: '', stderr: said });
     const locked = { reason: 'locked', hint: 'Unlock it with: keyturn unlock' };
     await expect(program.getToken({ resource })).rejects.toMatchObject(locked);
-    await expect(program.request('grant.list')).rejects.toMatchObject(locked);
+    await expect(program.request('signIn.list')).rejects.toMatchObject(locked);
     // Before the broker has proved itself a program shows none of its words.
     const unproven = { reason: 'locked' };
     await expect(connect({ name: 'editor', env: home.env })).rejects.toMatchObject(unproven);

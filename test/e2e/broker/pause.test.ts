@@ -73,7 +73,7 @@ it('keyturn pause keeps tokens and API keys from every program over a restart, s
   );
   await tokenAt(home, resource);
   expect(await home.ok(['logout', '--all', '--yes'])).toContain('confirmed');
-  expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ state: 'revoked' }]);
+  expect((await askBroker(home, 'signIn.list', {})).grants).toMatchObject([{ state: 'revoked' }]);
   const rows = await home.ok(['audit', 'log']);
   for (const outcome of [/pause +paused until /, /pause +paused +-/, /pause +resumed/, /refused +paused/])
     expect(rows).toMatch(outcome);

@@ -10,14 +10,14 @@ import { askBroker } from '../../support/homes/ask-broker.ts';
 import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refreshing-home.ts';
 import { pairedProgram } from '../../support/processes/program.ts';
 
-type Question = ResultOf<'interaction.list'>['interactions'][number];
+type Question = ResultOf<'request.list'>['interactions'][number];
 
 const root = path.join(import.meta.dirname, '..', '..', '..');
 
 /** What waits, as the broker that runs now says; nothing while none takes requests. */
 async function questions(home: TestHome): Promise<readonly Question[]> {
   const passing = ['broker_stopping', 'broker_unreachable', 'unpaired'];
-  return askBroker(home, 'interaction.list', {}).then(
+  return askBroker(home, 'request.list', {}).then(
     ({ interactions }) => interactions,
     (error: unknown) => {
       if (passing.includes(reasonOf(error))) return [];
@@ -59,7 +59,7 @@ describe('a broker that is replaced', () => {
     await command.says(`keyturn request approve ${cli?.id}`);
     for (const { id } of again) {
       expect(first.map((one) => one.id)).not.toContain(id);
-      await askBroker(home, 'interaction.answer', { id, answer: 'yes' });
+      await askBroker(home, 'request.answer', { id, answer: 'yes' });
     }
     expect((await asked).access_token).toMatch(/^\S+$/);
     const run = await command.ended;

@@ -54,7 +54,7 @@ describe('keyturn request list at a desk', () => {
   it('keyturn request list at a desk leads a sign-in that it did not start to the window, and shows no address of it', async () => {
     const { home, resource: real } = await homeInWorld();
     const { owner, card } = await openDesk(home);
-    const signingIn = owner.call('login.start', { resource: real });
+    const signingIn = owner.call('signIn.start', { resource: real });
     signingIn.catch(() => undefined);
     const { id } = await card();
     const shown = await pending(home);
@@ -82,10 +82,10 @@ describe('keyturn oauth-client add at a desk', () => {
     const { home, world, authorizationServer, url } = await homeInBentWorld();
     const { owner, card, cards } = await openDesk(home);
     const { issuer } = authorizationServer;
-    const entered = await owner.call('registration.set', { issuer, clientId: 'by-hand' });
+    const entered = await owner.call('oauthClient.set', { issuer, clientId: 'by-hand' });
     const { redirectUri } = entered as { redirectUri: string };
     authorizationServer.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });
-    const signingIn = owner.call('login.start', { resource: url });
+    const signingIn = owner.call('signIn.start', { resource: url });
     const { url: page = '' } = await card();
     await (await world.fetch(page)).body?.cancel();
     await signingIn;

@@ -63,7 +63,7 @@ describe('keyturn app allow at a desk', () => {
     const { home, heard, line, owner } = await openDesk(newHome());
     await owner.call('permission.set', { client: 'cli', resource, decision: 'allow' });
     expect(heard).toEqual(['status.changed']);
-    await line.request('client.list');
+    await line.request('app.list');
     expect(heard).toEqual(['status.changed']);
     await home.ok(['app', 'revoke', 'cli', resource]);
     expect(heard).toEqual(['status.changed', 'status.changed']);
@@ -96,15 +96,15 @@ describe('keyturn app allow at a desk', () => {
     ]);
     expect(await refused('permission.set', { ...allow, scope: 'a "b' })).toEqual(['invalid_scope', 0]);
     expect(await refused('permission.set', { ...allow, until: -1 })).toEqual(['invalid_request', 0]);
-    expect(await refused('registration.set', { issuer: 'http://a.example', clientId: 'x' })).toEqual([
+    expect(await refused('oauthClient.set', { issuer: 'http://a.example', clientId: 'x' })).toEqual([
       'insecure_url',
       0,
     ]);
     const redirectUri = 'https://elsewhere.example/callback';
     expect(
-      await refused('registration.set', { issuer: 'https://a.example', clientId: 'x', redirectUri }),
+      await refused('oauthClient.set', { issuer: 'https://a.example', clientId: 'x', redirectUri }),
     ).toEqual(['invalid_request', 0]);
-    expect(await refused('override.set', { server: 'nowhere', name: 'no-resource', on: true })).toEqual([
+    expect(await refused('exception.set', { server: 'nowhere', name: 'no-resource', on: true })).toEqual([
       'invalid_resource',
       0,
     ]);
@@ -134,15 +134,15 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     { client: 'cli', resource: denied },
     { command: 'endDenial', client: 'cli', resource: denied },
   ],
-  'key.set': [
+  'apiKey.set': [
     { resource, header: 'x-api-key', value: 'anApiKey-2718', unchecked: true },
     { command: 'key', resource, key: { header: 'x-api-key' }, replaces: false, unchecked: true },
   ],
-  'key.permission.set': [
+  'apiKey.permission.set': [
     { client: 'cli', resource, decision: 'allow' },
     { command: 'allow', client: 'cli', resource, key: { header: 'x-api-key' } },
   ],
-  'key.permission.end': [
+  'apiKey.permission.end': [
     { client: 'cli', resource: denied },
     { command: 'endDenial', client: 'cli', resource: denied, key: { header: 'x-api-key' } },
   ],
@@ -161,11 +161,11 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
       until: expect.any(Number) as number,
     },
   ],
-  'registration.set': [
+  'oauthClient.set': [
     { issuer: 'https://login.example', clientId: 'abc', clientSecret: 'aClientSecret-0815' },
     { command: 'register', issuer: 'https://login.example', registration: 'abc', replaces: false },
   ],
-  'login.start': [
+  'signIn.start': [
     {
       resource: `${resource}/`,
       account: 'work',
@@ -182,7 +182,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
       method: 'paste',
     },
   ],
-  'override.set': [
+  'exception.set': [
     { server: resource, name: 'no-resource', on: true },
     { command: 'override', server: resource, override: 'no-resource' },
   ],
@@ -190,7 +190,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     { name: 'httpsProxy', value: 'http://me:aProxyPassword-4711@proxy.example:3128' },
     { command: 'settings', setting: { name: 'httpsProxy', value: 'http://me:***@proxy.example:3128/' } },
   ],
-  'access.resume': [{}, { command: 'resume' }],
+  resume: [{}, { command: 'resume' }],
   'backup.open': [{ sealedKey: 'A'.repeat(80) }, { command: 'backup' }],
   'vault.unlock': [{ passphrase: 'aPassphrase-1234' }, { command: 'unlock' }],
   'vault.passphrase': [
@@ -204,13 +204,13 @@ describe('the owner’s key at a desk', () => {
     const all = Object.entries(methods).flatMap(([method, { effect }]) =>
       effect === 'widens' || effect === 'mayWiden' ? [method] : [],
     );
-    expect(all.toSorted()).toEqual([...Object.keys(widening), 'interaction.answer'].toSorted());
+    expect(all.toSorted()).toEqual([...Object.keys(widening), 'request.answer'].toSorted());
     const { line, owner, cards, card, answer } = await openDesk(newHome());
     await owner.call('permission.set', { client: 'cli', resource: denied, decision: 'deny' });
     const key = { resource: denied, header: 'x-api-key', value: 'anApiKey-3141', unchecked: true } as const;
-    await owner.call('key.set', key);
-    await owner.call('key.permission.set', { client: 'cli', resource: denied, decision: 'deny' });
-    await line.request('access.pause');
+    await owner.call('apiKey.set', key);
+    await owner.call('apiKey.permission.set', { client: 'cli', resource: denied, decision: 'deny' });
+    await line.request('pause');
     const before = await line.request('settings.get');
     for (const [method, [params, shown]] of Object.entries(widening)) {
       const asking = line.request(method, params).catch((error: { reason: string }) => error.reason);
@@ -238,11 +238,11 @@ describe('the owner’s key at a desk', () => {
     const { home, line, owner, card, answer } = await openDesk(newHome());
     const issuer = 'https://login.example';
     const redirectUri = 'http://127.0.0.1:61234/callback';
-    await owner.call('registration.set', { issuer, clientId: 'before' });
+    await owner.call('oauthClient.set', { issuer, clientId: 'before' });
     const idp = { issuer: 'https://idp.example', clientId: 'desk', idTokenFile: '/nowhere/id-token' };
     const secret = { clientSecret: 'aClientSecret-0815', authMethod: 'client_secret_post' };
     const entry = { issuer, clientId: 'abc', ...secret, grant: 'id-jag', idp };
-    const entering = line.request('registration.set', entry);
+    const entering = line.request('oauthClient.set', entry);
     const { id, ...shown } = await card();
     expect(shown).toMatchObject({
       command: 'register',
@@ -261,7 +261,7 @@ describe('the owner’s key at a desk', () => {
     await entering;
     const assertion = 'command:/usr/bin/workload-token --audience https://c.example';
     const workload = { issuer: 'https://c.example', clientId: 'c', grant: 'jwt-bearer', assertion };
-    const job = line.request('registration.set', workload);
+    const job = line.request('oauthClient.set', workload);
     const ofJob = await card();
     expect(ofJob).toMatchObject({ grant: 'jwt-bearer', assertion });
     expect(await home.ok(['request', 'list'])).toContain(
@@ -269,7 +269,7 @@ describe('the owner’s key at a desk', () => {
     );
     await answer(ofJob.id, 'yes');
     await job;
-    const other = line.request('registration.set', {
+    const other = line.request('oauthClient.set', {
       issuer: 'https://b.example',
       clientId: 'b',
       redirectUri,
@@ -293,7 +293,7 @@ describe('the owner’s key at a desk', () => {
     const { home, owner, permissions } = await openDesk(newHome());
     const allow = { client: 'cli', resource, decision: 'allow', scope: 'read write' };
     await owner.call('permission.set', allow);
-    await owner.call('override.set', { server: resource, name: 'no-resource', on: true });
+    await owner.call('exception.set', { server: resource, name: 'no-resource', on: true });
     for (const command of [
       ['sign-in'],
       ['app'],
@@ -316,7 +316,7 @@ describe('the owner’s key at a desk', () => {
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
     const refusal = { reason: 'not_permitted', ...byCommand };
     const first = await card();
-    await expect(line.request('interaction.answer', { id: first.id, answer: 'yes' })).rejects.toMatchObject(
+    await expect(line.request('request.answer', { id: first.id, answer: 'yes' })).rejects.toMatchObject(
       refusal,
     );
     await answer(first.id, 'yes');

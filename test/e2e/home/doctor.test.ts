@@ -211,7 +211,7 @@ describe('keyturn doctor --report', () => {
     writeFileSync(path.join(base, 'annabel.pem'), world.ca);
     await startBroker(home);
     await allow(home, 'cli', resource);
-    await askBroker(home, 'override.set', { server: resource, name: 'audience', on: true });
+    await askBroker(home, 'exception.set', { server: resource, name: 'audience', on: true });
     chmodSync(home.paths.config, 0o750);
     const all = await home.keyturn(['doctor']);
     for (const known of ['annabel', home.paths.config, resource]) expect(all.stdout).toContain(known);

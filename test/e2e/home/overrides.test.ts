@@ -24,7 +24,7 @@ describe('override', () => {
 
   /** Bends the metadata of the issuer. */
   type World = Awaited<ReturnType<typeof homeInBentWorld>>;
-  const rules: readonly [ParamsOf<'override.set'>['name'], string, (world: World) => void][] = [
+  const rules: readonly [ParamsOf<'exception.set'>['name'], string, (world: World) => void][] = [
     [
       'issuer-mismatch',
       'issuer_mismatch',
@@ -58,7 +58,7 @@ describe('override', () => {
       const there = await homeInBentWorld({ shared });
       const { home, url, authorizationServer } = there;
       const overridesOf = async (): Promise<unknown> =>
-        (await askBroker(home, 'grant.list', {})).grants.find(({ resource }) => resource === url)?.overrides;
+        (await askBroker(home, 'signIn.list', {})).grants.find(({ resource }) => resource === url)?.overrides;
       err(there);
       const before = await home.keyturn(['login', url]);
       expect(before).toMatchObject({ code: 5, stdout: '' });
@@ -75,7 +75,7 @@ describe('override', () => {
       expect(await overridesOf()).toEqual([rule]);
       expect(readFileSync(path.join(home.paths.state, 'audit.jsonl'), 'utf8')).toContain(`"${rule} on"`);
 
-      await askBroker(home, 'override.set', { server: url, name: rule, on: false });
+      await askBroker(home, 'exception.set', { server: url, name: rule, on: false });
       await expect(signIn(home, url)).rejects.toMatchObject({ reason });
       expect(await home.ok(['sign-in', 'list'])).not.toContain('exception');
       expect(await home.ok(['status'])).not.toContain('EXCEPTION');
@@ -88,7 +88,7 @@ describe('override', () => {
     authorizationServer.bend.metadata = withoutPkce;
     await home.ok(['exception', 'add', authorizationServer.issuer, 'no-pkce-metadata']);
     await signIn(home, url);
-    const { grants } = await askBroker(home, 'grant.list', {});
+    const { grants } = await askBroker(home, 'signIn.list', {});
     expect(grants.find(({ resource }) => resource === url)).toMatchObject({
       overrides: ['no-pkce-metadata'],
     });
@@ -106,7 +106,7 @@ describe('override', () => {
     expect(shown.split('\n').filter((line) => line.startsWith('EXCEPTION'))).toHaveLength(lines.length);
     for (const line of lines) expect(shown).toContain(line);
     await home.ok(['exception', 'remove', 'tools.intern.example:8443/mcp', 'private-address']);
-    await askBroker(home, 'override.set', {
+    await askBroker(home, 'exception.set', {
       server: 'https://[fd00::1]',
       name: 'private-address',
       on: false,

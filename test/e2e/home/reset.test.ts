@@ -95,7 +95,7 @@ describe('keyturn reset', () => {
     expect(await home.keyturn(['reset', '--yes'])).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(filesOf(home)).toEqual([]);
     await startBroker(home);
-    expect((await askBroker(home, 'grant.list', {})).grants).toEqual([]);
+    expect((await askBroker(home, 'signIn.list', {})).grants).toEqual([]);
     expect(homeIdOf(home)).not.toBe(homeId);
     await reset(home);
   });
@@ -106,7 +106,7 @@ describe('keyturn reset', () => {
     const value = 'ak_of-this-server';
     keepSecret('API key', value);
     const setKey = (resource: string) =>
-      askBroker(home, 'key.set', {
+      askBroker(home, 'apiKey.set', {
         resource,
         header: 'Authorization',
         scheme: 'Bearer',
@@ -139,7 +139,7 @@ describe('keyturn reset', () => {
     const denied = await resetAtTerminal(home, 'y');
     expect(denied.code).toBe(130);
     expect(denied.shown).toContain('This revokes your sign-ins (1), removes the apps');
-    expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ state: 'active' }]);
+    expect((await askBroker(home, 'signIn.list', {})).grants).toMatchObject([{ state: 'active' }]);
     const done = await resetAtTerminal(home, 'yes');
     expect(done.code).toBe(0);
     expect(done.shown).toContain('confirmed by the authorization server');

@@ -18,9 +18,9 @@ describe('the settings', () => {
     expect(later).toMatchObject({ code: 0, stdout: '' });
     expect(later.stderr).toContain("takes effect at the broker's next start");
     const status = await home.ok(['status']);
-    expect(status).toContain(`log        ${path.join(home.paths.state, 'daemon.log')}, level debug`);
+    expect(status).toContain(`log        ${path.join(home.paths.state, 'broker.log')}, level debug`);
     expect(status).toContain('setting    httpsProxy = http://me:***@proxy.example/');
-    expect(statSync(path.join(home.paths.state, 'daemon.log')).mode & 0o777).toBe(0o600);
+    expect(statSync(path.join(home.paths.state, 'broker.log')).mode & 0o777).toBe(0o600);
     await home.ok(['settings', 'unset', 'httpsProxy']);
     expect(await home.ok(['settings', 'get', 'httpsProxy'])).toBe('');
     const rows = await home.ok(['audit', 'log']);

@@ -19,13 +19,13 @@ beforeAll(async () => {
     ['bob', 'home'],
   ] as const) {
     await ask('settings.set', { name: 'browser', value: world.browser(`--account ${person}`) });
-    await ask('login.start', { resource, account, timeout: 60 });
+    await ask('signIn.start', { resource, account, timeout: 60 });
   }
-  expect((await ask('grant.list', {})).grants).toHaveLength(2);
+  expect((await ask('signIn.list', {})).grants).toHaveLength(2);
 });
 
 afterEach(async () => {
-  const { clients } = await there.ask('client.list', {});
+  const { clients } = await there.ask('app.list', {});
   for (const { name, permissions } of clients)
     for (const { resource } of permissions) await there.ask('permission.end', { client: name, resource });
 });
@@ -82,7 +82,7 @@ describe('KEYTURN_ACCOUNT', () => {
       expect(stderr).toContain('reason: account_required');
       expect(stderr).toContain(`Nobody is signed in at ${there.resource} as "hme".`);
       expect(stderr).toContain('(--account, or KEYTURN_ACCOUNT): "work", "home"');
-      expect(await there.ask('interaction.list', {})).toEqual({ interactions: [] });
+      expect(await there.ask('request.list', {})).toEqual({ interactions: [] });
     },
   );
 
@@ -95,7 +95,7 @@ describe('KEYTURN_ACCOUNT', () => {
     for (const kind of ['pair', 'allow'] as const) {
       const { id, ...question } = await there.onlyQuestion(kind);
       if (kind === 'allow') expect(question).toMatchObject({ account: 'home' });
-      await ask('interaction.answer', { id, answer: 'yes' });
+      await ask('request.answer', { id, answer: 'yes' });
     }
     const notesOf = async ({ client }: Awaited<ReturnType<typeof clientOf>>) =>
       JSON.stringify(await client.callTool({ name: 'list-notes' }));
@@ -108,7 +108,7 @@ describe('KEYTURN_ACCOUNT', () => {
     expect(JSON.parse(await home.ok(connect))).toMatchObject({
       args: expect.arrayContaining(['bridge', resource, '--as', entry, '--account=work']),
     });
-    await ask('client.remove', { client: entry });
+    await ask('app.remove', { client: entry });
   });
 });
 
@@ -148,7 +148,7 @@ describe('keyturn app allow without an account', () => {
         /"work", "home"[^]*keyturn app allow cli .* --account "work"[^]*account_required/,
       ),
     });
-    const clients = async () => (await there.ask('grant.list', {})).grants.map((one) => one.clients);
+    const clients = async () => (await there.ask('signIn.list', {})).grants.map((one) => one.clients);
     expect(await clients()).toEqual([[], []]);
 
     const asking = home.start(['token', resource]);

@@ -30,7 +30,7 @@ async function keyScene() {
 async function setScene() {
   const scene = await keyScene();
   const { home, key, url } = scene;
-  await askBroker(home, 'key.set', { resource: url, header: 'X-Api-Key', value: key });
+  await askBroker(home, 'apiKey.set', { resource: url, header: 'X-Api-Key', value: key });
   return scene;
 }
 
@@ -40,11 +40,11 @@ const setKey = (home: TestHome, url: string, key: string, ...more: string[]) =>
   });
 
 const allowKey = (client: string, resource: string) =>
-  askBroker(shared.home, 'key.permission.set', { client, resource, decision: 'allow' });
+  askBroker(shared.home, 'apiKey.permission.set', { client, resource, decision: 'allow' });
 
 /** What the broker lists of the keys at this server: one, or none. */
 async function listed(resource: string) {
-  const { keys } = await askBroker(shared.home, 'key.list', {});
+  const { keys } = await askBroker(shared.home, 'apiKey.list', {});
   return keys.filter((key) => key.resource === resource);
 }
 
@@ -102,7 +102,7 @@ describe('an API key', () => {
       { event: 'key', outcome: 'given', client: name, endpoint: url },
     ]);
     // The first test of the home, so that its lists show this key alone.
-    await askBroker(home, 'key.remove', { resource: url });
+    await askBroker(home, 'apiKey.remove', { resource: url });
   });
 
   it('an API key is put after Bearer in Authorization if no header is named, and behind no scheme if none is wanted', async () => {
@@ -150,7 +150,7 @@ describe('an API key', () => {
     await expect(asked).rejects.toMatchObject({ reason: 'consent_denied' });
     const again = { resource: url, kinds, interaction: 'allow' } as const;
     await expect(program.getCredential(again)).rejects.toMatchObject({ reason: 'consent_denied' });
-    await askBroker(home, 'key.permission.end', { client: name, resource: url });
+    await askBroker(home, 'apiKey.permission.end', { client: name, resource: url });
     await home.ok(['app', 'allow', name, url, '--api-key', '--for', '1h']);
     expect(await program.getCredential(again)).toMatchObject({ value: key });
     await home.ok(['app', 'deny', name, url, '--api-key']);
@@ -162,7 +162,7 @@ describe('an API key', () => {
     const { program } = await newProgram();
     const asked = program.getCredential({ resource: url, kinds, interaction: 'allow' });
     const { id } = await card();
-    await askBroker(home, 'interaction.answer', { id, answer: 'yes', lease: { once: true } });
+    await askBroker(home, 'request.answer', { id, answer: 'yes', lease: { once: true } });
     expect(await asked).toMatchObject({ value: key });
     await refusesKey(program, url, 'consent_required');
   });
@@ -180,7 +180,7 @@ describe('an API key', () => {
     expect(run).toMatchObject({ code: 2 });
     expect(run.stderr).toContain('reason: not_found');
     await expect(allowKey(name, url)).rejects.toMatchObject({ reason: 'not_found' });
-    const ending = askBroker(home, 'key.permission.end', { client: name, resource: url });
+    const ending = askBroker(home, 'apiKey.permission.end', { client: name, resource: url });
     await expect(ending).rejects.toMatchObject({ reason: 'not_found' });
     expect(server.server.requests).toEqual([]);
   });
@@ -193,7 +193,7 @@ describe('a permission', () => {
     const reader = await newProgram();
     await owner.allow(home, reader.name, resource);
     await owner.signIn(home, resource);
-    await askBroker(home, 'key.set', { resource, header: 'X-Api-Key', value: key, unchecked: true });
+    await askBroker(home, 'apiKey.set', { resource, header: 'X-Api-Key', value: key, unchecked: true });
     for (const wanted of [kinds, ['key']] as const)
       await expect(reader.program.getCredential({ resource, kinds: wanted })).rejects.toMatchObject({
         reason: 'consent_required',
@@ -226,9 +226,9 @@ describe('a permission', () => {
     await allowKey(name, url);
     await home.ok(['api-key', 'remove', url]);
     expect(await listed(url)).toEqual([]);
-    const { clients } = await askBroker(home, 'client.list', {});
+    const { clients } = await askBroker(home, 'app.list', {});
     expect(clients.find((client) => client.name === name)?.permissions).toEqual([]);
-    await askBroker(home, 'key.set', { resource: url, header: 'X-Api-Key', value: next });
+    await askBroker(home, 'apiKey.set', { resource: url, header: 'X-Api-Key', value: next });
     await refusesKey(program, url, 'consent_required');
   });
 
@@ -241,7 +241,7 @@ describe('a permission', () => {
     expect(await listed(url)).toMatchObject([{ clients: [] }]);
     await expect(release({ kinds: ['key'] })).rejects.toMatchObject({ reason: 'not_found' });
     await allowKey(name, url);
-    await askBroker(home, 'client.remove', { client: name });
+    await askBroker(home, 'app.remove', { client: name });
     expect(await listed(url)).toMatchObject([{ resource: url, clients: [] }]);
     const again = await pairedProgram(home, name);
     await refusesKey(again, url, 'consent_required');
@@ -311,7 +311,7 @@ describe('a server', () => {
     });
     const next = newKey();
     server.expected = next;
-    await askBroker(home, 'key.set', { resource: url, header: 'X-Api-Key', value: next });
+    await askBroker(home, 'apiKey.set', { resource: url, header: 'X-Api-Key', value: next });
     expect((await fetch(url)).status).toBe(200);
     expect((await listed(url))[0]).not.toHaveProperty('refusedAt');
   });
@@ -340,7 +340,7 @@ describe('`keyturn api-key`', () => {
     const { home, server, url, key } = await keyScene();
     const refused = async (place: { readonly header: string; readonly value: string }) => {
       const params = { resource: url, ...place };
-      await expect(askBroker(home, 'key.set', params), JSON.stringify(place)).rejects.toMatchObject({
+      await expect(askBroker(home, 'apiKey.set', params), JSON.stringify(place)).rejects.toMatchObject({
         reason: 'invalid_request',
       });
     };
@@ -370,7 +370,13 @@ describe('`keyturn api-key`', () => {
 
   it('only the owner uses `keyturn api-key`: no program sets, lists or removes a key, or allows itself one', async () => {
     const { name, program, url } = await allowedScene();
-    for (const method of ['key.set', 'key.list', 'key.remove', 'key.permission.set', 'key.permission.end']) {
+    for (const method of [
+      'apiKey.set',
+      'apiKey.list',
+      'apiKey.remove',
+      'apiKey.permission.set',
+      'apiKey.permission.end',
+    ]) {
       await expect(program.request(method, { resource: url }), method).rejects.toMatchObject({
         reason: 'not_permitted',
       });
@@ -383,15 +389,15 @@ describe('the vault', () => {
   it('the vault keeps an API key over restarts, gives none while it is locked, and has none after a reset', async () => {
     const { home, world: its } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'sealed-file' } });
     const passphrase = 'correct horse battery';
-    const keys = async () => (await askBroker(home, 'key.list', {})).keys;
+    const keys = async () => (await askBroker(home, 'apiKey.list', {})).keys;
     await owner.startBroker(home);
     await owner.unlock(home, passphrase);
     const key = newKey();
     const server = await openKeyServer(its, { header: 'x-api-key', value: key });
     const { url } = server;
-    await askBroker(home, 'key.set', { resource: url, header: 'X-Api-Key', value: key });
+    await askBroker(home, 'apiKey.set', { resource: url, header: 'X-Api-Key', value: key });
     const program = await pairedProgram(home, 'editor');
-    await askBroker(home, 'key.permission.set', { client: 'editor', resource: url, decision: 'allow' });
+    await askBroker(home, 'apiKey.permission.set', { client: 'editor', resource: url, decision: 'allow' });
     expect(await program.getCredential({ resource: url, kinds })).toMatchObject({ value: key });
     await askBroker(home, 'vault.lock', {});
     await refusesKey(program, url, 'locked');

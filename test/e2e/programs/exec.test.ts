@@ -44,9 +44,9 @@ beforeAll(() => allowAndSignIn(there.home, there.resource));
 
 /** Tokens live ten seconds there. Somebody is signed in; each test begins without a permission. */
 const brief = commonHome({ issuing: { accessTokenLifetime: 10 } });
-beforeAll(() => brief.ask('login.start', { resource: brief.resource, timeout: 60 }));
+beforeAll(() => brief.ask('signIn.start', { resource: brief.resource, timeout: 60 }));
 afterEach(async () => {
-  const { clients } = await brief.ask('client.list', {});
+  const { clients } = await brief.ask('app.list', {});
   for (const { name, permissions } of clients)
     for (const { resource } of permissions) await brief.ask('permission.end', { client: name, resource });
 });
@@ -240,9 +240,9 @@ describe('a file', () => {
       { env: { XDG_RUNTIME_DIR: runtimeFolder() } },
     );
     const question = await brief.onlyQuestion('allow');
-    await askBroker(home, 'interaction.answer', { id: question.id, answer: 'yes', lease: { once: true } });
+    await askBroker(home, 'request.answer', { id: question.id, answer: 'yes', lease: { once: true } });
     await running.says('the token of AT could not be replaced (consent_required)');
-    expect(await askBroker(home, 'interaction.list', {})).toEqual({ interactions: [] });
+    expect(await askBroker(home, 'request.list', {})).toEqual({ interactions: [] });
     running.signal('SIGTERM');
     await running.ended;
   });

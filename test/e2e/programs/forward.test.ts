@@ -48,7 +48,7 @@ with keyturn.connect("script") as broker:
 /** Says yes to the next question of this kind, and answers it. */
 async function answered(home: TestHome, kind: Question['kind'], answer: 'yes' | 'no' = 'yes') {
   const question = await questionOf(home, kind);
-  await askBroker(home, 'interaction.answer', { id: question.id, answer });
+  await askBroker(home, 'request.answer', { id: question.id, answer });
   return question;
 }
 
@@ -88,7 +88,7 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   }
   const program = await connect({ name: 'token', env: far.env });
   onTestFinished(() => program.close());
-  const methods = ['network.get', 'url.show', 'grant.list', 'client.list', 'status', 'nothing'];
+  const methods = ['network.get', 'url.show', 'signIn.list', 'app.list', 'status', 'nothing'];
   for (const method of methods) {
     await expect(program.request(method, { resource })).rejects.toMatchObject({ reason: 'not_permitted' });
   }

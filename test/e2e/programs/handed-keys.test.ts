@@ -33,10 +33,10 @@ async function keyScene(place: Place = { header: 'X-Api-Key' }) {
   const key = newKey();
   const server = await openKeyServer(shared.world, { header: 'x-api-key', value: key });
   const { url } = server;
-  const set = async (at: Place) => askBroker(home, 'key.set', { resource: url, value: key, ...at });
+  const set = async (at: Place) => askBroker(home, 'apiKey.set', { resource: url, value: key, ...at });
   await set(place);
   const decide = async (decision: 'allow' | 'deny') =>
-    askBroker(home, 'key.permission.set', { client: 'cli', resource: url, decision });
+    askBroker(home, 'apiKey.permission.set', { client: 'cli', resource: url, decision });
   return { home, key, server, url, set, decide };
 }
 

@@ -134,11 +134,9 @@ describe('where the person is needed', () => {
       const asking = home.start(['headers', resource, '--timeout', '1m']);
       const { id, detached } = await questionOf(home, 'allow');
       expect(detached).toBe(true);
-      await expect(askBroker(home, 'interaction.answer', { id, answer: 'yes', lease })).rejects.toMatchObject(
-        {
-          reason: 'invalid_request',
-        },
-      );
+      await expect(askBroker(home, 'request.answer', { id, answer: 'yes', lease })).rejects.toMatchObject({
+        reason: 'invalid_request',
+      });
       await owner.answer(home, id, 'later');
       expect(await asking.ended).toMatchObject({ code: 3, stdout: '' });
     },

@@ -49,7 +49,7 @@ describe('a program that pairs', () => {
   it('a program that pairs shares the grant with a second program, each within its own permission', async () => {
     const { home, world, resource } = await homeInWorld();
     await owner.startBroker(home);
-    await askBroker(home, 'login.start', { resource, scope: 'notes:read notes:write', timeout: 60 });
+    await askBroker(home, 'signIn.start', { resource, scope: 'notes:read notes:write', timeout: 60 });
     await paired(home, 'writer');
     await paired(home, 'reader');
     await owner.allow(home, 'writer', resource);
@@ -66,7 +66,7 @@ describe('a program that pairs', () => {
       reason: 'consent_required',
     });
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
-    const { grants } = await askBroker(home, 'grant.list', {});
+    const { grants } = await askBroker(home, 'signIn.list', {});
     expect(grants).toMatchObject([{ clients: ['writer', 'reader'] }]);
     writer?.close();
     reader?.close();
@@ -76,13 +76,7 @@ describe('a program that pairs', () => {
     const { home } = there;
     await paired(home, 'curious');
     const connection = await connect({ name: 'curious', env: home.env });
-    for (const method of [
-      'permission.set',
-      'interaction.list',
-      'client.list',
-      'settings.get',
-      'daemon.stop',
-    ]) {
+    for (const method of ['permission.set', 'request.list', 'app.list', 'settings.get', 'broker.stop']) {
       await expect(connection.request(method), method).rejects.toMatchObject({ reason: 'not_permitted' });
     }
     connection.close();
@@ -95,7 +89,7 @@ describe('a program that pairs', () => {
     await expect(paired(home, 'stranger', 'no')).rejects.toMatchObject({ reason: 'pairing_denied' });
     expect(existsSync(path.join(home.paths.config, 'clients', 'stranger.key'))).toBe(false);
     await expect(connect({ name: 'stranger', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
-    const { clients } = await askBroker(home, 'client.list', {});
+    const { clients } = await askBroker(home, 'app.list', {});
     expect(clients.map(({ name }) => name)).not.toContain('stranger');
   });
 
@@ -105,7 +99,7 @@ describe('a program that pairs', () => {
     await owner.allow(home, 'former', resource);
     const connection = await connect({ name: 'former', env: home.env });
     await connection.getToken({ resource, interaction: 'allow' });
-    await askBroker(home, 'client.remove', { client: 'former' });
+    await askBroker(home, 'app.remove', { client: 'former' });
     await until('the connection ends', () => !connection.isOpen);
     await expect(connection.getToken({ resource })).rejects.toMatchObject({ reason: 'unpaired' });
     await expect(connect({ name: 'former', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });

@@ -11,7 +11,7 @@ import { verdictOn } from '../../support/servers/notebook.ts';
 const nothingWaits = { code: 0, stdout: '', stderr: 'Nothing waits for you.\n' };
 
 async function permissionsOf({ ask }: CommonHome) {
-  const { clients } = await ask('client.list', {});
+  const { clients } = await ask('app.list', {});
   return clients.flatMap(({ permissions }) => permissions);
 }
 
@@ -90,7 +90,7 @@ describe('a command’s request', () => {
     expect(run.stderr).toContain('reason: consent_pending');
     const { id } = await onlyQuestion('allow');
     expect(run.stderr).toContain(`keyturn request approve ${id}`);
-    await ask('interaction.answer', { id, answer: 'yes' });
+    await ask('request.answer', { id, answer: 'yes' });
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
   });
 
@@ -131,7 +131,7 @@ describe('a command’s request', () => {
     // Ended is not revoked: what was handed out still serves, and the grant stands.
     expect((await verdictOn(world, token)).status).toBe(200);
     expect(world.counts().authorizationServer.revocations).toBe(0);
-    expect(await ask('grant.list', {})).toMatchObject({ grants: [{ state: 'active', clients: [] }] });
+    expect(await ask('signIn.list', {})).toMatchObject({ grants: [{ state: 'active', clients: [] }] });
     expect(await home.keyturn(['app', 'revoke', 'cli', resource])).toMatchObject({ code: 2, stdout: '' });
   });
 

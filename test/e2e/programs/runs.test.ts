@@ -41,7 +41,7 @@ describe('a permission for this run', () => {
     expect((await second.getToken({ resource })).tokenId).toBe(token.tokenId);
     second.close();
     await until('the permission is gone', async () => {
-      const { clients } = await askBroker(home, 'client.list', {});
+      const { clients } = await askBroker(home, 'app.list', {});
       return clients.every(({ permissions }) => permissions.length === 0);
     });
     expect(await home.ok(['app', 'list'])).not.toContain('this run of');
@@ -125,7 +125,7 @@ describe('a process that becomes another program while its question is open', ()
     const { id } = await questionOf(home, 'pair');
     await home.ok(['request', 'approve', id]);
     await until('it is paired', async () => {
-      const { clients } = await askBroker(home, 'client.list', {});
+      const { clients } = await askBroker(home, 'app.list', {});
       return clients.some(({ name }) => name === 'steady');
     });
   });

@@ -58,7 +58,7 @@ describe('an answer of the server by a proxy', () => {
     begin();
     const calling = call(there.proxy.url);
     const { id, client } = await nextCard(there.home);
-    await askBroker(there.home, 'interaction.answer', { id, answer: 'yes', lease: { once: true } });
+    await askBroker(there.home, 'request.answer', { id, answer: 'yes', lease: { once: true } });
     const reader = (await calling).body?.getReader();
     expect((await reader?.read())?.done).toBe(false);
     await owner.deny(there.home, client, there.url);

@@ -98,7 +98,7 @@ describe('a request by a proxy', () => {
     const { home, world } = await homeInBentWorld({ shared });
     const key = `ak_${randomBytes(18).toString('base64url')}`;
     const server = await openKeyServer(world, { header: 'x-api-key', value: key });
-    await askBroker(home, 'key.set', { resource: server.url, header: 'X-Api-Key', value: key });
+    await askBroker(home, 'apiKey.set', { resource: server.url, header: 'X-Api-Key', value: key });
     const { proxy } = await askBroker(home, 'proxy.add', { resource: server.url, name: 'tickets' });
     const { got } = await answering(home, call(proxy.url, { 'x-api-key': 'of-the-client' }), 'yes');
     expect(await got.text()).toBe('served');
@@ -160,7 +160,7 @@ describe('a stream by a proxy', () => {
       'ended',
       async ({ home, client, url }: Allowed) => askBroker(home, 'permission.end', { client, resource: url }),
     ],
-    ['unpaired', async ({ home, client }: Allowed) => askBroker(home, 'client.remove', { client })],
+    ['unpaired', async ({ home, client }: Allowed) => askBroker(home, 'app.remove', { client })],
     [
       'without its proxy',
       async ({ home, proxy }: Allowed) => askBroker(home, 'proxy.remove', { proxy: proxy.name }),
@@ -282,9 +282,9 @@ describe('the programs of a proxy', () => {
     const calling = call(proxy.url);
     const { id } = await nextCard(home);
     await expect(
-      askBroker(home, 'interaction.answer', { id, answer: 'yes', lease: { run: true } }),
+      askBroker(home, 'request.answer', { id, answer: 'yes', lease: { run: true } }),
     ).rejects.toMatchObject({ reason: 'invalid_request' });
-    await askBroker(home, 'interaction.answer', { id, answer: 'yes', lease: { once: true } });
+    await askBroker(home, 'request.answer', { id, answer: 'yes', lease: { once: true } });
     expect((await calling).status).toBe(200);
   });
 
@@ -331,7 +331,7 @@ describe('the address of a proxy', () => {
     const { home, proxy, client } = await allowedProxy({ shared });
     await home.ok(['proxy', 'remove', proxy.name]);
     await expect(call(proxy.url)).rejects.toThrow('fetch failed');
-    const { clients } = await askBroker(home, 'client.list', {});
+    const { clients } = await askBroker(home, 'app.list', {});
     expect(clients.map(({ name }) => name)).not.toContain(client);
   });
 

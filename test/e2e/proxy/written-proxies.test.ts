@@ -47,7 +47,7 @@ it('authority.json: a list that Keyturn can’t have written is refused whole: s
   expect(stdout, how).not.toContain('proxies  ');
   await expect(call(proxy.url), how).rejects.toThrow('fetch failed');
   await owner.stopBroker(home);
-  const log = readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8').split('\n');
+  const log = readFileSync(path.join(home.paths.state, 'broker.log'), 'utf8').split('\n');
 
   // A broker in this process reads the others. The commands print what it answers.
   for (const [other, written, why] of others) {

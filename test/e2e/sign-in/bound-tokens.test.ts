@@ -41,7 +41,7 @@ describe('a server that takes bound tokens only', () => {
     await startBroker(home);
     expect(await useNotebook(world, { fetch })).toContain('alice');
     expect(world.counts().authorizationServer).toMatchObject({ codeExchanges: 2, refreshes: 2 });
-    expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ tokenType: 'DPoP' }]);
+    expect((await askBroker(home, 'signIn.list', {})).grants).toMatchObject([{ tokenType: 'DPoP' }]);
     connection.close();
   });
 
@@ -60,7 +60,7 @@ describe('a server that takes bound tokens only', () => {
     const url = (await home.ok(['proxy', 'add', resource])).trim();
     const asking = call(url, { accept: 'application/json, text/event-stream' });
     const { id } = await nextCard(home);
-    await askBroker(home, 'interaction.answer', { id, answer: 'yes' });
+    await askBroker(home, 'request.answer', { id, answer: 'yes' });
     const answer = await asking;
     expect(answer.status).toBe(200);
     expect([...answer.headers.keys()]).not.toContain('dpop-nonce');
@@ -199,7 +199,7 @@ describe('two brokers of one person', () => {
     expect(await statusWith(world, crossed)).toBe(401);
     for (const headers of proven) expect(await statusWith(world, headers)).toBe(200);
 
-    await askBroker(home, 'grant.revoke', { resource });
+    await askBroker(home, 'signIn.revoke', { resource });
     world.expireAccessTokens();
     const old = { stdin: tokens[1]?.['access_token'] ?? '' };
     await homes[1]?.ok(['token', resource, '--rejected-token-stdin'], old);

@@ -338,7 +338,7 @@ describe('the earlier revision', () => {
     const [request] = there.authorizationServer.server.asked('/.well-known/oauth-authorization-server');
     expect(request?.headers['ctx-protocol-version']).toBe('2025-03-26');
     expect(lastVisit(there).get('resource')).toBe(there.url);
-    const { grants } = await askBroker(there.home, 'grant.list', {});
+    const { grants } = await askBroker(there.home, 'signIn.list', {});
     expect(grants.filter(({ endpoint }) => endpoint === there.url)).toMatchObject([
       { issuer: there.authorizationServer.issuer },
     ]);
@@ -386,7 +386,7 @@ describe('a protected server that moves to another authorization server', () => 
     const [client] = [...old.clients.keys()];
     const secrets = [client, ...old.refreshTokens, ...old.accessTokens.map(({ token }) => token)];
     for (const secret of secrets) expect(next.server.holding(secret ?? '')).toEqual([]);
-    expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([
+    expect((await askBroker(home, 'signIn.list', {})).grants).toMatchObject([
       { endpoint: url, issuer: old.issuer, state: 'loginRequired' },
       { endpoint: url, issuer: next.issuer, state: 'active' },
     ]);

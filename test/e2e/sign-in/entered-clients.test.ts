@@ -317,7 +317,7 @@ describe('a client that needs no person', () => {
     expect(provider.counts).toMatchObject({ authorizations: 1, tokenExchanges: 2, registrations: 0 });
     expect(provider.server.asked('/authorize')[0]?.query.has('resource')).toBe(false);
 
-    await askBroker(home, 'grant.revoke', { resource: provider.issuer });
+    await askBroker(home, 'signIn.revoke', { resource: provider.issuer });
     const after = await home.keyturn(['token', other.url, '--no-input']);
     expect(after).toMatchObject({ code: 3, stdout: '' });
     expect(after.stderr).toContain(`keyturn login ${provider.issuer}`);

@@ -39,7 +39,7 @@ describe('a grant', () => {
     );
     expect((await verdictOn(world, token)).status).toBe(401);
     expect(world.counts().authorizationServer.revocations).toBeGreaterThan(0);
-    const { grants } = await askBroker(home, 'grant.list', {});
+    const { grants } = await askBroker(home, 'signIn.list', {});
     expect(grants).toMatchObject([{ state: 'revoked', receipt: 'confirmed' }]);
 
     const refused = await home.keyturn(['token', resource]);
@@ -75,7 +75,7 @@ describe('a grant', () => {
       );
     }
     for (const named of [{ resource: `${resource}/` }, { grant: grant.id }]) {
-      const revoking = askBroker(home, 'grant.revoke', { ...named, account: 'wrok' });
+      const revoking = askBroker(home, 'signIn.revoke', { ...named, account: 'wrok' });
       await expect(revoking).rejects.toMatchObject({ hint: 'The accounts there: "work".' });
     }
     expect(await home.ok(['logout', resource, '--account', 'work'])).toContain('confirmed');
@@ -110,7 +110,7 @@ describe('a grant', () => {
     const refused = await home.keyturn(args, { stdin: old });
     expect(refused).toMatchObject({ code: 3, stdout: '' });
     expect(refused.stderr).toContain(`keyturn login ${resource}`);
-    const { grants } = await askBroker(home, 'grant.list', {});
+    const { grants } = await askBroker(home, 'signIn.list', {});
     expect(grants).toMatchObject([{ state: 'loginRequired' }]);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 1 });

@@ -26,18 +26,18 @@ const open = () => homeInBentWorld({ shared });
 const issuer = 'https://login.example';
 const secret = 'only-the-vault-may-have-this';
 
-type Client = ResultOf<'registration.list'>['registrations'][number];
+type Client = ResultOf<'oauthClient.list'>['registrations'][number];
 
 const byHand = { issuer, clientId: 'by-hand', clientSecret: secret };
 
 /** Those at this issuer. */
 async function listed(home: TestHome, at: string): Promise<readonly Client[]> {
-  const { registrations } = await askBroker(home, 'registration.list', {});
+  const { registrations } = await askBroker(home, 'oauthClient.list', {});
   return registrations.filter((client) => client.issuer === at);
 }
 
 async function grantAt(home: TestHome, url: string) {
-  const { grants } = await askBroker(home, 'grant.list', {});
+  const { grants } = await askBroker(home, 'signIn.list', {});
   return grants.find(({ endpoint }) => endpoint === url);
 }
 
@@ -164,7 +164,7 @@ describe('a removed client', () => {
     // Without an id it is the one that was entered, and there is none.
     expect((await home.keyturn(['oauth-client', 'remove', own])).stderr).toContain('No client was added');
 
-    await askBroker(home, 'grant.revoke', { resource: url });
+    await askBroker(home, 'signIn.revoke', { resource: url });
     await home.ok(remove);
     expect(await listed(home, own)).toEqual([]);
     await signIn(home, url);
@@ -179,7 +179,7 @@ describe('a removed client', () => {
     const [{ clientId } = { clientId: '' }] = await listed(home, own);
     const remove = ['oauth-client', 'remove', own, `--client-id=${clientId}`];
     const back = authorizationServer.server.on('*', '*', 'destroy');
-    await askBroker(home, 'grant.revoke', { resource: url });
+    await askBroker(home, 'signIn.revoke', { resource: url });
     const refused = await home.keyturn(remove);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toMatch(
@@ -238,7 +238,7 @@ describe('a client that takes the place of another', () => {
     expect(await ids()).toEqual(['by-hand']);
     expect(await refreshed()).toMatchObject({ code: 0 });
 
-    await askBroker(home, 'grant.revoke', { resource: url });
+    await askBroker(home, 'signIn.revoke', { resource: url });
     expect(await entering('another', 'another-secret-of-mine')).toMatchObject({ code: 0 });
     expect(await ids()).toEqual(['another']);
   });

@@ -93,7 +93,7 @@ describe('login --new-client', () => {
     expect(await first.ended).toMatchObject({ code: 0 });
     expect(await second.ended).toMatchObject({ code: 0 });
     expect(authorizationServer.counts.registrations).toBe(2);
-    const { registrations } = await askBroker(home, 'registration.list', {});
+    const { registrations } = await askBroker(home, 'oauthClient.list', {});
     expect(registrations.map(({ state }) => state)).toEqual(['replaced', undefined]);
   });
 });
@@ -230,7 +230,7 @@ describe('login --issuer and --account', () => {
     }
     expect(authorizationServer.verify(await tokenOf('work'))?.subject).toBe('alice');
     expect(authorizationServer.verify(await tokenOf('private'))?.subject).toBe('bob');
-    const { grants } = await askBroker(home, 'grant.list', {});
+    const { grants } = await askBroker(home, 'signIn.list', {});
     expect(grants).toMatchObject([{ account: 'work' }, { account: 'private' }]);
   });
 });

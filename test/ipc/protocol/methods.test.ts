@@ -103,11 +103,11 @@ describe('the methods', () => {
     ['token.reject', { status: 401 }],
     ['token.reject', { status: 401, tokenId: 'a', access_token: 'b' }],
     ['permission.set', { client: 'editor', resource: 'https://a.example', decision: 'maybe' }],
-    ['client.remove', { client: 'two\nlines' }],
-    ['interaction.answer', { id: 'a', answer: 'always' }],
-    ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, seconds: 60 } }],
-    ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, once: true } }],
-    ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: false } }],
+    ['app.remove', { client: 'two\nlines' }],
+    ['request.answer', { id: 'a', answer: 'always' }],
+    ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, seconds: 60 } }],
+    ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, once: true } }],
+    ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: false } }],
     ['settings.set', { name: '__proto__', value: 1 }],
   ] as const)('the methods refuse malformed parameters of %s: %j', (method, params) => {
     expect(methods[method].params.safeParse(params).success).toBe(false);

@@ -140,8 +140,8 @@ describe('an admitted client', () => {
   test('an admitted client gets the events that it subscribed to', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
-    rig.server.callers()[0]?.notify('grant.changed', { id: 'a' });
-    expect(await client.next()).toEqual({ jsonrpc: '2.0', method: 'grant.changed', params: { id: 'a' } });
+    rig.server.callers()[0]?.notify('signIn.changed', { id: 'a' });
+    expect(await client.next()).toEqual({ jsonrpc: '2.0', method: 'signIn.changed', params: { id: 'a' } });
   });
 
   test('an admitted client gets no answer to a notification', async () => {

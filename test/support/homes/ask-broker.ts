@@ -20,7 +20,7 @@ export async function askBroker<M extends MethodName>(
   }
 }
 
-export type Question = ResultOf<'interaction.list'>['interactions'][number];
+export type Question = ResultOf<'request.list'>['interactions'][number];
 
 const noBroker: ReadonlySet<string> = new Set(['unpaired', 'broker_unreachable', 'broker_stopping']);
 
@@ -30,7 +30,7 @@ const noBroker: ReadonlySet<string> = new Set(['unpaired', 'broker_unreachable',
  */
 export async function questionsAt(home: TestHome): Promise<readonly Question[]> {
   try {
-    return (await askBroker(home, 'interaction.list', {})).interactions;
+    return (await askBroker(home, 'request.list', {})).interactions;
   } catch (error) {
     if (error instanceof KeyturnError && noBroker.has(error.reason)) return [];
     throw error;

@@ -72,11 +72,8 @@ export class CrashHome {
     await this.start();
     for (const name of load.programs) {
       const pairing = pair({ name, env: this.home.env, onCode: () => undefined });
-      const card = await until(
-        'the card',
-        async () => (await this.ask('interaction.list', {})).interactions[0],
-      );
-      await this.ask('interaction.answer', { id: card.id, answer: 'yes' });
+      const card = await until('the card', async () => (await this.ask('request.list', {})).interactions[0]);
+      await this.ask('request.answer', { id: card.id, answer: 'yes' });
       await pairing;
     }
     for (const account of load.accounts) await this.signIn(account);
@@ -108,9 +105,9 @@ export class CrashHome {
   }
 
   async signIn(account: string): Promise<void> {
-    const login = this.ask('login.start', { resource: this.#resource, account, timeout: 60 });
+    const login = this.ask('signIn.start', { resource: this.#resource, account, timeout: 60 });
     const page = await until('the page', async () => {
-      const { interactions } = await this.ask('interaction.list', {});
+      const { interactions } = await this.ask('request.list', {});
       return interactions.find(({ kind }) => kind === 'login')?.url;
     });
     await this.#world.signIn(page);
@@ -166,7 +163,7 @@ export class CrashHome {
   }
 
   /** Whether the server would take what the vault holds, by account. The broker must not run. */
-  async honoured(grants: Answer<'grant.list'>['grants']): Promise<Map<string, boolean>> {
+  async honoured(grants: Answer<'signIn.list'>['grants']): Promise<Map<string, boolean>> {
     // A request that arrived is served though its client is gone.
     await until('the server is done', () => !this.#world.authorizationServer.isBusy());
     const honoured = new Map<string, boolean>();
@@ -204,16 +201,16 @@ export class CrashHome {
   }
 
   /** With the vault open: it knows of a refresh that was cut off. */
-  async explain(account: string): Promise<Answer<'grant.explain'>['grants'][number]> {
+  async explain(account: string): Promise<Answer<'signIn.show'>['grants'][number]> {
     await this.ask('vault.unlock', {});
-    const { grants } = await this.ask('grant.explain', { resource: this.#resource, account });
+    const { grants } = await this.ask('signIn.show', { resource: this.#resource, account });
     const [explanation] = grants;
     if (!explanation) throw new Error(`there is no grant of ${account}`);
     return explanation;
   }
 
-  async grants(): Promise<Answer<'grant.list'>['grants']> {
-    return (await this.ask('grant.list', {})).grants;
+  async grants(): Promise<Answer<'signIn.list'>['grants']> {
+    return (await this.ask('signIn.list', {})).grants;
   }
 
   async close(): Promise<void> {

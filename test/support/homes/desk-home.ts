@@ -12,8 +12,8 @@ import { terminalLog } from '../../../src/daemon/system/log.ts';
 import { methods, type ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { type TestHome, until } from '../home.ts';
 
-type Card = ResultOf<'interaction.list'>['interactions'][number];
-type Client = ResultOf<'client.list'>['clients'][number];
+type Card = ResultOf<'request.list'>['interactions'][number];
+type Client = ResultOf<'app.list'>['clients'][number];
 
 export interface Desk {
   readonly home: TestHome;
@@ -93,10 +93,10 @@ export async function openDesk(
   const heard: string[] = [];
   const owner = daemon.owner((name) => heard.push(name));
   const cards = async (): Promise<Card[]> =>
-    methods['interaction.list'].result.parse(await owner.call('interaction.list', {})).interactions;
+    methods['request.list'].result.parse(await owner.call('request.list', {})).interactions;
   const [first] = await cards();
   if (first && !leaves) {
-    await owner.call('interaction.answer', { id: first.id, answer: 'yes' });
+    await owner.call('request.answer', { id: first.id, answer: 'yes' });
     await until('the settings count', async () => {
       const { homeState } = methods.status.result.parse(await owner.call('status', {}));
       return !homeState.isWaiting;
@@ -110,9 +110,9 @@ export async function openDesk(
     line,
     cards,
     card: () => until('a card', async () => (await cards())[0]),
-    answer: (id, answer) => owner.call('interaction.answer', { id, answer }),
+    answer: (id, answer) => owner.call('request.answer', { id, answer }),
     permissions: async () => {
-      const { clients } = methods['client.list'].result.parse(await owner.call('client.list', {}));
+      const { clients } = methods['app.list'].result.parse(await owner.call('app.list', {}));
       return clients.flatMap(({ permissions }) => permissions);
     },
     browsers,

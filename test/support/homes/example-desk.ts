@@ -22,8 +22,8 @@ const day = 24 * hour;
 const ago = (seconds: number): number => exampleNow - seconds;
 const ahead = (seconds: number): number => exampleNow + seconds;
 
-type Grant = ResultOn<'grant.list'>['grants'][number];
-type Question = ResultOn<'interaction.list'>['interactions'][number];
+type Grant = ResultOn<'signIn.list'>['grants'][number];
+type Question = ResultOn<'request.list'>['interactions'][number];
 type Row = ResultOn<'audit.tail'>['rows'][number];
 
 const notes = 'https://notes.example/mcp';
@@ -93,7 +93,7 @@ const grants: Grant[] = [
   }),
 ];
 
-const clients: ResultOn<'client.list'>['clients'] = [
+const clients: ResultOn<'app.list'>['clients'] = [
   {
     clientId: 'c1',
     name: 'Quill',
@@ -262,7 +262,7 @@ const details: ResultOn<'settings.get'>['details'] = [
   { name: 'logLevel', value: 'info', default: 'info', source: 'default', live: true },
 ];
 
-const registrations: ResultOn<'registration.list'>['registrations'] = [
+const registrations: ResultOn<'oauthClient.list'>['registrations'] = [
   {
     issuer: accounts,
     clientId: 'keyturn-on-annas-desk',
@@ -299,7 +299,7 @@ const uses = [
   { client: 'Quill', endpoint: calendar, last: ago(9 * hour), share: 0.1 },
 ];
 
-const explanation: ResultOn<'grant.explain'> = {
+const explanation: ResultOn<'signIn.show'> = {
   grants: [
     {
       grant: grants[0] ?? grant({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
@@ -349,7 +349,7 @@ const status: ResultOn<'status'> = {
   unreadable: [],
   homeState: { state: 'checked', desk: 'here', isEmpty: false, isWaiting: false, differing: [] },
   settings,
-  log: { level: 'info', file: '/home/anna/.local/state/keyturn/daemon.log', ok: true },
+  log: { level: 'info', file: '/home/anna/.local/state/keyturn/broker.log', ok: true },
   unshielded: [],
   clocks: [{ issuer: accounts, ahead: 94 }],
 };
@@ -389,14 +389,14 @@ export const examplePreferences: ShownPreferences = {
 
 const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'setup.look': exampleLook,
-  'grant.list': { grants },
-  'grant.explain': explanation,
-  'client.list': { clients },
-  'interaction.list': { interactions: [] },
+  'signIn.list': { grants },
+  'signIn.show': explanation,
+  'app.list': { clients },
+  'request.list': { interactions: [] },
   'audit.activity': exampleActivity(exampleNow, uses),
   'audit.tail': { rows },
-  'key.list': { keys: [] },
-  'registration.list': { registrations },
+  'apiKey.list': { keys: [] },
+  'oauthClient.list': { registrations },
   'settings.get': { settings, details, desk: 'here' },
   'preferences.get': examplePreferences,
   'card.shown': {},

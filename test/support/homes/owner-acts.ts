@@ -16,7 +16,7 @@ export async function startBroker(home: TestHome): Promise<void> {
 
 /** As `keyturn broker stop`: resolves when its process is gone. */
 export async function stopBroker(home: TestHome): Promise<void> {
-  const { pid } = await askBroker(home, 'daemon.stop', {});
+  const { pid } = await askBroker(home, 'broker.stop', {});
   await until('the broker is gone', () => !isAlive(pid));
 }
 
@@ -37,16 +37,16 @@ export async function deny(home: TestHome, client: string, resource: string): Pr
 }
 
 export async function answer(home: TestHome, id: string, verdict: 'yes' | 'no' | 'later'): Promise<void> {
-  await askBroker(home, 'interaction.answer', { id, answer: verdict });
+  await askBroker(home, 'request.answer', { id, answer: verdict });
 }
 
 export async function nothingIsAsked(home: TestHome): Promise<boolean> {
-  return (await askBroker(home, 'interaction.list', {})).interactions.length === 0;
+  return (await askBroker(home, 'request.list', {})).interactions.length === 0;
 }
 
 /** After a test that failed: no question of its own waits in the next one. A "no" delays no other question, as a "later" would. */
 export async function clearQuestions(home: TestHome): Promise<void> {
-  const { interactions } = await askBroker(home, 'interaction.list', {});
+  const { interactions } = await askBroker(home, 'request.list', {});
   for (const { id } of interactions) await answer(home, id, 'no');
 }
 
@@ -54,9 +54,9 @@ export async function clearQuestions(home: TestHome): Promise<void> {
 export async function signIn(
   home: TestHome,
   resource: string,
-  more: Omit<ParamsOf<'login.start'>, 'resource'> = {},
+  more: Omit<ParamsOf<'signIn.start'>, 'resource'> = {},
 ) {
-  return (await askBroker(home, 'login.start', { resource, ...more })).grant;
+  return (await askBroker(home, 'signIn.start', { resource, ...more })).grant;
 }
 
 /** A token for the command line; refreshes, and asks nobody. Rejects where there is only a key. */
@@ -76,8 +76,8 @@ export async function vaultStateOf(home: TestHome): Promise<ResultOf<'status'>['
 }
 
 /** Enters a client of ours; answers the redirect URI to register. */
-export async function enter(home: TestHome, client: ParamsOf<'registration.set'>): Promise<string> {
+export async function enter(home: TestHome, client: ParamsOf<'oauthClient.set'>): Promise<string> {
   const secret = client.clientSecret;
   if (secret !== undefined) keepSecret('client secret', secret);
-  return (await askBroker(home, 'registration.set', client)).redirectUri ?? '';
+  return (await askBroker(home, 'oauthClient.set', client)).redirectUri ?? '';
 }

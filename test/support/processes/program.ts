@@ -32,7 +32,7 @@ export async function paired(home: TestHome, name: string, answer: 'yes' | 'no' 
   const code = await Promise.race([shown.promise, pairing.then(() => '')]);
   const card = await questionOf(home, 'pair');
   expect(card).toMatchObject({ client: name, code });
-  await askBroker(home, 'interaction.answer', { id: card.id, answer });
+  await askBroker(home, 'request.answer', { id: card.id, answer });
   return pairing;
 }
 

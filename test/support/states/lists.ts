@@ -8,8 +8,8 @@ import { longAddress, longName, scopesOf } from './questions.ts';
 import type { Question } from './questions.ts';
 
 export type Lists = { readonly [C in ChannelName]?: ResultOn<C> };
-type Grant = ResultOn<'grant.list'>['grants'][number];
-type Client = ResultOn<'client.list'>['clients'][number];
+type Grant = ResultOn<'signIn.list'>['grants'][number];
+type Client = ResultOn<'app.list'>['clients'][number];
 type Status = ResultOn<'status'>;
 
 /** Seconds. */
@@ -47,7 +47,7 @@ export const forwarding: Lists = {
   },
 };
 
-export const waiting = (...interactions: Question[]): Lists => ({ 'interaction.list': { interactions } });
+export const waiting = (...interactions: Question[]): Lists => ({ 'request.list': { interactions } });
 
 const grantOf = (fields: Partial<Grant>): Grant => ({
   id: 'g1',
@@ -72,17 +72,17 @@ const clientOf = (fields: Partial<Client>): Client => ({
 
 /** A window with nothing in it yet. */
 export const empty: Lists = {
-  'grant.list': { grants: [] },
-  'client.list': { clients: [] },
+  'signIn.list': { grants: [] },
+  'app.list': { clients: [] },
   'audit.tail': { rows: [] },
   'audit.activity': { hours: [], uses: [] },
-  'registration.list': { registrations: [] },
+  'oauthClient.list': { registrations: [] },
   'settings.get': { settings: {}, details: [], desk: 'here' },
   status: emptyStatus,
 };
 
 export const crowd: Lists = {
-  'grant.list': {
+  'signIn.list': {
     grants: many(500).map((n) =>
       grantOf({
         id: `g${n}`,
@@ -92,7 +92,7 @@ export const crowd: Lists = {
       }),
     ),
   },
-  'client.list': {
+  'app.list': {
     clients: many(200).map((n) =>
       clientOf({
         clientId: `c${n}`,
@@ -108,7 +108,7 @@ export const crowd: Lists = {
 const keyPlace = { header: 'X-Api-Key' };
 
 export const long: Lists = {
-  'grant.list': {
+  'signIn.list': {
     grants: [
       grantOf({
         endpoint: longAddress,
@@ -122,7 +122,7 @@ export const long: Lists = {
       }),
     ],
   },
-  'client.list': {
+  'app.list': {
     clients: [
       clientOf({
         name: longName,
@@ -140,7 +140,9 @@ export const long: Lists = {
       }),
     ],
   },
-  'key.list': { keys: [{ resource: longAddress, setAt: ago(hour), header: longName, clients: [longName] }] },
+  'apiKey.list': {
+    keys: [{ resource: longAddress, setAt: ago(hour), header: longName, clients: [longName] }],
+  },
   'audit.tail': {
     rows: many(40).map((index) => ({
       time: ago(index * 60) * 1000,
@@ -152,7 +154,7 @@ export const long: Lists = {
       scope: [longName],
     })),
   },
-  'registration.list': {
+  'oauthClient.list': {
     registrations: [
       {
         issuer: longAddress,
@@ -168,7 +170,7 @@ export const long: Lists = {
 
 /** All that may be wrong with a sign-in: why one is needed, a failing refresh, an unknown one, each receipt. */
 export const troubled: Lists = {
-  'grant.list': {
+  'signIn.list': {
     grants: [
       grantOf({
         state: 'loginRequired',
@@ -197,7 +199,7 @@ export const troubled: Lists = {
       grantOf({ id: 'g7', state: 'expired' }),
     ],
   },
-  'key.list': {
+  'apiKey.list': {
     keys: [
       {
         ...keyPlace,
@@ -209,7 +211,7 @@ export const troubled: Lists = {
       },
     ],
   },
-  'client.list': {
+  'app.list': {
     clients: [
       clientOf({
         name: 'cli',

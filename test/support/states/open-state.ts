@@ -110,13 +110,13 @@ function leadsTo(from: DeskState, to: DeskState): boolean {
 }
 
 /** What may be answered otherwise in a page that is shown already: everything that is drawn from it is drawn anew. */
-const redrawn: ReadonlySet<string> = new Set(['interaction.list', 'status']);
+const redrawn: ReadonlySet<string> = new Set(['request.list', 'status']);
 
 /** Calls that a press makes: a list whose reading is refused would stand there as it was read before. */
 const pressCalls: ReadonlySet<string> = new Set([
-  'grant.explain',
-  'grant.revoke',
-  'interaction.answer',
+  'signIn.show',
+  'signIn.revoke',
+  'request.answer',
   'card.answer',
 ]);
 

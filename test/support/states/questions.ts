@@ -6,7 +6,7 @@ import type { ResultOn } from '../../../electron/bridge/channels.ts';
 import { attestedEditor, hostileAsker } from '../homes/example-askers.ts';
 import { exampleNow, exampleQuestions } from '../homes/example-desk.ts';
 
-export type Question = ResultOn<'interaction.list'>['interactions'][number];
+export type Question = ResultOn<'request.list'>['interactions'][number];
 
 const { allow, pair, url, command } = exampleQuestions;
 const { asker } = command;

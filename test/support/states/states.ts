@@ -99,14 +99,14 @@ const mainStates: readonly DeskState[] = [
   ...inEachView('-refused', {
     sign: '.refused',
     refused: [
-      'grant.list',
-      'client.list',
+      'signIn.list',
+      'app.list',
       'audit.tail',
       'audit.activity',
-      'registration.list',
+      'oauthClient.list',
       'settings.get',
       'status',
-      'key.list',
+      'apiKey.list',
       'preferences.get',
     ],
   }),
@@ -277,7 +277,7 @@ const dialogStates: readonly DeskState[] = [
     hash: 'servers/g1',
     sign: 'dialog .refused',
     press: [explainButton],
-    refused: ['grant.explain'],
+    refused: ['signIn.show'],
   },
   { name: 'revoke', hash: 'servers/g1', sign: 'dialog .danger', press: [revokeButton] },
   {
@@ -285,7 +285,7 @@ const dialogStates: readonly DeskState[] = [
     hash: 'servers/g1',
     sign: 'dialog .refused',
     press: [revokeButton, 'dialog button.danger'],
-    refused: ['grant.revoke'],
+    refused: ['signIn.revoke'],
   },
 ];
 
@@ -307,13 +307,13 @@ const cardStates: readonly DeskState[] = [
   { name: 'card-1-of-4', hash: 'card', sign: '.position', lists: waiting(allow, pair, url, command) },
   ...severalStates,
   { name: 'card-nothing', hash: 'card', sign: '.empty' },
-  { name: 'card-unreadable', hash: 'card', sign: '.refused', refused: ['interaction.list'] },
+  { name: 'card-unreadable', hash: 'card', sign: '.refused', refused: ['request.list'] },
   {
     name: 'card-without-lists',
     hash: 'card',
     sign: '.refused',
     lists: waiting(allow),
-    refused: ['client.list', 'grant.list'],
+    refused: ['app.list', 'signIn.list'],
   },
   {
     name: 'card-refused',
@@ -321,7 +321,7 @@ const cardStates: readonly DeskState[] = [
     sign: '.refused',
     press: ['.question [type=submit]'],
     lists: waiting(allow),
-    refused: ['interaction.answer'],
+    refused: ['request.answer'],
   },
   {
     name: 'card-login-refused',
@@ -329,7 +329,7 @@ const cardStates: readonly DeskState[] = [
     sign: '.refused',
     press: ['.question button.danger'],
     lists: waiting(questions['login'] ?? allow),
-    refused: ['interaction.answer'],
+    refused: ['request.answer'],
   },
   {
     name: 'card-details',

@@ -47,7 +47,7 @@ export const allowApp = defineCommand(
         throw new UsageError("--scope doesn't go with --api-key: a key has no scopes");
       if (options.account !== undefined) throw new UsageError("--account doesn't go with --api-key");
       const resourceUrl = resourceFrom(resource);
-      await ask('key.permission.set', { client, resource: resourceUrl, decision: 'allow', ...until });
+      await ask('apiKey.permission.set', { client, resource: resourceUrl, decision: 'allow', ...until });
       return exitCodes.ok;
     }
     await ask('permission.set', {
@@ -68,17 +68,17 @@ export const allowApp = defineCommand(
 );
 
 async function sayAccount(client: string, resource: string): Promise<void> {
-  const { clients } = await ask('client.list', {});
-  const { grants } = await ask('grant.list', {});
+  const { clients } = await ask('app.list', {});
+  const { grants } = await ask('signIn.list', {});
   say(`keyturn: ${accountNote({ client, resource }, clients, grants)}`);
 }
 
 /** A permission for tokens gives no key. Where there is a key and no sign-in, the person may have meant the key. */
 async function sayKey(client: string, resource: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const { keys } = await ask('key.list', {});
+  const { keys } = await ask('apiKey.list', {});
   if (!keys.some((key) => key.resource === endpoint)) return;
-  const { grants } = await ask('grant.list', {});
+  const { grants } = await ask('signIn.list', {});
   if (grants.some((grant) => grant.endpoint === endpoint)) return;
   say(
     `keyturn: this allows tokens only, and you are not signed in at ${quoted(endpoint)}. ` +
@@ -89,7 +89,7 @@ async function sayKey(client: string, resource: string): Promise<void> {
 /** Else a mistyped URL would show only once the app asks for the right one. */
 async function sayNearServer(client: string, resource: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const { grants } = await ask('grant.list', {});
+  const { grants } = await ask('signIn.list', {});
   const near = nearestName(
     endpoint,
     grants.map((grant) => grant.endpoint),
@@ -104,7 +104,7 @@ async function sayNearServer(client: string, resource: string): Promise<void> {
 /** Else a mistyped scope would show only once an app is refused. */
 async function sayStrangeScopes(resource: string, scope: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const { grants } = await ask('grant.list', {});
+  const { grants } = await ask('signIn.list', {});
   const signedIn = new Set(
     grants.filter((grant) => grant.endpoint === endpoint).flatMap((grant) => parseScope(grant.scope)),
   );

@@ -17,7 +17,7 @@ export const denyApp = defineCommand(
   },
   async ({ options, operands: [client, resource] }) => {
     if (options['api-key']) {
-      await ask('key.permission.set', { client, resource: resourceFrom(resource), decision: 'deny' });
+      await ask('apiKey.permission.set', { client, resource: resourceFrom(resource), decision: 'deny' });
       sayKeyLives();
       return exitCodes.ok;
     }

@@ -18,7 +18,7 @@ export const listApps = defineCommand(
     examples: ['keyturn app', 'keyturn app list --json'],
   },
   async ({ options }) => {
-    const clients = await withLastUse((await ask('client.list', {})).clients);
+    const clients = await withLastUse((await ask('app.list', {})).clients);
     if (options.json) printJson({ clients });
     else {
       const refused = (await ask('status', {})).unreadable.find(isDocument);
@@ -32,7 +32,7 @@ export const listApps = defineCommand(
   },
 );
 
-type Client = Awaited<ReturnType<typeof ask<'client.list'>>>['clients'][number];
+type Client = Awaited<ReturnType<typeof ask<'app.list'>>>['clients'][number];
 type Permission = Client['permissions'][number];
 
 /** Rows of the log that are looked through. */

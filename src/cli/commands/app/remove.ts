@@ -16,7 +16,7 @@ export const removeApp = defineCommand(
     examples: ['keyturn app remove my-editor'],
   },
   async ({ operands: [client] }) => {
-    await ask('client.remove', { client });
+    await ask('app.remove', { client });
     if (client === 'cli' && process.stdout.isTTY)
       say(
         'keyturn: all permissions of cli have ended. It has no pairing: every keyturn command is still cli.',

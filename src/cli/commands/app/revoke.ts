@@ -17,7 +17,7 @@ export const revokeApp = defineCommand(
   },
   async ({ options, operands: [client, resource] }) => {
     if (options['api-key']) {
-      await ask('key.permission.end', { client, resource: resourceFrom(resource) });
+      await ask('apiKey.permission.end', { client, resource: resourceFrom(resource) });
       sayKeyLives();
       return exitCodes.ok;
     }

@@ -94,8 +94,8 @@ export const addClient = defineCommand(statement, async ({ options, operands: [i
   return exitCodes.ok;
 });
 
-async function enter(entry: ParamsOf<'registration.set'>): Promise<void> {
-  const { redirectUri, replaced } = await ask('registration.set', entry);
+async function enter(entry: ParamsOf<'oauthClient.set'>): Promise<void> {
+  const { redirectUri, replaced } = await ask('oauthClient.set', entry);
   if (redirectUri !== undefined) print(redirectUri);
   if (replaced === undefined) return;
   say(
@@ -106,10 +106,10 @@ async function enter(entry: ParamsOf<'registration.set'>): Promise<void> {
 }
 
 /** The wire's own schema says whether the words given are ones it knows. */
-async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'registration.set'>> {
+async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'oauthClient.set'>> {
   const keyFile = values['private-key'];
   const { methods } = await import('../../../ipc/protocol/methods.ts');
-  const parsed = methods['registration.set'].params.safeParse({
+  const parsed = methods['oauthClient.set'].params.safeParse({
     issuer,
     clientId: values['client-id'],
     clientSecret: values['client-secret-stdin'] ? await secretFromStdin() : undefined,

@@ -35,7 +35,7 @@ export const approveRequest = defineCommand(
     const lease = options.once ? ({ once: true } as const) : leaseOf(isRun, options.for);
     const { id: whole, request, open } = await requestNamed(id);
     if (request?.kind === 'login' || request?.kind === 'device') throw finishedInBrowser(whole);
-    await ask('interaction.answer', {
+    await ask('request.answer', {
       id: whole,
       answer: 'yes',
       ...scopeFrom(options.scope),

@@ -17,7 +17,7 @@ export const listRequests = defineCommand(
     examples: ['keyturn request', 'keyturn request list --json'],
   },
   async ({ options }) => {
-    const { answer, isDesk } = await askWhere('interaction.list', {});
+    const { answer, isDesk } = await askWhere('request.list', {});
     const { interactions } = answer;
     if (options.json) printJson(interactions);
     else if (interactions.length === 0) say('Nothing waits for you.');

@@ -7,7 +7,7 @@ import { showKeys } from '../../words/key-rows.ts';
 import { pauseEnd, print, printJson, printTable, say, when } from '../../terminal/output.ts';
 import { receiptNotes } from '../../words/receipt.ts';
 
-type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
+type Grant = Awaited<ReturnType<typeof ask<'signIn.list'>>>['grants'][number];
 
 /** For people; `--json` has the names. */
 const states: Readonly<Record<string, string>> = {
@@ -47,14 +47,14 @@ export const listSignIns = defineCommand(
     examples: ['keyturn sign-in', 'keyturn sign-in list --json'],
   },
   async ({ options }) => {
-    const { grants } = await ask('grant.list', {});
+    const { grants } = await ask('signIn.list', {});
     if (options.json) {
       printJson(grants);
       return exitCodes.ok;
     }
     const { pause } = await ask('status', {});
     if (pause) say(`keyturn: all access is paused ${pauseEnd(pause)}.`);
-    const { keys } = await ask('key.list', {});
+    const { keys } = await ask('apiKey.list', {});
     if (grants.length === 0 && keys.length === 0)
       say('No sign-ins yet. Begin with: keyturn setup, or keyturn login URL');
     else if (grants.length > 0) {

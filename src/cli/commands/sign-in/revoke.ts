@@ -51,22 +51,22 @@ export const revokeCommand = (name: 'logout' | 'sign-in revoke', summary: string
     },
   );
 
-type Receipts = Awaited<ReturnType<typeof ask<'grant.revoke'>>>['revoked'];
-type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
+type Receipts = Awaited<ReturnType<typeof ask<'signIn.revoke'>>>['revoked'];
+type Grant = Awaited<ReturnType<typeof ask<'signIn.list'>>>['grants'][number];
 
 async function revokeNamed(name: string, account: string | undefined): Promise<Receipts> {
-  const asked = withGrant(name, account, (named) => ask('grant.revoke', named));
+  const asked = withGrant(name, account, (named) => ask('signIn.revoke', named));
   return (await sayIfSlow('keyturn: waiting for the authorization server…', asked)).revoked;
 }
 
 /** The sign-ins that the question named, and no others. */
 async function revokeAll(name: string, isSure: boolean): Promise<Receipts> {
-  const { grants } = await ask('grant.list', {});
+  const { grants } = await ask('signIn.list', {});
   const live = grants.filter(({ state }) => state !== 'revoked');
   if (live.length > 0 && !isSure) await confirm(name, live);
   const revoked: Receipts = [];
   for (const { id, issuer } of live) {
-    const asked = ask('grant.revoke', { grant: id });
+    const asked = ask('signIn.revoke', { grant: id });
     revoked.push(...(await sayIfSlow(`keyturn: waiting for ${issuer}…`, asked)).revoked);
   }
   return revoked;

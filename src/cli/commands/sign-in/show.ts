@@ -9,7 +9,7 @@ import type { ListedKey } from '../../words/key-rows.ts';
 import { endpointOf } from '../../../oauth/base/resource.ts';
 import { pauseEnd, print, printJson, printTable, when } from '../../terminal/output.ts';
 
-type Explanation = Awaited<ReturnType<typeof ask<'grant.explain'>>>['grants'][number];
+type Explanation = Awaited<ReturnType<typeof ask<'signIn.show'>>>['grants'][number];
 
 export const showSignIn = defineCommand(
   {
@@ -37,7 +37,7 @@ async function explained(
   hasKey: boolean,
 ): Promise<readonly Explanation[]> {
   try {
-    return (await withGrant(name, account, (named) => ask('grant.explain', named))).grants;
+    return (await withGrant(name, account, (named) => ask('signIn.show', named))).grants;
   } catch (error) {
     // A server that takes an API key mostly has no grant.
     if (hasKey && reasonOf(error) === 'not_found') return [];
@@ -85,7 +85,7 @@ interface ExplainedKey {
 async function keyAt(name: string): Promise<ExplainedKey | undefined> {
   if (!URL.canParse(name)) return undefined;
   const endpoint = endpointOf(name, { allowInsecureLoopback: true });
-  const { keys } = await ask('key.list', {});
+  const { keys } = await ask('apiKey.list', {});
   const key = keys.find(({ resource }) => resource === endpoint);
   return key && { key, timeline: await timelineOf(key) };
 }

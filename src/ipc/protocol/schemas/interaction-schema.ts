@@ -105,7 +105,7 @@ export const interaction = z.object({
   /** Of a sign-in that a command wants to start. */
   method: signInMethod.optional(),
   registration: clientIdentifier.optional(),
-  /** Of a client that would be entered, as in `registration.set`; `idp` is the identity provider's issuer. */
+  /** Of a client that would be entered, as in `oauthClient.set`; `idp` is the identity provider's issuer. */
   grant: registrationGrant.optional(),
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),

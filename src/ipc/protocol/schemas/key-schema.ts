@@ -1,7 +1,7 @@
 /**
  * API keys as schemas of the wire: how the owner sets one, and what lists show.
  *
- * Invariants: every text is bounded. Only `key.set` takes a value, and no answer here has one.
+ * Invariants: every text is bounded. Only `apiKey.set` takes a value, and no answer here has one.
  */
 import * as z from 'zod';
 
