@@ -251,8 +251,8 @@ describe('the menu', () => {
       'add a security exception for notes.example/mcp',
     ],
     [{ command: 'settings', setting: { name: 'browser' } }, 'change the setting browser'],
-    [{ command: 'unlock' }, 'unlock the vault'],
-    [{ command: 'passphrase' }, 'change the vault’s passphrase'],
+    [{ command: 'unlock' }, 'unlock Keyturn'],
+    [{ command: 'passphrase' }, 'change Keyturn’s passphrase'],
     [{ command: 'resume' }, 'resume all access'],
   ] as const)('says of %s what the command wants', (fields, wanted) => {
     const [row] = menuRows({ ...fine, questions: [{ ...question('command'), ...fields }] });

@@ -25,6 +25,6 @@ it('says so at its start, and keeps secrets in a file instead', async () => {
   await next.getByLabel('Passphrase', { exact: true }).fill('open barley');
   await next.getByLabel('Repeat').fill('open barley');
   await next.getByRole('dialog').getByRole('button', { name: 'Choose a passphrase' }).click();
-  await next.getByText('The vault is open.').waitFor();
+  await next.getByText('Keyturn is unlocked.').waitFor();
   expect(await home.json('status')).toMatchObject({ vault: 'sealed-file', vaultState: { state: 'open' } });
 });

@@ -156,8 +156,8 @@ describe('the card of a command', () => {
       ['A command wants to change the setting', 'browser', 'firefox'],
     ],
     [{ command: 'settings', setting: { name: 'browser' } }, ['not set (default)']],
-    [{ command: 'unlock' }, ['A command wants to unlock the vault']],
-    [{ command: 'passphrase' }, ['A command wants to change the vault’s passphrase']],
+    [{ command: 'unlock' }, ['A command wants to unlock Keyturn']],
+    [{ command: 'passphrase' }, ['A command wants to change Keyturn’s passphrase']],
     [
       {
         command: 'forward',

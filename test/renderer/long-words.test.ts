@@ -14,7 +14,7 @@ const screens: readonly (readonly [hash: string, sign: string, opener?: string])
   ['servers', '.pick'],
   ['servers/g1', 'article'],
   ['servers/g1', 'dialog .timeline', 'button[aria-label^=Details]'],
-  ['servers/g1', 'dialog .danger.filled', 'button[aria-label^="Revoke access"]'],
+  ['servers/g1', 'dialog .danger.filled', 'button[aria-label^="Revoke sign-in"]'],
   ['servers', 'dialog .search', '.search-button'],
   ['programs', '.pick'],
   ['programs/c1', 'article'],

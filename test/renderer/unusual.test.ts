@@ -111,8 +111,8 @@ describe('what is out of the ordinary', () => {
     expect(retries).toBe(1);
     // Nothing is green beside a trouble: the one that is active still has one.
     expect(marks.toSorted()).toEqual([
-      ...Array.from({ length: 3 }, () => 'Access revoked'),
       'Can’t refresh',
+      ...Array.from({ length: 3 }, () => 'Revoked'),
       'Sign-in required',
     ]);
     await page.evaluate('location.hash = "programs"');
@@ -152,7 +152,7 @@ describe('what is out of the ordinary', () => {
   it('and a locked vault is unlocked from every view, by a passphrase that stays in no field', async () => {
     const asked: [unknown, unknown][] = [];
     const { page } = await show(troubled, 'activity', asked);
-    await page.getByText('The vault is locked.').waitFor();
+    await page.getByText('Keyturn is locked.').waitFor();
     await page.getByRole('button', { name: 'Unlock' }).click();
     const passphrase = page.getByLabel('Passphrase');
     expect(await passphrase.evaluate((field) => field.matches(':focus'))).toBe(true);
@@ -192,7 +192,7 @@ describe('what is out of the ordinary', () => {
     const { page } = await show({ status: { ...status, vaultState } }, 'servers', asked);
     await page.getByText('Unlock it as you unlock it for other apps').waitFor();
     await page.getByRole('button', { name: 'Unlock' }).click();
-    await page.getByText('The vault is open.').waitFor();
+    await page.getByText('Keyturn is unlocked.').waitFor();
     expect(asked).toEqual([['vault.unlock', {}]]);
   });
 });

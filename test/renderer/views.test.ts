@@ -55,7 +55,7 @@ describe('Servers', () => {
 
     const revoke = card.getByRole('button', { name: /^Revoke/ });
     await revoke.press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Revoke access?' });
+    const dialog = page.getByRole('dialog', { name: 'Revoke this sign-in?' });
     expect(await dialog.innerText()).toContain(world.authorizationServer.issuer);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -65,16 +65,16 @@ describe('Servers', () => {
       'came Done',
       `went Details of the sign-in to ${resource}`,
       'came Cancel',
-      `went Revoke access to ${resource}`,
+      `went Revoke sign-in to ${resource}`,
     ]);
 
     await revoke.click();
-    await dialog.getByRole('button', { name: 'Revoke access', exact: true }).click();
-    const receipt = page.getByRole('dialog', { name: 'Access revoked here' });
+    await dialog.getByRole('button', { name: 'Revoke sign-in', exact: true }).click();
+    const receipt = page.getByRole('dialog', { name: 'Sign-in revoked here' });
     expect(await receipt.innerText()).toContain('The sign-in provider confirmed');
     await expect.poll(() => said(page)).toContain('The sign-in provider confirmed');
     await receipt.getByRole('button', { name: 'Done' }).click();
-    await card.getByText('Access revoked', { exact: true }).waitFor();
+    await card.getByText('Revoked', { exact: true }).waitFor();
     expect(await revoke.count()).toBe(0);
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });
 

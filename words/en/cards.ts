@@ -46,6 +46,7 @@ export const cards = {
     issuer: 'Sign-in provider',
     issuerLater: 'Shown when you sign in',
     account: 'Account',
+    accountLater: 'The one that you sign in with',
     currentAccounts: 'Has access as',
     anotherAccount: 'Already has access to this server, and asks for another account.',
     asksFor: 'Permissions it asks for',
@@ -120,7 +121,6 @@ export const cards = {
     by: 'This app already has access to this server. Your answer gives it no more.',
     server: 'Server',
     account: 'Account',
-    folder: 'Folder',
     pick: 'Choose an account.',
     what: 'Keyturn remembers your choice for this app and this server.',
     answered: {

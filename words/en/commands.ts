@@ -16,7 +16,7 @@ export const commands = {
         'Programs there can then ask for tokens of these servers. You connect and allow each of them here first. Allow this only if you trust this machine.',
       settings: 'Keyturn then uses the new value.',
       unlock: 'Apps that you allowed get tokens again.',
-      passphrase: 'After that, only the new passphrase opens the vault.',
+      passphrase: 'After that, only the new passphrase unlocks Keyturn.',
       backup:
         'The command can then read your apps’ configuration as it was before Keyturn changed it, with the secrets in it.',
       resume: 'The pause ends. Apps that you allowed get tokens and API keys again.',

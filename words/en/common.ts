@@ -30,7 +30,7 @@ export const common = {
     refreshing: 'Refreshing',
     expired: 'Expired',
     loginRequired: 'Sign-in required',
-    revoked: 'Access revoked',
+    revoked: 'Revoked',
   } as Readonly<Record<string, string | undefined>>,
 
   scopes: {

@@ -7,7 +7,7 @@ export const desktop = {
     waiting: 'Keyturn: a request waits for you',
     signedOut: 'Keyturn: sign-in required',
     locked: 'Keyturn: locked',
-    vaultFailed: 'Keyturn: the vault can’t be used',
+    vaultFailed: 'Keyturn: your stored secrets can’t be used',
     paused: 'Keyturn: all access is paused',
     offline: 'Keyturn: offline',
   },

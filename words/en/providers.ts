@@ -14,7 +14,7 @@ export const providers = {
       private_key_jwt: 'Private key (signed JWT)',
     },
     secret: 'Client secret',
-    secretHint: 'It goes into the vault and is never shown again.',
+    secretHint: 'Keyturn stores it and never shows it again.',
     key: 'Private key (PEM or JWK)',
     alg: 'Signed with',
     redirect: 'Redirect URI, if one is registered already',
@@ -25,7 +25,7 @@ export const providers = {
 
   registered: {
     title: 'OAuth clients by provider',
-    hint: 'Keyturn’s clients at each sign-in provider. Secrets and keys are in the vault and never shown.',
+    hint: 'Keyturn’s clients at each sign-in provider. Secrets and keys are never shown.',
     none: 'No client was added.',
     automatic: 'Registered automatically: {count}',
     clientId: 'Client ID',

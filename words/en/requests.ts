@@ -32,8 +32,8 @@ export const requests = {
     settings: 'A command wants to change the setting {setting}',
     backup: 'A command wants to read a backup of your apps’ configuration',
     resume: 'A command wants to resume all access',
-    passphrase: 'A command wants to change the vault’s passphrase',
-    unlock: 'A command wants to unlock the vault',
+    passphrase: 'A command wants to change Keyturn’s passphrase',
+    unlock: 'A command wants to unlock Keyturn',
     other: 'A command wants to do something that this window doesn’t know',
   },
 } as const;

@@ -23,8 +23,8 @@ export const servers = {
     issuer: 'Sign-in provider',
     scopes: 'Permissions',
     noScopes: 'none',
-    expires: 'Token expires',
-    expiresUnknown: 'no active token',
+    expires: 'Current access until',
+    expiresUnknown: 'none at the moment',
     refreshed: 'Last refreshed',
     usedBy: 'Used by',
     usedByNobody: 'no app has access',
@@ -40,7 +40,7 @@ export const servers = {
     why: 'Sign in again:',
     /** After `why`. */
     causes: {
-      secretGone: 'the vault no longer has its tokens.',
+      secretGone: 'its tokens are no longer stored.',
       noRefreshToken: 'the token has expired, and the sign-in provider gave none to refresh it with.',
       refreshTokenEnded: 'the sign-in provider ended the access.',
       refreshLost: 'the sign-in provider no longer takes the token. The answer to the last refresh was lost.',
@@ -68,8 +68,8 @@ export const servers = {
     },
     attemptStarted: 'Started',
     receipt: 'Receipt',
-    revoke: 'Revoke access…',
-    revokeAt: 'Revoke access to {server}',
+    revoke: 'Revoke sign-in…',
+    revokeAt: 'Revoke sign-in to {server}',
     tellAgain: 'Retry revocation…',
     explain: 'Details',
     explainAt: 'Details of the sign-in to {server}',
@@ -118,11 +118,11 @@ export const servers = {
   },
 
   revoke: {
-    title: 'Revoke access?',
-    what: 'Keyturn revokes it here at once and asks the sign-in provider to revoke its tokens. Apps that use it are refused until you sign in again.',
-    confirm: 'Revoke access',
-    doneTitle: 'Access revoked here',
-    announced: 'Access to {server} is revoked here. {receipt}',
+    title: 'Revoke this sign-in?',
+    what: 'No app can use this server until you sign in again. Keyturn also asks the sign-in provider to revoke the tokens.',
+    confirm: 'Revoke sign-in',
+    doneTitle: 'Sign-in revoked here',
+    announced: 'The sign-in to {server} is revoked here. {receipt}',
     none: 'It was revoked already.',
   },
 

@@ -22,15 +22,15 @@ export const settings = {
     notListening: {
       starting: 'Not listening yet: it was started a moment ago.',
       noProgram:
-        'Not listening: dbus-monitor is not installed. Keyturn looks for it again; if that fails, the vault is locked.',
+        'Not listening: dbus-monitor is not installed. Keyturn looks for it again; if that fails, Keyturn is locked.',
       noBus:
-        'Not listening: the bus of this desktop session doesn’t answer. Keyturn tries again; if that fails, the vault is locked.',
+        'Not listening: the bus of this desktop session doesn’t answer. Keyturn tries again; if that fails, Keyturn is locked.',
       noSystemBus:
-        'Listening in part: the system’s bus, which reports a switch to another user, doesn’t answer. Keyturn tries again; if that fails, the vault is locked.',
+        'Listening in part: the system’s bus, which reports a switch to another user, doesn’t answer. Keyturn tries again; if that fails, Keyturn is locked.',
       ended:
-        'Not listening: the listener has stopped. Keyturn starts it again; if that fails, the vault is locked.',
+        'Not listening: the listener has stopped. Keyturn starts it again; if that fails, Keyturn is locked.',
     },
-    vault: 'Vault',
+    vault: 'Stored secrets',
     vaultKind: 'Secrets are stored in',
     vaultKinds: {
       keychain: 'the keychain of this computer',
@@ -57,15 +57,15 @@ export const settings = {
       damaged: 'A secret is missing or damaged',
     } as Readonly<Record<string, string | undefined>>,
     lock: 'Lock now',
-    locked: 'The vault is locked. Apps get no tokens until you unlock it.',
+    locked: 'Keyturn is locked. Apps get no access until you unlock it.',
     unlock: 'Unlock',
-    unlockTitle: 'Unlock the vault',
+    unlockTitle: 'Unlock Keyturn',
     unlocking: 'Unlocking…',
-    unlocked: 'The vault is open.',
+    unlocked: 'Keyturn is unlocked.',
     passphrase: 'Passphrase',
-    passphraseHint: 'Only the vault gets it.',
+    passphraseHint: 'It never leaves this computer.',
     choose: 'Choose a passphrase',
-    chooseHint: 'Choose a long one and keep it safe. Without it the vault can’t be opened again.',
+    chooseHint: 'Choose a long one and keep it safe. Without it your secrets can’t be opened again.',
     repeat: 'Repeat the passphrase',
     differs: 'The two passphrases differ.',
     changePassphrase: 'Change the passphrase',
@@ -89,7 +89,7 @@ export const settings = {
     strange: 'Keyturn’s data files don’t match each other. Apps get no tokens.',
     strangeBy: {
       otherVault:
-        'The settings name another vault than the one with your secrets. Put Keyturn’s settings back as they were, then start it again.',
+        'The settings name another place for your secrets than the one that has them. Put Keyturn’s settings back as they were, then start it again.',
     },
     unconfirmed: 'These settings were changed outside Keyturn, and you have not confirmed them:',
     broker: 'About this installation',

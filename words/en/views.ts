@@ -34,7 +34,7 @@ export const views = {
       defaultLease: 'Default access duration',
       pause: 'Pause all access',
       revokeAll: 'Revoke all access',
-      lock: 'Lock and unlock the vault',
+      lock: 'Lock and unlock Keyturn',
       lockAfter: 'Auto-lock after',
       passphrase: 'Change the passphrase',
       overrides: 'Security exceptions',
@@ -55,14 +55,14 @@ export const views = {
 
   /** Why a vault needs the person, above every view. */
   vaultBanner: {
-    new: 'The vault has no passphrase yet. Apps get no tokens until you choose one.',
-    locked: 'The vault is locked. Apps get no tokens until you unlock it.',
-    keychainLocked: 'The keychain of this computer is locked. Apps get no tokens until you unlock it.',
+    new: 'Keyturn has no passphrase yet. Apps get no access until you choose one.',
+    locked: 'Keyturn is locked. Apps get no access until you unlock it.',
+    keychainLocked: 'The keychain of this computer is locked. Apps get no access until you unlock it.',
     waiting: 'The keychain is asking you something. Answer its window.',
-    absent: 'No keychain was found. Apps get no tokens.',
-    crashed: 'The keychain helper stopped. Apps get no new tokens.',
-    full: 'The keychain is full. New tokens can’t be stored.',
-    damaged: 'A secret in the vault is missing or damaged.',
+    absent: 'No keychain was found. Apps get no access.',
+    crashed: 'The keychain helper stopped. Apps get no new access.',
+    full: 'The keychain is full. Keyturn can’t store new secrets.',
+    damaged: 'A stored secret is missing or damaged.',
   } as Readonly<Record<string, string | undefined>>,
 
   /** Instead of a keychain. */
@@ -74,7 +74,7 @@ export const views = {
   vaultHelp: {
     keychainLocked: 'Unlock it as you unlock it for other apps, or press “Unlock”.',
     absent:
-      'Start the keychain of your desktop (on Linux gnome-keyring or KWallet): Keyturn looks for it each minute.',
+      'Start the keychain of your desktop (on Linux gnome-keyring or KWallet): Keyturn looks for it again, and at each request.',
     crashed: 'Keyturn starts it again with the next request. If that keeps failing, start Keyturn again.',
     full: 'Make room on the disk. What is stored stays as it is.',
     damaged:

@@ -20,7 +20,7 @@ export const welcome = {
 
   setup: {
     title: 'Connect the apps on this computer',
-    lead: 'Keyturn can sign in for apps that you already use. It changes one entry in each app’s configuration. You can undo it.',
+    lead: 'Keyturn can sign in for apps that you already use. When you press “Connect”, it changes one entry in each app’s configuration. You can undo it.',
     open: 'Connect apps',
     looking: 'Looking for apps…',
     none: 'No app on this computer has a server that Keyturn can sign in to.',
@@ -52,8 +52,8 @@ export const welcome = {
       openServer: 'it needs no sign-in.',
       changed: 'the file has changed in the meantime. Look again.',
       otherKey: 'another entry has another key for this server.',
-      keyThere: 'the vault already has an API key for this server. Remove that one first to use this one.',
-      keyFailed: 'its key could not be moved into the vault.',
+      keyThere: 'Keyturn already has an API key for this server. Remove that one first to use this one.',
+      keyFailed: 'its key could not be moved to Keyturn.',
     },
     connect: 'Connect {names}',
     connecting: 'Connecting…',
@@ -63,7 +63,7 @@ export const welcome = {
     restart: 'Restart these apps. Each asks here for its access at its first start.',
     switched: 'uses Keyturn now.',
     secret: {
-      vault: 'The secret in {header} is in the vault now.',
+      vault: 'Keyturn stores the secret of {header} now.',
       sealed: 'The secret in {header} is in the sealed backup only, since the server offers a sign-in.',
     },
     undo: 'Undo all changes',
@@ -79,6 +79,6 @@ export const welcome = {
       changing: 'changed meanwhile. Try again.',
       entries: 'was changed since: only the entries that are still Keyturn’s were restored.',
     },
-    keyStays: 'The API key for {server} stays in the vault, and may stand in the file again.',
+    keyStays: 'The API key for {server} stays in Keyturn, and may be in the file again.',
   },
 } as const;

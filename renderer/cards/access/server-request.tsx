@@ -5,8 +5,9 @@
  */
 import type { ComponentChildren } from 'preact';
 import type { ServerContext } from './access-context.ts';
+import { AccountName } from '../../parts/account-name.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
-import { Address, UntrustedLines, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Address, UntrustedLines } from '../../parts/untrusted-text.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { newScopes } from './lease-choices.ts';
 import { KeyPlace } from '../../parts/key-place.tsx';
@@ -98,9 +99,13 @@ function Server({ question, context, asked, children }: ServerProps) {
               ))}
             </Fact>
           )}
-          {account !== undefined && (
+          {(account !== undefined || !key) && (
             <Fact name={words.account}>
-              <UntrustedText text={account} />
+              {account === undefined ? (
+                <span class="dim">{words.accountLater}</span>
+              ) : (
+                <AccountName name={account} />
+              )}
             </Fact>
           )}
           {accounts.length > 0 && (

@@ -118,6 +118,7 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
         {names.length > 1 && (
           <button
             type="button"
+            class="quiet"
             aria-label={words.narrowAt({ program: name, server })}
             onClick={() => setReducing(true)}
           >

@@ -1,5 +1,6 @@
 /** What can be done about a grant: have it explained, sign in again, revoke. */
 import { useState } from 'preact/hooks';
+import { unnamed } from '../../parts/account-name.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { ExplainDialog } from './explain-dialog.tsx';
@@ -10,9 +11,6 @@ import { strings } from '../../base/strings.ts';
 import type { Grant } from '../../base/views.ts';
 
 const words = strings.servers;
-
-/** The broker's word for an account that nobody named. */
-export const unnamed = 'default';
 
 export function GrantActions({ grant }: { readonly grant: Grant }) {
   const { endpoint, account, scope, state } = grant;
@@ -32,14 +30,19 @@ export function GrantActions({ grant }: { readonly grant: Grant }) {
       <div class="actions">
         <button
           type="button"
-          class={state === 'loginRequired' ? 'primary' : ''}
+          class={state === 'loginRequired' ? 'primary' : 'quiet'}
           aria-label={action.isBusy ? undefined : words.signInAgainAt({ server })}
           aria-disabled={action.isBusy}
           onClick={() => void signIn()}
         >
           {action.isBusy ? words.signingIn : words.signInAgain}
         </button>
-        <button type="button" aria-label={words.explainAt({ server })} onClick={() => explain(true)}>
+        <button
+          type="button"
+          class="quiet"
+          aria-label={words.explainAt({ server })}
+          onClick={() => explain(true)}
+        >
           {words.explain}
         </button>
         <Revocation grant={grant} />

@@ -8,7 +8,8 @@ import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
-import { GrantActions, unnamed } from './grant-actions.tsx';
+import { AccountName } from '../../parts/account-name.tsx';
+import { GrantActions } from './grant-actions.tsx';
 import { GrantNotices } from './grant-notices.tsx';
 import { scopeNames, Scopes } from '../../parts/scopes.tsx';
 import { GrantState } from '../../parts/state-mark.tsx';
@@ -64,11 +65,7 @@ function GrantFacts({ grant }: { readonly grant: Grant }) {
   return (
     <>
       <Fact name={words.account}>
-        {account === undefined || account === unnamed ? (
-          <span class="dim">{words.accountDefault}</span>
-        ) : (
-          <UntrustedText text={account} />
-        )}
+        <AccountName name={account} />
       </Fact>
       {state !== 'revoked' && (
         <Fact name={words.expires}>

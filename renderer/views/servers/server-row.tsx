@@ -4,7 +4,7 @@ import { strings } from '../../base/strings.ts';
 import type { Grant, ListedKey } from '../../base/views.ts';
 import { GrantState, Mark } from '../../parts/state-mark.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
-import { unnamed } from './grant-actions.tsx';
+import { unnamed } from '../../parts/account-name.tsx';
 
 const words = strings.servers;
 

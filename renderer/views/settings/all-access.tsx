@@ -40,7 +40,7 @@ function PauseSetting() {
       <button type="button" aria-disabled={action.isBusy} onClick={() => void pause(hour)}>
         {words.forHour}
       </button>
-      <button type="button" aria-disabled={action.isBusy} onClick={() => void pause()}>
+      <button type="button" class="quiet" aria-disabled={action.isBusy} onClick={() => void pause()}>
         {words.untilIResume}
       </button>
     </div>

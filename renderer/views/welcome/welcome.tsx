@@ -26,8 +26,10 @@ export function Welcome() {
   };
   return (
     <main class="welcome" tabIndex={-1}>
-      <Logo />
-      <h1>{words.title}</h1>
+      <header>
+        <Logo />
+        <h1>{words.title}</h1>
+      </header>
       <p class="lead">{words.lead}</p>
       <VaultBanner />
       <section class="step" aria-labelledby="step-title">

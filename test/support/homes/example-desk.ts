@@ -149,6 +149,8 @@ export const exampleQuestions = {
     client: 'Helm agent',
     asker,
     resource: calendar,
+    account: 'anna',
+    issuer: accounts,
     scope: 'openid calendar.read calendar.write',
     createdAt: ago(20),
     state: 'open',
