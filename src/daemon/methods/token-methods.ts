@@ -179,7 +179,7 @@ function refusedByPerson(
   { endpoint, subject }: { readonly endpoint: string; readonly subject: string },
 ): KeyturnError {
   const name = parts.clients.nameOf(clientId);
-  const [what, option] = isKeySubject(subject) ? ['the API key for', ' --key'] : ['something at', ''];
+  const [what, option] = isKeySubject(subject) ? ['the API key for', ' --api-key'] : ['something at', ''];
   return new KeyturnError('not_permitted', `The user refused ${name} ${what} ${endpoint}.`, {
     rule: 'A denial is remembered until the user ends it; ending the permission would end it too',
     hint: `The user ends both with: keyturn app revoke ${shellWord(name)} ${shellWord(endpoint)}${option}`,

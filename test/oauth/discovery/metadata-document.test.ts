@@ -156,7 +156,7 @@ describe('a metadata document', () => {
       get('/doc', { ...site.http, fetch: (url, init) => fetch(url, init) }),
     );
     expect(error).toBeInstanceOf(Unreachable);
-    expect(error.hint).toContain('keyturn settings extraAuthorities');
+    expect(error.hint).toContain('keyturn settings set extraAuthorities');
   });
 
   it('a document is unreachable with a certificate for another name, and the hint names no authorities', async () => {

@@ -172,13 +172,13 @@ describe('the audience of a JWT', () => {
     else expect(check).toThrow('issued a token for');
   });
 
-  it('A-5: refuses a JWT for another resource, and the refusal names the override', async () => {
+  it('A-5: refuses a JWT for another resource, and the refusal names the exception', async () => {
     lay(['https://other.example', 7]);
     expect(await refusalOf(() => refreshed())).toMatchObject({
       reason: 'audience_mismatch',
       message: expect.stringContaining('"https://other.example"'),
       // A refresh, which goes on by itself.
-      hint: expect.stringMatching(/audience on$/),
+      hint: expect.stringMatching(/exception add \S+ audience$/),
     });
   });
 });

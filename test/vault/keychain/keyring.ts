@@ -110,7 +110,7 @@ async function lockDefaultCollection(env: NodeJS.ProcessEnv): Promise<void> {
 
 async function replaceDaemon(env: NodeJS.ProcessEnv): Promise<void> {
   const command = `printf throw-away | gnome-keyring-daemon --replace --unlock --components=secrets --daemonize >/dev/null 2>&1
-    gdbus wait --session --timeout 200s org.freedesktop.secrets`;
+    gdbus wait --session --timeout 200 org.freedesktop.secrets`;
   await promisify(execFile)('sh', ['-euc', command], { env });
 }
 
