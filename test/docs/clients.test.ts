@@ -1,12 +1,13 @@
-/** The entries of docs/guides/clients.md and README can be pasted: each parses, and starts a command line that the CLI takes. */
+/** The entries of docs/guides/connect-clients.md and README can be pasted, and its table has every client that setup knows. */
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { statements } from '../../src/cli/main.ts';
 import { parse } from '../../src/cli/terminal/arguments.ts';
-import { codeBlocks, page, section } from './pages.ts';
+import { configFiles } from '../../src/setup/clients.ts';
+import { codeBlocks, page, section, tableRows } from './pages.ts';
 
-const here = page('docs/guides/clients.md');
-const programs = [...here.text.matchAll(/^## (.+)$/gm)].map(([, title = '']) => title);
+const here = page('docs/guides/connect-clients.md');
 const all = await statements();
 
 /** The name of the entry in what the command line says; throws where the CLI would refuse it. */
@@ -21,20 +22,18 @@ function entryIn([program, name, ...words]: readonly string[]): unknown {
 
 const words = z.array(z.string());
 
-/** Every command line in a value, whether it stands in one list, or as a command and its arguments. */
+/** Every command line in a value: a command and its arguments. */
 function commandLines(value: unknown): string[][] {
   if (typeof value !== 'object' || value === null) return [];
-  const { command, cmd, args, headersHelper } = { ...value } as Record<string, unknown>;
+  const { command, cmd, args } = { ...value } as Record<string, unknown>;
   const program = command ?? cmd;
-  if (Array.isArray(program)) return [words.parse(program)];
   if (typeof program === 'string') return [[program, ...words.parse(args)]];
-  if (typeof headersHelper === 'string') return [headersHelper.split(' ')];
   return Object.values(value).flatMap(commandLines);
 }
 
-/** `key = value` of TOML and `key: value` of YAML, in the part of both that JSON shares; bare words are texts. */
-function fieldsOf(text: string, line: RegExp): Record<string, unknown> {
-  const fields = [...text.matchAll(line)].map(([, key = '', value = '']) => {
+/** `key: value` of YAML, in the part that JSON shares; bare words are texts. */
+function fieldsOf(text: string): Record<string, unknown> {
+  const fields = [...text.matchAll(/^ {4}(\w+): (.+)$/gm)].map(([, key = '', value = '']) => {
     return [key, /^["[\d]/.test(value) ? (JSON.parse(value) as unknown) : value] as const;
   });
   return Object.fromEntries(fields);
@@ -46,36 +45,37 @@ function addedBy(line: string): string[][] {
   return typed.includes('keyturn') ? [typed.slice(typed.indexOf('keyturn'))] : [];
 }
 
-function linesOf(title: string): string[][] {
-  const part = { name: here.name, text: section(here, title) };
-  return [
-    ...codeBlocks(part, 'json').flatMap((text) => commandLines(JSON.parse(text))),
-    ...codeBlocks(part, 'toml').flatMap((text) => commandLines(fieldsOf(text, /^(\w+) = (.+)$/gm))),
-    ...codeBlocks(part, 'yaml').flatMap((text) => commandLines(fieldsOf(text, /^ {4}(\w+): (.+)$/gm))),
-    ...codeBlocks(part, 'sh').flatMap((text) => text.split('\n').flatMap(addedBy)),
-  ];
-}
-
-describe('docs/guides/clients.md', () => {
-  it('has entries for eleven programs', () => {
-    expect(programs).toHaveLength(11);
+describe('docs/guides/connect-clients.md', () => {
+  it('shows entries that parse, and that the CLI takes', () => {
+    const lines = [
+      ...codeBlocks(here, 'json').flatMap((text) => commandLines(JSON.parse(text))),
+      ...codeBlocks(here, 'yaml').flatMap((text) => commandLines(fieldsOf(text))),
+      ...codeBlocks(here, 'sh').flatMap((text) => text.split('\n').flatMap(addedBy)),
+    ];
+    expect(lines.map(([, command]) => command)).toEqual([
+      'bridge',
+      'bridge',
+      'connect',
+      ...Array<string>(3).fill('bridge'),
+    ]);
+    for (const line of lines) expect(entryIn(line)).toMatch(/^[\w.-]{1,64}$/);
   });
 
-  it.each(programs)('shows for %s entries that parse, with one name that the CLI takes', (title) => {
-    const lines = linesOf(title);
-    expect(lines.length).toBeGreaterThan(0);
-    const bridges = lines.filter(([, name]) => name === 'bridge').map(entryIn);
-    expect(bridges.length).toBeGreaterThan(0);
-    expect(new Set(bridges).size).toBe(1);
-    expect(bridges[0]).toMatch(/^[\w.-]{1,64}$/);
-    for (const line of lines.filter(([, name]) => name !== 'bridge')) entryIn(line);
-  });
-
-  it('gives each program a name of its own', () => {
-    const names = programs.map((title) =>
-      entryIn(linesOf(title).find(([, name]) => name === 'bridge') ?? []),
-    );
-    expect(new Set(names).size).toBe(names.length);
+  it('has the files and the key of every client that setup knows', () => {
+    const rows = tableRows(section(here, 'Clients')).slice(2);
+    const documented = rows.map(([title, user = '', project = '', key]) => {
+      const names = [...`${user} ${project}`.matchAll(/`([^`]+)`/g)].map(([, name = '']) =>
+        path.basename(name),
+      );
+      return { title, names: names.filter((name) => !name.endsWith('.jsonc')), key };
+    });
+    const known = configFiles({ home: '/person', project: '/project', env: {}, platform: 'linux' });
+    const stated = [...new Set(known.map(({ title }) => title))].map((title) => {
+      const files = known.filter((one) => one.title === title);
+      const names = files.map(({ file }) => path.basename(file)).filter((name) => !name.endsWith('.jsonc'));
+      return { title, names, key: `\`${files[0]?.ways[0]?.join('.')}\`` };
+    });
+    expect(documented).toEqual(stated);
   });
 });
 

@@ -66,7 +66,9 @@ export async function tellEntry(entry: Entry, isForScript: boolean): Promise<voi
     return say(
       `keyturn: the entry ${quoted(entry.name)} stands in ${standing.join(', ')} already. Restart that client.`,
     );
-  say('keyturn: write this into the configuration of your client (docs/guides/clients.md has other forms):');
+  say(
+    'keyturn: write this into the configuration of your client (docs/guides/connect-clients.md has other forms):',
+  );
   printJson({ mcpServers: { [entry.name]: configured } });
 }
 

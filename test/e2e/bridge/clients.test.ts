@@ -15,7 +15,7 @@ import {
 } from '../../support/processes/foreign-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { told } from '../../support/secrets.ts';
-import { codeBlocks, page, section } from '../../docs/pages.ts';
+import { codeBlocks, page } from '../../docs/pages.ts';
 import { workshop } from '../../support/servers/workshop.ts';
 import { openWorld, type TestWorld } from '../../support/world.ts';
 
@@ -167,17 +167,16 @@ describe('unlike clients on one server', () => {
   });
 });
 
-/** The entry that docs/guides/clients.md shows for a program, with the server of this test. */
-function entryFor(title: string): Entry {
-  const part = { name: 'docs/guides/clients.md', text: section(page('docs/guides/clients.md'), title) };
-  const [text = ''] = codeBlocks(part, 'json');
+/** The entry that docs/guides/connect-clients.md shows, with the server of this test. */
+function entryOnPage(): Entry {
+  const [text = ''] = codeBlocks(page('docs/guides/connect-clients.md'), 'json');
   const configuration = text.replaceAll('https://notes.example/mcp', world.protectedServer.resource);
   const { mcpServers } = JSON.parse(configuration) as { mcpServers: { notes: Entry } };
   return mcpServers.notes;
 }
 
 it('a new user gets from the page to the first call: connect, answer, paste', async () => {
-  const entry = entryFor('Cursor');
+  const entry = entryOnPage();
   const { args } = entry;
   const name = args.at(-1) ?? '';
   const connecting = home.start(['connect', world.protectedServer.resource, '--as', name]);
