@@ -1,6 +1,6 @@
 /**
  * The whole way of a person who connects an app, at every width of a window, in the light and in the dark: what they
- * press is counted, and docs/reference/app.md names the numbers.
+ * press is counted.
  */
 import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, it } from 'vitest';
