@@ -79,7 +79,7 @@ function wrongAudience(
   const waive = isSignIn ? `${trusted}, then: keyturn login URL` : trusted;
   const hint =
     overrides?.noResource === true
-      ? `The override no-resource left out the parameter that says what the token is for. Try without it: keyturn exception remove ${shellWord(resource)} no-resource. ${waive}`
+      ? `The exception no-resource left out the parameter that says what the token is for. Try without it: keyturn exception remove ${shellWord(resource)} no-resource. ${waive}`
       : `The authorization server may ignore the resource parameter. Tell its operator. ${waive}`;
   return new RuleRefusal(
     'audience_mismatch',

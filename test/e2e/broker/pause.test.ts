@@ -66,9 +66,9 @@ it('keyturn pause keeps tokens and API keys from every program over a restart, s
   const asking = await home.keyturn(['logout', '--all']);
   expect(asking).toMatchObject({ code: 2, stdout: '' });
   expect(asking.stderr).toContain(
-    'hint: To revoke every grant without a question: keyturn logout --all --yes',
+    'hint: To revoke every sign-in without a question: keyturn logout --all --yes',
   );
-  expect(await atTerminal(home, 'revoke --all', 'no')).toMatch(
+  expect(await atTerminal(home, 'logout --all', 'no')).toMatch(
     /sign-ins \(1\) to:[^]*mcp"[^]*lose access:[^]*"cli"[^]*Nothing was revoked/,
   );
   await tokenAt(home, resource);

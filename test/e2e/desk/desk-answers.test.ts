@@ -22,9 +22,10 @@ describe('keyturn request list at a desk', () => {
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
     const first = await card();
     const asked = await pending(home);
-    expect(asked).toContain('  Answer in Keyturn’s window.\n');
-    expect(asked).toContain(`  keyturn request deny ${first.id}`);
-    expect(asked).not.toContain('yes');
+    expect(asked).toContain(
+      `  Answer in Keyturn’s window. To deny it from here:\n  keyturn request deny ${first.id}\n`,
+    );
+    expect(asked).not.toContain('approve');
     await answer(first.id, 'yes');
     await pairing;
 
@@ -33,8 +34,10 @@ describe('keyturn request list at a desk', () => {
     const second = await card();
     const wanted = await pending(home);
     expect(wanted).toContain(`May editor reach ${resource}?`);
-    expect(wanted).toContain('  Answer in Keyturn’s window.\n');
-    expect(wanted).not.toContain('yes');
+    expect(wanted).toContain(
+      `  Answer in Keyturn’s window. To deny it from here:\n  keyturn request deny ${second.id}\n`,
+    );
+    expect(wanted).not.toContain('approve');
     await home.ok(['request', 'deny', second.id, '--remember']);
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
   });
@@ -44,10 +47,8 @@ describe('keyturn request list at a desk', () => {
     const allowing = home.start(['app', 'allow', 'cli', resource]);
     const { id } = await card();
     const shown = await pending(home);
-    expect(shown).toContain(
-      `  Answer in Keyturn’s window.\n  keyturn request deny ${id} --remember   cancels it\n`,
-    );
-    await home.ok(['request', 'deny', id, '--remember']);
+    expect(shown).toContain(`  Answer in Keyturn’s window.\n  keyturn request deny ${id}   cancels it\n`);
+    await home.ok(['request', 'deny', id]);
     expect(await allowing.ended).toMatchObject({ code: 4 });
   });
 
@@ -60,7 +61,7 @@ describe('keyturn request list at a desk', () => {
     const shown = await pending(home);
     expect(shown).toContain(`for ${real}:\n  Open it in Keyturn’s window.\n`);
     expect(shown).not.toContain('state=');
-    await home.ok(['request', 'deny', id, '--remember']);
+    await home.ok(['request', 'deny', id]);
     await expect(signingIn).rejects.toMatchObject({ reason: 'login_failed' });
   });
 });

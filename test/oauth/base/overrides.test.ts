@@ -132,7 +132,7 @@ describe('no-resource', () => {
     site.lay('/token', { body: { access_token: token, token_type: 'Bearer' } });
     const refusal = await refusalOf(() => refreshed({ overrides: { noResource: true } }));
     expect(refusal.reason).toBe('audience_mismatch');
-    expect(refusal.hint).toContain('The override no-resource left out');
+    expect(refusal.hint).toContain('The exception no-resource left out');
     expect(refusal.hint).toContain(`keyturn exception remove ${resource} no-resource`);
     const overrides = { noResource: true, otherAudience: true };
     expect(await refreshed({ overrides })).toMatchObject({ accessToken: token, audience: 'other' });

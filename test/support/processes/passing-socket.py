@@ -1,7 +1,7 @@
 """Starts a command as systemd starts a service with a socket unit: the socket is descriptor 3, and waits already.
 
 passing-socket.py HOW PATH COMMAND...   HOW: passed, twice, replaced (another socket lies at the path), plain (a pipe)
-A command without the word `daemon` gets nothing.
+Every other command than `broker run` gets nothing.
 """
 import os
 import socket
@@ -21,7 +21,7 @@ def listening(at):
     return made
 
 
-if 'daemon' in command and '--stop' not in command:
+if command[-2:] == ['broker', 'run']:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     passed = os.pipe()[0] if how == 'plain' else listening(path).detach()
     if how == 'replaced':
