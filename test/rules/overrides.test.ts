@@ -171,7 +171,7 @@ describe('an override', () => {
     await set(true);
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'audience_mismatch',
-      hint: expect.stringContaining('no-resource off'),
+      hint: expect.stringContaining('exception remove'),
     });
   });
 
@@ -180,7 +180,7 @@ describe('an override', () => {
     const { origin } = new URL(protectedServer.url);
     protectedServer.settings.resource = origin;
     const { hint = '' } = await refused(rig.login());
-    expect(hint).toContain('audience on, then: keyturn login URL');
+    expect(hint).toContain('audience, then: keyturn login URL');
     const [, server = ''] = /keyturn exception add (\S+) audience/.exec(hint) ?? [];
     expect(server).toBe(origin);
     await asOwner(rig)('exception.set', { server, name: 'audience', on: true });
