@@ -169,11 +169,10 @@ export class TestHome {
       env: clean({ ...this.env, ...env }),
       stdio: 'pipe',
     });
-    // `register`, `unlock` and `key` read a client secret, a passphrase or an API key there.
-    if (args[0] === 'register') keepSecret('client secret', stdin.trim());
-    if (args[0] === 'export' || args[0] === 'import') keepSecret('passphrase', stdin.trim());
+    // `oauth-client`, `unlock` and `api-key` read a client secret, a passphrase or an API key there.
+    if (args[0] === 'oauth-client') keepSecret('client secret', stdin.trim());
     if (args[0] === 'unlock') keepSecret('passphrase', stdin.trim());
-    if (args[0] === 'key') keepSecret('API key', stdin.trim());
+    if (args[0] === 'api-key') keepSecret('API key', stdin.trim());
     // A command that doesn't read its input may be gone before it is written.
     child.stdin.on('error', () => undefined).write(stdin);
     if (!stdinStaysOpen) child.stdin.end();

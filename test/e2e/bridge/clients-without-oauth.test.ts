@@ -36,7 +36,7 @@ it.each(['no token', 'an API key'])(
       ).toBe(0);
     for (const name of [...programs, ...commands]) {
       await paired(home, name);
-      await home.ok(['app', 'allow', name, url, ...(wanted === 'an API key' ? ['--key'] : [])]);
+      await home.ok(['app', 'allow', name, url, ...(wanted === 'an API key' ? ['--api-key'] : [])]);
     }
     for (const name of programs) {
       const client = await clients.start(name);

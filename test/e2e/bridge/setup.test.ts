@@ -20,7 +20,7 @@ import { inTerminal } from '../../support/processes/terminal.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 import { keepSecret } from '../../support/secrets.ts';
 
-it('keyturn setup moves secrets into the vault, starts the bridge, and --undo puts every byte back or only its own entries', async () => {
+it('keyturn setup moves secrets into the vault, starts the bridge, and setup undo puts every byte back or only its own entries', async () => {
   const { home, world, url } = await homeInBentWorld({ vault: 'keychain' });
   const key = 'aSetupKey-5772156649';
   const token = 'aSetupToken-1414213562';
@@ -115,7 +115,7 @@ it('keyturn setup moves secrets into the vault, starts the bridge, and --undo pu
   expect(readdirSync(home.paths.state).filter((name) => name.startsWith('setup-'))).toEqual([]);
 });
 
-it('keyturn setup says beforehand that an entry with a key may stay, then why it stays and what to do, and nothing of --undo where it changed nothing', async () => {
+it('keyturn setup says beforehand that an entry with a key may stay, then why it stays and what to do, and nothing of setup undo where it changed nothing', async () => {
   const home = newHome({ vault: 'memory', env: { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } });
   const user = home.env['HOME'] ?? '';
   const key = 'aSetupKey-1618033988';
@@ -135,7 +135,7 @@ it('keyturn setup says beforehand that an entry with a key may stay, then why it
   expect(told.stdout).toMatch(
     /^left far in .* did not move into the vault: .* Then run this command again\.$/m,
   );
-  expect(told.stderr).not.toContain('--undo');
+  expect(told.stderr).not.toContain('setup undo');
 });
 
 it('keyturn setup asks once for all entries of a server, and a refusal is one for all of them too', async () => {
@@ -152,7 +152,7 @@ it('keyturn setup asks once for all entries of a server, and a refusal is one fo
     onTestFinished(() => rmSync(folder, { recursive: true }));
     writeFileSync(path.join(folder, 'mcp.json'), JSON.stringify({ mcpServers: { notes, tickets } }));
   }
-  const terminal = inTerminal(home, [process.execPath, builtBin, 'setup', '--no-connect', '--yes']);
+  const terminal = inTerminal(home, [process.execPath, builtBin, 'setup', '--yes']);
   const names = (entry: string): string =>
     ['cursor', 'kiro', 'lm-studio'].map((client) => `"${client}-${entry}"`).join(', ');
   await terminal.shows(/\[y\/N\] /);

@@ -31,7 +31,7 @@ function withEntry(desk: Desk, name: string): string {
 
 const backups = (desk: Desk): string[] => readdirSync(desk.state).filter((name) => name.startsWith('setup-'));
 
-test('setup --undo puts an entry back after its client saved the file, and then ends the backup', async () => {
+test('setup undo puts an entry back after its client saved the file, and then ends the backup', async () => {
   const desk = newDesk();
   const file = withEntry(desk, '.claude.json');
   expect(await desk.keyturn('setup', '--no-connect', '--yes')).toMatchObject({ code: 0 });
@@ -42,7 +42,7 @@ test('setup --undo puts an entry back after its client saved the file, and then 
   expect(backups(desk)).toEqual([]);
 });
 
-test('setup --undo keeps its backup while a file is away', async () => {
+test('setup undo keeps its backup while a file is away', async () => {
   const desk = newDesk();
   const file = withEntry(desk, '.cursor/mcp.json');
   await desk.keyturn('setup', '--no-connect', '--yes');
@@ -66,13 +66,13 @@ test('setup writes a file that is mounted alone, and the others', async ({ skip 
   for (const file of [mounted, other]) expect(read(file).mcpServers['notes']?.url).toBeUndefined();
 });
 
-test('an entry whose Node is gone is found by --check and doctor, and fixed by setup', async () => {
+test('an entry whose Node is gone is found by setup check and doctor, and fixed by setup', async () => {
   const desk = newDesk();
   const file = withEntry(desk, '.cursor/mcp.json');
   await desk.keyturn('setup', '--no-connect', '--yes');
   const gone = '/gone/versions/node/v22.19.0/bin/node';
   save(file, ({ mcpServers }) => Object.assign(mcpServers['notes'] ?? {}, { command: gone }));
-  for (const command of [['setup', '--check'], ['doctor']])
+  for (const command of [['setup', 'check'], ['doctor']])
     expect(await desk.keyturn(...command)).toMatchObject({ code: 9, stdout: expect.stringContaining(gone) });
   expect(await desk.keyturn('setup', '--no-connect', '--yes')).toMatchObject({ code: 0 });
   expect(read(file).mcpServers['notes']?.command).not.toBe(gone);
@@ -84,7 +84,7 @@ test('setup looks where the clients’ own variables lead', async () => {
   mkdirSync(path.join(desk.home, 'cx'));
   writeFileSync(path.join(desk.home, 'cx', 'config.toml'), `[mcp_servers.notes]\nurl = "${url}"\n`);
   const env = { CLAUDE_CONFIG_DIR: path.join(desk.home, 'cc'), CODEX_HOME: path.join(desk.home, 'cx') };
-  const { code, stdout } = await desk.keyturnIn({ XDG_RUNTIME_DIR: desk.run, ...env }, 'setup', '--check');
+  const { code, stdout } = await desk.keyturnIn({ XDG_RUNTIME_DIR: desk.run, ...env }, 'setup', 'check');
   expect(code).toBe(9);
   expect(stdout).toMatch(/cc\/\.claude\.json[^]*cx\/config\.toml/);
 });

@@ -18,7 +18,7 @@ const maxTries = 2;
 let nonce: string | undefined;
 
 // The person allows it beforehand.
-await printedBy(bin, 'allow', 'cli', endpoint);
+await printedBy(bin, 'app', 'allow', 'cli', endpoint);
 
 async function headersFromKeyturn(): Promise<Record<string, string>> {
   const given = nonce === undefined ? [] : ['--nonce', nonce];

@@ -41,8 +41,8 @@ async function issuerOf(server: string): Promise<string> {
 try {
   const issuer = await issuerOf(endpoint);
   const source = ['--grant-type', 'jwt-bearer', '--assertion', `file:${file}`];
-  await printedBy(bin, 'register', issuer, '--client-id', context.client_id, ...source);
-  await printedBy(bin, 'allow', 'cli', endpoint);
+  await printedBy(bin, 'oauth-client', 'add', issuer, '--client-id', context.client_id, ...source);
+  await printedBy(bin, 'app', 'allow', 'cli', endpoint);
   for (const bad of [context.expired_jwt, context.wrong_audience_jwt]) {
     writeFileSync(file, bad, { mode: 0o600 });
     const { status, stderr } = await keyturn(bin, 'token', endpoint, '--no-input');
