@@ -124,7 +124,7 @@ export class Home {
   async copySignIn(resources: readonly string[]): Promise<void> {
     await this.#withVault(async (vault, homeId) => {
       const folder = homePaths(this.env).state;
-      const document = openDocument({ folder, homeId, vault, master: () => vault.root() });
+      const document = openDocument({ folder, homeId, vault, root: () => vault.root() });
       const { grants } = recordsOf(document);
       await document.verify();
       const [first] = grants.items;

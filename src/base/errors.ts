@@ -235,7 +235,7 @@ export function quotedWithheld(text: string): string {
   return quoted(text.replace(secretLike, '…'));
 }
 
-/** A wall-clock instant (milliseconds since the epoch) for a sentence or a table: local, to the second. */
+/** A wall-clock instant (milliseconds since 1970) for a sentence or a table: local, to the second. */
 export function moment(milliseconds: number): string {
   const date = new Date(milliseconds);
   if (Number.isNaN(date.getTime())) return 'a time far away';

@@ -47,15 +47,15 @@ import type { Settings } from './settings/settings.ts';
 export interface RecordParts {
   readonly home: Home;
   readonly vault: Vault;
-  readonly master: () => Promise<KeyObject>;
+  readonly root: () => Promise<KeyObject>;
 }
 
 /** All lists of the document. */
 export type HomeRecords = Records & { readonly home: DocumentList<HomeRecord> };
 
 /** Reads nothing yet. */
-export function openRecords({ home, vault, master }: RecordParts): HomeRecords {
-  return recordsOf(openDocument({ folder: home.paths.state, homeId: home.homeId, vault, master }));
+export function openRecords({ home, vault, root }: RecordParts): HomeRecords {
+  return recordsOf(openDocument({ folder: home.paths.state, homeId: home.homeId, vault, root }));
 }
 
 export function recordsOf(document: AuthorityDocument): HomeRecords {

@@ -78,7 +78,7 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
     listener: () => listener,
   });
   const { vault, root } = secrets;
-  const records = openRecords({ home, vault, master: root });
+  const records = openRecords({ home, vault, root });
   const subscribers = new Subscribers();
   const statusChanged = (): void => subscribers.tell('status.changed');
   const stopping = new AbortController();

@@ -1,7 +1,7 @@
 /**
  * The document of a home, and the typed lists in it.
  *
- * Invariant: the document's key derives from the home's master secret, which is in the vault.
+ * Invariant: the document's key derives from the home’s root key, which is in the vault.
  */
 import { createSecretKey, hkdfSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -20,20 +20,20 @@ export interface AuthorityParts extends Pick<DocumentParts, 'homeId'> {
   /** The home's state folder. */
   readonly folder: string;
   readonly vault: Pick<Vault, 'kind' | 'get' | 'replace'>;
-  /** The master secret. Throws the vault's errors. */
-  readonly master: () => Promise<KeyObject>;
+  /** The root key. Throws the vault's errors. */
+  readonly root: () => Promise<KeyObject>;
 }
 
 /** The document's file in the state folder. */
 export const documentName = 'authority.json';
 
-/** Reads no file and no vault yet. With a memory vault, whose master secret is new at each start, there is no file. */
-export function openDocument({ folder, homeId, vault, master }: AuthorityParts): AuthorityDocument {
+/** Reads no file and no vault yet. With a memory vault, whose root key is new at each start, there is no file. */
+export function openDocument({ folder, homeId, vault, root }: AuthorityParts): AuthorityDocument {
   return new AuthorityDocument({
     file: vault.kind === 'memory' ? undefined : path.join(folder, documentName),
     homeId,
     key: async () => {
-      const key = hkdfSync('sha256', await master(), homeId, 'keyturn/1 document', 32);
+      const key = hkdfSync('sha256', await root(), homeId, 'keyturn/1 document', 32);
       return createSecretKey(Buffer.from(key));
     },
     newest: newestIn(vault),

@@ -35,13 +35,13 @@ async function usedHome() {
   const broker = await startOn(folder, vault);
   await broker.clients.add('editor', 0);
   const homeFile = path.join(folder, 'state', 'home.json');
-  const home = JSON.parse(readFileSync(homeFile, 'utf8')) as { hasMaster: boolean };
-  expect(home.hasMaster).toBe(true);
+  const home = JSON.parse(readFileSync(homeFile, 'utf8')) as { hasRoot: boolean };
+  expect(home.hasRoot).toBe(true);
   const attacker = intruder(folder);
   return { folder, vault, attacker, forget: () => attacker.writes('home.json', forgetful(home)) };
 }
 
-const forgetful = (home: object): string => JSON.stringify({ ...home, hasMaster: false });
+const forgetful = (home: object): string => JSON.stringify({ ...home, hasRoot: false });
 
 describe('home.json that says no root key was ever made', () => {
   it('authority.json home.json: lets no file that Keyturn did not write count where the vault was emptied too', async () => {

@@ -146,7 +146,7 @@ describe('home.json, written while the app is closed', () => {
   it('home.json: begins no new home under another id beside the files of the old one', async () => {
     const home = await usedDesk();
     const homeId = 'A'.repeat(22);
-    writeHomeFile(home, { homeId, hasMaster: false });
+    writeHomeFile(home, { homeId, hasRoot: false });
     const lost = { reason: 'locked' };
     const headless = await openHeadless(home);
     const setting = { name: 'httpsProxy', value: 'http://proxy.invalid:3128' };
@@ -156,7 +156,7 @@ describe('home.json, written while the app is closed', () => {
     const { owner, line } = await openDesk(home);
     await expect(line.request('token.get', { resource })).rejects.toMatchObject(lost);
     await expect(owner.call('settings.set', setting)).rejects.toMatchObject(lost);
-    expect(readHomeFile(home)).toMatchObject({ hasMaster: false });
+    expect(readHomeFile(home)).toMatchObject({ hasRoot: false });
   });
 });
 

@@ -104,8 +104,8 @@ export interface Rig {
   readonly texts: () => string[];
 }
 
-/** The master secret of every test home. */
-const testMaster = createSecretKey(Buffer.alloc(32, 7));
+/** The root key of every test home. */
+const testRoot = createSecretKey(Buffer.alloc(32, 7));
 
 /** By folder: what the vault of its home knows of the document. */
 const vaults = new Map<string, Vault>();
@@ -122,7 +122,7 @@ export function testDocument(folder: string, parts: Partial<AuthorityParts> = {}
     folder,
     homeId: 'A'.repeat(22),
     vault: vaultOf(folder),
-    master: async () => testMaster,
+    root: async () => testRoot,
     ...parts,
   });
 }

@@ -75,7 +75,7 @@ export class DocumentHome {
       folder: this.folder,
       homeId: 'A'.repeat(22),
       vault: this.vault,
-      master: async () => createSecretKey(Buffer.alloc(32, 7)),
+      root: async () => createSecretKey(Buffer.alloc(32, 7)),
       ...parts,
     });
     const list = listOf(document, 'items', itemSchema, {

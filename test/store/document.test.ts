@@ -58,7 +58,7 @@ describe('the document', () => {
   it('lists records, and decides nothing, while the vault is locked', async () => {
     const { home } = await savedHome();
     const locked = (): Promise<never> => Promise.reject(new KeyturnError('locked', 'the vault is locked'));
-    const { document, list } = await home.open({ master: locked });
+    const { document, list } = await home.open({ root: locked });
     expect(await refusal(document.verify())).toMatchObject({ reason: 'locked' });
     expect(await refusal(list.change(without('a')))).toMatchObject({ reason: 'locked' });
     expect(list.shown).toHaveLength(2);
@@ -154,9 +154,9 @@ describe('a file against the newest document that the vault knows', () => {
     expect(list.items).toHaveLength(2);
   });
 
-  it('is refused from another home, and under another master secret', async () => {
+  it('is refused from another home, and under another root key', async () => {
     const { home } = await savedHome();
-    const others = [{ homeId: 'B'.repeat(22) }, { master: async () => createSecretKey(Buffer.alloc(32, 8)) }];
+    const others = [{ homeId: 'B'.repeat(22) }, { root: async () => createSecretKey(Buffer.alloc(32, 8)) }];
     for (const parts of others) {
       const { list } = await home.start(parts);
       expect(() => list.items).toThrow(unreadable);

@@ -17,7 +17,7 @@ export type { Question } from './question.ts';
 export interface Interaction {
   readonly id: string;
   readonly question: Question;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly createdAt: number;
   /** The card that shows it, by the id of the question that opened that card: its own id, or as `sharedCard` says. */
   readonly card: string;

@@ -15,7 +15,7 @@ export type ApprovalRequest =
       readonly scope?: readonly string[];
       /** Absent: the accounts that the program uses there stay the same. */
       readonly account?: string;
-      /** Milliseconds since the epoch; absent: until the owner ends it. */
+      /** Milliseconds since 1970; absent: until the owner ends it. */
       readonly until?: number;
       /** It is about the endpoint's API key, and about no token. */
       readonly key?: ShownKey;
@@ -52,7 +52,7 @@ export type ApprovalRequest =
       /** The refused scopes and accounts; without either, everything was refused. */
       readonly scope?: readonly string[];
       readonly accounts?: readonly string[];
-      /** When the denial would end, in milliseconds since the epoch; absent: now. */
+      /** When the denial would end, in milliseconds since 1970; absent: now. */
       readonly until?: number;
       /** It is about the endpoint's API key, and about no token. */
       readonly key?: ShownKey;
@@ -78,7 +78,7 @@ export type ApprovalRequest =
       readonly command: 'forward';
       readonly forward: ForwardOrigin;
       readonly endpoints: readonly string[];
-      /** Milliseconds since the epoch. */
+      /** Milliseconds since 1970. */
       readonly until: number;
     }
   | { readonly command: 'override'; readonly server: string; readonly override: OverrideName }

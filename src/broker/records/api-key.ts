@@ -30,7 +30,7 @@ export const apiKeySchema = z.object({
   item: itemNameSchema,
   /** The owner set it without asking whether the server offers a sign-in. */
   isUnchecked: z.boolean().optional(),
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   setAt: z.number(),
 });
 
@@ -66,7 +66,7 @@ export class ApiKeys {
   /** By id, the values that were read since the vault was opened. */
   readonly #values = new Map<string, string>();
   #clearings = 0;
-  /** When a server last refused one, by id, in milliseconds since the epoch. */
+  /** When a server last refused one, by id, in milliseconds since 1970. */
   readonly #refusedAt = new Map<string, number>();
 
   constructor(file: AuthorityStore<ApiKey>, items: VaultItems) {

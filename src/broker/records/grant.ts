@@ -84,7 +84,7 @@ export type MetadataSource = Readonly<z.infer<typeof serverPlaceSchema>>;
 const earlierSchema = z.strictObject({
   item: itemNameSchema,
   registrationId: z.string(),
-  /** Of an access token: milliseconds since the epoch. Absent: it is a refresh token, or its end is unknown. */
+  /** Of an access token: milliseconds since 1970. Absent: it is a refresh token, or its end is unknown. */
   expiresAt: z.number().optional(),
 });
 
@@ -131,7 +131,7 @@ export const grantSchema = z.object({
   hasRefreshToken: z.boolean(),
   /** Its tokens are bound to a key (RFC 9449), which the vault holds. Absent: they are Bearer tokens. */
   isKeyBound: z.boolean().optional(),
-  /** Milliseconds since the epoch by the wall clock, as all times in records. */
+  /** Milliseconds since 1970 by the wall clock, as all times in records. */
   createdAt: z.number(),
   /** The time of its last sign-in. */
   signedInAt: z.number().optional(),

@@ -1,7 +1,7 @@
 /**
  * Local clients: programs on this machine that were paired, and the CLI, which always is.
  *
- * Invariant: no key is stored here. A client's key is derived from the home's master secret, its id
+ * Invariant: no key is stored here. A client's key is derived from the home's root key, its id
  * and its generation; removing a client, or raising its generation, makes the key worthless.
  */
 import { randomBytes } from 'node:crypto';

@@ -39,7 +39,7 @@ export const permissionSchema = z.object({
   refused: z.array(z.string()).optional(),
   /** The card named no scopes: the set is fixed to what the first token carries. */
   fixAtFirstToken: z.boolean().optional(),
-  /** End of the lease, in milliseconds since the epoch. */
+  /** End of the lease, in milliseconds since 1970. */
   until: z.number().optional(),
   createdAt: z.number(),
 });

@@ -21,7 +21,7 @@ export class RevocationQueue implements VaultListener {
   readonly #parts: RevokerParts;
   #isVaultOpen = false;
   #hasBegun = false;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   #nextOldest = 0;
   #running: Promise<void> | undefined;
 

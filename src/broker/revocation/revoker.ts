@@ -121,7 +121,7 @@ export function isPending(grant: Grant): grant is PendingGrant {
   return grant.state.kind === 'revoked' && grant.state.receipt === 'pending';
 }
 
-/** When the tries of a pending revocation stop, in milliseconds since the epoch. */
+/** When the tries of a pending revocation stop, in milliseconds since 1970. */
 export function triedUntil({ endedAt }: Revoked): number {
   return endedAt + maxRetryAge;
 }
@@ -285,7 +285,7 @@ function stillLive({ refresher }: RevokerParts, grant: Grant, { answered, left }
 /** The result of a try. */
 interface Known {
   readonly answer: Revoked['answer'];
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly liveUntil: number;
 }
 

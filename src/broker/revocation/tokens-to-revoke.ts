@@ -14,7 +14,7 @@ export interface TokenToRevoke {
   readonly value: string;
   readonly hint: 'refresh_token' | 'access_token';
   readonly registrationId: string;
-  /** Of an access token: milliseconds since the epoch. */
+  /** Of an access token: milliseconds since 1970. */
   readonly expiresAt?: number | undefined;
   /** The vault's item that has it; undefined: it is only in memory. */
   readonly item: string | undefined;

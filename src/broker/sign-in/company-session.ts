@@ -36,7 +36,7 @@ export class CompanySignInNeeded extends KeyturnError {
 /** Seconds: time for the exchange. */
 const margin = 30;
 
-/** `now`: milliseconds since the epoch, by the provider's clock. Throws `login_required`, `token_invalid`, and as a refresh. */
+/** `now`: milliseconds since 1970, by the provider's clock. Throws `login_required`, `token_invalid`, and as a refresh. */
 export async function companyIdToken(
   { grants, refresher, cache }: CompanyParts,
   provider: string,

@@ -76,7 +76,7 @@ export class AuthorizationServers {
     return server;
   }
 
-  /** Milliseconds since the epoch by this issuer's own clock, as far as its responses showed it. */
+  /** Milliseconds since 1970 by this issuer's own clock, as far as its responses showed it. */
   timeAt(issuer: string): number {
     return serverTime(this.#parts.network(issuer), this.#placesOf(issuer));
   }

@@ -12,7 +12,7 @@ import type { Credential } from './credential-within.ts';
 export type Given<Request> = Request & { readonly credential: Credential | undefined };
 
 /**
- * In the order of the requests. `validity` in seconds, `now` in milliseconds since the epoch. For a token that aged
+ * In the order of the requests. `validity` in seconds, `now` in milliseconds since 1970. For a token that aged
  * nobody is asked again. Throws what `ask` throws; `token_invalid` where the newest token is too old.
  */
 export async function credentialsTogether<Request extends { readonly asked: Asked }>(

@@ -26,10 +26,10 @@ export class TokenFiles {
   /** Throws `file_unreadable` where there is no folder in memory that only the user can read. */
   static async make(runtime = process.env['XDG_RUNTIME_DIR']): Promise<TokenFiles> {
     const base = checked(runtime);
-    await sweep(base);
+    await removeStale(base);
     for (;;) {
       const folder = mkdtempSync(path.join(base, prefix));
-      // Held until this process ends, however it ends. The sweep of another process may have been faster: then it
+      // Held until this process ends, however it ends. The clean-up of another process may have been faster: then it
       // removes this folder.
       const release = await tryLock(path.join(folder, lockName));
       if (release && existsSync(folder)) {
@@ -73,7 +73,7 @@ function noMemory(problem: string): KeyturnError {
 }
 
 /** Removes what processes left that were killed: nobody holds their locks any longer. */
-async function sweep(base: string): Promise<void> {
+async function removeStale(base: string): Promise<void> {
   for (const entry of readdirSync(base, { withFileTypes: true })) {
     if (!entry.isDirectory() || !entry.name.startsWith(prefix)) continue;
     const folder = path.join(base, entry.name);

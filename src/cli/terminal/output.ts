@@ -124,10 +124,10 @@ function printBlocks(header: readonly string[], rows: readonly (readonly string[
   }
 }
 
-/** `seconds` since the epoch. */
+/** `seconds` since 1970. */
 export const when = (seconds: number): string => moment(seconds * 1000);
 
-/** The end of the sentence "all access is paused …". `until` in seconds since the epoch; absent: without an end. */
+/** The end of the sentence "all access is paused …". `until` in seconds since 1970; absent: without an end. */
 export function pauseEnd({ until }: { readonly until?: number | undefined }): string {
   if (until === undefined) return 'until you resume it (keyturn resume)';
   return `until ${when(until)} (keyturn resume ends it sooner)`;

@@ -27,7 +27,7 @@ export interface Refusal {
   readonly scope?: readonly string[];
   /** Single accounts. */
   readonly accounts?: readonly string[];
-  /** Milliseconds since the epoch; absent: until the person ends it. */
+  /** Milliseconds since 1970; absent: until the person ends it. */
   readonly until?: number;
 }
 

@@ -43,7 +43,7 @@ interface Open {
   readonly endpoints: readonly string[];
   readonly socket: string;
   readonly mark: string | undefined;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly until: number;
   readonly server: BrokerServer;
   readonly opener: Caller;

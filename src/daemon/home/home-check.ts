@@ -39,7 +39,7 @@ import { asConfirmed, differencesFrom, readWritten, sameFile } from '../settings
 import type { WrittenSettings } from '../settings/written-settings.ts';
 
 export interface HomeCheckParts {
-  readonly home: Pick<Home, 'isNew' | 'hasMaster' | 'vault' | 'keptIn'>;
+  readonly home: Pick<Home, 'isNew' | 'hasRoot' | 'vault' | 'keptIn'>;
   readonly book: SettingsBook;
   readonly vault: Pick<Vault, 'kind'>;
   readonly document: Pick<AuthorityDocument, 'verify' | 'isVerified' | 'confirm'>;
@@ -143,9 +143,9 @@ export class HomeCheck {
   }
 
   /** True once a vault of this home was opened. */
-  get hasMaster(): boolean {
+  get hasRoot(): boolean {
     const { home, vault, isOpened } = this.#parts;
-    return isOpened || home.hasMaster || vault.kind === 'memory';
+    return isOpened || home.hasRoot || vault.kind === 'memory';
   }
 
   /** The authorities to trust besides the system's. */
@@ -157,7 +157,7 @@ export class HomeCheck {
     const { vault } = this.#parts;
     const common = {
       desk: this.#deskState(),
-      isEmpty: !this.hasMaster,
+      isEmpty: !this.hasRoot,
       differing: this.#different,
       isWaiting: this.#isWaiting,
     };
@@ -176,7 +176,7 @@ export class HomeCheck {
    */
   async confirm(name: SettingName, value: Settings[SettingName]): Promise<void> {
     // No vault was ever opened: its first use notes what the file says by then.
-    if (!this.#parts.isDesk && !this.hasMaster) return;
+    if (!this.#parts.isDesk && !this.hasRoot) return;
     await this.settled();
     const authorities =
       name === 'extraAuthorities' && typeof value === 'string' ? readAuthorities(value) : this.#authorities;

@@ -20,8 +20,8 @@ import { checkFileIfAny, readPrivate, replaceFile } from '../../base/private-fil
 const homeSchema = z.object({
   version: z.literal(formats.home),
   homeId: z.string().regex(/^[A-Za-z0-9_-]{22}$/),
-  /** True once the master secret was written to the vault: from then on its absence is an error. */
-  hasMaster: z.boolean(),
+  /** True once the root key was written to the vault: from then on its absence is an error. */
+  hasRoot: z.boolean(),
   /** The vault that holds it, with its key; absent until the vault is opened. */
   vault: z.string().max(64).optional(),
 });
@@ -39,12 +39,12 @@ export interface Home {
   readonly ownerKey: KeyObject;
   /** True when this start created the home. */
   readonly isNew: boolean;
-  /** True once the vault holds the master secret: from then on its absence is an error. */
-  readonly hasMaster: boolean;
+  /** True once the vault holds the root key: from then on its absence is an error. */
+  readonly hasRoot: boolean;
   /** The vault that holds it, as mismatched-home.ts names it; undefined where no broker noted it yet. */
   readonly vault: string | undefined;
-  /** Records that the vault holds the master secret now. */
-  masterWritten(): Promise<void>;
+  /** Records that the vault holds the root key now. */
+  rootWritten(): Promise<void>;
   /** Records which vault the home's secrets are in. */
   keptIn(vault: string): Promise<void>;
 }
@@ -118,7 +118,7 @@ export async function openHome(paths: HomePaths): Promise<Home> {
   const record = existing ?? {
     version: formats.home,
     homeId: randomBytes(16).toString('base64url'),
-    hasMaster: false,
+    hasRoot: false,
   };
   if (!existing) await writeJson(file, record);
   let current: z.infer<typeof homeSchema> = record;
@@ -132,13 +132,13 @@ export async function openHome(paths: HomePaths): Promise<Home> {
     homeId: record.homeId,
     ownerKey: await ownerKey(paths, record.homeId),
     isNew: !existing,
-    get hasMaster() {
-      return current.hasMaster;
+    get hasRoot() {
+      return current.hasRoot;
     },
     get vault() {
       return current.vault;
     },
-    masterWritten: () => change({ hasMaster: true }),
+    rootWritten: () => change({ hasRoot: true }),
     keptIn: (vault) => change({ vault }),
   };
 }

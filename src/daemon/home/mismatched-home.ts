@@ -2,8 +2,8 @@
  * Files that don't belong together: another vault, or another id, than the one that this home was written with.
  *
  * Invariant: such a home answers no request and adopts no file, and every refusal says so. Other programs can write
- * every file of a home, so only this can be known before the vault is asked: a home that once had a master secret keeps
- * it outside memory, and a document was written when there was one. If a vault lacks that secret, master.ts refuses.
+ * every file of a home, so only this can be known before the vault is asked: a home that once had a root key keeps
+ * it outside memory, and a document was written when there was one. If a vault lacks that key, item-vault.ts refuses.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { documentExists } from './home.ts';
@@ -12,8 +12,8 @@ import type { Settings } from '../settings/settings.ts';
 import { wrappedBy } from '../settings/settings.ts';
 
 /** True once a vault of this home was opened, as far as its files tell. Start-up only: reads files, and no vault. */
-export async function wasOpened({ hasMaster, paths }: Pick<Home, 'hasMaster' | 'paths'>): Promise<boolean> {
-  if (hasMaster) return true;
+export async function wasOpened({ hasRoot, paths }: Pick<Home, 'hasRoot' | 'paths'>): Promise<boolean> {
+  if (hasRoot) return true;
   // One that can't be read is no sign that there never was one.
   return documentExists(paths).catch(() => true);
 }

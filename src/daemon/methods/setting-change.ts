@@ -65,11 +65,11 @@ function refuseOccupied(home: Home, { grants }: BrokerParts): void {
   const living = grants
     .shown()
     .filter(({ state }) => state.kind !== 'revoked' || state.receipt === 'pending').length;
-  if (living === 0 && !home.hasMaster) return;
+  if (living === 0 && !home.hasRoot) return;
   const what = living > 0 ? 'grants rest in it' : 'it holds the key that programs were paired with';
   throw new KeyturnError('conflict', `The vault can't be changed: ${what}.`, {
     rule: 'Keyturn never moves secrets from one vault to another, and never leaves them behind silently',
-    hint: home.hasMaster
+    hint: home.hasRoot
       ? '`keyturn reset` ends this home with all its secrets; after that, set the other vault. Or use another KEYTURN_HOME.'
       : 'Revoke the grants first (`keyturn logout`). Or use another KEYTURN_HOME.',
   });

@@ -69,8 +69,8 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
     const key = await guard.root();
     trail.useRoot(key);
     // What a memory vault holds is no reason to miss it later, in another vault.
-    if (guard.kind === 'memory' || home.hasMaster) return key;
-    noting ??= home.masterWritten().finally(() => (noting = undefined));
+    if (guard.kind === 'memory' || home.hasRoot) return key;
+    noting ??= home.rootWritten().finally(() => (noting = undefined));
     await noting;
     return key;
   };

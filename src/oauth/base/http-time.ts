@@ -20,7 +20,7 @@ const maxFreshness = 24 * 60 * 60 * 1000;
 const defaultFreshness = 60 * 60 * 1000;
 
 /**
- * Milliseconds since the epoch. RFC 9110 §5.6.7: a date starts with the name of a day. Without this check, Date.parse
+ * Milliseconds since 1970. RFC 9110 §5.6.7: a date starts with the name of a day. Without this check, Date.parse
  * takes "-5" for a year.
  */
 export function httpDate(value: string | null): number | undefined {

@@ -35,7 +35,7 @@ export interface Http {
   readonly fetch: Fetch;
   /** Milliseconds, steady: for lifetimes and waits. */
   now(): number;
-  /** Milliseconds since the epoch, by the wall clock: for times in records, and for dates that servers write. */
+  /** Milliseconds since 1970, by the wall clock: for times in records, and for dates that servers write. */
   wall(): number;
   /** Remembers each server's clock. If it is absent, every clock counts as right. */
   readonly serverClocks?: ServerClocks;

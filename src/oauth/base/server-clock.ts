@@ -12,7 +12,7 @@ import type { HttpHeaders } from './http-time.ts';
 export interface ServerTimes {
   /** Milliseconds, steady. */
   now(): number;
-  /** Milliseconds since the epoch, by this machine's wall clock. */
+  /** Milliseconds since 1970, by this machine's wall clock. */
   wall(): number;
   /** If it is absent, every server's clock counts as right. */
   readonly serverClocks?: ServerClocks;
@@ -46,7 +46,7 @@ export interface ServerUrls {
   readonly tokenEndpoint?: string;
 }
 
-/** Milliseconds since the epoch, by the server's clock. */
+/** Milliseconds since 1970, by the server's clock. */
 export function serverTime(times: ServerTimes, places: ServerUrls): number {
   return times.wall() + clockSkew(times, places);
 }

@@ -118,7 +118,7 @@ function sendThroughOurHttp(
   };
 }
 
-/** `time`: milliseconds since the epoch, by the server's clock. */
+/** `time`: milliseconds since 1970, by the server's clock. */
 function withProof(
   { headers, body }: RequestContent,
   url: string,

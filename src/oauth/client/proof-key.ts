@@ -31,7 +31,7 @@ export interface ProofRequest {
   readonly accessToken?: string;
   /** Of the server that gets the proof (RFC 9449 §8, §9). */
   readonly nonce?: string | undefined;
-  /** Milliseconds since the epoch, by the clock of the server that gets the proof. */
+  /** Milliseconds since 1970, by the clock of the server that gets the proof. */
   readonly time: number;
 }
 

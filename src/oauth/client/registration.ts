@@ -29,9 +29,9 @@ export const registrationSchema = z.object({
   signingAlg: z.enum(signingAlgs).optional(),
   /** As registered. On a loopback host a sign-in may use another port, and nothing else may differ (RFC 8252 §7.3). */
   redirectUri: z.string().min(1),
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   registeredAt: z.number().int().nonnegative(),
-  /** Milliseconds since the epoch; absent: never. */
+  /** Milliseconds since 1970; absent: never. */
   secretExpiresAt: z.number().int().nonnegative().optional(),
   /** As registered; absent if the owner entered the client. */
   grantTypes: z.array(z.string()).optional(),
@@ -55,7 +55,7 @@ export interface RegistrationCandidates {
   readonly existing?: Registration;
   /** The URL of our client ID metadata document. */
   readonly metadataUrl?: string;
-  /** Milliseconds since the epoch; an existing registration whose secret has expired by then isn't chosen. */
+  /** Milliseconds since 1970; an existing registration whose secret has expired by then isn't chosen. */
   readonly now?: number;
 }
 

@@ -21,7 +21,7 @@ export interface ExpectedIdentity {
   /** Our client there. */
   readonly clientId: string;
   readonly resource: string;
-  /** Milliseconds since the epoch, by the clock of the identity provider. */
+  /** Milliseconds since 1970, by the clock of the identity provider. */
   readonly now: number;
 }
 

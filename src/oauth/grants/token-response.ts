@@ -69,7 +69,7 @@ const answerSchema = z.object({
   /** Of a token exchange (RFC 8693 §2.2.1). */
   issued_token_type: optionalText,
   expires_in: z.unknown().optional(),
-  /** Some servers write the instant too, or only that: seconds since the epoch, or a date. */
+  /** Some servers write the instant too, or only that: seconds since 1970, or a date. */
   expires_at: z.unknown().optional(),
   expires_on: z.unknown().optional(),
   refresh_token: optionalText,
@@ -271,10 +271,10 @@ function lifetimeOf(
   return Math.min(...known.map((end) => Math.min(end ?? Infinity, maxLifetime)), Infinity);
 }
 
-/** Seconds since the epoch, in the year 5138: a larger number counts milliseconds. */
+/** Seconds since 1970, in the year 5138: a larger number counts milliseconds. */
 const maxSeconds = 1e11;
 
-/** An ISO 8601 date and time, in seconds since the epoch. */
+/** An ISO 8601 date and time, in seconds since 1970. */
 function dateSeconds(value: unknown): number | undefined {
   return typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) / 1000 : undefined;
 }

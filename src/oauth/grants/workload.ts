@@ -76,7 +76,7 @@ const claimsSchema = z.object({
 /** Milliseconds. The clocks of two machines of one platform differ by less. */
 const notBeforeLeeway = 30_000;
 
-/** `now`: milliseconds since the epoch, by the server's clock. */
+/** `now`: milliseconds since 1970, by the server's clock. */
 function requireValid(assertion: string, server: TokenServer, now: number): void {
   const claims = claimsOf(assertion);
   const audiences = [claims.aud].flat();

@@ -27,7 +27,7 @@ const grantKinds = ['AccessToken', 'AuthorizationCode', 'RefreshToken', 'Grant']
 export interface AdapterParts {
   readonly storage: Storage;
   readonly errors: OidcProvider['errors'];
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
   /** What the request that runs names as `resource`. */
   readonly askedResource: () => unknown;

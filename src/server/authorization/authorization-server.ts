@@ -78,11 +78,11 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
   const consents = new Consents({ storage, now, refreshToken: lifetimes.refreshToken });
   const parts = { settings: { ...settings, onEvent }, storage, fetch, secrets, consents };
   const providers = await CurrentProvider.start(parts, await loadOidcProvider());
-  const sweep = setInterval(() => {
-    // What stays is compared with the time when it is read. The next sweep tries again.
-    storage.sweep(Math.floor(settings.now() / 1000)).catch(() => undefined);
+  const timer = setInterval(() => {
+    // What stays is compared with the time when it is read. The next run tries again.
+    storage.removeExpired(Math.floor(settings.now() / 1000)).catch(() => undefined);
   }, sweepInterval);
-  sweep.unref();
+  timer.unref();
   const answer = answerer(parts, providers);
   const paths = pathsOf(settings.issuer);
   return {
@@ -98,7 +98,7 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
       });
     },
     async close() {
-      clearInterval(sweep);
+      clearInterval(timer);
       await fetch.close();
       if (settings.storage === undefined) await storage.close();
     },
@@ -150,7 +150,7 @@ class CurrentProvider {
 
 interface Built {
   readonly provider: Provider;
-  /** Seconds since the epoch. */
+  /** Seconds since 1970. */
   readonly changesAt: number;
 }
 

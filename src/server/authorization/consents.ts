@@ -29,7 +29,7 @@ export interface Consent {
   readonly redirectHost: string;
   readonly resource: string;
   readonly scopes: readonly string[];
-  /** Seconds since the epoch. */
+  /** Seconds since 1970. */
   readonly at: number;
 }
 
@@ -60,7 +60,7 @@ const withdrawalKind = 'Withdrawal';
 
 export interface ConsentParts {
   readonly storage: Storage;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Seconds that a refresh token lives. */
   readonly refreshToken: number;
@@ -122,7 +122,7 @@ export class Consents {
     await this.#change(account, (known) => known.filter((each) => each.clientId !== clientId));
   }
 
-  /** `issuedAt`: seconds since the epoch. */
+  /** `issuedAt`: seconds since 1970. */
   async isWithdrawn(account: string, clientId: string, issuedAt: number): Promise<boolean> {
     const found = await this.#parts.storage.get(withdrawalKind, withdrawalId(account, clientId));
     return found !== undefined && Number(found.payload['at']) >= issuedAt;

@@ -99,7 +99,7 @@ export interface AuthorizationServerOptions {
   readonly authorities?: string;
   /** Called with what happened; never holds a secret. What it throws is ignored. */
   readonly onEvent?: (event: AuthorizationEvent) => void;
-  /** Milliseconds since the epoch; `Date.now` unless given. Tokens take the system's clock. */
+  /** Milliseconds since 1970; `Date.now` unless given. Tokens take the system's clock. */
   readonly now?: () => number;
 }
 

@@ -15,7 +15,7 @@ const kind = 'SigningKey';
 const stored = z.object({
   /** The private key. */
   key: z.record(z.string(), z.unknown()),
-  /** When it signs, in seconds since the epoch. */
+  /** When it signs, in seconds since 1970. */
   from: z.number(),
   /** When the next one takes over. */
   until: z.number(),
@@ -28,14 +28,14 @@ export interface KeyTimes {
   readonly rotation: number;
   /** Seconds of the longest token. */
   readonly longestToken: number;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 export interface KeySet {
   /** Private keys, the one that signs now first. */
   readonly keys: readonly JsonWebKey[];
-  /** When another one signs, in seconds since the epoch. */
+  /** When another one signs, in seconds since 1970. */
   readonly changesAt: number;
 }
 

@@ -11,7 +11,7 @@ import type { Outage, VerifiedToken } from './tokens/token.ts';
 
 export interface RequestEvent {
   readonly type: 'granted' | 'refused';
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly at: number;
   readonly method: string;
   /** Without its query. */

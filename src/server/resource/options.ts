@@ -76,7 +76,7 @@ export interface ProtectedServerOptions {
   readonly documentation?: string;
   /** For requests to the authorization servers; the platform's own unless given. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Milliseconds since the epoch; `Date.now` unless given. */
+  /** Milliseconds since 1970; `Date.now` unless given. */
   readonly now?: () => number;
 }
 

@@ -46,7 +46,7 @@ export function memoryStorage(): Storage {
     ids: async (kind) => [...itemsOf(kind).keys()],
     // One page holds everything.
     scan: async (after) => (after ? [] : placed(kinds)),
-    async sweep(now) {
+    async removeExpired(now) {
       for (const items of kinds.values()) {
         removeIf(items, ({ expiresAt }) => expiresAt !== undefined && expiresAt < now);
       }

@@ -47,7 +47,7 @@ const statements = {
   list: `select ${columns} from keyturn_items where kind = $1 order by id`,
   ids: 'select id from keyturn_items where kind = $1 order by id',
   scan: `select ${columns} from keyturn_items where (kind, id) > ($1, $2) order by kind, id limit ${pageLength}`,
-  sweep: 'delete from keyturn_items where expires_at < $1',
+  removeExpired: 'delete from keyturn_items where expires_at < $1',
 } as const;
 
 const idRow = z.object({ id: z.string() });
@@ -97,8 +97,8 @@ export async function postgresStorage(url: string): Promise<Storage> {
         .parse((await pool.query(statements.ids, [kind])).rows)
         .map(({ id }) => id),
     scan: async (after) => rows(statements.scan, after?.kind ?? '', after?.id ?? ''),
-    async sweep(now) {
-      await pool.query(statements.sweep, [now]);
+    async removeExpired(now) {
+      await pool.query(statements.removeExpired, [now]);
     },
     close: async () => pool.end(),
   };

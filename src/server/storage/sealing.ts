@@ -88,7 +88,7 @@ export function sealedStorage(storage: Storage, keys: readonly SealingKey[]): Se
     async scan(after) {
       return (await storage.scan(after)).map((each) => ({ kind: each.kind, ...opened(each.kind, each) }));
     },
-    sweep: async (now) => storage.sweep(now),
+    removeExpired: async (now) => storage.removeExpired(now),
     close: async () => storage.close(),
     reseal: async () => reseal(storage, ring),
   };

@@ -51,7 +51,7 @@ export function sqliteStorage(path: string): Storage {
     scan: database.prepare(
       `select ${columns} from items where (kind, id) > (?, ?) order by kind, id limit ${pageLength}`,
     ),
-    sweep: database.prepare('delete from items where expires_at < ?'),
+    removeExpired: database.prepare('delete from items where expires_at < ?'),
   };
   return {
     atRest: 'readable',
@@ -76,8 +76,8 @@ export function sqliteStorage(path: string): Storage {
     list: async (kind) => statements.list.all(kind).map(read),
     ids: async (kind) => statements.ids.all(kind).map((row) => String(row['id'])),
     scan: async (after) => statements.scan.all(after?.kind ?? '', after?.id ?? '').map(read),
-    async sweep(now) {
-      statements.sweep.run(now);
+    async removeExpired(now) {
+      statements.removeExpired.run(now);
     },
     async close() {
       database.close();

@@ -5,7 +5,7 @@
  * to `add` an id, to `consume` an item, and to `replace` a payload.
  */
 
-/** One thing that is kept, as JSON. Times are seconds since the epoch. */
+/** One thing that is kept, as JSON. Times are seconds since 1970. */
 export interface StoredItem {
   readonly payload: Readonly<Record<string, unknown>>;
   /** Absent: it never expires. */
@@ -34,7 +34,7 @@ export interface Storage {
   add(kind: string, id: string, item: StoredItem): Promise<boolean>;
   /** Replaces what had this id. */
   put(kind: string, id: string, item: StoredItem): Promise<void>;
-  /** Answers an expired item too, until the sweep: the caller compares times. */
+  /** Answers an expired item too, until `removeExpired`: the caller compares times. */
   get(kind: string, id: string): Promise<StoredItem | undefined>;
   getByUid(kind: string, uid: string): Promise<NamedItem | undefined>;
   /**
@@ -47,7 +47,7 @@ export interface Storage {
     before: StoredItem['payload'],
     after: StoredItem['payload'],
   ): Promise<boolean>;
-  /** Moves its end, in seconds since the epoch. Nothing where it is gone. */
+  /** Moves its end, in seconds since 1970. Nothing where it is gone. */
   extend(kind: string, id: string, expiresAt: number): Promise<void>;
   /** True for the first call only. */
   consume(kind: string, id: string, at: number): Promise<boolean>;
@@ -61,6 +61,6 @@ export interface Storage {
   /** The items of all kinds behind this one, in an order that stays the same: a page of them, empty at the end. */
   scan(after?: { readonly kind: string; readonly id: string }): Promise<readonly PlacedItem[]>;
   /** Removes what expired before `now`. */
-  sweep(now: number): Promise<void>;
+  removeExpired(now: number): Promise<void>;
   close(): Promise<void>;
 }

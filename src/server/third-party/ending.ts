@@ -19,7 +19,7 @@ const revocationSchema = z.object({
   session: z.string(),
   receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned']),
   tries: z.number(),
-  /** Seconds since the epoch. Another process or sweep waits until then. */
+  /** Seconds since 1970. Another process or run waits until then. */
   nextAt: z.number(),
   /** Absent once nobody asks again. */
   upstream: z
@@ -41,7 +41,7 @@ export interface EndingParts {
   readonly sessions: Sessions;
   readonly storage: Storage;
   readonly upstream: Pick<UpstreamServer, 'revoke'>;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly onEvent: (event: SessionEvent) => void;
 }

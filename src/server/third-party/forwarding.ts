@@ -23,7 +23,7 @@ export interface ForwardingParts {
   readonly sessions: Sessions;
   readonly status: SessionStatus;
   readonly ending: Ending;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly onEvent: (event: SessionEvent) => void;
 }

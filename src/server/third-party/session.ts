@@ -10,7 +10,7 @@ import type { Storage } from '../storage/storage.ts';
 const tokensSchema = z.object({
   accessToken: z.string(),
   refreshToken: z.string().optional(),
-  /** Seconds since the epoch. */
+  /** Seconds since 1970. */
   expiresAt: z.number().optional(),
   scope: z.string(),
 });
@@ -20,7 +20,7 @@ export type UpstreamTokens = Readonly<z.infer<typeof tokensSchema>>;
 const sessionSchema = z.object({
   account: z.string(),
   clientId: z.string(),
-  /** Seconds since the epoch, as all times here. */
+  /** Seconds since 1970, as all times here. */
   startedAt: z.number(),
   usedAt: z.number(),
   /** When the upstream last said that the token is good. */

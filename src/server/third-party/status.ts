@@ -44,7 +44,7 @@ export interface StatusParts {
   readonly upstream: Pick<UpstreamServer, 'prepare' | 'renew' | 'isActive' | 'offersIntrospection'>;
   readonly ending: Pick<Ending, 'end' | 'drop'>;
   readonly times: SessionTimes;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly onEvent: (event: SessionEvent) => void;
 }

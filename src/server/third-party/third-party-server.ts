@@ -54,7 +54,7 @@ export interface ThirdPartyServer {
   /** What the upstream said of an ended session so far. */
   receipt(session: string): Promise<Receipt | undefined>;
   /** Ends sessions whose time is over, and asks again for pending revocations. It runs by itself each minute. */
-  sweep(): Promise<void>;
+  tidy(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -70,8 +70,8 @@ export async function thirdPartyServer(options: ThirdPartyOptions): Promise<Thir
   const { status, ending } = parts;
   const authorization = await authorizationServer(downstream(options, settings.times, parts, storage));
   const timer = setInterval(() => {
-    // The next sweep tries again; what ended is refused at its next use anyway.
-    sweep(parts).catch(() => undefined);
+    // The next run tries again; what ended is refused at its next use anyway.
+    tidy(parts).catch(() => undefined);
   }, sweepInterval);
   timer.unref();
   return {
@@ -86,7 +86,7 @@ export async function thirdPartyServer(options: ThirdPartyOptions): Promise<Thir
     },
     endSession: async (session) => ending.end(session, 'revoked'),
     receipt: async (session) => ending.receipt(session),
-    sweep: async () => sweep(parts),
+    tidy: async () => tidy(parts),
     async close() {
       clearInterval(timer);
       await authorization.close();
@@ -142,7 +142,7 @@ function downstream(
 }
 
 /** Goes through all of it, whatever one session's trouble is, and throws the first trouble at the end. */
-async function sweep({ sessions, status, ending }: ForwardingParts): Promise<void> {
+async function tidy({ sessions, status, ending }: ForwardingParts): Promise<void> {
   const ends = (await sessions.ids()).map((id) => async () => {
     const session = await sessions.anyOf(id);
     if (session === undefined) return;

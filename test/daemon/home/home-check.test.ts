@@ -43,7 +43,7 @@ async function desk(write: () => Promise<void>): Promise<Desk> {
   const verdict = Promise.withResolvers<SettingsVerdict>();
   const closed = Promise.withResolvers<void>();
   const check = new HomeCheck({
-    home: { isNew: false, hasMaster: true, vault: 'keychain', keptIn: async () => undefined },
+    home: { isNew: false, hasRoot: true, vault: 'keychain', keptIn: async () => undefined },
     book,
     vault,
     document,

@@ -44,16 +44,16 @@ describe('a home', () => {
 
   it('a home is the same home the next time', async () => {
     const made = await openHome(paths);
-    expect(made).toMatchObject({ isNew: true, hasMaster: false });
-    await made.masterWritten();
+    expect(made).toMatchObject({ isNew: true, hasRoot: false });
+    await made.rootWritten();
     const again = await openHome(paths);
-    expect(again).toMatchObject({ isNew: false, hasMaster: true, homeId: made.homeId });
+    expect(again).toMatchObject({ isNew: false, hasRoot: true, homeId: made.homeId });
     expect(again.ownerKey.equals(made.ownerKey)).toBe(true);
   });
 
   it.each([
     ['no JSON', '{"version":1,'],
-    ['a newer format', '{"version":2,"homeId":"AAAAAAAAAAAAAAAAAAAAAA","hasMaster":false}'],
+    ['a newer format', '{"version":2,"homeId":"AAAAAAAAAAAAAAAAAAAAAA","hasRoot":false}'],
     ['nothing', ''],
   ])('a home with %s in home.json is refused, and nothing is written', async (_what, text) => {
     writeFileSync(homeFile(paths), text, { mode: 0o600 });

@@ -46,7 +46,7 @@ describe('the root key', () => {
     const keychain = scriptedKeychain();
     const secrets = await started(keychain);
     const [made] = await Promise.all([secrets.root(), secrets.root()]);
-    expect((await openHome(paths)).hasMaster).toBe(true);
+    expect((await openHome(paths)).hasRoot).toBe(true);
     expect((await (await started(keychain)).root()).equals(made)).toBe(true);
     expect(sets(keychain).filter((set) => set.endsWith(' root'))).toEqual(['create root']);
     expect(readFileSync(homeFile(paths), 'utf8')).not.toContain(made.export().toString('base64url'));
@@ -57,7 +57,7 @@ describe('the root key', () => {
     const emptied = scriptedKeychain();
     await expect((await started(emptied)).root()).rejects.toMatchObject({ reason: 'locked' });
     const file = homeFile(paths);
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"hasMaster":true', '"hasMaster":false'));
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"hasRoot":true', '"hasRoot":false'));
     writeFileSync(path.join(paths.state, 'authority.json'), '{"mac":"x"}', { mode: 0o600 });
     await expect((await started(emptied)).root()).rejects.toMatchObject({
       reason: 'locked',
@@ -69,7 +69,7 @@ describe('the root key', () => {
   it('of a memory vault is new in every run', async () => {
     const first = await (await started(scriptedKeychain(), 'memory')).root();
     expect((await (await started(scriptedKeychain(), 'memory')).root()).equals(first)).toBe(false);
-    expect((await openHome(paths)).hasMaster).toBe(false);
+    expect((await openHome(paths)).hasRoot).toBe(false);
   });
 });
 

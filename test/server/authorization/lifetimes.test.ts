@@ -49,7 +49,7 @@ describe('a registration', () => {
     >;
   };
   const isKnown = async (clientId: string): Promise<boolean> => {
-    await storage.sweep(Math.floor(Date.now() / 1000));
+    await storage.removeExpired(Math.floor(Date.now() / 1000));
     return (await rig.request(authorizationOf(rig, { client_id: clientId }).url)).status === 303;
   };
 

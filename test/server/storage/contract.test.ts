@@ -75,7 +75,7 @@ describe.each(kinds)('storage in %s', (_name, open) => {
     await storage.put('A', '4', { payload: {}, expiresAt: 10 });
     await storage.extend('A', '4', 30);
     await storage.extend('A', '5', 30);
-    await storage.sweep(15);
+    await storage.removeExpired(15);
     await storage.remove('B', '1');
     expect((await storage.list('A')).map(({ id }) => id)).toEqual(['3', '4']);
     expect(await storage.ids('A')).toEqual(['3', '4']);

@@ -155,7 +155,7 @@ describe('a session', () => {
       expect(await flow.call(access)).toBe(200);
     }
     flow.clock.ahead = seconds;
-    await flow.server.sweep();
+    await flow.server.tidy();
     expect(endings(session)).toMatchObject([{ why }]);
     expect(await flow.call(access)).toBe(401);
     expect(await flow.server.receipt(session)).toBe('confirmed');
@@ -215,7 +215,7 @@ describe('a revocation', () => {
     expect(await flow.call(access)).toBe(401);
   });
 
-  it('a revocation that a killed process began is finished by the next sweep', async () => {
+  it('a revocation that a killed process began is finished by the next clean-up', async () => {
     const { access, session } = await signIn(flow);
     const add: Storage['add'] = async () => {
       throw new Error('killed');
@@ -230,11 +230,11 @@ describe('a revocation', () => {
       }).end(session, 'revoked'),
     ).rejects.toThrow('killed');
     expect(await flow.call(access)).toBe(401);
-    await flow.server.sweep();
+    await flow.server.tidy();
     expect(await flow.server.receipt(session)).toBe('confirmed');
   });
 
-  it('a sweep ends what is due and asks again for revocations, though one session and one revocation can’t be read', async () => {
+  it('a clean-up ends what is due and asks again for revocations, though one session and one revocation can’t be read', async () => {
     const [unreadable, idle, pending] = [await signIn(flow), await signIn(flow), await signIn(flow)];
     bend({ fault: { path: '/revoke', status: 503 } });
     expect(await flow.server.endSession(pending.session)).toBe('pending');
@@ -246,7 +246,7 @@ describe('a revocation', () => {
     ] as const)
       await flow.below.put(kind, id, { payload: { keyId: 'one', sealed: 'bad' } });
     flow.clock.ahead = 3601;
-    await expect(flow.server.sweep()).rejects.toMatchObject({ reason: 'file_unreadable' });
+    await expect(flow.server.tidy()).rejects.toMatchObject({ reason: 'file_unreadable' });
     expect(endings(idle.session)).toMatchObject([{ why: 'idle' }]);
     expect(await flow.server.receipt(pending.session)).toBe('confirmed');
     for (const [kind, id] of [
@@ -274,11 +274,11 @@ describe('a revocation', () => {
     bend({ fault: { path: '/revoke', status: 503 } });
     expect(await flow.server.endSession(session)).toBe('pending');
     expect(await flow.call(access)).toBe(401);
-    await flow.server.sweep();
+    await flow.server.tidy();
     expect(tried()).toHaveLength(1);
     for (let tries = 2; tries <= 10; tries += 1) {
       flow.clock.ahead += 60 * 2 ** (tries - 1);
-      await flow.server.sweep();
+      await flow.server.tidy();
     }
     expect(tried()).toHaveLength(10);
     expect(await flow.server.receipt(session)).toBe('abandoned');

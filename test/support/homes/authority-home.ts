@@ -37,12 +37,12 @@ export async function startOn(folder: string, vault: Vault): Promise<AuthorityBr
   const paths = homePaths({ KEYTURN_HOME: folder });
   prepareFolders(paths);
   const home = await openHome(paths);
-  const master = async (): Promise<KeyObject> => {
+  const rootKey = async (): Promise<KeyObject> => {
     const root = await vault.root();
-    if (!home.hasMaster) await home.masterWritten();
+    if (!home.hasRoot) await home.rootWritten();
     return root;
   };
-  const records = openRecords({ home, vault, master });
+  const records = openRecords({ home, vault, root: rootKey });
   const { document } = records;
   await document.load().catch(() => undefined);
   await records.document.verify();

@@ -11,7 +11,7 @@ export function writeSettings(home: TestHome, fields: Readonly<Record<string, un
 /** Puts these fields into state/home.json, and the id into owner.key too, so that commands still speak to the broker. */
 export function writeHomeFile(
   home: TestHome,
-  fields: { readonly homeId?: string; readonly hasMaster?: boolean },
+  fields: { readonly homeId?: string; readonly hasRoot?: boolean },
 ): void {
   rewrite(path.join(home.paths.state, 'home.json'), fields);
   if (fields.homeId !== undefined) {

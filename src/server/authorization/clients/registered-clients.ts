@@ -20,7 +20,7 @@ const kept = 365 * 24 * 60 * 60;
 const step = 24 * 60 * 60;
 
 /**
- * When what is written of this client ends, in seconds since the epoch as `now` is; undefined for the other kinds, which
+ * When what is written of this client ends, in seconds since 1970 as `now` is; undefined for the other kinds, which
  * bring their own end. A change of a registration brings no earlier end.
  */
 export async function registrationEnd(
@@ -37,7 +37,7 @@ export function managedClient(kind: string, clientId: string | undefined): strin
   return kind === managementKind ? clientId : undefined;
 }
 
-/** A registered client got a token. `now` in seconds since the epoch. */
+/** A registered client got a token. `now` in seconds since 1970. */
 export async function clientUsed(storage: Storage, clientId: string, now: number): Promise<void> {
   const item = await storage.get(clientKind, clientId);
   // A client that the operator entered isn't there.

@@ -15,7 +15,7 @@ export class CheckedTokens {
   readonly #now: () => number;
   readonly #seconds: number;
 
-  /** @param now milliseconds since the epoch by the wall clock, which `exp` is written by. */
+  /** @param now milliseconds since 1970 by the wall clock, which `exp` is written by. */
   constructor(seconds: number, now: () => number) {
     this.#passed = new BoundedMap(maxEntries, now);
     this.#now = now;

@@ -9,7 +9,7 @@ import { Refusal } from '../base/refusal.ts';
 
 export const audience = z.union([z.string(), z.array(z.string())]);
 
-/** Seconds since the epoch (RFC 7519 §2, NumericDate). */
+/** Seconds since 1970 (RFC 7519 §2, NumericDate). */
 export const instant = z.number();
 
 /** RFC 7800 §3.1. A key of any other kind than `jkt` could not be checked here. */

@@ -25,7 +25,7 @@ export interface ProofExpectation {
   readonly tokenDigest: string;
   /** The key that the token is bound to. */
   readonly keyThumbprint: string;
-  /** Seconds since the epoch. */
+  /** Seconds since 1970. */
   readonly now: number;
   readonly maxAgeSeconds: number;
   readonly algorithms: readonly string[];

@@ -19,7 +19,7 @@ export interface DpopSettings {
   readonly maxAgeSeconds: number;
   /** How long a nonce of this server counts; undefined: it wants none (RFC 9449 §9). */
   readonly nonceSeconds?: number | undefined;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 

@@ -18,7 +18,7 @@ import { firstMetadata } from '../../../oauth/discovery/metadata-document.ts';
 export interface IssuerMetadata {
   readonly jwksUri?: string;
   readonly introspectionEndpoint?: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   readonly freshUntil: number;
 }
 

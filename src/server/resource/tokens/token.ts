@@ -13,7 +13,7 @@ export interface VerifiedToken {
   /** Absent if the token doesn't name its client. */
   readonly clientId?: string;
   readonly scopes: readonly string[];
-  /** Seconds since the epoch. */
+  /** Seconds since 1970. */
   readonly expiresAt: number;
   /** SHA-256 thumbprint of the key that the token is bound to (RFC 9449 §6.1). */
   readonly keyThumbprint?: string;
