@@ -1,11 +1,15 @@
 /** What `status` answers: the broker and its home, with what is wrong. Nothing of it is secret. */
 import { shieldGaps } from '../base/shield.ts';
 import type { ShieldGap } from '../base/shield.ts';
+import { noToken } from '../broker/grants/grant-secret.ts';
 import type { BrokerParts } from '../broker/parts.ts';
+import { isLiving } from '../broker/records/grant.ts';
 import type { ResultOf } from '../ipc/protocol/methods.ts';
 import { clocksAnswer } from './methods/answers.ts';
 import { pauseAnswer } from './methods/vault-methods.ts';
 import type { Records } from '../broker/records/records.ts';
+import { troubleWith } from '../store/record-store.ts';
+import type { FileTrouble } from '../store/record-store.ts';
 import type { AuditTrouble } from '../audit/audit.ts';
 import type { Forwards } from './forwards/forwards.ts';
 import type { Home } from './home/home.ts';
@@ -44,6 +48,14 @@ function auditAnswer({ error, waiting, lost }: AuditTrouble): ResultOf<'status'>
   return { why: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }), waiting, lost };
 }
 
+/** Of sign-ins whose item the vault certainly doesn't have, as far as it was asked. */
+function missingItems({ grants, refresher }: BrokerParts): FileTrouble[] {
+  return grants
+    .shown()
+    .filter((grant) => isLiving(grant) && refresher.secrets.factsOf(grant).isMissing)
+    .map((grant) => troubleWith(grant.item ?? '', noToken(grant)));
+}
+
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
   const {
     home,
@@ -79,7 +91,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
     proxies: proxies.standing(),
     forwards: forwards.list().length,
-    unreadable: records.document.trouble ? [records.document.trouble] : [],
+    unreadable: [...(records.document.trouble ? [records.document.trouble] : []), ...missingItems(parts)],
     homeState: { ...homeCheck.state, differing: shown(homeCheck.state.differing) },
     settings: book.recorded(),
     log: { level: log.level, file: log.file, ok: log.isOk },

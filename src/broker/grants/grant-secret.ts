@@ -14,7 +14,7 @@ import { MissingItem, VaultError } from '../../vault/base/trouble.ts';
 import { attemptSchema } from '../records/refresh-attempt.ts';
 import type { Grant } from '../records/grant.ts';
 
-/** What may be told of an item while the vault is locked. Times are milliseconds since the epoch by the wall clock. */
+/** What may be told of an item while the vault is locked. Times are milliseconds since 1970 by the wall clock. */
 const factFields = {
   attempt: attemptSchema.optional(),
   refreshedAt: z.number().optional(),
@@ -91,13 +91,13 @@ export class GrantSecrets {
    */
   async read(holder: Holder): Promise<GrantSecret> {
     const { item } = holder;
-    if (item === undefined) throw noToken(holder, '');
+    if (item === undefined) throw noToken(holder);
     try {
       return await this.readItem(item);
     } catch (error) {
       if (!(error instanceof MissingItem)) throw error;
       this.#facts.set(item, { ...this.#facts.get(item), isMissing: true });
-      throw noToken(holder, item);
+      throw noToken(holder);
     }
   }
 
@@ -177,7 +177,7 @@ function parsed(item: string, text: string): z.infer<typeof itemSchema> {
 }
 
 /** `missing`: it concerns this one grant. */
-function noToken({ endpoints, resource }: Holder, item: string): VaultError {
+export function noToken({ endpoints, resource, item = '' }: Holder): VaultError {
   const endpoint = endpoints[0] ?? resource;
   return new VaultError('damaged', `The vault has no token for ${quoted(endpoint)}.`, {
     item,

@@ -1,6 +1,8 @@
 /** Rotation loses nothing (invariant 3, dev/internals.md): when a token is in the vault, and what a late answer may change. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import type { Grant } from '../../../src/broker/records/grant.ts';
+import { newItemName } from '../../../src/store/unused-items.ts';
 import type { TokenVerdict } from '../../support/world/authorization-server.ts';
 import { openSite } from '../../oauth/site.ts';
 import type { Site } from '../../oauth/site.ts';
@@ -226,33 +228,57 @@ describe('a slow refresh', () => {
   });
 });
 
+/** Signed in, over a vault that notes its calls. */
+async function countingRig() {
+  const calls: string[] = [];
+  const front = (vault: Vault): Vault => ({
+    ...vault,
+    get: async (name) => {
+      calls.push(`get ${name}`);
+      return vault.get(name);
+    },
+    set: async (name, text) => {
+      calls.push(`set ${name}`);
+      await vault.set(name, text);
+    },
+    replace: async (name, before, after) => {
+      calls.push(`replace ${name}`);
+      return vault.replace(name, before, after);
+    },
+  });
+  const options = { front, documentFront: front };
+  const rig = await brokerRig(inWorld(world), options);
+  await rig.allow();
+  await rig.ask();
+  rig.clock.advance(hour);
+  const { item } = rig.grant();
+  return { rig, calls, options, asked: ['get newest', `get ${item}`, `set ${item}`, `set ${item}`] };
+}
+
 describe('a refresh', () => {
   it('a refresh reads the number of the document and its own item, and writes that item twice', async () => {
-    const calls: string[] = [];
-    const front = (vault: Vault): Vault => ({
-      ...vault,
-      get: async (name) => {
-        calls.push(`get ${name}`);
-        return vault.get(name);
-      },
-      set: async (name, text) => {
-        calls.push(`set ${name}`);
-        await vault.set(name, text);
-      },
-      replace: async (name, before, after) => {
-        calls.push(`replace ${name}`);
-        return vault.replace(name, before, after);
-      },
-    });
-    const rig = await brokerRig(inWorld(world), { front, documentFront: front });
-    await rig.allow();
-    await rig.ask();
-    const { item } = rig.grant();
-    rig.clock.advance(hour);
+    const { rig, calls, asked } = await countingRig();
     calls.length = 0;
     await rig.ask();
-    expect(calls).toEqual(['get newest', `get ${item}`, `set ${item}`, `set ${item}`]);
+    expect(calls).toEqual(asked);
   });
+
+  it.each([0, 299])(
+    'the first token after a start reads no other item: %d other sign-ins',
+    async (others) => {
+      const { rig, calls, options, asked } = await countingRig();
+      const { id: _, ...one } = rig.grant();
+      const endpoints = Array.from({ length: others }, (_one, n) => `https://server-${n}.example/mcp`);
+      const add = (endpoint: string): Promise<Grant> =>
+        rig.parts.grants.add({ ...one, resource: endpoint, endpoints: [endpoint], item: newItemName('s') });
+      await Promise.all(endpoints.map(add));
+      calls.length = 0;
+      const next = await brokerRig(inWorld(world), { ...options, after: rig });
+      await next.ask();
+      // The document is verified once.
+      expect(calls).toEqual(['get newest', ...asked]);
+    },
+  );
 
   it('a refresh whose answer got lost leads to a new sign-in, not to a lost grant', async () => {
     const rig = await needingRefresh();

@@ -1,11 +1,13 @@
 /** Files of a home that can't be read: reported with what to do, kept as they are, never taken for empty. */
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newHome, type Run, TestHome } from '../../support/home.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { homeInWorld, newHome, type Run, TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { tellStoryOf } from '../../support/homes/common-home.ts';
-import { allow, deny, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
+import { signInItems } from '../../support/homes/named-items.ts';
+import { allow, deny, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
+import { rawItems } from '../../vault/keychain/keyring.ts';
 
 const resource = 'https://notes.example/mcp';
 
@@ -156,5 +158,37 @@ describe('a file that can’t be read', () => {
     expect(home.brokers()).toEqual([]);
     await home.ok(['sign-in', 'list']);
     await stopBroker(home);
+  });
+});
+
+describe('keyturn status and keyturn doctor', () => {
+  it('explain in one sentence each: a missing item, an older document, and one that Keyturn did not write', async () => {
+    const { home, resource: server } = await homeInWorld({ vault: 'keychain' });
+    await startBroker(home);
+    const file = path.join(home.paths.state, 'authority.json');
+    const { homeId } = JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as {
+      homeId: string;
+    };
+    const items = rawItems(`keyturn/${homeId}`);
+    onTestFinished(() => items.close());
+    const explained = async (sentence: string): Promise<void> => {
+      await home.keyturn(['token', server, '--no-input']);
+      expect(await home.ok(['status'])).toContain(sentence);
+      expect((await home.keyturn(['doctor'])).stdout).toContain(sentence);
+      await stopBroker(home);
+    };
+    await signIn(home, server);
+    await stopBroker(home);
+    const older = readFileSync(file);
+    await startBroker(home);
+    await allow(home, 'cli', server);
+    for (const name of signInItems(home.paths.state).values()) await items.delete(name);
+    await stopBroker(home);
+    await explained(`The vault has no token for "${server}".`);
+    const newest = readFileSync(file, 'utf8');
+    writeFileSync(file, older);
+    await explained('is not the newest one that your vault knows.');
+    writeFileSync(file, newest.replace('"cli"', '"cly"'));
+    await explained("can't be read, or Keyturn did not write it");
   });
 });
