@@ -64,7 +64,7 @@ const lean = [
   'cli/main',
   'cli/broker/{connection,desktop-session,no-broker}',
   'cli/waiting/watch-later',
-  'cli/terminal/{arguments,command,output,rule-label,standard-input,token-options}',
+  'cli/terminal/{arguments,command,output,rule-label,standard-input,statement,token-options}',
   'cli/commands/token',
 ].map((pattern) => path.join(root, 'src', `${pattern}.ts`));
 
