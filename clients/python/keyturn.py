@@ -236,7 +236,7 @@ def _forwarded(env: Environment) -> Optional[Tuple[str, str]]:
     is_usable = os.path.isabs(path) and path.endswith(".sock") and "\0" not in path
     if is_usable and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}(@[0-9a-f]{8})?", name):
         return name, path
-    hint = "Set it as `keyturn forward` prints it, or unset it."
+    hint = "Set it as `keyturn forward open` prints it, or unset it."
     raise _error("invalid_request", "KEYTURN_SOCKET is no forward's socket", hint=hint)
 
 

@@ -91,7 +91,7 @@ async function openAs(options: ConnectOptions, startBroker?: () => Promise<void>
 
 function forwardEnded({ reason, message, cause }: Unreachable): Unreachable {
   return new Unreachable(reason, message, {
-    hint: 'The forward has ended, or its machine is asleep. Open it anew there: keyturn forward',
+    hint: 'The forward has ended, or its machine is asleep. Open it anew there: keyturn forward open',
     cause,
   });
 }

@@ -51,7 +51,7 @@ function unreachable(): NotStarted {
   const socket = recordedSocket(homePaths());
   const where = socket === undefined ? '' : ` at ${quoted(socket)}`;
   return new NotStarted('broker_unreachable', `A broker holds this home, and does not answer${where}.`, {
-    hint: 'If this is a sandbox or a container, `keyturn forward` lets it in. Else replace that broker: keyturn broker restart',
+    hint: 'If this is a sandbox or a container, `keyturn forward open` lets it in. Else replace that broker: keyturn broker restart',
   });
 }
 

@@ -115,6 +115,6 @@ function keysStay(): KeyturnError {
 
 function over({ label }: FarAccess): KeyturnError {
   return new KeyturnError('not_permitted', `The forward ${quoted(label)} has ended.`, {
-    hint: 'Open it anew at the desk: keyturn forward',
+    hint: 'Open it anew on the machine where the broker runs: keyturn forward open',
   });
 }

@@ -44,8 +44,8 @@ export function forwardedSocket(
     'invalid_request',
     `KEYTURN_SOCKET is ${quoted(socket)}, which is no forward’s socket.`,
     {
-      rule: 'KEYTURN_SOCKET is the absolute path of a socket LABEL.sock or LABEL@MARK.sock that `keyturn forward` made',
-      hint: 'Set it as `keyturn forward` prints it, or unset it to use the broker of this machine.',
+      rule: 'KEYTURN_SOCKET is the absolute path of a socket LABEL.sock or LABEL@MARK.sock that `keyturn forward open` made',
+      hint: 'Set it as `keyturn forward open` prints it, or unset it to use the broker of this machine.',
     },
   );
 }

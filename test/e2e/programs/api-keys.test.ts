@@ -386,7 +386,7 @@ describe('`keyturn api-key`', () => {
 });
 
 describe('the vault', () => {
-  it('the vault keeps an API key over restarts, gives none while it is locked, and has none after a reset', async () => {
+  it('the vault keeps an API key over restarts, gives none while it is locked, lets the owner remove one even then, and has none after a reset', async () => {
     const { home, world: its } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'sealed-file' } });
     const passphrase = 'correct horse battery';
     const keys = async () => (await askBroker(home, 'apiKey.list', {})).keys;
@@ -401,8 +401,6 @@ describe('the vault', () => {
     expect(await program.getCredential({ resource: url, kinds })).toMatchObject({ value: key });
     await askBroker(home, 'vault.lock', {});
     await refusesKey(program, url, 'locked');
-    const removal = await home.keyturn(['api-key', 'remove', url]);
-    expect(removal).toMatchObject({ code: 7 });
     await owner.stopBroker(home);
     await owner.startBroker(home);
     expect(await keys()).toMatchObject([{ resource: url, clients: ['editor'] }]);
@@ -412,6 +410,16 @@ describe('the vault', () => {
     const file = readFileSync(path.join(home.paths.state, 'authority.json'), 'utf8');
     expect(file).toContain(url);
     expect(file).not.toContain(key);
+
+    const other = { resource: `${url}/other`, header: 'X-Api-Key', value: newKey() };
+    await askBroker(home, 'apiKey.set', { ...other, unchecked: true });
+    await askBroker(home, 'vault.lock', {});
+    await home.ok(['api-key', 'remove', url]);
+    await owner.stopBroker(home);
+    await owner.startBroker(home);
+    await owner.unlock(home, passphrase);
+    expect((await keys()).map(({ resource }) => resource)).toEqual([other.resource]);
+    await refusesKey(program, url, 'consent_required');
     await home.ok(['reset', '--yes']);
     expect(await home.json('api-key', 'list')).toEqual([]);
   });

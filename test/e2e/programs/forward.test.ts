@@ -99,7 +99,7 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   const [listed] = await home.json<{ label: string; connections: number }[]>('forward', 'list');
   expect(listed).toMatchObject({ label: 'agent', resources: [resource], connections: 1 });
   expect(await home.ok(['app', 'list'])).toMatch(/^token@agent /m);
-  expect(await home.ok(['status'])).toContain('forwards   1 (keyturn forward list)');
+  expect(await home.ok(['status'])).toContain('forwards   1 (keyturn forward)');
   expect(await home.ok(['audit', 'log'])).toMatch(/forward .*opened: agent/);
   const more = temporaryFolder();
   const again = await home.keyturn(['forward', 'open', '--socket', path.join(more, 'agent.sock'), resource]);
@@ -110,7 +110,7 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   expect(readdirSync(folder)).toEqual([]);
   expect(await far.keyturn(['token', resource, '--no-input'])).toMatchObject({
     code: 8,
-    stderr: expect.stringContaining('Open it anew there: keyturn forward'),
+    stderr: expect.stringContaining('Open it anew there: keyturn forward open'),
   });
 });
 

@@ -89,9 +89,11 @@ describe('the list of clients', () => {
     const [dynamic = '', entered = '', bot = ''] = issuers.map((one) =>
       rows.find((row) => row.startsWith(`${one} `)),
     );
-    expect(header).toMatch(/^ISSUER +CLIENT ID +REGISTERED +HOW +STATE +AUTH METHOD +GRANT +REDIRECT URI$/);
-    expect(dynamic).toMatch(/by itself +in use +none +authorization_code +http/);
-    for (const part of [issuer, 'by-hand', 'entered', redirectUri]) expect(entered).toContain(part);
+    expect(header).toMatch(
+      /^ISSUER +CLIENT ID +REGISTERED +HOW +STATE +AUTH METHOD +GRANT TYPE +REDIRECT URI$/,
+    );
+    expect(dynamic).toMatch(/automatically +in use +none +authorization_code +http/);
+    for (const part of [issuer, 'by-hand', ' added ', redirectUri]) expect(entered).toContain(part);
     expect(bot).toMatch(/client_secret_post +client_credentials +-$/);
     expect(text + JSON.stringify(clients)).not.toContain(secret);
   });
@@ -144,7 +146,7 @@ describe('a removed client', () => {
     for (const more of [[], ['--client-id', 'by-hand']]) {
       const again = await home.keyturn(['oauth-client', 'remove', left, ...more]);
       expect(again).toMatchObject({ code: 2, stdout: '' });
-      expect(again.stderr).toMatch(/hint: `keyturn oauth-client`[^]*reason: not_found/);
+      expect(again.stderr).toMatch(/hint: `keyturn oauth-client( list)?`[^]*reason: not_found/);
     }
   });
 
