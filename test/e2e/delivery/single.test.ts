@@ -83,7 +83,7 @@ describe.skipIf(!canBuild)('the executable of one file', () => {
     await until('no file is left', () => readdirSync(path.join(folder, 'temporary')).length === 0);
   });
 
-  it('keyturn setup writes the executable’s own path into a client, which then starts the bridge with it, and --undo puts every byte back', async () => {
+  it('keyturn setup writes the executable’s own path into a client, which then starts the bridge with it, and setup undo puts every byte back', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain', ...started(executable) });
     const cursor = path.join(home.env['HOME'] ?? '', '.cursor');
     mkdirSync(cursor);
@@ -153,15 +153,25 @@ describe.skipIf(!canBuild)('the executable of one file', () => {
         run('unshare', ['-m', 'sh', '-c', script, 'sh', ...words], {
           env: Object.fromEntries(env.map((one) => one.split('=', 2))),
         });
-      const keyturn = '/usr/local/bin/keyturn';
-      await within(keyturn, 'allow', 'cli', 'https://server.example/mcp');
+      const [command = [], [keyturn = ''] = []] = ['CMD', 'ENTRYPOINT'].map(
+        (word) => JSON.parse(new RegExp(`^${word} (.*)$`, 'm').exec(image)?.[1] ?? '') as string[],
+      );
+      const broker = within(keyturn, ...command);
+      onTestFinished(() => void broker.child.kill());
+      await until('the broker', () =>
+        // A broker that doesn't start ends the wait with what it said.
+        Promise.race([broker, within(keyturn, 'status').catch(() => undefined)]),
+      );
+      expect(broker.child.exitCode).toBeNull();
+      await within(keyturn, 'app', 'allow', 'cli', 'https://server.example/mcp');
       const status = JSON.parse((await within(keyturn, 'status', '--json')).stdout) as {
         vault: string;
         vaultState: { state: string };
       };
       expect(status).toMatchObject({ vault: 'sealed-file', vaultState: { state: 'open' } });
       await within(keyturn, 'broker', 'stop');
-      expect((await within(keyturn, 'clients')).stdout).toContain('server.example');
+      await broker;
+      expect((await within(keyturn, 'app', 'list')).stdout).toContain('server.example');
       await within(keyturn, 'broker', 'stop');
     },
   );
