@@ -146,8 +146,8 @@ describe('the first start', () => {
   });
 });
 
-describe('--connect without a name', () => {
-  it('--connect without a name leads from nothing to an entry that a client starts: one command, and what it prints', async () => {
+describe('keyturn connect without a name', () => {
+  it('keyturn connect without a name leads from nothing to an entry that a client starts: one command, and what it prints', async () => {
     const { home, resource } = await homeInWorld();
     const terminal = inTerminal(home, [process.execPath, builtBin, 'connect', resource]);
     await terminal.shows(/may "[^"]+" be paired, and reach [^]*\[y\/N\] /);
@@ -167,7 +167,7 @@ describe('--connect without a name', () => {
     expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 
-  it('--connect refuses plain http before it asks anything', async () => {
+  it('keyturn connect refuses plain http before it asks anything', async () => {
     const { home } = there;
     const refused = await home.keyturn([
       'connect',
@@ -179,7 +179,7 @@ describe('--connect without a name', () => {
     expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 
-  it('--connect pairs an entry anew whose key the broker does not know, and keeps the old key', async () => {
+  it('keyturn connect pairs an entry anew whose key the broker does not know, and keeps the old key', async () => {
     const { home, resource } = there;
     await paired(home, 'a-changed-editor');
     const key = path.join(home.paths.config, 'clients', 'a-changed-editor.key');
@@ -194,7 +194,7 @@ describe('--connect without a name', () => {
     expect(readFileSync(key)).not.toEqual(before);
   });
 
-  it('--connect at a terminal ends when its questions are answered elsewhere, without a key', async () => {
+  it('keyturn connect at a terminal ends when its questions are answered elsewhere, without a key', async () => {
     const { home, resource } = there;
     const command = [process.execPath, builtBin, 'connect', resource, '--as', 'an-editor-at-a-terminal'];
     const terminal = inTerminal(home, command);
@@ -206,7 +206,7 @@ describe('--connect without a name', () => {
     expect(terminal.shown()).toContain(`an-editor-at-a-terminal may use ${resource}`);
   });
 
-  it('--connect with --json prints the entry for a script, with its home and nothing else of this terminal', async () => {
+  it('keyturn connect with --json prints the entry for a script, with its home and nothing else of this terminal', async () => {
     const { home, resource } = there;
     const connecting = home.start(['connect', resource, '--as', 'a-scripted-editor', '--json'], {
       env: { HTTPS_PROXY: 'http://ann:hush@proxy.example:3128', NO_PROXY: '127.0.0.1' },

@@ -139,7 +139,7 @@ describe('the bridge', () => {
     expect(server.served.length).toBeGreaterThan(0);
   });
 
-  it('the key’s question of the bridge is answered beforehand with --connect', async () => {
+  it('the key’s question of the bridge is answered beforehand with keyturn connect', async () => {
     const { home, url } = await keyScene();
     const connecting = home.start(['connect', url, '--as', 'a-connected-editor']);
     await answerPairing(home, 'a-connected-editor');
