@@ -19,7 +19,7 @@ it('says so at its start, and keeps secrets in a file instead', async () => {
 
   const again = await openApp(home, relaunched);
   const next = await onlyPage(again);
-  await next.getByText('The vault has no passphrase yet.').waitFor();
+  await next.getByText('Keyturn has no passphrase yet.').waitFor();
   await lookAt(next);
   await next.getByRole('button', { name: 'Choose a passphrase' }).click();
   await next.getByLabel('Passphrase', { exact: true }).fill('open barley');
