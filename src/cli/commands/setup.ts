@@ -14,7 +14,11 @@ const run = defineCommand(
     operands: [],
     options: {
       project,
-      'no-connect': { type: 'boolean', summary: "don't pair, allow and sign in each entry now" },
+      'no-connect': {
+        type: 'boolean',
+        summary: "don't pair, allow and sign in each entry now",
+        more: '; so it is without a terminal',
+      },
       yes: yesOption,
       json: { ...jsonOption('it'), more: '; goes with --yes' },
     },

@@ -56,7 +56,9 @@ export async function runSetup({ yes, json, project, connects }: SetupChoice): P
   else for (const line of appliedLines(results)) print(line);
   const switched = results.filter(({ outcome }) => outcome === 'switched');
   if (switched.length === 0) return exitCodes.ok;
-  const { open, code } = connects ? await connectAll(switched) : { open: switched, code: exitCodes.ok };
+  // Without a terminal nobody would see the question: each entry asks at its first start.
+  const { open, code } =
+    connects && isAtTerminal() ? await connectAll(switched) : { open: switched, code: exitCodes.ok };
   await sayWhatFollows(open);
   return code;
 }

@@ -80,7 +80,7 @@ it('keyturn setup moves secrets into the vault, starts the bridge, and setup und
   expect(refused.stderr).toContain('add --yes');
   expect(texts()).toEqual(before);
 
-  const told = await home.keyturn(['setup', '--no-connect', '--yes']);
+  const told = await home.keyturn(['setup', '--yes']);
   expect(told.code, told.stderr).toBe(0);
   // Each line can be pasted: with the entry's own address and name.
   expect(told.stderr).toContain(`\n  keyturn connect ${server.url} --as cursor-tickets\n`);
