@@ -24,7 +24,7 @@ export function commandPage(topics: readonly Topic[]): string {
   return `${joined([
     introduction,
     table('command', 'what it does', rows),
-    optionTable(Object.entries(topOptions)),
+    optionList(Object.entries(topOptions)),
     '## Exit codes',
     table('code', 'meaning', codes),
     ...topics.map(partOf),
@@ -52,7 +52,7 @@ function commandPart(level: string, statement: Statement): string {
     block(usage),
     escaped(about),
     meanings.join('\n'),
-    optionTable(shownOptions(statement)),
+    optionList(shownOptions(statement)),
     ...notes.map(escaped),
     environment ? `${escaped(environment.about)} ${variables}` : '',
     codes.length > 0 ? `Exit codes: ${escaped(codes.join(', '))}.` : '',
@@ -67,14 +67,13 @@ const block = (lines: readonly string[]): string => `\`\`\`sh\n${lines.join('\n'
 const table = (left: string, right: string, rows: readonly string[]): string =>
   [`| ${left} | ${right} |`, '| --- | --- |', ...rows].join('\n');
 
-function optionTable(options: readonly (readonly [string, Option])[]): string {
-  if (options.length === 0) return '';
-  const rows = options.map(([name, option]) => {
-    const short = option.short === undefined ? '' : `\`-${option.short}\`, `;
-    return `| ${short}\`${optionText(name, option).replaceAll('|', String.raw`\|`)}\` | ${escaped(`${option.summary}${option.more ?? ''}`)} |`;
-  });
-  return table('option', 'meaning', rows);
-}
+const optionList = (options: readonly (readonly [string, Option])[]): string =>
+  options
+    .map(([name, option]) => {
+      const short = option.short === undefined ? '' : `\`-${option.short}\`, `;
+      return `- ${short}\`${optionText(name, option)}\`: ${escaped(`${option.summary}${option.more ?? ''}`)}`;
+    })
+    .join('\n');
 
 /** A bar would end a cell, and a bracket begin HTML. */
 const escaped = (words: string): string => words.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;');
