@@ -34,7 +34,7 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
   const [isSaved, setSaved] = useState(false);
   const isOpen = useRef(true);
   useLayoutEffect(() => () => void (isOpen.current = false), []);
-  const canSave = !isSaved && kept.length > 0 && kept.length < names.length;
+  const canSave = !isSaved && !action.isBusy && kept.length > 0 && kept.length < names.length;
   const save = async (): Promise<void> => {
     if (!canSave) return;
     const lasting = until === undefined ? {} : { until };
