@@ -65,7 +65,7 @@ describe('the files of the audit log', () => {
     expect(await tailAudit(temporaryFolder(), 5)).toEqual({ rows: [], skipped: 0 });
   });
 
-  it('may be removed, forged or damaged: the log goes on, and tail and export say how many lines can’t be read', async () => {
+  it('audit.jsonl: may be removed, forged or damaged: the log goes on, and tail and export say how many lines can’t be read', async () => {
     const rig = await rigWith(2);
     const forged = '{"time":1,"event":"pair","outcome":"forged"}';
     const strange = ['', 'x', 'null', '[]', '{"time":"1"}', '\u0000\u0000', `"${'x'.repeat(3000)}"`, forged];
