@@ -26,7 +26,10 @@ export async function connectToHolder(refusal: unknown): Promise<Connection | un
   if (pid === undefined) return undefined;
   const lost = keyLost(paths);
   if (lost) throw lost;
-  if (reasonOf(refusal) === 'unpaired' || !wake(pid)) return undefined;
+  if (reasonOf(refusal) === 'unpaired') return undefined;
+  // One that is still starting listens soon. Once it does, the signal would end it as a closed terminal would.
+  const starting = await connectSoon();
+  if (starting || !wake(pid)) return starting;
   return connectSoon();
 }
 
