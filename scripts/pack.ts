@@ -6,20 +6,19 @@
  * command's place are the root manifest's.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { statements } from '../src/cli/main.ts';
-import { manualPages } from './packaging/manual.ts';
-import { root } from './packaging/program.ts';
+import { writeManual } from './packaging/manual-files.ts';
+import { root, version } from './packaging/program.ts';
 
 type Manifest = Record<string, unknown>;
 
 const manifestOf = (folder: string): Manifest =>
   JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8')) as Manifest;
 
-const { version, license, bin } = manifestOf('.');
+const { license, bin } = manifestOf('.');
 
 /** What the program can't hold: the others of its dependencies are in it (scripts/build.mjs). */
 const outside = ['koffi'];
@@ -48,17 +47,10 @@ function packedManifest(folder: string, name: string, man: readonly string[]): M
     dependencies: Object.fromEntries(dependencies),
     version,
     license,
-    ...(folder === 'src' ? { bin, man } : { exports: Object.fromEntries(exports) }),
+    ...(folder === 'src'
+      ? { bin, man: man.map((page) => `./man/${page}`) }
+      : { exports: Object.fromEntries(exports) }),
   };
-}
-
-/** Writes the man pages into a folder; answers their names. */
-async function writeManual(folder: string): Promise<string[]> {
-  mkdirSync(path.join(folder, 'man'));
-  const date = execFileSync('git', ['log', '-1', '--format=%cs'], { cwd: root, encoding: 'utf8' }).trim();
-  const pages = manualPages(await statements(), { version: String(version), date });
-  for (const [name, text] of pages) writeFileSync(path.join(folder, 'man', name), text);
-  return [...pages.keys()].map((name) => `./man/${name}`);
 }
 
 async function pack(folder: string, destination: string): Promise<void> {
@@ -67,7 +59,7 @@ async function pack(folder: string, destination: string): Promise<void> {
   try {
     for (const [to, from] of Object.entries({ ...filesOf(folder, name), LICENSE: 'LICENSE' }))
       cpSync(path.join(root, from), path.join(stage, to), { recursive: true });
-    const man = folder === 'src' ? await writeManual(stage) : [];
+    const man = folder === 'src' ? await writeManual(path.join(stage, 'man')) : [];
     const manifest = packedManifest(folder, name, man);
     writeFileSync(path.join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
     const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', destination];
@@ -78,6 +70,5 @@ async function pack(folder: string, destination: string): Promise<void> {
 }
 
 const [destination] = process.argv.slice(2);
-if (destination === undefined || readdirSync(path.join(root, 'dist')).length === 0)
-  throw new Error('Usage: node scripts/pack.ts FOLDER, after npm run build');
+if (destination === undefined) throw new Error('Usage: node scripts/pack.ts FOLDER, after npm run build');
 for (const folder of ['src', 'src/client', 'src/server']) await pack(folder, path.resolve(destination));

@@ -5,13 +5,12 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { statements } from '../src/cli/main.ts';
-import { manualPages } from './packaging/manual.ts';
+import { writeManual } from './packaging/manual-files.ts';
 import { fetchPinned } from './packaging/pinned-package.ts';
 import { nodePackage, root } from './packaging/program.ts';
 import { buildSingle, linuxTarget, windowsTarget } from './packaging/single.ts';
@@ -87,15 +86,7 @@ function writeBill(file: string, { node, natives }: SingleTarget): void {
   writeFileSync(file, `${JSON.stringify(bill, undefined, 2)}\n`);
 }
 
-async function writeManual(): Promise<void> {
-  const folder = path.join(output, 'man', 'man1');
-  mkdirSync(folder, { recursive: true });
-  const date = execFileSync('git', ['log', '-1', '--format=%cs'], { cwd: root, encoding: 'utf8' }).trim();
-  for (const [name, text] of manualPages(await statements(), { version: versionIn(root), date }))
-    writeFileSync(path.join(folder, name), text);
-}
-
-if (values.system.includes('linux')) await writeManual();
+if (values.system.includes('linux')) await writeManual(path.join(output, 'man', 'man1'));
 for (const system of values.system) {
   const work = mkdtempSync(path.join(tmpdir(), 'keyturn-single-'));
   try {

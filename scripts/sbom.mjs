@@ -6,7 +6,7 @@ import path from 'node:path';
 import process from 'node:process';
 
 const root = path.join(import.meta.dirname, '..');
-const { name, workspaces } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+const { workspaces } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 const lock = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8'));
 
 // Not `--omit dev`: npm then also leaves out what a development tool has as a peer, such as zod.
@@ -20,8 +20,8 @@ const bill = JSON.parse(
   }),
 );
 
-// npm names the package after its folder here.
-bill.metadata.component.name = name;
+// The bill is of the program; npm names the workspace.
+bill.metadata.component.name = 'keyturn';
 
 /** The workspace brings Node for development, and is not published. */
 const unpublished = workspaces

@@ -75,5 +75,5 @@ const optionList = (options: readonly (readonly [string, Option])[]): string =>
     })
     .join('\n');
 
-/** A bar would end a cell, and a bracket begin HTML. */
-const escaped = (words: string): string => words.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;');
+/** A bracket would begin HTML. */
+const escaped = (words: string): string => words.replaceAll('<', '&lt;');
