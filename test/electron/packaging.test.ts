@@ -236,6 +236,7 @@ describe('the packed app', () => {
     expect(read('package.json')).toMatchObject({
       main: 'dist/app/electron/main.js',
       type: 'module',
+      name: 'keyturn',
       productName: 'Keyturn',
     });
     const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
