@@ -105,7 +105,6 @@ function overview(statements: readonly Statement[], edition: Edition): string {
       'EXAMPLES',
       `.EX\n${['keyturn setup', 'keyturn token https://notes.example/mcp'].map(line).join('\n')}\n.EE`,
     ),
-    section('SEE ALSO', `${text('/usr/share/doc/keyturn')}, ${text('https://keyturn.example/')}`),
   ]);
 }
 

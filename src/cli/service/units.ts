@@ -14,7 +14,6 @@ export interface Service {
 export function serviceUnit({ command: [program, ...words], home }: Service): string {
   return `[Unit]
 Description=Keyturn, the token broker of this user
-Documentation=https://keyturn.example/
 
 [Service]
 Type=exec
@@ -56,7 +55,6 @@ export interface Listening {
 export function socketUnit({ path, deskFile }: Listening): string {
   return `[Unit]
 Description=Socket of Keyturn, the token broker of this user
-Documentation=https://keyturn.example/
 # The desktop app makes the socket itself, and could not while systemd holds it.
 ConditionPathExists=!${literal(deskFile)}
 
