@@ -61,7 +61,7 @@ describe.each(all.map(({ name, examples }) => ({ name, examples })))(
       for (const line of examples.join('\n').split('\n')) expect(printed.stdout).toContain(`\n  ${line}\n`);
       printed.stdout = '';
       const lines = examples.flatMap(commandsIn);
-      expect(lines.some((line) => line.startsWith(name))).toBe(true);
+      expect(lines.some((line) => `${line} `.startsWith(`${name} `))).toBe(true);
       for (const line of lines.filter((each) => !readsMore.test(each))) {
         printed.stderr = '';
         // The doctor looks at the machine of the test, and may find something (9).
