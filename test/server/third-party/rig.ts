@@ -163,8 +163,6 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
   return { ...listener, issuer, state };
 }
 
-export type UpstreamRig = Awaited<ReturnType<typeof startUpstream>>;
-
 export async function startFlow(
   options: Partial<ThirdPartyOptions> = {},
   changes: Partial<ThirdPartyOptions['upstream']> = {},
