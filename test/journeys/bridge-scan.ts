@@ -67,7 +67,7 @@ async function learnVault({ paths }: TestHome): Promise<void> {
   try {
     const root = await vault.store.get(rootItem);
     if (root === undefined) return;
-    keepSecret('master secret', root);
+    keepSecret('root key', root);
     for (const name of namedItems(paths.state).filter((one) => one.startsWith('s-'))) {
       const item = await getIfAny(vault, name);
       for (const token of item === undefined ? [] : tokensIn(item)) keepSecret('refresh token', token);

@@ -16,12 +16,12 @@ export type SecretKind =
   | 'code'
   | 'device code'
   | 'ID token'
-  | 'master secret'
   | 'owner key'
   | 'passphrase'
   | 'private key'
   | 'refresh token'
   | 'registration access token'
+  | 'root key'
   | 'verifier';
 
 export interface Finding {

@@ -60,7 +60,7 @@ function homeWith(files: Readonly<Record<string, string>> = {}): { paths: HomePa
 }
 
 describe('the files of a home', () => {
-  it('go with their folders, drafts, torn pieces and what Electron keeps, too', () => {
+  it('go with their folders, drafts and what Electron keeps, too', () => {
     const { paths } = homeWith();
     mkdirSync(path.join(paths.state, 'desktop', 'GPUCache'), { recursive: true });
     expect(isHome(paths)).toBe(true);

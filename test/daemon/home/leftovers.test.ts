@@ -1,4 +1,4 @@
-/** After a crash: drafts are removed, torn ends that were cut off stay and are reported, other files stay. */
+/** After a crash: drafts are removed, other files stay. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -20,14 +20,7 @@ const drafts = {
 };
 const kept = {
   config: ['settings.json', 'owner.key', 'settings.json.old', 'owner.key.new.mine'],
-  state: [
-    'authority.json',
-    'grants.jsonl',
-    'grants.json.bak',
-    'vault.sealed',
-    'notes.json.12345',
-    'broker.path',
-  ],
+  state: ['authority.json', 'authority.json.bak', 'vault.sealed', 'notes.json.12345', 'broker.path'],
 };
 it('drafts are removed, and everything else stays', async () => {
   const paths = newPaths();

@@ -13,7 +13,7 @@ function withoutPkce(document: Readonly<Record<string, unknown>>): unknown {
   return { ...document, code_challenge_methods_supported: undefined };
 }
 
-describe('override', () => {
+describe('an exception', () => {
   /** One home for all, each with servers of its own; each test ends the overrides that it began. */
   let shared: SharedHome;
   beforeAll(async () => {
@@ -82,7 +82,7 @@ describe('override', () => {
     },
   );
 
-  it('B-35: an override counts for an issuer too, however its slash at the end is written, and ends for both', async () => {
+  it('B-35: an exception counts for an issuer too, however its slash at the end is written, and ends for both', async () => {
     const there = await homeInBentWorld({ shared, authorization: { issuerPath: '/' } });
     const { home, url, authorizationServer } = there;
     authorizationServer.bend.metadata = withoutPkce;
@@ -97,7 +97,7 @@ describe('override', () => {
     await expect(signIn(home, url)).rejects.toMatchObject({ reason: 'pkce_unsupported' });
   });
 
-  it('an override confirms a private host however it is typed, and ends it for that host', async () => {
+  it('an exception confirms a private host however it is typed, and ends it for that host', async () => {
     const { home } = shared;
     const typed = ['tools.intern.example', 'fd00::1', 'https://TOOLS.intern.example.:8443/mcp'];
     for (const host of typed) await home.ok(['exception', 'add', host, 'private-address']);

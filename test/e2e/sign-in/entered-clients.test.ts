@@ -42,7 +42,7 @@ function expectHidden(home: TestHome, secret: string, except: readonly string[] 
   for (const { stdout, stderr } of home.printed) expect(stdout + stderr).not.toContain(secret);
 }
 
-describe('register', () => {
+describe('keyturn oauth-client add', () => {
   const secret = 'a secret/with+signs&more=';
 
   it.each(['client_secret_basic', 'client_secret_post'] as const)(

@@ -99,7 +99,7 @@ describe('login --new-client', () => {
 });
 
 describe('a client that was entered by hand, where its page shows an error', () => {
-  it('if the page of an entered client shows an error, login and pending name the command that enters one, not --new-client', async () => {
+  it('if the page of an entered client shows an error, login and request list name the command that enters one, not --new-client', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld();
     const { issuer } = authorizationServer;
     await startBroker(home);
@@ -235,10 +235,10 @@ describe('login --issuer and --account', () => {
   });
 });
 
-describe('client-metadata', () => {
+describe('keyturn oauth-client metadata', () => {
   const clientUrl = 'https://keyturn.example/client.json';
 
-  it('B-16: client-metadata prints a document by the rules, by which a server then knows Keyturn without registration', async () => {
+  it('B-16: keyturn oauth-client metadata prints a document by the rules, by which a server then knows Keyturn without registration', async () => {
     const { home, program, authorizationServer, url } = await programInBentWorld({
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
@@ -278,7 +278,7 @@ describe('client-metadata', () => {
     'https://keyturn.example',
     'https://keyturn.example/a#b',
     'client',
-  ])('client-metadata refuses %s, which no server would take', async (bad) => {
+  ])('keyturn oauth-client metadata refuses %s, which no server would take', async (bad) => {
     const run = await newHome().keyturn(['oauth-client', 'metadata', bad]);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain("can't be the URL of a client ID metadata document");

@@ -53,7 +53,7 @@ test('a command in a sandbox that hides the socket says where it is, and leaves 
   expect(desk.broker()).toBe(pid);
 });
 
-test('broker stop ends a broker without a socket, and --restart replaces one', async () => {
+test('broker stop ends a broker without a socket, and broker restart replaces one', async () => {
   const { desk, pid } = await withBroker();
   rmSync(path.join(desk.run, 'keyturn'), { recursive: true });
   expect(await desk.keyturn('broker', 'stop')).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -106,7 +106,7 @@ test('two homes with one runtime folder have a broker each', async () => {
   expect(desk.broker()).toBe(pid);
 });
 
-test('a lost owner.key is named by every command, and --restart makes another', async () => {
+test('a lost owner.key is named by every command, and broker restart makes another', async () => {
   const { desk } = await withBroker();
   rmSync(path.join(desk.config, 'owner.key'));
   for (const command of ['sign-in', 'status', 'app', 'doctor'])
