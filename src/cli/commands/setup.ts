@@ -62,6 +62,7 @@ const undo = defineCommand(
     options: { yes: yesOption, json: { ...jsonOption('it'), more: '; goes with --yes' } },
     about:
       'Restore the entries that `keyturn setup` changed. An entry that says something else by now stays.',
+    exitCodes: { 9: 'an entry stays as it is' },
     examples: ['keyturn setup undo'],
   },
   async ({ options: { yes = false, json = false } }) => {
