@@ -75,5 +75,11 @@ const optionList = (options: readonly (readonly [string, Option])[]): string =>
     })
     .join('\n');
 
-/** A bracket would begin HTML. */
-const escaped = (words: string): string => words.replaceAll('<', '&lt;');
+/** A bracket would begin HTML. A page that help names is a link here. */
+const escaped = (words: string): string =>
+  words
+    .replaceAll('<', '&lt;')
+    .replaceAll(/docs\/((?:[\w-]+\/)*([\w-]+\.md))/g, (_all, page: string, name: string) => {
+      const place = page.startsWith('reference/') ? name : `../${page}`;
+      return `[${name}](${place})`;
+    });

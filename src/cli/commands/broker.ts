@@ -33,7 +33,7 @@ const run = defineCommand(
       variables: [
         'KEYTURN_HOME',
         'KEYTURN_VAULT=keychain|sealed-file|memory',
-        'KEYTURN_VAULT_KEY (docs/guides/scripts-and-ci.md)',
+        'KEYTURN_VAULT_KEY',
         'KEYTURN_BROWSER or BROWSER',
         'KEYTURN_CLIENT_METADATA_URL',
         'NODE_EXTRA_CA_CERTS',

@@ -56,6 +56,7 @@ it('a stock client is switched over, makes its first call, is narrowed, paused a
   await expect(call('list-notes')).rejects.toThrow(`keyturn login ${resource}`);
 
   expect(await walk.run()).toContain('as it was, byte for byte');
+  await walk.run();
   expect(readFileSync(file, 'utf8')).toBe(before);
   expect(existsSync(home.paths.state)).toBe(false);
   expect(told(clients.found().findings)).toBe('');

@@ -29,7 +29,7 @@ const statement = {
       value: 'ALG',
       values: ['ES256', 'RS256', 'PS256', 'EdDSA'],
       summary: 'what the key signs with',
-      more: ': ES256, RS256, PS256, EdDSA',
+      more: ': ES256, RS256, PS256, EdDSA; by default the one that fits the key',
     },
     'auth-method': {
       type: 'string',
@@ -82,7 +82,7 @@ const statement = {
     'keyturn oauth-client add https://login.example --client-id abc',
     'pass show work/keyturn | keyturn oauth-client add https://login.example --client-id abc --client-secret-stdin',
     'keyturn oauth-client add https://login.example --client-id job --grant-type jwt-bearer --assertion file:/var/run/secrets/tokens/login',
-    'keyturn oauth-client add https://login.example --client-id bot --private-key bot.pem --alg ES256 --grant-type client_credentials',
+    'keyturn oauth-client add https://login.example --client-id bot --private-key bot.pem --grant-type client_credentials',
     'pass show work/keyturn | keyturn oauth-client add https://login.example --client-id abc --client-secret-stdin --grant-type id-jag --idp https://idp.example',
   ],
 } as const satisfies Statement;
