@@ -1,12 +1,11 @@
 /**
- * `npm run docs`: writes the pages that state what the program states: docs/reference/cli.md, of the commands' statements.
+ * `npm run docs`: writes the pages that state what the program states (scripts/packaging/reference-pages.ts).
  *
- * Invariant: a page is a function of the source; test/docs/cli.test.ts fails where it is older.
+ * Invariant: test/docs/cli.test.ts fails where one is older.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { topics } from '../src/cli/main.ts';
-import { commandPage } from './packaging/command-page.ts';
 import { root } from './packaging/program.ts';
+import { referencePages } from './packaging/reference-pages.ts';
 
-writeFileSync(path.join(root, 'docs', 'reference', 'cli.md'), commandPage(await topics()));
+for (const [name, text] of Object.entries(await referencePages())) writeFileSync(path.join(root, name), text);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commandPage } from '../../scripts/packaging/command-page.ts';
+import { referencePages } from '../../scripts/packaging/reference-pages.ts';
 import { statements, topics } from '../../src/cli/main.ts';
 import { fullHelpOf, helpOf, optionText } from '../../src/cli/terminal/help.ts';
 import { shownOptions, topOptions } from '../../src/cli/terminal/statement.ts';
@@ -86,8 +86,8 @@ describe('keyturn help COMMAND', () => {
   });
 });
 
-it('docs/reference/cli.md is what `npm run docs` writes', async () => {
-  expect(page('docs/reference/cli.md').text).toBe(commandPage(await topics()));
+it.each(Object.entries(await referencePages()))('%s is what `npm run docs` writes', (name, written) => {
+  expect(page(name).text).toBe(written);
 });
 
 describe('completion', () => {

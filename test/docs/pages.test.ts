@@ -4,14 +4,6 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { statements } from '../../src/cli/main.ts';
 import { fullHelpOf } from '../../src/cli/terminal/help.ts';
-import {
-  defaultSettings,
-  fromEnvironment,
-  isSettingName,
-  live,
-  standing,
-  type Settings,
-} from '../../src/daemon/settings/settings.ts';
 import { anchors, codeBlocks, page, pages, prose, root, section, tableRows } from './pages.ts';
 
 interface Manifest {
@@ -150,9 +142,6 @@ describe('docs/servers/dev-server.md', () => {
   });
 });
 
-const namesIn = (text: string): readonly string[] =>
-  [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name).toSorted();
-
 describe('docs/reference/settings.md', () => {
   const text = page('docs/reference/settings.md').text;
 
@@ -164,38 +153,5 @@ describe('docs/reference/settings.md', () => {
     const read = new Set([...source.matchAll(/\bKEYTURN_[A-Z_]*[A-Z]\b/g)].map(([name]) => name));
     expect(read.size).toBeGreaterThan(3);
     expect([...read].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
-  });
-
-  const rows = tableRows(section(page('docs/reference/settings.md'), 'Settings')).slice(2);
-
-  it('has every setting, with its variables and its default', () => {
-    const defaults: Partial<Settings> = defaultSettings;
-    const wanted = Object.keys(live)
-      .filter(isSettingName)
-      .map((name) => [name, String(defaults[name] ?? '–')]);
-    const stated = rows.map(([name = '', , value = '']) =>
-      [name, value].map((cell) => cell.replaceAll('`', '')),
-    );
-    expect(stated).toEqual(wanted);
-    for (const [name = '', variables = ''] of rows)
-      for (const variable of namesIn(variables)) {
-        const set = fromEnvironment({ [variable]: name === '`insecureLoopback`' ? '1' : 'http://a.example' });
-        expect(Object.keys(set), variable).toEqual(namesIn(name));
-      }
-  });
-
-  it('names the settings that take effect at once', () => {
-    const [, named = ''] = /((?:`\w+`(?:,\s+|\s+and\s+|\s+))+)take effect at once/.exec(text) ?? [];
-    expect(namesIn(named)).toEqual(
-      Object.keys(live)
-        .filter((name) => isSettingName(name) && live[name])
-        .toSorted(),
-    );
-  });
-
-  it('names every setting that counts at a desk only where the vault has it too', () => {
-    const [, named = ''] = /only if the vault has the same value: (.*)\n/.exec(text) ?? [];
-    const confirmed = Object.entries(standing).filter(([, kind]) => kind === 'confirmed');
-    expect(confirmed.map(([name]) => name).filter((name) => !namesIn(named).includes(name))).toEqual([]);
   });
 });

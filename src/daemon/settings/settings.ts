@@ -16,7 +16,7 @@ import { requireClientMetadataUrl } from '../../oauth/client/client-metadata.ts'
 import type { HomePaths } from '../../base/paths.ts';
 import { replaceFileAtOnce } from '../../base/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
-import { firstSet, noProxyNames, proxyOf } from '../../base/system/proxy-variables.ts';
+import { firstSet, noProxyNames, proxyNames, proxyOf } from '../../base/system/proxy-variables.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { settingChoices, type SettingName } from './setting-choices.ts';
 
@@ -167,8 +167,8 @@ export function isSettingName(name: string): name is SettingName {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variable behind each setting, for messages and for the auto-start. */
-const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
+/** The variable behind each setting, for messages, the auto-start and the reference page. */
+export const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   protocolVersionHeader: [],
   protocolVersion: [],
   vault: ['KEYTURN_VAULT'],
@@ -177,7 +177,7 @@ const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   lockWithScreen: [],
   browser: ['KEYTURN_BROWSER', 'BROWSER'],
   extraAuthorities: ['NODE_EXTRA_CA_CERTS'],
-  httpsProxy: ['https_proxy', 'HTTPS_PROXY'],
+  httpsProxy: proxyNames,
   noProxy: noProxyNames,
   clientMetadataUrl: ['KEYTURN_CLIENT_METADATA_URL'],
   defaultLease: [],
