@@ -1,6 +1,7 @@
 /**
- * Two hundred kills and more of a broker under refresh load, against a strict server and one that
- * forgives a lost answer. KEYTURN_SOAK_KILLS says how many for each; KEYTURN_CRASH_SEED repeats a run.
+ * Two hundred kills of a broker under refresh load for each of four homes: a strict server, and one that forgives a
+ * lost answer, each with the tokens in the keychain and in a folder. KEYTURN_SOAK_KILLS says how many for each;
+ * KEYTURN_CRASH_SEED repeats a run.
  */
 import { randomInt } from 'node:crypto';
 
@@ -16,15 +17,17 @@ const forgiving = 24 * 3600;
 const kills = numberFrom('KEYTURN_SOAK_KILLS', 200);
 
 test.each([
-  ['strict', 0],
-  ['forgiving', forgiving],
-])('no grant is lost that a %s server honours', async (kind, refreshGrace) => {
+  ['strict', 'keychain', 0],
+  ['strict', 'folder', 0],
+  ['forgiving', 'keychain', forgiving],
+  ['forgiving', 'folder', forgiving],
+] as const)('no sign-in is lost that a %s server honours (%s)', async (kind, items, refreshGrace) => {
   const seed = numberFrom('KEYTURN_CRASH_SEED', randomInt(2 ** 31));
   const world = await openWorld({ accessTokenLifetime: 1, refreshGrace });
   try {
-    const numbers = await crashRun(world, { kills, seed });
+    const numbers = await crashRun(world, { kills, seed }, items);
     const survived = numbers.faults - numbers.startsBlocked;
-    report(`crash-${kind}`, { seed, survived, ...numbers });
+    report(`crash-${kind}-${items}`, { seed, survived, ...numbers });
     expect(numbers).toMatchObject({
       faults: kills,
       grantsLost: 0,

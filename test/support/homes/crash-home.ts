@@ -56,15 +56,20 @@ export class CrashHome {
   readonly home: TestHome;
   readonly #world: TestWorld;
   readonly #resource: string;
+  /** Where the tokens are; the root key is in the keychain. */
+  readonly #items: 'keychain' | 'folder';
   #vault: Vault | undefined;
   #broker: Running | undefined;
   #owner: Connection | undefined;
 
-  constructor(world: TestWorld) {
+  constructor(world: TestWorld, items: 'keychain' | 'folder' = 'keychain') {
     this.#world = world;
     this.#resource = world.protectedServer.resource;
+    this.#items = items;
+    const folder = { KEYTURN_VAULT: 'sealed-file', KEYTURN_VAULT_KEY: 'keychain' };
+    const env = { KEYTURN_DEBUG: '1', ...(items === 'folder' ? folder : {}) };
     // The person is this process: it visits the page that the broker names.
-    this.home = new TestHome({ world, vault: 'keychain', browser: 'true', env: { KEYTURN_DEBUG: '1' } });
+    this.home = new TestHome({ world, vault: 'keychain', browser: 'true', env });
   }
 
   /** Starts the broker, pairs the programs and signs in with the accounts. */
@@ -86,7 +91,9 @@ export class CrashHome {
       .object({ homeId: z.string() })
       .parse(JSON.parse(readFileSync(path.join(this.home.paths.state, 'home.json'), 'utf8')));
     const service = `keyturn/${homeId.homeId}`;
-    this.#vault = openVault('keychain', { service, ...homeId, hadRoot: async () => true }).vault;
+    const kind = this.#items === 'folder' ? 'sealed-file' : 'keychain';
+    const sealed = { folder: path.join(this.home.paths.state, 'items'), key: 'keychain' } as const;
+    this.#vault = openVault(kind, { service, ...homeId, sealed, hadRoot: async () => true }).vault;
   }
 
   async start(): Promise<void> {
@@ -232,8 +239,12 @@ const maxLoad = 250;
 const maxHold = 60;
 
 /** What a run of kills does to a home of its own. */
-export async function crashRun(world: TestWorld, run: CrashRun): Promise<CrashNumbers> {
-  const crash = new CrashHome(world);
+export async function crashRun(
+  world: TestWorld,
+  run: CrashRun,
+  items: 'keychain' | 'folder' = 'keychain',
+): Promise<CrashNumbers> {
+  const crash = new CrashHome(world, items);
   try {
     await crash.open();
     await killUnderLoad(world, crash, run);
