@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { exportAudit, tailAudit } from '../../src/audit/audit-export.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
 import type { AuditRow } from '../../src/audit/audit.ts';
@@ -121,6 +121,21 @@ describe('an audit log that can’t be written', () => {
     unblock(rig.file);
     expect((await rig.audit.tail(5)).rows.map(({ outcome }) => outcome)).toEqual(['one', 'two']);
     expect(rig.audit.trouble).toBeUndefined();
+  });
+
+  it('is tried again after thirty seconds, though nothing else happens', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const rig = rigIn();
+    mkdirSync(rig.file);
+    await rig.audit.record({ event: 'pair', outcome: 'one' });
+    rmdirSync(rig.file);
+    vi.advanceTimersByTime(29_999);
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(1);
+    vi.useRealTimers();
+    await expect.poll(() => rig.audit.trouble).toBeUndefined();
+    expect(readFileSync(rig.file, 'utf8')).toContain('"outcome":"one"');
   });
 
   it('on a full disk keeps whole rows, and the rest in memory', async () => {

@@ -142,7 +142,7 @@ describe('how long it is allowed', () => {
       'app.list': {
         clients: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }],
       },
-      'settings.get': { settings: {}, details: [], desk: 'here' },
+      'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], desk: 'here' },
     });
     const { page } = await openWindow({
       hash: 'card',
@@ -194,8 +194,7 @@ describe('how long it is allowed', () => {
       ['hour', 'For 1 hour'],
       ['run', 'Until editor quits'],
       ['untilRevoked', 'Until you revoke it'],
-      ['once', 'Just this time'],
-      ['for ever', 'Until you revoke it'],
+      ['for ever', 'Just this time'],
     ] as const) {
       defaultLease = setting;
       await change();
@@ -266,7 +265,7 @@ describe('how long it is allowed', () => {
       'request.list': { interactions: [question] },
       'app.list': { clients: [{ ...client, permissions: [had] }] },
       'signIn.list': { grants: [] as unknown[] },
-      'settings.get': { settings: {}, details: [], desk: 'here' },
+      'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], desk: 'here' },
     };
     const calls: string[] = [];
     const { page, change } = await openWindow({

@@ -48,7 +48,7 @@ async function card({ questions = three, permissions = [], ...options }: Options
     'request.list': { interactions: [...questions] },
     'app.list': { clients: [{ clientId: 'c1', name: 'editor', pairedAt: 1, permissions }] },
     'signIn.list': { grants: [] },
-    'settings.get': { settings: {}, details: [], desk: 'here' },
+    'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], desk: 'here' },
   };
   const calls: unknown[] = [];
   const shown: unknown[] = [];

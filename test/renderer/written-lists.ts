@@ -23,7 +23,7 @@ const nothing: Lists = {
   'audit.tail': { rows: [] },
   'apiKey.list': { keys: [] },
   'oauthClient.list': { registrations: [] },
-  'settings.get': { settings: {}, details: [], desk: 'here' },
+  'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], desk: 'here' },
   'preferences.get': examplePreferences,
   'card.shown': {},
   'card.answer': {},

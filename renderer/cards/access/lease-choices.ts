@@ -39,12 +39,13 @@ export function leaseChoices(
   ];
 }
 
-/** What is chosen before the person chose: their own setting, as far as this card has it. */
+/** What is chosen before the person chose: their setting, as far as this card has it. Unknown: the least. */
 export function defaultChoice(
   choices: readonly LeaseChoice[],
   setting: SettingValue | undefined,
 ): LeaseChoice {
-  const wanted = leases.find((choice) => choice === setting) ?? 'untilRevoked';
+  const wanted = leases.find((choice) => choice === setting);
+  if (wanted === undefined) return choices[0] ?? 'hour';
   if (choices.includes(wanted)) return wanted;
   return choices.includes('asBefore') && wanted === 'untilRevoked' ? 'asBefore' : 'hour';
 }

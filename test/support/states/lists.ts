@@ -77,7 +77,7 @@ export const empty: Lists = {
   'audit.tail': { rows: [] },
   'audit.activity': { hours: [], uses: [] },
   'oauthClient.list': { registrations: [] },
-  'settings.get': { settings: {}, details: [], desk: 'here' },
+  'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], desk: 'here' },
   status: emptyStatus,
 };
 
