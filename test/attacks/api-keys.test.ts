@@ -9,7 +9,7 @@ import type { Vault } from '../../src/vault/base/vault.ts';
 import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
 import type { AuthorityBroker } from '../support/homes/authority-home.ts';
 import { itemsOf } from '../broker/rig.ts';
-import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
+import { openDesk } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -71,26 +71,6 @@ describe('another program’s version', () => {
     expect(() => keysOf(next, vault).for(endpoint)).toThrow(/not the newest one/);
     expect(() => next.permissions.find('editor', keySubject(later), now)).toThrow(/not the newest one/);
   });
-
-  it('another program’s version of the permissions alone gives nobody a key that was set after they were ended', async () => {
-    const { broker, keys, key } = await scene();
-    const later = await keys.set({ ...place, scheme: 'Token' }, 'ak_a-later-one', { setAt: now });
-    expect(later.id).not.toBe(key.id);
-    // As if the end had not been written: what stands is for the key before.
-    expect(broker.permissions.find('editor', keySubject(key), now)).toBeDefined();
-    expect(broker.permissions.find('editor', keySubject(later), now)).toBeUndefined();
-    expect(broker.permissions.find('editor', endpoint, now)).toBeUndefined();
-  });
-});
-
-describe('a list of keys', () => {
-  it('authority.json: a list of keys that is deleted hides no key: the home says so', async () => {
-    const { vault, attacker, restart } = await scene();
-    attacker.deletes('authority.json');
-    const next = await restart();
-    expect(() => keysOf(next, vault).for(endpoint)).toThrow(/authority\.json/);
-    expect(next.troubles()).toEqual([expect.stringContaining('authority.json')]);
-  });
 });
 
 describe('the owner’s key, in another program’s hands,', () => {
@@ -151,28 +131,5 @@ describe('the owner’s key, in another program’s hands,', () => {
     });
     const asking = line.request('token.get', { resource: endpoint, kinds: ['key'] });
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
-  });
-
-  it('sets and allows nothing in a desk’s home whose app does not run, and takes away', async () => {
-    const home = newHome({ vault: 'keychain' });
-    const desk = await openDesk(home);
-    await desk.owner.call('apiKey.set', set);
-    await desk.stop();
-    const { line } = await openHeadless(home);
-    for (const [method, params] of [
-      ['apiKey.set', { ...set, value: 'another' }],
-      ['apiKey.permission.set', allow],
-    ] as const) {
-      await expect(line.request(method, params), method).rejects.toMatchObject({
-        reason: 'not_permitted',
-        message: expect.stringContaining('desk is closed') as string,
-      });
-    }
-    await line.request('apiKey.permission.set', { ...allow, decision: 'deny' });
-    await expect(
-      line.request('apiKey.permission.end', { client: 'cli', resource: endpoint }),
-    ).rejects.toMatchObject({ reason: 'not_permitted' });
-    await line.request('apiKey.remove', { resource: endpoint });
-    expect(await line.request('apiKey.list')).toEqual({ keys: [] });
   });
 });

@@ -4,7 +4,6 @@
  * token endpoint. Neither server names itself in its answers (RFC 9207).
  */
 import { describe, expect, it } from 'vitest';
-import { documentRedirectUris } from '../../src/broker/destination/redirect.ts';
 import { registrationFromMetadataUrl } from '../../src/oauth/client/client-metadata.ts';
 import { refusal } from '../broker/rig.ts';
 import { callbackOf, enter, followed, ground, parameter, refused, tokenRequests } from '../rules/ground.ts';
@@ -142,25 +141,6 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     expect(all.honest.counts.authorizations).toBe(1);
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
-
-  it('no longer uses the document where it did, once another issuer knows it', async () => {
-    const all = await withDocuments();
-    await all.rig.ask({ resource: all.notes.url });
-    const elsewhere = registrationFromMetadataUrl(all.hostile, clientMetadataUrl, documentRedirectUris[0], 0);
-    await all.rig.parts.registrations.add(elsewhere, undefined);
-    await all.rig.login({ resource: all.notes.url });
-    expect(all.honest.counts.registrations).toBe(1);
-    expect(parameter(all.rig.pages[1], 'client_id')).not.toBe(clientMetadataUrl);
-  });
-
-  it('R-2: goes on using it where the server says that its answers name it', async () => {
-    const all = await withDocuments({ issInResponse: true });
-    await all.rig.ask({ resource: all.notes.url });
-    const error = await fallInto(all);
-    expect(parameter(all.rig.pages[1], 'client_id')).toBe(clientMetadataUrl);
-    expect(error).toMatchObject({ reason: 'issuer_mismatch' });
-    expect(tokenRequests(all.hostile)).toEqual([]);
-  });
 });
 
 describe('with clients that the user entered', () => {
@@ -189,47 +169,10 @@ describe('with clients that the user entered', () => {
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
-  it('refuses it also where the client of the honest one is removed here while the page is open', async () => {
-    const all = await mixed();
-    const clientId = 'at-the-honest-one';
-    await enter(all.rig, all.honest, { clientId }, { clientId });
-    await enter(all.rig, all.hostile);
-    sendsOn(all, clientId);
-    all.rig.person.isThere = false;
-    const asked = refused(all.rig.ask());
-    await all.rig.question('login');
-    const { registrations } = all.rig.parts;
-    const [honest] = registrations.all().filter((record) => record.registration.clientId === clientId);
-    if (honest) await registrations.remove(honest);
-    await followed(all.world, all.rig.pages[0] ?? '');
-    expect(await asked).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9700 §4.4.2' });
-    expect(tokenRequests(all.hostile)).toEqual([]);
-  });
-
   it('N-13: takes an answer that names its issuer, at a path that two of them share', async () => {
     const all = await entered({ hostile: { issInResponse: true }, honest: { issInResponse: true } });
     expect((await all.rig.ask()).issuer).toBe(all.hostile.issuer);
     expect((await all.rig.ask({ resource: all.notes.url })).issuer).toBe(all.honest.issuer);
-  });
-
-  it('takes an answer without iss at the path that the refusal proposes', async () => {
-    const all = await entered();
-    const { hint = '' } = await refused(all.rig.ask());
-    const redirectUri = hint.slice(hint.lastIndexOf(' ') + 1);
-    await enter(all.rig, all.hostile, { redirectUri }, { redirectUris: [redirectUri] });
-    expect((await all.rig.login()).issuer).toBe(all.hostile.issuer);
-  });
-
-  it('refuses an answer without iss beside a document, whose path is the same', async () => {
-    const all = await mixed({
-      honest: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
-      rig: { clientMetadataUrl },
-    });
-    await all.rig.ask({ resource: all.notes.url });
-    await enter(all.rig, all.hostile);
-    sendsOn(all, clientMetadataUrl);
-    expect(await fallInto(all)).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9700 §4.4.2' });
-    expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
   it('N-13: takes no answer for a client that was entered anew while the page was open', async () => {

@@ -5,15 +5,11 @@
 import { chmodSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Proxies } from '../../src/broker/records/proxy.ts';
-import { Registrations } from '../../src/broker/records/registrations.ts';
-import { registrationAt } from '../oauth/parties.ts';
 import { refusal } from '../broker/rig.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
 import type { AuthorityBroker } from '../support/homes/authority-home.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
-import { itemsOf } from '../broker/rig.ts';
 
 const endpoint = 'https://notes.example/mcp';
 const now = 1_000;
@@ -64,77 +60,6 @@ describe('an older copy of the document', () => {
       }),
     );
     expect(next.troubles()).toEqual([expect.stringContaining('authority.json')]);
-  });
-
-  it('authority.json: does not undo a denial', async () => {
-    const { broker, program, attacker, restart } = await scene();
-    attacker.keeps('authority.json');
-    await broker.permissions.set({ clientId: program, endpoint, decision: 'deny', createdAt: now });
-    attacker.restores('authority.json');
-    expect(isAllowed(await restart(), program)).toBe(false);
-  });
-
-  it('authority.json: does not make a denied question come back', async () => {
-    const { broker, program, attacker, restart } = await scene();
-    const other = 'https://other.example/mcp';
-    attacker.keeps('authority.json');
-    await broker.permissions.set({ clientId: program, endpoint: other, decision: 'deny', createdAt: now });
-    attacker.restores('authority.json');
-    const next = await restart();
-    expect(() => next.permissions.find(program, other, now)).toThrow(/not the newest one/);
-  });
-
-  it('authority.json: does not make a refused scope be asked about again', async () => {
-    const { broker, program, attacker, restart } = await scene();
-    attacker.keeps('authority.json');
-    const read = broker.permissions.find(program, endpoint, now);
-    if (!read) throw new Error('there is none');
-    await broker.permissions.replace(read, { ...read, scope: ['read'], refused: ['write'] });
-    attacker.restores('authority.json');
-    expect(isAllowed(await restart(), program)).toBe(false);
-  });
-
-  it('authority.json: does not bring an ended permission back', async () => {
-    const { broker, program, attacker, restart } = await scene();
-    attacker.keeps('authority.json');
-    await broker.permissions.end(program, endpoint);
-    attacker.restores('authority.json');
-    expect(isAllowed(await restart(), program)).toBe(false);
-  });
-
-  it('authority.json: does not switch an override on again', async () => {
-    const { broker, attacker, restart } = await scene();
-    await broker.overrides.set(endpoint, 'no-resource', true);
-    attacker.keeps('authority.json');
-    await broker.overrides.set(endpoint, 'no-resource', false);
-    attacker.restores('authority.json');
-    const next = await restart();
-    expect(() => next.overrides.for(endpoint)).toThrow(/not the newest one/);
-  });
-
-  it('authority.json: does not bring back a removed proxy, nor the path of before', async () => {
-    const { broker, attacker, restart } = await scene();
-    const proxies = new Proxies(broker.records.proxies);
-    const { id } = await proxies.add({ name: 'notes', endpoint, port: 20_000, createdAt: now });
-    for (const change of [() => proxies.rotate(id), () => proxies.remove(id)]) {
-      attacker.keeps('authority.json');
-      await change();
-      attacker.restores('authority.json');
-      const next = new Proxies((await restart()).records.proxies);
-      expect(() => next.all()).toThrow(/not the newest one/);
-    }
-  });
-
-  it('authority.json: does not bring back a client that was removed at an issuer', async () => {
-    const { broker, vault, attacker, restart } = await scene();
-    const registrations = new Registrations(broker.records.registrations, itemsOf(broker.records, vault));
-    const record = await registrations.add(registrationAt('https://i.example'), undefined);
-    attacker.keeps('authority.json');
-    await registrations.remove(record);
-    attacker.restores('authority.json');
-    const { records } = await restart();
-    const next = new Registrations(records.registrations, itemsOf(records, vault));
-    expect(() => next.for('https://i.example', 0)).toThrow(/not the newest one/);
   });
 
   it('authority.json: does not count where the broker was killed between its two steps, and the file before was put back', async () => {

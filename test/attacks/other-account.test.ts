@@ -44,20 +44,6 @@ describe('a second grant at a program’s server', () => {
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('gives the program nothing where it names the account, without a card', async () => {
-    const rig = await victim();
-    await bobIsKept(rig);
-    expect(await refusal(rig.ask({ account: 'bob', interaction: 'never' }))).toMatchObject({
-      reason: 'consent_required',
-    });
-    const asked = refusal(rig.ask({ account: 'bob' }));
-    const card = await rig.question('allow');
-    expect(card.question).toMatchObject({ endpoint: rig.endpoint });
-    rig.parts.interactions.answer(card.id, 'no');
-    expect(await asked).toMatchObject({ reason: 'consent_denied' });
-    expect((await rig.ask()).account).toBe('alice');
-  });
-
   it('is not named to the program, whichever account it asks about', async () => {
     const rig = await victim();
     await bobIsKept(rig);
@@ -72,20 +58,6 @@ describe('a second grant at a program’s server', () => {
         hint: 'The accounts there: "alice".',
       });
     }
-  });
-
-  it('gives nothing under what was allowed for a time either', async () => {
-    const rig = await brokerRig(inWorld(world));
-    await rig.login({ scope: openid });
-    const first = rig.ask();
-    rig.parts.interactions.answer((await rig.question('allow')).id, 'yes', { time: 3_600_000 });
-    expect((await first).account).toBe('alice');
-    rig.clock.advance(1000);
-    await bobIsKept(rig);
-    expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
-    expect(await refusal(rig.ask({ account: 'bob', interaction: 'never' }))).toMatchObject({
-      reason: 'consent_required',
-    });
   });
 
   it('is not taken in place of the first one when that was revoked', async () => {
@@ -127,17 +99,6 @@ describe('somebody else who signs in', () => {
     expect(accounts(rig)).toEqual(['alice']);
     expect(rig.fetched.filter((url) => url.endsWith('/token/revocation'))).toHaveLength(2);
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
-  });
-
-  it('becomes no grant when nobody answers', async () => {
-    const rig = await victim();
-    rig.person.account = 'bob';
-    const outcome = refusal(rig.login({ scope: openid, timeout: 3_600_000 }));
-    await rig.question('account');
-    rig.clock.advance(600_000);
-    expect(await outcome).toMatchObject({ reason: 'account_mismatch' });
-    expect(accounts(rig)).toEqual(['alice']);
-    expect(rig.parts.interactions.list()).toEqual([]);
   });
 
   it('becomes no grant when the sign-in is withdrawn', async () => {

@@ -3,7 +3,6 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { brokerRig, inWorld, refusal } from '../broker/rig.ts';
 import { homeInWorld, type TestHome } from '../support/home.ts';
 import { questionOf } from '../support/homes/ask-broker.ts';
 import { paired } from '../support/processes/program.ts';
@@ -117,35 +116,4 @@ describe('what a person allowed for an hour', () => {
     const anew = await started(home, resource, 'editor');
     expect(await anew.tell('ask')).toBe('consent_required');
   });
-
-  it.each<[string, (hour: number, set: (by: number) => void) => void]>([
-    ['', () => undefined],
-    [
-      ', though the wall clock was set back for a moment',
-      (hour, set) => {
-        set(-hour);
-        set(hour);
-      },
-    ],
-  ])(
-    'DOOR-6: what a person allowed for an hour ends with it, for the same broker and for one that started anew%s',
-    async (_what, meanwhile) => {
-      const hour = 3_600_000;
-      const rig = await brokerRig(inWorld(world));
-      const asked = rig.ask();
-      rig.parts.interactions.answer((await rig.question('allow')).id, 'yes', { time: hour });
-      await asked;
-      meanwhile(hour, (by) => rig.clock.setWall(by));
-      rig.clock.advance(hour - 1);
-      await rig.ask({ interaction: 'never' });
-      rig.clock.advance(1);
-      expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
-      await rig.parts.refresher.settled();
-      const restarted = await brokerRig(inWorld(world), { after: rig });
-      restarted.clock.advance(rig.clock.wall() - restarted.clock.wall());
-      expect(await refusal(restarted.ask({ interaction: 'never' }))).toMatchObject({
-        reason: 'consent_required',
-      });
-    },
-  );
 });

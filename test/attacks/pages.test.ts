@@ -54,21 +54,6 @@ describe('a program that hangs up as soon as its page is open', () => {
     expect(Math.max(...pauses)).toBeLessThanOrEqual(300);
     expect(pauses.reduce((sum, pause) => sum + pause, 0)).toBeGreaterThan(600);
   });
-
-  it('opens no page either for requests that waited their turn behind it', async () => {
-    const rig = await allowed();
-    const program = new AbortController();
-    const first = refusal(rig.ask({ signal: program.signal }));
-    await rig.question('login');
-    const others = ['a', 'b', 'c'].map((account) => refusal(rig.ask({ account })));
-    while (rig.readUp.filter((url) => url.includes('oauth-authorization-server')).length < 4)
-      await turnOfEvents();
-    await turnOfEvents();
-    program.abort();
-    expect(await first).toMatchObject({ reason: 'interrupted' });
-    for (const other of others) expect(await other).toMatchObject({ reason: 'rate_limited' });
-    expect(rig.pages).toHaveLength(1);
-  });
 });
 
 describe('a person whose program hung up', () => {
@@ -84,36 +69,6 @@ describe('a person whose program hung up', () => {
       expect((await rig.ask()).accessToken).toBeTypeOf('string');
     },
   );
-
-  it('starts with the shortest pause again after a sign-in, and after a quiet while', async () => {
-    const rig = await allowed();
-    for (const _ of [1, 2, 3, 4]) {
-      await hangUp(rig);
-      rig.clock.advance(300_000);
-    }
-    rig.clock.advance(300_001);
-    await hangUp(rig);
-    expect(await hangUp(rig)).toMatchObject({ retryAfter: 1 });
-    rig.clock.advance(1000);
-    rig.person.isThere = true;
-    await rig.ask();
-    places.world.endGrants();
-    rig.clock.advance(3_600_000);
-    rig.person.isThere = false;
-    await hangUp(rig);
-    expect(await hangUp(rig)).toMatchObject({ retryAfter: 1 });
-  });
-
-  it('may hang up on a page that a command started, which leaves no pause', async () => {
-    const rig = await allowed();
-    const command = new AbortController();
-    const login = refusal(rig.login({ signal: command.signal }));
-    await rig.question('login');
-    command.abort();
-    expect(await login).toMatchObject({ reason: 'interrupted' });
-    rig.person.isThere = true;
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
-  });
 });
 
 describe('a program that names another operation each time', () => {

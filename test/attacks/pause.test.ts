@@ -63,33 +63,4 @@ describe('a pause of all access', () => {
       message: expect.stringContaining('not the newest one'),
     });
   });
-
-  it('is not lifted by a broker on a copy of the home that runs since before: it serves nothing once it changes something', async () => {
-    const home = newHome({ vault: 'keychain' });
-    const early = await openHeadless(home);
-    await early.line.request('permission.set', allowed);
-    await early.stop();
-    const copy = newHome({ vault: 'keychain' });
-    copyOf(home.folder, copy.folder);
-    const other = await openHeadless(copy);
-    await other.line.request('proxy.list');
-    const mine = await openHeadless(home);
-    await mine.line.request('pause', {});
-    const change = other.line.request('permission.set', { ...allowed, decision: 'deny' });
-    await expect(change).rejects.toMatchObject({ message: expect.stringContaining('another broker') });
-    await expect(other.line.request('token.get', wanted)).rejects.toMatchObject({
-      reason: 'vault_unreadable',
-    });
-    await mine.stop();
-    const { line } = await openHeadless(home);
-    await expect(line.request('token.get', wanted)).rejects.toMatchObject(paused);
-  });
-
-  it('is not shortened by a second one', async () => {
-    const { line } = await openHeadless(newHome());
-    const until = Math.floor(Date.now() / 1000) + 3600;
-    await line.request('pause', { until });
-    expect(await line.request('pause', { until: until - 3500 })).toMatchObject({ until });
-    await expect(line.request('token.get', wanted)).rejects.toMatchObject(paused);
-  });
 });

@@ -129,17 +129,6 @@ describe('the card about settings that nobody confirmed', () => {
       homeState: { differing: [{ name: 'insecureLoopback', value: true }] },
     });
   });
-
-  it('is not asked again after a yes, and the vault remembers it', async () => {
-    const home = newHome({ vault: 'keychain', env });
-    const first = await openDesk(home);
-    await first.owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
-    await first.stop();
-    const second = await openDesk(home, { leaves: true });
-    await second.owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
-    expect(await second.cards()).toEqual([]);
-    expect(await second.owner.call('status', {})).toMatchObject({ insecureLoopback: true });
-  });
 });
 
 describe('home.json, written while the app is closed', () => {

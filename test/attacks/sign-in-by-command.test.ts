@@ -3,14 +3,12 @@
  * behind what the person allowed.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { connect, connectAsOwner } from '../../src/client/connect.ts';
+import { connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
-import { pair } from '../../src/client/pair.ts';
 import { methods, type ResultOf } from '../../src/ipc/protocol/methods.ts';
 import { type BentHome, homeInBentWorld } from '../support/bent/home.ts';
 import { type Desk, openDesk } from '../support/homes/desk-home.ts';
 import { until } from '../support/home.ts';
-import { asks } from '../support/processes/program.ts';
 
 type Question = ResultOf<'request.list'>['interactions'][number];
 
@@ -52,19 +50,6 @@ describe('the owner’s key at a desk', () => {
       expect(await desk.owner.call('signIn.list', {})).toEqual({ grants: [] });
     },
   );
-
-  it('shows on its card that Keyturn would be registered anew', async () => {
-    const there = await homeInBentWorld();
-    const desk = await openDesk(there.home);
-    const attacker = await attackerOf(desk);
-    const started = attacker.request('signIn.start', { resource: there.url, newClient: true });
-    started.catch(() => undefined);
-    const { id, ...card } = await desk.card();
-    expect(card).toMatchObject({ kind: 'command', command: 'login', newClient: true });
-    expect(await there.home.ok(['request', 'list'])).toContain('with Keyturn registered there again');
-    await desk.answer(id, 'no');
-    await expect(started).rejects.toMatchObject({ reason: 'consent_denied' });
-  });
 
   it('has Keyturn registered anew within a sign-in that its card allowed, once, and in nobody else’s', async () => {
     const there = await homeInBentWorld();
@@ -110,28 +95,6 @@ describe('the owner’s key at a desk', () => {
     expect(there.authorizationServer.counts.codesRedeemed).toBe(0);
     await desk.owner.call('signIn.answer', { id: shown.id, redirect });
     await signingIn;
-  });
-
-  it('reads no address of a sign-in that a program’s request started', async () => {
-    const there = await homeInBentWorld();
-    const desk = await openDesk(there.home);
-    const pairing = pair({ name: 'editor', env: there.home.env, onCode: () => undefined });
-    await desk.answer((await desk.card()).id, 'yes');
-    await pairing;
-    await desk.owner.call('permission.set', { client: 'editor', resource: there.url, decision: 'allow' });
-    const editor = await connect({ name: 'editor', env: there.home.env });
-    onTestFinished(() => editor.close());
-    const asking = asks(editor, { resource: there.url });
-    const shown = await desk.card();
-    expect(shown).toMatchObject({ kind: 'login', resource: there.url, url: expect.any(String) as string });
-    const attacker = await attackerOf(desk);
-    expect(JSON.stringify(await openQuestions(attacker))).not.toContain('state=');
-    const redirect = await signedInAddress(there, shown.url ?? '');
-    await expect(attacker.request('signIn.answer', { id: shown.id, redirect })).rejects.toMatchObject(
-      notOurs,
-    );
-    await desk.answer(shown.id, 'no');
-    await expect(asking).rejects.toMatchObject({ reason: 'login_failed' });
   });
 
   it('learns no code of a sign-in on another device that somebody else started', async () => {

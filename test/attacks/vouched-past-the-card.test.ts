@@ -49,22 +49,6 @@ describe('a headless broker in a desk’s home', () => {
     await stop();
     expect(await atTheDesk(home)).not.toHaveProperty('settings.httpsProxy');
   });
-
-  it('settings.json: takes no other content of the authorities that the person confirmed', async () => {
-    const home = await closedDesk();
-    const file = path.join(home.folder, 'authorities.pem');
-    writeFileSync(file, 'confirmed');
-    const desk = await openDesk(home);
-    await desk.owner.call('settings.set', { name: 'extraAuthorities', value: file });
-    await desk.stop();
-    const { line, stop } = await openHeadless(home);
-    await line.request('permission.set', { client: 'cli', resource, decision: 'deny' });
-    writeFileSync(file, 'of somebody else');
-    const set = line.request('settings.set', { name: 'extraAuthorities', value: file });
-    await expect(set).rejects.toMatchObject(closed);
-    await stop();
-    expect(await atTheDesk(home)).not.toHaveProperty('settings.extraAuthorities');
-  });
 });
 
 describe('a setting that only takes away, written before the app first opened the vault', () => {
@@ -78,17 +62,5 @@ describe('a setting that only takes away, written before the app first opened th
     await desk.stop();
     takeSettingOut(home, 'lockAfter');
     expect(await atTheDesk(home)).toMatchObject({ settings: { lockAfter: 600 } });
-  });
-});
-
-describe('the card about settings that nobody confirmed', () => {
-  it('settings.json: takes no answer of the owner’s key: a no would send requests past the proxy that was written there', async () => {
-    const { owner, line, card } = await openDesk(newHome({ env: { HTTPS_PROXY: proxy } }), { leaves: true });
-    const { id } = await card();
-    await expect(line.request('request.answer', { id, answer: 'no' })).rejects.toMatchObject({
-      reason: 'not_permitted',
-    });
-    const signingIn = owner.call('signIn.start', { resource, timeout: 1 });
-    await expect(signingIn).rejects.toMatchObject({ reason: 'consent_pending' });
   });
 });

@@ -183,18 +183,6 @@ describe('the word about pages', () => {
       });
     },
   );
-
-  it('doesn’t say that it shows pages in a revision that would read that as a word about forms', async () => {
-    const params = { protocolVersion: '2025-06-18', capabilities: {} };
-    expect(await initialized(params)).toMatchObject({ capabilities: {} });
-    expect(await initialized(params)).not.toHaveProperty('capabilities.elicitation');
-  });
-
-  it('keeps a form of an earlier server from a client that takes none', async () => {
-    const { client, shown } = await opened(await statefulServer(statefulShop), {});
-    expect(text(await client.callTool({ name: 'ask' }))).toContain('can’t be asked by a form');
-    expect(shown).toEqual([]);
-  });
 });
 
 describe('a request that the server refuses until pages were opened', () => {
@@ -230,20 +218,6 @@ describe('a request that the server refuses until pages were opened', () => {
     expect(shown).toHaveLength(1);
     expect(error.message).toMatch(/the person said no\. The request did not run\./);
     expect(count).toBe(1);
-  });
-
-  it('a request that the server refuses until pages were opened is answered with what to do where nobody said yes', async () => {
-    const { error } = await refusalOf('cancel');
-    expect(error.message).toMatch(
-      /Nobody has said yes\. Send the request again, and answer Keyturn’s question/,
-    );
-  });
-
-  it('a request that the server refuses until pages were opened is answered with the broker’s refusal', async () => {
-    const { error } = await refusalOf(async () => {
-      throw new KeyturnError('locked', 'The vault is locked.', { hint: 'Unlock it.' });
-    });
-    expect(error.message).toMatch(/The vault is locked\. Unlock it\. The request did not run\./);
   });
 
   it('a request that the server refuses until pages were opened passes unchanged to a client that shows pages', async () => {

@@ -50,33 +50,4 @@ describe('pages of a server that asks without end', () => {
     await ask();
     expect([said.length, connections()]).toEqual([2, 2]);
   });
-
-  it('pages of a server that asks without end rest longer after each refusal, and no longer once one was answered', async () => {
-    let isRefused = true;
-    const { ask, pass, connections } = await desk(async () => {
-      if (isRefused) throw new KeyturnError('insecure_url', 'Refused to show an address.');
-      return { action: 'accept' };
-    });
-    for (const seconds of [1, 2, 4]) {
-      await ask();
-      pass(seconds - 0.5);
-      await ask();
-      pass(0.5);
-    }
-    expect(connections()).toBe(3);
-    isRefused = false;
-    expect(await ask()).toMatchObject({ action: 'accept' });
-    isRefused = true;
-    await ask();
-    pass(1);
-    await ask();
-    expect(connections()).toBe(6);
-  });
-
-  it('pages of a server that asks without end cost one line when many fail together, and are not shown beside eight open ones', async () => {
-    const { ask, said, connections } = await desk(limited);
-    const answers = await Promise.all(Array.from({ length: 50 }, ask));
-    expect(answers.every(({ action }) => action === 'cancel')).toBe(true);
-    expect([said.length, connections()]).toEqual([1, 8]);
-  });
 });

@@ -1,9 +1,7 @@
 /** Which of its accounts a program uses, and what the person is asked once. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { KeyturnError } from '../../src/base/errors.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { grantAnswer } from '../../src/daemon/methods/answers.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { brokerRig, inWorld, refusal } from './rig.ts';
@@ -74,19 +72,6 @@ describe('a program that may use several accounts', () => {
     expect(await rig.ask({ account: 'work', interaction: 'never' })).toMatchObject({ account: 'work' });
   });
 
-  it('a program that may use several accounts is refused with their names where nobody may be asked, or nobody chooses', async () => {
-    const { rig } = await twoAccounts();
-    const refused = {
-      reason: 'account_required',
-      message: expect.stringContaining('"work", "home"'),
-      hint: expect.stringContaining(`keyturn app allow editor ${rig.endpoint} --account "work"`),
-    };
-    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject(refused);
-    const asked = refusal(rig.ask());
-    await answer(rig, 'no');
-    expect(await asked).toMatchObject(refused);
-  });
-
   it('a yes to a choice names one of its accounts, and nothing else', async () => {
     const { rig } = await twoAccounts();
     const asked = rig.ask();
@@ -96,21 +81,6 @@ describe('a program that may use several accounts', () => {
     }
     rig.parts.interactions.answer(id, 'yes', { account: 'work' });
     expect(await asked).toMatchObject({ account: 'work' });
-  });
-
-  it('a program goes on as the account that it works as when another one is allowed', async () => {
-    const { rig, work, home } = await twoAccounts();
-    await rig.parts.permissions.end('editor', rig.endpoint);
-    await allow(rig, [work]);
-    await rig.ask();
-    const asked = rig.ask({ account: 'home' });
-    const { id } = await rig.question('allow');
-    rig.parts.interactions.answer(id, 'yes');
-    expect(await asked).toMatchObject({ account: 'home' });
-    expect(rig.parts.permissions.of('editor', rig.clock.wall())).toMatchObject([
-      { grants: [work.id, home.id], account: 'work' },
-    ]);
-    expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'work' });
   });
 });
 
@@ -169,32 +139,5 @@ describe('a program that was allowed without an account, where several are signe
       message: expect.stringContaining('The sign-in as "home"'),
     });
     expect(permission()).not.toHaveProperty('account');
-  });
-
-  it('a program that was allowed without an account learns of none when it names a wrong one', async () => {
-    const { rig } = await unnamed();
-    const { hint } = (await refusal(rig.ask({ account: 'hme', interaction: 'never' }))) as KeyturnError;
-    expect(hint).not.toMatch(/work|home/);
-  });
-
-  it('a program that was allowed without an account is refused with the accounts where nobody may be asked', async () => {
-    const { rig } = await unnamed();
-    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({
-      reason: 'account_required',
-      message: expect.stringContaining('"work", "home"'),
-      hint: `Allow it one by name, e.g. keyturn app allow editor ${rig.endpoint} --account "work"`,
-    });
-  });
-
-  it('a program that was allowed without an account is shown at no sign-in before one is chosen', async () => {
-    const { rig, work, home } = await unnamed();
-    const owner = { role: 'owner' } as Parameters<typeof grantAnswer>[2];
-    const shown = () =>
-      [work, home].map(({ id }) => grantAnswer(rig.broker, rig.parts.grants.byId(id) ?? work, owner).clients);
-    expect(shown()).toEqual([[], []]);
-    const asked = rig.ask();
-    await answer(rig, 'yes', 'home');
-    await asked;
-    expect(shown()).toEqual([[], ['editor']]);
   });
 });

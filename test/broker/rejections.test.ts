@@ -47,30 +47,6 @@ describe('a refused token', () => {
     expect((await rig.ask()).accessToken).not.toBe(accessToken);
   });
 
-  it('a refused token is ignored from a program that never received it', async () => {
-    const rig = await allowed();
-    await rig.allow('agent');
-    const first = await rig.ask();
-    expect(reject(rig, { tokenId: first.tokenId }, 'agent')).toBe(false);
-    expect(reject(rig, { accessToken: first.accessToken }, 'agent')).toBe(false);
-    expect((await rig.ask()).accessToken).toBe(first.accessToken);
-  });
-
-  it('a refused token counts once: a program that reports an old token gets the newer one', async () => {
-    const rig = await allowed();
-    await rig.allow('agent');
-    const [one, same] = [await rig.ask(), await rig.ask({ clientId: 'agent' })];
-    expect(reject(rig, { tokenId: one.tokenId })).toBe(true);
-    const newer = await rig.ask();
-    expect(reject(rig, { tokenId: same.tokenId }, 'agent')).toBe(false);
-    expect((await rig.ask({ clientId: 'agent' })).accessToken).toBe(newer.accessToken);
-  });
-
-  it('a refused token that is unknown changes nothing', async () => {
-    const rig = await allowed();
-    expect(reject(rig, { tokenId: 'ffff' })).toBe(false);
-  });
-
   it('a refused token of a server that gives no refresh token does not come back from the vault', async () => {
     const server = oddServer(places.site, { scopesSupported: ['read'] });
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
@@ -95,21 +71,6 @@ async function threeRefused(rig: Rig, operation?: string): Promise<void> {
   }
 }
 
-const refreshes = (): number => places.world.counts().authorizationServer.refreshes;
-
-describe('a program that keeps its token until the server refuses it', () => {
-  it('a program that keeps its token until the server refuses it is served, no matter how often its tokens expire', async () => {
-    const rig = await allowed();
-    for (let n = 0; n < 20; n += 1) {
-      const { tokenId, expiresAt } = await rig.ask();
-      rig.clock.advance(expiresAt - rig.clock.now() - (n % 2 === 0 ? 0 : 1000));
-      expect(reject(rig, { tokenId })).toBe(true);
-      expect((await rig.ask(refusedOnce)).tokenId).not.toBe(tokenId);
-    }
-    expect(rig.pages).toHaveLength(1);
-  });
-});
-
 describe('a server that refuses every token', () => {
   it('a server that refuses every token gets three refreshes, then none for a while, and the refusal says until when', async () => {
     const rig = await allowed();
@@ -125,18 +86,6 @@ describe('a server that refuses every token', () => {
     expect(places.world.counts().authorizationServer).toEqual(before);
   });
 
-  it('a server that refuses every token gets a bounded handful of refreshes in ten minutes', async () => {
-    const rig = await allowed();
-    await rig.ask();
-    const before = refreshes();
-    for (let second = 0; second < 600; second += 1) {
-      const { tokenId } = await rig.ask();
-      reject(rig, { tokenId });
-      rig.clock.advance(1000);
-    }
-    expect(refreshes() - before).toBeLessThanOrEqual(8);
-  });
-
   it('a server that refuses every token is asked again when the pause is over, and the next pause is twice as long', async () => {
     const rig = await allowed();
     await threeRefused(rig);
@@ -146,22 +95,6 @@ describe('a server that refuses every token', () => {
     const next = await rig.ask();
     const rejection = { clientId: 'editor', token: { tokenId: next.tokenId } };
     expect(rig.broker.rejectToken(rejection)).toEqual({ isReplaced: false, pause: 120_000 });
-  });
-
-  it('a server that refuses every token is asked again as soon as the person signs in', async () => {
-    const rig = await allowed();
-    await threeRefused(rig);
-    await rig.login();
-    const { tokenId } = await rig.ask();
-    expect(reject(rig, { tokenId })).toBe(true);
-  });
-
-  it('a server that refuses every token is explained with the name of the program and the end of the pause', async () => {
-    const rig = await allowed();
-    await threeRefused(rig, 'POST /mcp');
-    expect(rig.broker.refusalsOf(rig.grant())).toEqual([
-      { clientId: 'editor', operation: 'POST /mcp', until: rig.clock.now() + 60_000 },
-    ]);
   });
 
   it('a program whose every token is refused locks out no other program', async () => {

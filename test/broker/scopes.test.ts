@@ -48,25 +48,6 @@ describe('a program with a narrow permission', () => {
     expect(refreshes()).toBe(before + 1);
   });
 
-  it('a program with a narrow permission gets its own token from memory the next time, and leaves the broad one as it is', async () => {
-    const rig = await readerBesideWriter();
-    await rig.allow('agent', both);
-    const [broad, narrow] = [await rig.ask({ clientId: 'agent' }), await rig.ask()];
-    const before = refreshes();
-    expect((await rig.ask()).accessToken).toBe(narrow.accessToken);
-    expect((await rig.ask({ clientId: 'agent' })).accessToken).toBe(broad.accessToken);
-    expect(refreshes()).toBe(before);
-    expect(rig.grant().scope).toEqual(both);
-  });
-
-  it('a program with a narrow permission gets a narrowed token again when its own is over, while the broad one still works', async () => {
-    const rig = await readerBesideWriter();
-    await rig.ask();
-    rig.clock.advance(3_600_000);
-    expect((await rig.ask()).scope).toEqual(['notes:read']);
-    expect(rig.grant().scope).toEqual(both);
-  });
-
   it('PROMISE-10: a program with a narrow permission gets no token from a server that does not narrow', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, scope: 'read write' });
@@ -91,15 +72,6 @@ describe('a program with a narrow permission', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('a program with a narrow permission gets no token if the grant has none of its scopes', async () => {
-    const rig = await brokerRig(inWorld(world));
-    await rig.login({ scope: ['notes:write'] });
-    await rig.allow('editor', ['other']);
-    const before = refreshes();
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'scope_insufficient' });
-    expect(refreshes()).toBe(before);
-  });
-
   it('PROMISE-10: a program with a narrow permission gets no token of a grant that can’t be narrowed because it has no refresh token', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
@@ -107,21 +79,6 @@ describe('a program with a narrow permission', () => {
     await rig.login({ scope: ['read', 'write'] });
     await rig.allow('editor', ['read']);
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'scope_insufficient' });
-  });
-
-  it('a program with a narrow permission whose only scope is named like our symbol for all scopes gets no other scope', async () => {
-    const server = oddServer(site);
-    const rig = await brokerRig(server);
-    await rig.login({ scope: ['*', 'write'] });
-    await rig.allow('editor', ['*']);
-    expect((await rig.ask()).scope).toEqual(['*']);
-  });
-
-  it('a program with a narrow permission signs in for no more than it is allowed', async () => {
-    const rig = await brokerRig(inWorld(world));
-    await rig.allow('editor', ['notes:read']);
-    await rig.ask();
-    expect(scopeAsked(rig.pages[0])).toEqual(['notes:read']);
   });
 });
 
@@ -173,15 +130,6 @@ describe('a step-up', () => {
     expect((await asked).scope.toSorted()).toEqual(both);
   });
 
-  it('a step-up is refused at once when the broker may ask no person', async () => {
-    const rig = await brokerRig(inWorld(world));
-    await rig.allow('editor', both);
-    await rig.login({ scope: ['notes:read'] });
-    const request = { ...stepUp('notes:write'), interaction: 'never' } as const;
-    expect(await refusal(rig.ask(request))).toMatchObject({ reason: 'login_required' });
-    expect(rig.pages).toHaveLength(1);
-  });
-
   it('a step-up does not ask twice for scopes that were asked for and not granted', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, scope: 'read' });
@@ -222,23 +170,6 @@ describe('a step-up', () => {
       await rig.login({ scope: ['read', 's1', 's2', 's3'] });
       expect(await want(4)).toMatchObject({ scope: expect.arrayContaining(['s4']) });
     });
-
-    it('a repeated step-up is tried again after ten minutes if it was not tried too often', async () => {
-      const { rig, want } = await insatiable();
-      for (const n of [1, 2]) await want(n);
-      rig.clock.advance(600_000);
-      for (const n of [3, 4]) await want(n);
-      expect(rig.pages).toHaveLength(5);
-    });
-
-    it('a repeated step-up locks out no other program', async () => {
-      const { rig, want } = await insatiable();
-      for (const n of [1, 2, 3]) await want(n);
-      await rig.allow('agent', ['read', ...wanted]);
-      expect(await rig.ask({ clientId: 'agent', ...stepUp('s4') })).toMatchObject({
-        scope: expect.arrayContaining(['s4']),
-      });
-    });
   });
 });
 
@@ -254,30 +185,12 @@ describe('a program that lies about its challenge', () => {
     expect(origins.size).toBe(2);
   });
 
-  it('PROMISE-11: a program that lies about its challenge brings no foreign metadata even if the server names none', async () => {
-    const server = oddServer(site, { scopesSupported: ['read'] });
-    site.lay('/a', { status: 401 });
-    const rig = await brokerRig(server);
-    await rig.allow();
-    const bearer = { resourceMetadata: 'https://127.0.0.1:1/metadata' };
-    await rig.ask({ challenge: { status: 401, bearer } });
-    expect(new Set(rig.fetched.map((url) => new URL(url).origin))).toEqual(new Set([site.origin]));
-  });
-
   it('PROMISE-11: a program that lies about its challenge gets no scope beyond its permission, and none is requested', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', ['notes:read']);
     const bearer = { scope: ['notes:read', 'notes:write'] };
     const token = await rig.ask({ challenge: { status: 401, bearer } });
     expect(token.scope).toEqual(['notes:read']);
-    expect(scopeAsked(rig.pages[0])).toEqual(['notes:read']);
-  });
-
-  it('PROMISE-11: a program that lies about its challenge widens no permission whose scopes are still open', async () => {
-    const rig = await brokerRig(inWorld(world));
-    const asked = rig.ask({ challenge: { status: 401, bearer: { scope: both } } });
-    rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');
-    expect((await asked).scope).toEqual(['notes:read']);
     expect(scopeAsked(rig.pages[0])).toEqual(['notes:read']);
   });
 });

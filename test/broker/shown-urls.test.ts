@@ -62,28 +62,6 @@ describe('an address', () => {
     expect(await shown).toBe(action);
     expect(opened).toEqual([]);
   });
-
-  it('an address of a server does not open if the card gets no answer', async () => {
-    const { show, question, parts, clock, opened } = await ground();
-    const shown = show();
-    await question('url');
-    clock.advance(600_000);
-    expect(await shown).toBe('cancel');
-    expect(opened).toEqual([]);
-    expect(parts.interactions.list()).toEqual([]);
-  });
-
-  it('an address of a server is in the audit log without its query and its fragment', async () => {
-    const { show, question, parts, texts } = await ground();
-    const shown = show();
-    parts.interactions.answer((await question('url')).id, 'yes');
-    await shown;
-    await parts.audit.flush();
-    const log = texts().join('');
-    expect(log).toContain('"event":"url","outcome":"opened","client":"editor"');
-    expect(log).toContain('"url":"https://pay.example/checkout?…"');
-    expect(log).not.toContain('order=7');
-  });
 });
 
 describe('a program', () => {
@@ -96,12 +74,6 @@ describe('a program', () => {
     await allow('editor', undefined, `${endpoint}/elsewhere`);
     expect(await refusal(show())).toMatchObject({ reason: 'consent_required' });
     expect(parts.interactions.list()).toEqual([]);
-  });
-
-  it('a program can show no address of a server that it was denied', async () => {
-    const { show, broker, endpoint, clock } = await ground();
-    await broker.consent.decide({ clientId: 'editor', endpoint, decision: 'deny', createdAt: clock.now() });
-    expect(await refusal(show())).toMatchObject({ reason: 'consent_denied' });
   });
 
   it('a program has one address on a card at a time, and a few that wait', async () => {
@@ -121,30 +93,6 @@ describe('a program', () => {
     void show({ clientId: 'agent' });
     await until(() => parts.interactions.list().length === 2);
   });
-
-  it.each(['no', 'later', 'withdrawn'] as const)(
-    'a program’s next address waits after a card that got no yes, and what waited behind it is refused: %s',
-    async (how) => {
-      const { show, question, parts, clock } = await ground();
-      const program = new AbortController();
-      const first = show({ signal: program.signal });
-      const second = refusal(show());
-      const { id } = await question('url');
-      if (how === 'withdrawn') {
-        program.abort(new Error('gone'));
-        await refusal(first);
-      } else {
-        parts.interactions.answer(id, how);
-        await first;
-      }
-      expect(await second).toMatchObject({ reason: 'rate_limited', retryAfter: 1 });
-      expect(await refusal(show())).toMatchObject({ reason: 'rate_limited' });
-      expect(parts.interactions.list()).toEqual([]);
-      clock.advance(1000);
-      void show();
-      await question('url');
-    },
-  );
 });
 
 describe('what is shown', () => {

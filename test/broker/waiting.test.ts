@@ -34,15 +34,6 @@ describe('shared work', () => {
     expect(starts).toHaveLength(2);
   });
 
-  it('shared work fails for all callers that wait, and is forgotten', async () => {
-    const shared = new SharedWork<string>();
-    const { start, end } = work();
-    const joined = [refusal(shared.join('k', start, never)), refusal(shared.join('k', start, never))];
-    end.reject(new Error('failed'));
-    expect(await Promise.all(joined)).toEqual([new Error('failed'), new Error('failed')]);
-    expect(await shared.join('k', async () => 'again', never)).toBe('again');
-  });
-
   it('shared work goes on for the others when one caller is interrupted, and is cancelled with the last', async () => {
     const shared = new SharedWork<string>();
     const { start, starts } = work();
@@ -57,22 +48,6 @@ describe('shared work', () => {
     two.abort(interrupted());
     expect(await second).toMatchObject({ reason: 'interrupted' });
     expect(starts[0]?.aborted).toBe(true);
-  });
-
-  it('shared work goes on after a time-out, even when another caller is interrupted later', async () => {
-    const shared = new SharedWork<string>();
-    const { start, starts, end } = work();
-    const [one, two] = [new AbortController(), new AbortController()];
-    const first = refusal(shared.join('k', start, one.signal));
-    one.abort(new DeadlineExceeded());
-    expect(await first).toBeInstanceOf(DeadlineExceeded);
-    const second = refusal(shared.join('k', start, two.signal));
-    two.abort(interrupted());
-    await second;
-    expect(starts).toHaveLength(1);
-    expect(starts[0]?.aborted).toBe(false);
-    end.resolve('late');
-    expect(await shared.join('k', start, never)).toBe('late');
   });
 
   it('shared work that was cancelled can’t be joined: the next caller gets a run of its own', async () => {
@@ -98,37 +73,6 @@ describe('shared work', () => {
     end.resolve('done');
     expect(await second).toBe('done');
     expect(starts).toHaveLength(1);
-  });
-
-  it('shared work says whether any caller still waits', async () => {
-    const shared = new SharedWork<boolean>();
-    const look = Promise.withResolvers<void>();
-    const seen: boolean[] = [];
-    const late = new AbortController();
-    const joined = refusal(
-      shared.join(
-        'k',
-        async (_signal, isAwaited) => {
-          await turnOfEvents();
-          seen.push(isAwaited());
-          await look.promise;
-          seen.push(isAwaited());
-          return true;
-        },
-        late.signal,
-      ),
-    );
-    await expect.poll(() => seen).toEqual([true]);
-    late.abort(new DeadlineExceeded());
-    await joined;
-    look.resolve();
-    await expect.poll(() => seen).toEqual([true, false]);
-  });
-
-  it('shared work is not started for a caller that has already gone away', async () => {
-    const { start, starts } = work();
-    await refusal(new SharedWork<string>().join('k', start, AbortSignal.abort(interrupted())));
-    expect(starts).toEqual([]);
   });
 });
 
@@ -183,20 +127,6 @@ describe('the queue of pages', () => {
     expect(queue.needsUser('a')).toBe(false);
   });
 
-  it('the queue of pages does not blame the person for a page that never opened, or was withdrawn', async () => {
-    const queue = new PageQueue(() => 0);
-    await refusal(queue.run('a', never, () => Promise.reject(new Error('no network'))));
-    const gone = new AbortController();
-    await refusal(
-      queue.run('a', gone.signal, async (opened) => {
-        opened();
-        gone.abort();
-        throw new Error('gone');
-      }),
-    );
-    expect(queue.needsUser('a')).toBe(false);
-  });
-
   it('the queue of pages lets a waiting caller leave at once, and skips its place', async () => {
     const queue = new PageQueue(() => 0);
     const first = Promise.withResolvers<void>();
@@ -221,34 +151,5 @@ describe('a request deadline', () => {
     expect(signal.aborted).toBe(false);
     clock.advance(1);
     await expect.poll(() => signal.reason as unknown).toBeInstanceOf(DeadlineExceeded);
-  });
-
-  it('a request deadline ends with the program that asked, as an interruption', () => {
-    const program = new AbortController();
-    const { signal } = requestDeadline(new HandClock(), 1000, program.signal);
-    program.abort();
-    expect(signal.reason).toMatchObject({ reason: 'interrupted' });
-    const late = requestDeadline(new HandClock(), 1000, program.signal);
-    expect(late.signal.reason).toMatchObject({ reason: 'interrupted' });
-  });
-
-  it('a request deadline starts no timer for a request that never waits', () => {
-    const clock = new HandClock();
-    const waiting = requestDeadline(clock, 1000, never);
-    expect(clock.sleepers).toBe(0);
-    expect(waiting.signal.aborted).toBe(false);
-    expect(clock.sleepers).toBe(1);
-  });
-
-  it('a request deadline leaves nothing behind once the request is answered', async () => {
-    const clock = new HandClock();
-    const program = new AbortController();
-    const waiting = requestDeadline(clock, 1000, program.signal);
-    expect(waiting.signal.aborted).toBe(false);
-    waiting.end();
-    clock.advance(1000);
-    program.abort();
-    await turnOfEvents();
-    expect(waiting.signal.aborted).toBe(false);
   });
 });

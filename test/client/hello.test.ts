@@ -47,12 +47,6 @@ describe('a key that the broker refuses', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  test('a key that the broker refuses because it is another home’s is kept as well', async () => {
-    const rig = await startRig();
-    const key = { ...rig.enrol(), brokerId: 'another-home' };
-    await expect(connect({ key, paths: rig.paths })).rejects.toThrow(/not the broker/);
-  });
-
   test('a key that the broker refuses because its proof is wrong fails the first request with that reason', async () => {
     const rig = await startRig({
       confirmPaired: async () => {
@@ -166,21 +160,6 @@ describe('a squatter on the socket', () => {
     expect(first).toMatchObject({ reason: 'unpaired' });
     expect(`${String(first)} ${first instanceof KeyturnError && first.hint}`).not.toContain('curl');
     await expect(connect({ key: identity, paths })).rejects.toMatchObject({ reason: 'frame_invalid' });
-  });
-
-  test('a squatter on the socket without a vault is refused with our hint, which names the home', async () => {
-    const paths = temporaryHome();
-    await squat(paths, (line) =>
-      JSON.stringify({
-        jsonrpc: '2.0',
-        id: JSON.parse(line).id,
-        error: { code: -1, message: 'no keychain', data: { reason: 'vault_unavailable', hint: 'nothing' } },
-      }),
-    );
-    await expect(connect({ key: identity, paths })).rejects.toMatchObject({
-      reason: 'vault_unavailable',
-      hint: expect.stringMatching(/^keyturn status says why .*KEYTURN_HOME/),
-    });
   });
 
   test('DOOR-3: a squatter on the socket that relays to the real broker gains nothing: the hello names its own socket', async () => {

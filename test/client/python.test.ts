@@ -1,6 +1,6 @@
 /** The Python client beside the wire of docs/reference/wire-protocol.md: its proofs, where it looks, and what it refuses. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
@@ -9,7 +9,6 @@ import { clientKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { homeId, startRig, temporaryHome } from '../ipc/rig.ts';
 import { keyturnPy, pythonProgram } from '../support/processes/python.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { squat } from './squatter.ts';
 
 const vectorsFile = path.join(import.meta.dirname, '..', 'ipc', 'wire', 'handshake.vectors.json');
@@ -195,47 +194,6 @@ os.chmod(home, 0o700)
       '',
     ]);
   });
-
-  test('for want of descriptors says so, and not that nobody listens', async () => {
-    const paths = temporaryHome();
-    await squat(paths, () => '{}');
-    const { stdout } = await pythonProgram(
-      `${asking}
-resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
-ask()
-`,
-      [],
-      homeOf(paths),
-    );
-    expect(stdout).toMatch(/^broker_unreachable: .*broker\.sock can't be used: Too many open files\n$/);
-  });
-});
-
-test('leaves no half of a key where the disk is full', async () => {
-  const file = clientKeyFile(temporaryHome(), 'notes');
-  // The kernel refuses bytes beyond the limit, after a part of the write, as a full disk does.
-  const code = `
-import keyturn, pathlib, resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8))
-try:
-    keyturn._write_key(pathlib.Path(sys.argv[1]), keyturn.Identity("abc", "k" * 43, "b"))
-except OSError:
-    print("refused")
-`;
-  expect(await pythonProgram(code, [file], {})).toEqual({ code: 0, stdout: 'refused\n', stderr: '' });
-  expect(existsSync(file)).toBe(false);
-});
-
-test('finds the socket of a home whose path is too long for one', async () => {
-  const long = path.join(temporaryFolder(), 'x'.repeat(90));
-  mkdirSync(long, { mode: 0o700 });
-  const paths = homePaths({ KEYTURN_HOME: long });
-  expect((await ask(paths)).stderr).toContain('reason: unpaired');
-  enrolled(paths);
-  expect((await ask(paths)).stderr).toContain('reason: broker_unreachable');
-  const squatter = await squat(paths, () => '{}', { HOME: temporaryFolder() });
-  expect((await ask(paths)).stderr).toContain('reason: frame_invalid');
-  expect(squatter.heard()).toContain('"method":"hello"');
 });
 
 test('closes the connection under a thread that asks, which hears so; a later request makes a new one', async () => {
@@ -283,20 +241,4 @@ if not closing.is_alive(): ask()
     ].join('\n'),
     stderr: '',
   });
-});
-
-test('lets an error of the program’s own through that its function for the code raises', async () => {
-  const paths = temporaryHome();
-  await squat(paths, () => '{"jsonrpc":"2.0","method":"pair.code","params":{"code":"123456"}}');
-  const code = `
-import keyturn
-def show(code): raise FileNotFoundError("no place for " + code)
-try:
-    keyturn.pair("notes", show)
-except Exception as error:
-    print(type(error).__name__, error)
-`;
-  expect((await pythonProgram(code, [], homeOf(paths))).stdout).toBe(
-    'FileNotFoundError no place for 123456\n',
-  );
 });

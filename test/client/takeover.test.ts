@@ -56,11 +56,6 @@ describe('trying again', () => {
     expect(await beside({ ...all, max: Infinity })).toBeGreaterThan(300_000);
   });
 
-  it('ends at once with the reason of an aborted signal', async () => {
-    const signal = AbortSignal.abort(new Error('enough'));
-    await expect(beside({ deaths: 1, signal })).rejects.toThrow('enough');
-  });
-
   it('throws the first refusal where none of the tries succeeds, and at once what no broker would mend', async () => {
     const time = new SetTime();
     let tries = 0;
@@ -92,12 +87,5 @@ describe('taking over a home', () => {
     };
     expect(await takeOver(start, stop)).toBe('started');
     expect(done).toEqual(['start', 'stop', 'start', 'stop', 'start']);
-  });
-
-  it('goes on with no other refusal', async () => {
-    const start = async (): Promise<never> => {
-      throw new KeyturnError('file_unreadable', 'no home');
-    };
-    await expect(takeOver(start, async () => undefined)).rejects.toThrow('no home');
   });
 });

@@ -77,22 +77,6 @@ describe('an account that a command adds to a permission', () => {
     expect(standing()).toEqual([]);
   });
 
-  it('an account that a command adds to a permission is not added where the permission ran out while the card waited', async () => {
-    const { set, yes, standing, clock } = await asked();
-    clock.advance(61_000);
-    yes();
-    expect(await refusal(set)).toMatchObject({ reason: 'conflict' });
-    expect(standing()).toEqual([]);
-  });
-
-  it('an account that a command adds to a permission is not added where the person allowed something else while the card waited', async () => {
-    const { set, yes, standing, ...rig } = await asked();
-    await asOwner(rig)('permission.set', { ...place, decision: 'allow', scope: 'write' });
-    yes();
-    expect(await refusal(set)).toMatchObject({ reason: 'conflict' });
-    expect(standing()).toMatchObject([{ scope: ['write'] }]);
-  });
-
   it('an account that a command adds to a permission is not added, without a desk, where the permission is ended before it is written', async () => {
     const rig = await ground();
     const { permissions } = rig.parts;
@@ -104,27 +88,5 @@ describe('an account that a command adds to a permission', () => {
     const set = asOwner(rig)('permission.set', adding);
     expect(await refusal(set)).toMatchObject({ reason: 'conflict' });
     expect(rig.standing()).toEqual([]);
-  });
-
-  it('an account that a command adds to a permission that ran out needs scopes by name', async () => {
-    const rig = await ground();
-    const { standing, clock, work } = rig;
-    clock.advance(61_000);
-    const set = asOwner(rig)('permission.set', adding);
-    expect(await refusal(set)).toMatchObject({
-      reason: 'conflict',
-      hint: expect.stringContaining('--account ACCOUNT --scope'),
-    });
-    expect(standing()).toEqual([]);
-    await asOwner(rig)('permission.set', { ...adding, scope: 'read' });
-    expect(standing()).toMatchObject([{ scope: ['read'], grants: [work.id] }]);
-  });
-
-  it('an account for which there is no permission is allowed every scope, as without an account', async () => {
-    const rig = await ground();
-    await asOwner(rig)('permission.end', place);
-    await asOwner(rig)('permission.set', adding);
-    expect(rig.standing()).toMatchObject([{ grants: [rig.work.id] }]);
-    expect(rig.standing()[0]).not.toHaveProperty('scope');
   });
 });

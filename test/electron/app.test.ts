@@ -6,7 +6,6 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { applicationMenu } from '../../electron/windows/application-menu.ts';
 import { callMessage } from '../../electron/bridge/messages.ts';
 import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { windowOptions } from '../../electron/windows/windows.ts';
@@ -91,9 +90,6 @@ describe('one app', () => {
       });
       expect(cancelled).toEqual([true, true, true, false]);
     });
-
-    it('takes its own menu in place of Electron’s', () =>
-      expect(double.applicationMenu).toEqual(applicationMenu()));
 
     it('shows when the network is gone, after the machine slept too', async () => {
       const { opened } = desk;
@@ -407,22 +403,6 @@ describe('the host', () => {
       const [grant] = valueOf(await ask(page, 'signIn.list', {})).grants;
       return grant?.receipt === 'confirmed';
     });
-  });
-
-  it('keeps preferences that can’t be read, and still starts at login', async () => {
-    const home = newHome({ env: { XDG_CONFIG_HOME: undefined } });
-    const opened = await openApp(home, ['--hidden']);
-    await iconShows(opened, 'fine');
-    writeFileSync(path.join(home.paths.config, 'preferences.json'), '{ damaged', { mode: 0o600 });
-    await opened.choose('Open Keyturn');
-    await until('the window', () => double.windows[0]?.isVisible());
-    const page = await onlyPage(opened);
-    const file = path.join(home.env['HOME'] ?? '', '.config', 'autostart', 'keyturn.desktop');
-    await ask(page, 'preferences.set', { openAtLogin: true });
-    expect(readFileSync(file, 'utf8')).toContain('--hidden');
-    await ask(page, 'preferences.set', { openAtLogin: false });
-    expect(await ask(page, 'preferences.get', {})).toMatchObject({ refusal: { reason: 'file_unreadable' } });
-    expect(readFileSync(path.join(home.paths.config, 'preferences.json'), 'utf8')).toBe('{ damaged');
   });
 
   it('asks a system that goes down to wait until it has ended', async () => {

@@ -1,11 +1,10 @@
 /** How windows come and go by themselves: the card's, with what waits; and one whose page can't be loaded. */
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { connect, pair } from '../../src/client/index.ts';
-import type { After } from '../../src/ipc/wire/timer.ts';
+import { describe, expect, it } from 'vitest';
+import { pair } from '../../src/client/index.ts';
 import { double, powerMonitor } from '../support/electron/electron-double.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { deny } from './command-card.ts';
-import { ask, askByPress, openApp, startInDouble, valueOf } from './rig.ts';
+import { ask, openApp, valueOf } from './rig.ts';
 
 describe('the card window', () => {
   const allow = (home: TestHome, host: string) => home.start(['app', 'allow', 'cli', `https://${host}/mcp`]);
@@ -114,44 +113,5 @@ describe('the card window', () => {
     const { page, question } = await cardWindow();
     void deny({ page, id: question() });
     expect(await asked.ended).toMatchObject({ code: 4 });
-  });
-
-  it('waits a moment after the connection of an app for what the app asks next', async () => {
-    const home = newHome();
-    const waits: { readonly ms: number; readonly end: () => void }[] = [];
-    const after: After = (ms, end) => {
-      waits.push({ ms, end });
-      return () => undefined;
-    };
-    await startInDouble(home, ['--hidden'], {}, { after });
-    const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
-    const { window, page, question } = await cardWindow();
-    const shown = question();
-    window.focus();
-    await page.locator('button.primary:enabled').waitFor();
-    const press = () => page.locator('.question h3').click();
-    valueOf(await askByPress(page, press, 'request.answer', { id: shown, answer: 'yes' }));
-    await pairing;
-    const [waiting] = await until('the window waits', () => (waits.length > 0 ? waits : undefined));
-    expect(waiting?.ms).toBe(3000);
-    const program = await connect({ name: 'editor', env: home.env });
-    onTestFinished(() => program.close());
-    program.getToken({ resource: 'https://one.example/mcp', interaction: 'allow' }).catch(() => undefined);
-    await page.getByRole('heading', { name: /^Allow editor to use one\.example/ }).waitFor();
-    waiting?.end();
-    expect(double.windows).toEqual([window]);
-  });
-
-  it('is not left empty after its page could not be loaded', async () => {
-    const home = newHome();
-    const opened = await openApp(home, ['--hidden']);
-    const served = double.protocols.get('keyturn-app');
-    double.protocols.delete('keyturn-app');
-    await opened.choose('Open Keyturn');
-    await until('the window is gone', () => double.leaked.length > 0 && double.windows.length === 0);
-    if (served) double.protocols.set('keyturn-app', served);
-    double.leaked.length = 0;
-    await opened.choose('Open Keyturn');
-    await until('the window', () => double.windows[0]?.isVisible());
   });
 });

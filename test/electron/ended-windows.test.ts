@@ -19,11 +19,3 @@ it('a window whose page crashed shows the same again', async () => {
   const again = await until('the window', () => double.windows.find((window) => window.isVisible()));
   expect(again === crashed).toBe(false);
 });
-
-it('a session that Windows ends waits until the app has ended in order', async () => {
-  await onlyPage(await openApp(newHome()));
-  let isAsked = false;
-  double.windows[0]?.emit('query-session-end', { preventDefault: () => (isAsked = true) });
-  await double.ended.promise;
-  expect(isAsked).toBe(true);
-});

@@ -1,23 +1,11 @@
 /** What the tray shows for each state, and the words in it. */
 import { describe, expect, it } from 'vitest';
-import { existsSync, readFileSync } from 'node:fs';
-import { type Picture, pixelsOf } from '../../scripts/small-png.ts';
-import { trayIcon } from '../../electron/base/files.ts';
 import { Notifications } from '../../electron/tray/notifications.ts';
-import { isPanelDark, TrayIcon } from '../../electron/tray/tray.ts';
+import { TrayIcon } from '../../electron/tray/tray.ts';
 import { inNotification } from '../../electron/base/words.ts';
-import { window as english } from '../../words/en/window.ts';
-import { exampleStatus } from '../support/homes/example-desk.ts';
 import { double } from '../support/electron/electron-double.ts';
 import { type MenuState, menuRows, type MenuRow } from '../../electron/tray/menu.ts';
-import {
-  changesSince,
-  type Question,
-  readSummary,
-  type Server,
-  trayShape,
-  trayState,
-} from '../../electron/base/summary.ts';
+import { changesSince, type Question, type Server, trayShape } from '../../electron/base/summary.ts';
 
 const server = (state: string, endpoint = 'https://notes.example/mcp'): Server => ({
   id: endpoint,
@@ -54,51 +42,6 @@ const fine: MenuState = {
 const labels = (rows: readonly MenuRow[]): string[] => rows.map((row) => ('label' in row ? row.label : '-'));
 
 describe('the icon', () => {
-  it.each([
-    ['fine', {}],
-    ['signedOut', { servers: [server('active'), server('loginRequired')] }],
-    ['offline', { isOnline: false, servers: [server('loginRequired')] }],
-    ['paused', { pause: { since: 1 }, isOnline: false }],
-    ['vaultFailed', { isVaultFailed: true, pause: { since: 1 }, isOnline: false }],
-    ['locked', { isLocked: true, pause: { since: 1 }, isOnline: false }],
-    ['waiting', { questions: [question('allow')], isLocked: true, isOnline: false }],
-  ] as const)('shows %s, the most pressing first', (state, change) => {
-    expect(trayState({ ...fine, ...change })).toBe(state);
-  });
-
-  it.each(Object.keys(english.vaultBanner))(
-    'is no key while the window says that the vault is %s',
-    async (state) => {
-      const vaultState = { state, since: 0 };
-      const answers: Readonly<Record<string, unknown>> = {
-        'signIn.list': { grants: [] },
-        'request.list': { interactions: [] },
-        'audit.tail': { rows: [] },
-        status: { ...exampleStatus, vaultState, pause: undefined },
-      };
-      const summary = await readSummary({ call: async (method) => answers[method] }, true);
-      expect(['locked', 'vaultFailed']).toContain(trayState(summary));
-    },
-  );
-
-  it('has four shapes, for light and dark panels, that differ at 16 pixels without any colour', () => {
-    const shapes = ['fine', 'waiting', 'held', 'trouble'] as const;
-    for (const theme of ['light', 'dark'] as const) {
-      const files = shapes.map((shape) => trayIcon(shape, theme));
-      expect(files.filter((file) => !existsSync(file.replace('.png', '@2x.png')))).toEqual([]);
-      const drawn = files.map((file) => pixelsOf(readFileSync(file)));
-      const colours = drawn.flatMap(({ pixels }) =>
-        pixels
-          .filter(([, , , alpha]) => alpha === 255)
-          .map(([red, green, blue]) => `${red} ${green} ${blue}`),
-      );
-      expect(new Set(colours)).toEqual(new Set([theme === 'light' ? '0 0 0' : '255 255 255']));
-      const covers = drawn.map((picture) => coverAt(16, picture));
-      for (const [at, one] of covers.entries())
-        for (const other of covers.slice(at + 1)) expect(difference(one, other)).toBeGreaterThan(0.15);
-    }
-  });
-
   it('shows one of them for each state', () => {
     const shown = ['active', 'loginRequired'].map((state) =>
       trayShape({ ...fine, servers: [server(state)] }),
@@ -109,44 +52,6 @@ describe('the icon', () => {
       trayShape({ ...fine, isLocked: true }),
       trayShape({ ...fine, isVaultFailed: true }),
     ]).toEqual(['fine', 'trouble', 'held', 'held', 'trouble']);
-  });
-});
-
-/** How much of each pixel is covered, 0 to 1, with the picture drawn at this size. */
-function coverAt(size: number, { width, pixels }: Picture): number[] {
-  const cover = Array.from({ length: size * size }, () => 0);
-  const scale = width / size;
-  for (let y = 0; y < size * 4; y += 1) {
-    for (let x = 0; x < size * 4; x += 1) {
-      const at = Math.floor(((y + 0.5) / 4) * scale) * width + Math.floor(((x + 0.5) / 4) * scale);
-      const cell = Math.floor(y / 4) * size + Math.floor(x / 4);
-      cover[cell] = (cover[cell] ?? 0) + (pixels[at]?.[3] ?? 0) / 255 / 16;
-    }
-  }
-  return cover;
-}
-
-/** The share of the area by which they differ. */
-function difference(one: readonly number[], other: readonly number[]): number {
-  return one.reduce((sum, cover, at) => sum + Math.abs(cover - (other[at] ?? 0)), 0) / one.length;
-}
-
-describe('the colour of the icon', () => {
-  const theme = (windows: boolean, taskbar = windows) => ({
-    shouldUseDarkColors: windows,
-    shouldUseDarkColorsForSystemIntegratedUI: taskbar,
-  });
-  const on = (desktop: string) => ({ XDG_CURRENT_DESKTOP: desktop });
-
-  it.each([
-    ['the windows’ dark theme', 'linux', on('KDE'), theme(true), true],
-    ['the windows’ light theme', 'linux', on('KDE'), theme(false), false],
-    ['GNOME’s panel, which is dark in the light theme too', 'linux', on('ubuntu:GNOME'), theme(false), true],
-    ['the taskbar’s own dark theme on Windows', 'win32', {}, theme(false, true), true],
-    ['the taskbar’s own light theme on Windows', 'win32', {}, theme(true, false), false],
-    ['nothing on macOS, which colours it itself', 'darwin', {}, theme(true), false],
-  ] as const)('follows %s', (_what, platform, env, colours, isDark) => {
-    expect(isPanelDark(platform, env, colours)).toBe(isDark);
   });
 });
 
@@ -260,23 +165,6 @@ describe('the menu', () => {
     expect(labels(row ? [row] : [])[0]).toBe(`A command wants to ${wanted}`);
   });
 
-  it('names the command by what it is, not by the name of its permission', () => {
-    const cli = { client: 'cli' };
-    const rows = menuRows({
-      ...fine,
-      questions: [
-        { ...question('allow'), ...cli },
-        { ...question('choice', 'q2'), ...cli },
-        { ...question('command', 'q3'), ...cli, command: 'allow' },
-      ],
-    });
-    expect(labels(rows).slice(0, 3)).toEqual([
-      'The keyturn command wants access to notes.example/mcp',
-      'Which account should the keyturn command use at notes.example/mcp?',
-      'A command wants to give the keyturn command access to notes.example/mcp',
-    ]);
-  });
-
   it('offers a new sign-in under each server, beside its issuer', () => {
     const group = menuRows(fine)[0];
     expect(group).toMatchObject({
@@ -286,10 +174,6 @@ describe('the menu', () => {
         { label: 'Sign in again', action: { type: 'signIn', server: 'https://notes.example/mcp' } },
       ],
     });
-  });
-
-  it('says so where there is no server', () => {
-    expect(labels(menuRows({ ...fine, servers: [] }))[0]).toBe('No servers yet');
   });
 
   it('pauses for an hour or for good, and leaves resuming to the window', () => {
@@ -383,17 +267,6 @@ describe('several questions of one card', () => {
     expect(double.notifications).toHaveLength(1);
     shown.keepOnly([]);
     expect(double.notifications).toEqual([]);
-  });
-
-  it('are named by their server if they are about one', () => {
-    const [row] = menuRows({
-      ...fine,
-      questions: [
-        { ...first, card: 'q1' },
-        { ...second, card: 'q1' },
-      ],
-    });
-    expect(row).toMatchObject({ label: 'editor wants access to notes.example/mcp' });
   });
 });
 

@@ -1,5 +1,5 @@
 /** A desktop that shows no tray icons: how the app learns it, says it once, and what it offers. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasHost, showsTray } from '../../electron/tray/missing-tray.ts';
@@ -95,15 +95,5 @@ describe('without a tray', () => {
     expect(double.messages).toEqual(['Keyturn keeps running without a window']);
     // The tests of a home look for files that it leaves elsewhere.
     await ask(page, 'preferences.set', { openAtLogin: false });
-  });
-
-  it('the app opens its window at login, if the person chose that', async () => {
-    const home = newHome();
-    mkdirSync(home.paths.config, { recursive: true, mode: 0o700 });
-    const choices = { choices: { windowAtLogin: true } };
-    const file = path.join(home.paths.config, 'preferences.json');
-    writeFileSync(file, JSON.stringify(choices), { mode: 0o600 });
-    await startInDouble(home, ['--hidden']);
-    await until('the window', () => double.windows[0]?.isVisible());
   });
 });

@@ -175,22 +175,6 @@ describe('the packed app', () => {
     expect(missing).toEqual([]);
   });
 
-  it('has each file that it starts as a process, and nothing starts another', () => {
-    const sources = [...readTree(path.join(extracted, 'dist', 'app'))];
-    const started = sources.flatMap(([, { text }]) =>
-      [...text.matchAll(/fileBeside\(import\.meta\.url, '([^']+)'\)/g)].map(([, name]) => name),
-    );
-    expect(new Set(started)).toEqual(new Set(['keychain-worker', 'proxy-worker']));
-    for (const name of started) expect(files.filter((file) => file.endsWith(`/${name}.js`))).toHaveLength(1);
-    const forking = sources.filter(
-      ([, { identifiers }]) => identifiers.has('Worker') || identifiers.has('fork'),
-    );
-    expect(forking.map(([file]) => file)).toEqual([
-      'electron/system/children.js',
-      'src/base/system/child.js',
-    ]);
-  });
-
   it('keeps a secret by its keychain worker, and listens by its proxy worker', async () => {
     requireTestKeyring();
     const item = { service: freshService(), account: 'item' };
@@ -204,16 +188,6 @@ describe('the packed app', () => {
     const proxy = path.join(extracted, 'dist/app/src/proxy/proxy-worker.js');
     const served = await firstAnswer(proxy, { op: 'serve', entries: [entry] });
     expect(served).toEqual({ op: 'state', entry: 'notes', state: 'open' });
-  });
-
-  it('has its native parts outside the archive', async () => {
-    const unpacked = path.join(packed, 'resources', 'app.asar.unpacked', 'node_modules');
-    const native = files.filter((file) => file.endsWith('.node'));
-    expect(native.some((file) => file.includes('koffi'))).toBe(true);
-    expect(native).toContain('/node_modules/keytar/build/Release/keytar.node');
-    for (const file of native) {
-      expect(readFileSync(path.join(unpacked, file.slice('/node_modules'.length))).length).toBeGreaterThan(0);
-    }
   });
 
   it('brings the executable of one file along as its keyturn, where the app looks for it', async () => {
@@ -245,18 +219,6 @@ describe('the packed app', () => {
     expect(read('dist/app/package.json')).toEqual({ version, type: 'module' });
   });
 
-  it('is known to the desktop by the name of the file that its packages install', () => {
-    const archive = path.join(packed, 'resources', 'app.asar');
-    const { desktopName } = JSON.parse(asar().extractFile(archive, 'package.json').toString()) as {
-      desktopName: string;
-    };
-    // A package's desktop file has the name of the program, and so has its icon.
-    const program = path.join(packed, path.basename(desktopName, '.desktop'));
-    expect(readFileSync(program).length).toBeGreaterThan(0);
-    const autostart = readFileSync(path.join(root, 'electron', 'system', 'login-item.ts'), 'utf8');
-    expect(autostart).toContain(`'Icon=${path.basename(program)}'`);
-  });
-
   it('has its fuses blown', () => {
     const binary = readFileSync(path.join(packed, 'keyturn-desktop')).toString('latin1');
     const at = binary.indexOf(sentinel) + sentinel.length + 2;
@@ -281,51 +243,6 @@ it.each<[string, string, string[]]>([
   expect(await fuseFaults(file, rest)).toContain('electron-builder.yml doesn’t name the fuse runAsNode');
 });
 
-it('a package for macOS is refused before anything is built if nothing says as whom to notarize it', async () => {
-  const env = { PATH: process.env['PATH'] ?? '' };
-  const refused = run(process.execPath, [path.join(root, 'scripts', 'package.mjs'), '--mac'], { env });
-  await expect(refused).rejects.toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringContaining('APPLE_KEYCHAIN_PROFILE'),
-  });
-});
-
-it('a package for macOS is refused before anything is built if the native code is here for one processor only', async () => {
-  const env = { PATH: process.env['PATH'] ?? '', APPLE_KEYCHAIN_PROFILE: 'somebody' };
-  const refused = run(process.execPath, [path.join(root, 'scripts', 'package.mjs'), '--mac'], { env });
-  await expect(refused).rejects.toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(/koffi-darwin-x64@[\d.]+ @koromix\/koffi-darwin-arm64@[\d.]+\n$/),
-  });
-});
-
-it('a folder for macOS to look at needs no certificate, and its start isn’t refused for the want of one', async () => {
-  const copy = temporaryFolder();
-  const stub = (name: string, text: string): void => {
-    mkdirSync(path.dirname(path.join(copy, name)), { recursive: true });
-    writeFileSync(path.join(copy, name), text);
-  };
-  // The native code of the other processor isn't needed.
-  stub('node_modules/koffi/package.json', '{}');
-  stub('scripts/build.mjs', '');
-  stub('scripts/package.mjs', readFileSync(path.join(root, 'scripts', 'package.mjs'), 'utf8'));
-  stub('node_modules/electron-builder/cli.js', 'console.log(process.argv.slice(2).join("\\n"))');
-  const script = path.join(copy, 'scripts', 'package.mjs');
-  const { stdout } = await run(process.execPath, [script, '--mac', '--dir'], {
-    env: { PATH: process.env['PATH'] ?? '' },
-  });
-  expect(stdout.trim().split('\n')).toEqual([
-    '-c.npmRebuild=true',
-    '-c.mac.forceCodeSigning=false',
-    '-c.mac.identity=-',
-    '-c.mac.hardenedRuntime=false',
-    '--mac',
-    '--dir',
-  ]);
-});
-
 it('the installer for Windows ends the broker by the command that the app brings, as its source says', async () => {
   const script = readFileSync(installerFile, 'utf8');
   expect(script).toBe(installerScript());
@@ -336,48 +253,4 @@ it('the installer for Windows ends the broker by the command that the app brings
   const program = path.join(root, 'dist', 'cli', 'bin.js');
   const { stderr } = await run(process.execPath, [program, ...words.split(' ')], { env });
   expect(stderr).toContain('no broker runs');
-});
-
-describe('electron-builder.yml', () => {
-  const text = readFileSync(path.join(root, 'electron-builder.yml'), 'utf8');
-
-  it('asks for every fuse by name', () => {
-    const [, section = ''] = /^electronFuses:\n((?: {2}(?:\w+: \w+|#.*)\n)+)/m.exec(text) ?? [];
-    const asked = section
-      .trim()
-      .split('\n')
-      .filter((line) => !line.trim().startsWith('#'))
-      .map((line) => line.trim().split(': '));
-    expect(Object.fromEntries(asked.map(([name, value]) => [name, value === 'true']))).toEqual({
-      ...blown,
-      resetAdHocDarwinSignature: true,
-    });
-  });
-
-  it('makes a package for every system, hardened on macOS, and no update of its own', () => {
-    for (const line of [
-      'target: [AppImage, deb, rpm]',
-      'target:\n    - target: dmg\n      arch: universal\n    - target: zip\n      arch: universal',
-      'mergeASARs: true',
-      'target: nsis',
-      'hardenedRuntime: true',
-      'entitlements: assets/entitlements.mac.plist',
-      'publish: null',
-      '(libsecret or libsecret-1-0),',
-      '/usr/bin/dbus-monitor,',
-      'forceCodeSigning: true',
-      // Its menu entry starts the app without --no-sandbox, which the app refuses.
-      'appimage: 1.0.3',
-      'asar: true',
-    ]) {
-      expect(text).toContain(line);
-    }
-    const [, sameOnBoth = ''] = /x64ArchFiles: '(.*)'/.exec(text) ?? [];
-    const koffi = 'app.asar.unpacked/node_modules/@koromix/koffi-darwin-x64/darwin_x64/koffi.node';
-    expect(path.matchesGlob(`Contents/Resources/${koffi}`, sameOnBoth)).toBe(true);
-    const entitlements = readFileSync(path.join(root, 'assets', 'entitlements.mac.plist'), 'utf8');
-    expect(entitlements).not.toMatch(
-      /get-task-allow|disable-library-validation|allow-dyld|unsigned-executable/,
-    );
-  });
 });

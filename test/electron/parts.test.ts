@@ -164,53 +164,6 @@ describe('start at login', () => {
     await at('/new/keyturn').renew();
     expect(readFileSync(file, 'utf8')).toBe(off);
   });
-
-  it('is off on Windows where the person switched it off in the Task Manager', async () => {
-    const system = {
-      getLoginItemSettings: () => ({ openAtLogin: true, executableWillLaunchAtLogin: false }),
-      setLoginItemSettings: () => undefined,
-    };
-    const item = loginItem(system, { env: {}, platform: 'win32', isPackaged: true });
-    expect(await item.isOn()).toBe(false);
-  });
-
-  it('says what to do where macOS wants the person’s yes first', async () => {
-    const system = {
-      getLoginItemSettings: () => ({ openAtLogin: false, status: 'requires-approval' }),
-      setLoginItemSettings: () => undefined,
-    };
-    const item = loginItem(system, { env: {}, platform: 'darwin', isPackaged: true });
-    await expect(item.set(true)).rejects.toMatchObject({
-      reason: 'not_permitted',
-      hint: expect.stringContaining('Login Items'),
-    });
-    await item.set(false);
-    expect(await item.isOn()).toBe(false);
-  });
-
-  it('starts Electron with the file of a clone on Windows, and is refused for a clone on macOS', async () => {
-    const set: unknown[] = [];
-    const system = {
-      getLoginItemSettings: () => ({ openAtLogin: true }),
-      setLoginItemSettings: (one: unknown) => void set.push(one),
-    };
-    const clone = { env: {}, isPackaged: false, program: '/clone/electron', script: '/my clone/main.js' };
-    await loginItem(system, { ...clone, platform: 'win32' }).set(true);
-    expect(set).toEqual([
-      { openAtLogin: true, path: '/clone/electron', args: ['"/my clone/main.js"', '--hidden'] },
-    ]);
-    await expect(loginItem(system, { ...clone, platform: 'darwin' }).set(true)).rejects.toThrow(
-      /from a clone/,
-    );
-  });
-
-  it('is the system’s own setting elsewhere', async () => {
-    const item = loginItem(app, { env: {}, platform: 'darwin', isPackaged: true });
-    await item.set(true);
-    expect(app.getLoginItemSettings().openAtLogin).toBe(true);
-    await item.set(false);
-    expect(await item.isOn()).toBe(false);
-  });
 });
 
 describe('a fault that nothing foresaw', () => {

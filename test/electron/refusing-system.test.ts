@@ -1,12 +1,12 @@
 /** What a real Electron or desktop does that an app easily forgets: it is late, refuses, or has no place to show something. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { deskCommandFile } from '../../src/base/paths.ts';
 import { app, double } from '../support/electron/electron-double.ts';
 import { newHome, until } from '../support/home.ts';
 import { cardPage, deny } from './command-card.ts';
-import { askByPress, lookAt, onlyPage, openApp, startInDouble } from './rig.ts';
+import { askByPress, lookAt, startInDouble } from './rig.ts';
 
 const logOf = ({ paths }: ReturnType<typeof newHome>): string =>
   readFileSync(path.join(paths.state, 'broker.log'), 'utf8');
@@ -27,19 +27,6 @@ it('waits for an Electron that is ready late, and then shows the window that a s
   ready.resolve();
   await starting;
   await until('the window', () => double.windows[0]?.isVisible());
-});
-
-it.each([
-  [true, 'io.keyturn.desktop', '{A5966309-F74D-49DC-A385-97FA2EB1647E}'],
-  // Else Electron itself would be in the start menu.
-  [false, '', ''],
-])('begins on Windows for a click on its notification (package: %s)', (isPackaged, appId, toastActivator) => {
-  // Only as far as it gets before the app is ready: nothing else of Windows is here.
-  const { platform } = process;
-  Object.defineProperty(process, 'platform', { value: 'win32' });
-  onTestFinished(() => void Object.defineProperty(process, 'platform', { value: platform }));
-  void startInDouble(newHome(), ['-Embedding'], { isPackaged, starting: new Promise(() => undefined) });
-  expect(double).toMatchObject({ appId, toastActivator, exitCode: undefined, errors: [] });
 });
 
 it('goes on without an icon that can’t be made, and shows its window, also in a hidden start', async () => {
@@ -81,22 +68,4 @@ it('asks on a card that the desktop gives the focus to at once, as on any other'
   await until('it has the focus', () => double.windows[0]?.isFocused());
   await deny(card);
   expect(await asking.ended).toMatchObject({ code: 4 });
-});
-
-it('says nothing of windows, an icon and a bridge that are gone while something still comes for them', async () => {
-  const home = newHome();
-  const opened = await openApp(home);
-  const [window] = double.windows;
-  const page = await onlyPage(opened);
-  window?.close();
-  // Everything that looks after the windows: another look, another theme, another question.
-  double.power.emit('resume');
-  double.theme.emit('updated');
-  const asking = home.start(['app', 'allow', 'cli', 'https://notes.example/mcp']);
-  await until('its page is gone', () => page.isClosed());
-  await deny(await cardPage('A command wants to'));
-  await asking.ended;
-  await opened.quit();
-  double.theme.emit('updated');
-  expect(logOf(home)).not.toMatch(/desk: \w*Error/);
 });

@@ -1,7 +1,7 @@
 /** The app replaces a headless broker of its home: a real process, with a rotation under way. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemdListens } from '../../src/service/user-units.ts';
@@ -104,35 +104,6 @@ esac
     expect(double.errors.join()).toContain('keyturn service uninstall');
     expect(existsSync(unit('keyturn.socket'))).toBe(true);
     expect(asked()).not.toContain('disable');
-  });
-
-  it.each([
-    ['somebody else wrote', (file: string, text: string) => writeFileSync(file, text.replace(/^#.*\n/, ''))],
-    [
-      'is a link to another file',
-      (file: string, text: string) => {
-        writeFileSync(`${file}.real`, text.replace(/^#.*\n/, ''));
-        rmSync(file);
-        symlinkSync(`${file}.real`, file);
-      },
-    ],
-  ])('stays where its unit %s: nobody is asked, and nothing is stopped', async (_what, change) => {
-    const { home, unit, asked } = await heldHome();
-    const file = unit('keyturn.socket');
-    change(file, readFileSync(file, 'utf8'));
-    await startInDouble(home, ['--hidden'], { pressed: 0 });
-    expect(double).toMatchObject({ exitCode: 1, messages: [] });
-    expect(double.errors.join()).toContain('Keyturn did not write the unit keyturn.socket');
-    expect(existsSync(file)).toBe(true);
-    expect(asked()).not.toContain('disable');
-  });
-
-  it('is another home’s where the unit names another path', async () => {
-    const { home, unit, asked } = await heldHome();
-    const text = readFileSync(unit('keyturn.socket'), 'utf8');
-    writeFileSync(unit('keyturn.socket'), text.replace('broker.sock', 'other.sock'));
-    expect(await systemdListens(home.paths, home.env)).toBe(false);
-    expect(asked()).toContain('--user show');
   });
 
   it('is not taken for one that nobody holds where systemd doesn’t say, but for that where there is no systemd', async () => {

@@ -1,7 +1,6 @@
 /** The switches the app refuses to start with. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { forbiddenSwitches } from '../../electron/base/switches.ts';
 import { newHome, until } from '../support/home.ts';
@@ -33,17 +32,6 @@ describe('the command line', () => {
     expect(forbiddenSwitches(fine, 'linux')).toEqual([]);
   });
 
-  it('reads a slash as a dash on Windows only', () => {
-    expect(forbiddenSwitches(['/no-sandbox'], 'win32')).toEqual(['/no-sandbox']);
-    expect(forbiddenSwitches(['/no-sandbox'], 'linux')).toEqual([]);
-  });
-
-  it('takes on Windows what it adds for a click on a notification', () => {
-    expect(forbiddenSwitches(['-Embedding', '--hidden'], 'win32')).toEqual([]);
-    expect(forbiddenSwitches(['--Embedding', '-Embedding=x', '/Embedding'], 'win32')).toHaveLength(3);
-    expect(forbiddenSwitches(['-Embedding'], 'linux')).toEqual(['-Embedding']);
-  });
-
   it('ends the app before it is ready, and before it makes a home', async () => {
     const home = newHome();
     await startInDouble(home, ['--no-sandbox', `--\u001B]0;x\u0007\u202E${'a'.repeat(5000)}`]);
@@ -70,15 +58,6 @@ it.each([
   expect(said.split('\n').slice(0, words.length + 1)).toEqual(['', ...words]);
   expect(said).toContain('install the deb or the rpm');
   expect(double.exitCode).toBe(2);
-});
-
-it('a start from a clone without user namespaces says how the sandbox’s helper is set up', () => {
-  const folder = temporaryFolder();
-  writeFileSync(path.join(folder, 'unshare'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-  const script = path.join(import.meta.dirname, '..', '..', 'scripts', 'app.mjs');
-  const env = { PATH: folder, ELECTRON_OVERRIDE_DIST_PATH: folder };
-  const { status, stderr } = spawnSync(process.execPath, [script], { env, encoding: 'utf8' });
-  expect([status, stderr]).toEqual([1, expect.stringContaining(`chmod 4755 '${folder}/chrome-sandbox'`)]);
 });
 
 describe('an environment that the app refuses to start with', () => {

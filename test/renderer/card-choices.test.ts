@@ -95,25 +95,6 @@ describe('what a card says', () => {
     await expect.poll(() => box.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
     expect(await page.getByRole('group', { name: 'Sign-in provider', exact: true }).count()).toBe(0);
   });
-
-  it('is the whole value of a setting, and the whole client id, of a command', async () => {
-    const { page } = await open('card/command');
-    await page.getByText('A command wants to change the setting browser').waitFor();
-    const text = (await page.locator('.question').textContent()) ?? '';
-    for (const part of ['--profile /last', `${'x'.repeat(1000)}-end`, longUrl]) expect(text).toContain(part);
-    expect(await overflowing(page)).toEqual([]);
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await page.evaluate('location.hash = "card/list"');
-    await page.getByText('one two').waitFor();
-    expect(await page.locator('.question .facts li').allInnerTexts()).toEqual(['one two', 'three']);
-  });
-
-  it('is the whole address of a server and its issuer at a sign-in', async () => {
-    const { page } = await open('card/sign-in');
-    await page.getByText('Sign in on a page').waitFor();
-    expect(await page.locator('.address').allTextContents()).toEqual([longUrl, `${longUrl}/issuer`]);
-    expect(await overflowing(page)).toEqual([]);
-  });
 });
 
 describe('how long it is allowed', () => {
@@ -315,20 +296,6 @@ describe('how long it is allowed', () => {
     await releaseTimers(page);
     await approvable(page);
     expect(await accessibilityFaults(page)).toEqual([]);
-  });
-
-  it('is offered by no card whose lists can not be read', async () => {
-    const { page } = await openWindow({
-      hash: 'card',
-      answer: async (channel, params) =>
-        channel === 'app.list'
-          ? { ok: false, refusal: { reason: 'vault_unreadable', message: 'The programs can not be read.' } }
-          : exampleAnswer({ 'request.list': { interactions: [question] } })(channel, params),
-    });
-    await page.getByRole('alert').getByText('The programs can not be read.').waitFor();
-    expect(await page.locator('.leases').count()).toBe(0);
-    expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    expect(await button(page, 'Don’t allow').isDisabled()).toBe(false);
   });
 
   it('is chosen and answered by the keyboard alone', async () => {

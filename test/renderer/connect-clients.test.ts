@@ -85,18 +85,6 @@ describe('the panel that connects apps', () => {
     expect(broker.answered.join('\n')).not.toContain(secret);
   });
 
-  it('leaves a file that changed since it was shown, and says so', async () => {
-    const { broker, file, text } = await deskWithCursor();
-    const { page } = await openApps(broker);
-    const panel = page.getByRole('region', { name: 'Connect the apps on this computer' });
-    await panel.getByRole('checkbox', { name: /mail/ }).uncheck();
-    const other = '{ "mcpServers": { "notes": { "url": "https://notes.example/mcp", "disabled": true } } }';
-    writeFileSync(file, other);
-    await panel.getByRole('button', { name: 'Connect Cursor' }).click();
-    await panel.getByText('the file has changed in the meantime').waitFor();
-    expect(text()).toBe(other);
-  });
-
   it('says how the command is installed where there is none, and changes nothing', async () => {
     const { broker, before, text } = await deskWithCursor();
     const command = path.join(broker.personHome, 'bin', 'keyturn');
@@ -107,21 +95,5 @@ describe('the panel that connects apps', () => {
     await page.getByText('which is not installed').waitFor();
     expect(await page.getByRole('button', { name: 'Connect Cursor' }).count()).toBe(0);
     expect(text()).toBe(before);
-  });
-
-  it('takes entries of the newest look only', async () => {
-    const { broker } = await deskWithCursor();
-    const look = async () => {
-      const envelope = await broker.answer('setup.look', {});
-      if (!envelope.ok) throw new Error(envelope.refusal.message);
-      return envelope.value as { look: string; clients: { entries: { id: string }[] }[] };
-    };
-    const first = await look();
-    const entries = first.clients.flatMap((client) => client.entries.map(({ id }) => id));
-    await look();
-    expect(await broker.answer('setup.apply', { look: first.look, entries })).toMatchObject({
-      ok: false,
-      refusal: { reason: 'invalid_request' },
-    });
   });
 });

@@ -4,7 +4,6 @@
  */
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
-import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import {
   exampleAnswer,
   exampleLater,
@@ -31,12 +30,6 @@ const busy = exampleAnswer({
     shieldGaps: ['readable'],
     insecureLoopback: true,
   },
-});
-
-const bare = exampleAnswer({
-  'signIn.list': { grants: [] },
-  'app.list': { clients: [] },
-  'audit.tail': { rows: [] },
 });
 
 const show = (answer: typeof busy, hash: string): Promise<PageWindow> => {
@@ -77,31 +70,6 @@ async function goTo(page: Page, hash: string, sign: string): Promise<void> {
 }
 
 describe('every screen', () => {
-  it('tells the chosen tab by its line where the system forces its own colours', async () => {
-    const { page } = await show(busy, 'servers');
-    await page.emulateMedia({ forcedColors: 'active' });
-    const [line, otherLine, ground] = await page.evaluate<string[]>(`['true', 'false'].map((chosen) =>
-      getComputedStyle(document.querySelector('[role=tab][aria-selected=' + chosen + ']')).borderBlockEndColor)
-      .concat(getComputedStyle(document.querySelector('.bar')).backgroundColor)`);
-    expect(otherLine).toBe(ground);
-    expect(line).not.toBe(ground);
-  });
-
-  it('says what to do where there is nothing', async () => {
-    const { page } = await show(bare, 'servers');
-    for (const [hash, title] of [
-      ['overview', 'You are not signed in anywhere yet'],
-      ['servers', 'You are not signed in anywhere yet'],
-      ['programs', 'No app is connected yet'],
-      ['activity', 'Nothing has happened yet'],
-      ['card', 'Nothing waits for you.'],
-    ] as const) {
-      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-      await page.getByText(title).waitFor();
-      expect(await accessibilityFaults(page), hash).toEqual([]);
-    }
-  });
-
   it('is walked by the keyboard alone: tabs by arrows, every control by Tab, each with its focus shown', async () => {
     const { page } = await show(busy, 'servers');
     await page.locator('article').first().waitFor();

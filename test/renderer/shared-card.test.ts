@@ -142,42 +142,6 @@ describe('the card of several questions of one run', () => {
     expect(calls).toEqual(three.map(({ resource }) => ['permission.end', { client: 'c1', resource }]));
   });
 
-  it('offers the durations that mean the same for each of its servers', async () => {
-    const had = { resource: three[0]?.resource, scope: 'notes:read', decision: 'allow' };
-    const choices = (page: Page) => page.locator('.leases label > :nth-child(2)').allInnerTexts();
-    const mixed = await card({ permissions: [had] });
-    await approvable(mixed.page);
-    expect(await choices(mixed.page)).toEqual(['Just this time', 'For 1 hour', 'Until editor quits']);
-    const all = three.map(({ resource }) => ({ ...had, resource }));
-    const { page, calls } = await card({ permissions: all });
-    await approvable(page);
-    expect(await choices(page)).toEqual([
-      'Just this time',
-      'For 1 hour',
-      'Until editor quits',
-      'As long as its current access',
-    ]);
-    await button(page, 'Allow').click();
-    const lease = { asBefore: true };
-    await expect
-      .poll(() => calls)
-      .toEqual([['card.answer', { answers: ['q1', 'q2', 'q3'].map((id) => ({ ...yes(id), lease })) }]]);
-  });
-
-  it('says of a key that it is one', async () => {
-    const key = { header: 'Authorization', scheme: 'Bearer' };
-    const { page } = await card({ questions: [asked('q1'), asked('q2', { key, scope: undefined })] });
-    await page.getByText('Asks for your API key for this server').waitFor();
-    await page.getByText('The app gets the key itself, and').waitFor();
-  });
-
-  it('is named by its server if each question is about the same one', async () => {
-    const resource = 'https://q1.example/mcp';
-    const { page } = await card({ questions: [asked('q1'), asked('q2', { resource, account: 'anna' })] });
-    await page.getByRole('heading', { name: 'Allow editor to use q1.example?' }).waitFor();
-    expect(await page.getByText('anna').count()).toBe(1);
-  });
-
   it('shows no question of another card, and counts cards', async () => {
     const { page, ask } = await card({ questions: [...three, asked('q4', { card: 'q4' })] });
     await page.getByText('Request 1 of 2').waitFor();
@@ -223,19 +187,6 @@ describe('a card that grows', () => {
     expect(shown).toEqual([{ ids: ['q1', 'q2'] }, { ids: ['q1', 'q2', 'q3'] }]);
     expect(calls).toEqual([]);
     await releaseTimers(page);
-    await approvable(page);
-  });
-
-  it('has to be scrolled through again', async () => {
-    const { page, ask } = await card({ questions: three.slice(0, 2), width: 320, height: 400 });
-    for (const end of await page.locator('.question .end').all()) await end.scrollIntoViewIfNeeded();
-    await approvable(page);
-    await ask(...three);
-    await page.getByText('Scroll through all permissions before').waitFor();
-    await takesKeys(page);
-    await page.locator('.question .end').last().scrollIntoViewIfNeeded();
-    expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    for (const end of await page.locator('.question .end').all()) await end.scrollIntoViewIfNeeded();
     await approvable(page);
   });
 

@@ -171,30 +171,6 @@ describe('what is out of the ordinary', () => {
       .toEqual(['vault.passphrase', { current: 'open sesame', next: 'open barley' }]);
     expect(await page.content()).not.toContain('open ');
   });
-
-  it('a wrong passphrase leaves its field too', async () => {
-    const refusal = { reason: 'locked', message: 'That was not the passphrase.' };
-    const { page } = await openWindow({
-      hash: 'servers',
-      answer: async (channel, params) =>
-        channel === 'vault.unlock' ? { ok: false, refusal } : answering(troubled)(channel, params),
-    });
-    await page.getByRole('button', { name: 'Unlock' }).click();
-    await page.getByLabel('Passphrase').fill('open barley');
-    await page.keyboard.press('Enter');
-    await page.getByText('That was not the passphrase.').waitFor();
-    expect(await page.getByLabel('Passphrase').inputValue()).toBe('');
-  });
-
-  it('needs no passphrase where the keychain opens the vault', async () => {
-    const asked: [unknown, unknown][] = [];
-    const vaultState = { state: 'keychainLocked', since: now, hint: 'Answer your keychain.' };
-    const { page } = await show({ status: { ...status, vaultState } }, 'servers', asked);
-    await page.getByText('Unlock it as you unlock it for other apps').waitFor();
-    await page.getByRole('button', { name: 'Unlock' }).click();
-    await page.getByText('Keyturn is unlocked.').waitFor();
-    expect(asked).toEqual([['vault.unlock', {}]]);
-  });
 });
 
 describe('a card', () => {

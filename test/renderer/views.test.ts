@@ -92,25 +92,6 @@ describe('Servers', () => {
     expect(await card.innerText()).toContain(resource);
     expect(complaints).toEqual([]);
   });
-
-  it('says what to do where there is nothing, signs in at an address, and filters', async () => {
-    const broker = await startPageBroker();
-    const { page } = await openWindow({ answer: broker.answer });
-    await page.getByText('You are not signed in anywhere yet').waitFor();
-    await page.getByRole('button', { name: 'Add server' }).click();
-    await page.getByLabel('Server address').fill('https://nobody.invalid/');
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    const refused = page.getByRole('alert');
-    await refused.waitFor();
-    expect(await refused.innerText()).toContain('nobody.invalid');
-    await page.getByLabel('Server address').fill(broker.resource);
-    await page.keyboard.press('Enter');
-    await page.locator('article').waitFor();
-    await expect.poll(() => said(page)).toContain(`Signed in at ${broker.resource}`);
-    await page.getByLabel('Filter servers').fill('elsewhere');
-    await page.getByText('Nothing matches the filter.').waitFor();
-    expect(await page.locator('.pick').count()).toBe(0);
-  });
 });
 
 describe('Connected apps', () => {
@@ -174,18 +155,6 @@ describe('Connected apps', () => {
     await expect.poll(() => said(page)).toBe('reader was removed.');
     // Its button is gone with it: the focus is on the view, not lost.
     await expect.poll(() => page.evaluate<string>('document.activeElement.tagName')).toBe('MAIN');
-  });
-
-  it('marks what was not used for 90 days', async () => {
-    const { broker } = await usedBroker();
-    const days = (count: number): number => count * 86_400;
-    const before = await openWindow({ answer: broker.answer, hash: 'programs', later: days(89) });
-    await before.page.locator('article').first().waitFor();
-    expect(await before.page.getByText('Not used for 90 days').count()).toBe(0);
-    const after = await openWindow({ answer: broker.answer, hash: 'programs', later: days(91) });
-    await after.page.locator('.pick .mark').first().waitFor();
-    // In the list; and once more on the app that stands beside it.
-    expect(await after.page.locator('.pick').getByText('Not used for 90 days').count()).toBe(2);
   });
 });
 
@@ -336,28 +305,5 @@ describe('the first run', () => {
     await page.getByRole('button', { name: 'Show my servers' }).click();
     await page.getByRole('heading', { name: 'Servers' }).waitFor();
     expect(broker.preferences.isWelcomed).toBe(true);
-  });
-
-  it('ends at the tab that the person chose before its end was answered', async () => {
-    const broker = await startPageBroker();
-    broker.preferences.isWelcomed = false;
-    const late = Promise.withResolvers<void>();
-    const { page, change } = await openWindow({
-      answer: async (channel, params) => {
-        const envelope = await broker.answer(channel, params);
-        if (channel === 'preferences.set') await late.promise;
-        return envelope;
-      },
-    });
-    await page.getByRole('button', { name: 'Set up later' }).click();
-    // The page hears of the change first.
-    await expect.poll(() => broker.preferences.isWelcomed).toBe(true);
-    await change();
-    await page.getByRole('tab', { name: 'Settings' }).click();
-    await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
-    late.resolve();
-    // Two calls are answered in their order, and the second is done when the first has been dealt with.
-    await page.evaluate('window.keyturn.call("status", {})');
-    expect(await page.evaluate('location.hash')).toBe('#settings');
   });
 });

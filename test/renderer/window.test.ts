@@ -4,12 +4,7 @@
  */
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
-import {
-  exampleAnswer,
-  exampleLater,
-  examplePreferences,
-  exampleStatus,
-} from '../support/homes/example-desk.ts';
+import { exampleAnswer, exampleLater, exampleStatus } from '../support/homes/example-desk.ts';
 import { settled } from '../support/electron/window-page.ts';
 import { button, windowsOfTests, type PageWindow, type WindowOptions } from './page-window.ts';
 
@@ -24,10 +19,6 @@ const show = (hash: string, options: Partial<WindowOptions> = {}): Promise<PageW
   });
 
 const hashOf = (page: Page): Promise<string> => page.evaluate<string>('decodeURIComponent(location.hash)');
-
-/** Of the button that has the focus. */
-const focusedText = (page: Page): Promise<string> =>
-  page.evaluate<string>(`document.activeElement.closest('button')?.textContent ?? ''`);
 
 const grantsOf = async (): Promise<{ id: string }[]> => {
   const listed = (await exampleAnswer()('signIn.list', {})) as unknown as {
@@ -65,13 +56,6 @@ describe('the overview', () => {
     // What is shown of its use says how much that is.
     await page.getByText(/In the last 24 hours: \d+ tokens and keys issued\./).waitFor();
   });
-
-  it('names a server that an app may use though nobody is signed in there', async () => {
-    const { page } = await show('overview', { answer: exampleAnswer({ 'signIn.list': { grants: [] } }) });
-    await page.locator('.servers .node').first().waitFor();
-    await page.evaluate(settled);
-    expect(await page.getByText('not signed in').count()).toBe(3);
-  });
 });
 
 describe('a list with one thing beside it', () => {
@@ -91,33 +75,6 @@ describe('a list with one thing beside it', () => {
     expect(await shown.innerText()).toContain('calendar.example');
     await page.getByLabel('Filter servers').fill('tickets');
     await shown.getByText('tickets.example').waitFor();
-  });
-
-  it('is walked by arrow keys, and in a narrow window leads there and back with the focus', async () => {
-    const { page } = await show('programs');
-    const rows = page.locator('.pick');
-    await rows.first().focus();
-    await page.keyboard.press('ArrowUp');
-    await page.keyboard.press('ArrowDown');
-    expect(await focusedText(page)).toContain('Helm agent');
-    await page.setViewportSize({ width: 400, height: 700 });
-    expect(await page.locator('article').isVisible()).toBe(false);
-    await page.keyboard.press('Enter');
-    await page.locator('article', { hasText: 'Helm agent' }).waitFor();
-    expect(await rows.first().isVisible()).toBe(false);
-    await expect.poll(() => focusedText(page)).toContain('All apps');
-    await page.keyboard.press('Enter');
-    await rows.first().waitFor();
-    await expect.poll(() => focusedText(page)).toContain('Helm agent');
-  });
-
-  it('has the newest activity of its app, and leads to all of it', async () => {
-    const { page } = await show('programs/c2');
-    await page.getByRole('button', { name: 'Show all' }).click();
-    await page.locator('.entry').first().waitFor();
-    expect(await hashOf(page)).toBe('#activity/program=Helm agent'.replace(' ', '+'));
-    const whos = await page.locator('.entry-what bdi:first-child').allInnerTexts();
-    expect(new Set(whos)).toEqual(new Set(['Helm agent']));
   });
 });
 
@@ -170,40 +127,4 @@ describe('the settings', () => {
     await sections.last().click();
     await page.locator('#broker-title').waitFor();
   });
-
-  it('keep what the person types or switches as soon as the field is there', async () => {
-    const { page } = await show('overview', {
-      answer: exampleAnswer({ 'preferences.set': examplePreferences }),
-    });
-    await page.locator('.node').first().waitFor();
-    const field = '#view input[aria-describedby][type=url]';
-    const typed = 'https://typed.example/client.json';
-    const type = `found.value = '${typed}'; found.dispatchEvent(new Event('input', { bubbles: true }))`;
-    await actAtOnce(page, { hash: 'settings/providers', selector: field, act: type });
-    expect(await page.locator(field).inputValue()).toBe(typed);
-    await actAtOnce(page, { hash: 'settings', selector: '#view [role=switch]', act: 'found.click()' });
-    expect(await page.getByRole('switch').first().isChecked()).toBe(!examplePreferences.openAtLogin);
-  });
 });
-
-interface AtOnce {
-  readonly hash: string;
-  readonly selector: string;
-  /** JavaScript for the page; `found` is the element that the selector finds. */
-  readonly act: string;
-}
-
-/** Goes there and acts as soon as the element is there, before the page runs its effects. Waits until all is drawn. */
-async function actAtOnce(page: Page, { hash, selector, act }: AtOnce): Promise<void> {
-  await page.evaluate(`new Promise((done) => {
-    new MutationObserver((_changes, observer) => {
-      const found = document.querySelector(${JSON.stringify(selector)});
-      if (found === null) return;
-      observer.disconnect();
-      ${act};
-      done();
-    }).observe(document.body, { childList: true, subtree: true });
-    location.hash = ${JSON.stringify(hash)};
-  })`);
-  await page.evaluate(settled);
-}

@@ -74,34 +74,9 @@ describe('a label', () => {
 });
 
 describe('an account that nobody is signed in as', () => {
-  it('refuses a program an account that nobody is signed in as, and names the accounts that it may use', async () => {
-    const all = await ground();
-    const { rig } = all;
-    await signInAs(all, 'alice', 'work');
-    await rig.ask();
-    await signInAs(all, 'bob', 'home');
-    const error = await refused(rig.ask({ account: 'wrok' }));
-    expect(error).toMatchObject({ reason: 'account_required', message: expect.stringContaining('"wrok"') });
-    expect(error.hint).toContain('"work"');
-    expect(error.hint).not.toContain('"home"');
-    expect(rig.pages).toHaveLength(2);
-  });
-
   it('the first sign-in takes the label that the program asked for', async () => {
     const { rig } = await ground();
     expect(await rig.ask({ account: 'work' })).toMatchObject({ account: 'work' });
-  });
-
-  it('the page for an account that nobody is signed in as says that it is new beside the others', async () => {
-    const all = await ground();
-    const { rig } = all;
-    await signInAs(all, 'alice', 'work');
-    rig.person.isThere = false;
-    const login = refused(signInAs(all, 'bob', 'home'));
-    const { id, question } = await rig.question('login');
-    expect(question).toMatchObject({ account: 'home', beside: ['work'] });
-    rig.parts.interactions.answer(id, 'no');
-    await login;
   });
 });
 
@@ -139,34 +114,6 @@ describe('a step-up that comes back as another account', () => {
   });
 });
 
-describe('a question about another account that nobody answers', () => {
-  it.each([
-    [false, (id: string) => `keyturn request approve ${id}`],
-    [true, () => 'Answer in Keyturn’s window'],
-  ])(
-    'an unanswered question about another account blocks no page of another server, and the program gets a refusal (desk: %s)',
-    async (isDesk, way) => {
-      const { rig, world, authorizationServer } = await ground({ rig: { isDesk } });
-      await rig.login({ scope: openid });
-      await rig.ask();
-      authorizationServer.settings.subject = 'bob';
-      const asked = refused(rig.ask(stepUp('write')));
-      const { id } = await rig.question('account');
-      const elsewhere = await world.openProtectedServer({
-        authorizationServers: [await world.openAuthorizationServer()],
-      });
-      await rig.allow('editor', undefined, elsewhere.url);
-      expect((await rig.ask({ resource: elsewhere.url })).accessToken).toBeTypeOf('string');
-      rig.clock.advance(60_000);
-      expect(await asked).toMatchObject({
-        reason: 'login_pending',
-        hint: expect.stringContaining(way(id)),
-      });
-      rig.parts.interactions.answer(id, 'no');
-    },
-  );
-});
-
 describe('login_hint', () => {
   const hints = ({ rig }: Ground) => rig.pages.map((page) => parameter(page, 'login_hint'));
 
@@ -175,12 +122,6 @@ describe('login_hint', () => {
     await signInAs(all, 'subject-1', 'work');
     await all.rig.ask(stepUp('write'));
     expect(hints(all)).toEqual([undefined, undefined]);
-  });
-
-  it('login_hint holds a label that is an e-mail address', async () => {
-    const all = await ground();
-    await signInAs(all, 'subject-1', 'alice@example.com');
-    expect(hints(all)).toEqual(['alice@example.com']);
   });
 
   it('B-7: login_hint holds the e-mail address of the ID token, or else its user name', async () => {
@@ -222,18 +163,5 @@ describe('login_hint', () => {
     expect(hints(all)).toEqual(['alice@example.com', undefined]);
     await rig.broker.end();
     await asked;
-  });
-
-  it('login_hint is left out if its value could not be an account name', async () => {
-    const all = await ground();
-    const { rig, authorizationServer } = all;
-    authorizationServer.bend.idTokenClaims = (claims) => ({
-      ...claims,
-      email: ['x'],
-      preferred_username: 'a\u0000b',
-    });
-    await signInAs(all, 'subject-1');
-    await rig.ask(stepUp('write'));
-    expect(hints(all)).toEqual([undefined, undefined]);
   });
 });

@@ -155,13 +155,6 @@ describe('an answer', () => {
     expect(authorizationServer.counts).toMatchObject({ codesRedeemed: 1, codeReuses: 0, tokenRequests: 1 });
   });
 
-  it('X-5: an answer that comes after the sign-in is over finds no listener', async () => {
-    const { world, asked, callback } = await atThePage();
-    await followed(world, callback.href);
-    await asked;
-    await expect(followed(world, callback.href)).rejects.toThrow('fetch failed');
-  });
-
   it.each([
     ['no code', (parameters: URLSearchParams) => parameters.delete('code')],
     ['two codes', (parameters: URLSearchParams) => parameters.append('code', 'second')],
@@ -190,14 +183,6 @@ describe('an answer', () => {
     expect(error.message.length).toBeLessThan(700);
     expect(shown.status).toBe(400);
     expect(shown.text).not.toMatch(/script>|<img|long long/);
-  });
-
-  it('an answer that says no is reported as a denial, and the next page waits for the user', async () => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'access_denied' });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'login_required' });
-    expect(rig.pages).toHaveLength(1);
   });
 
   it.each(['temporarily_unavailable', 'server_error'])(
@@ -298,17 +283,6 @@ describe('the authorization request', () => {
     for (const query of queries) expect(query.split('&')).toContain(written);
     for (const query of queries) expect(new URLSearchParams(query).has('tenant')).toBe(false);
   });
-
-  it('B-7: keeps nothing of a sign-in for one account if another one signs in', async () => {
-    const { rig, authorizationServer } = await ground();
-    const { id } = await rig.login({ account: 'bob', scope: ['openid', 'read'] });
-    authorizationServer.settings.subject = 'mallory';
-    const login = refused(rig.login({ account: 'bob', scope: ['openid', 'read'] }));
-    rig.parts.interactions.answer((await rig.question('account')).id, 'no');
-    expect((await login).reason).toBe('account_mismatch');
-    expect(rig.grant()).toMatchObject({ id, account: 'bob', subject: 'alice' });
-    expect(rig.texts().join('')).not.toContain('mallory');
-  });
 });
 
 describe('the bodies of the requests for code, refresh and revocation', () => {
@@ -356,16 +330,5 @@ describe('a code', () => {
     expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
     await turnOfEvents();
     expect(authorizationServer.counts.tokenRequests).toBe(1);
-  });
-
-  it('a code is in no file, no error and no log', async () => {
-    const { rig, world, authorizationServer, asked, callback } = await atThePage();
-    authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_grant' }, 400);
-    await followed(world, callback.href);
-    const error = await refused(asked);
-    await rig.parts.audit.flush();
-    const code = callback.searchParams.get('code') ?? '-';
-    for (const text of [...rig.texts(), words(error), JSON.stringify(error)])
-      expect(text).not.toContain(code);
   });
 });

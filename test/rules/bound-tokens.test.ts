@@ -137,36 +137,7 @@ describe('tokens are bound to a key', () => {
     expect(next.accessToken).not.toBe(first.accessToken);
     expect(rig.pages).toHaveLength(1);
   });
-
-  it('the key that tokens are bound to is in the vault and in no file, and signs after a restart too', async () => {
-    const { rig, restarted, authorizationServer } = await boundGround();
-    const { tokenId } = await rig.ask();
-    const before = thumbprintKey(
-      rig.broker.prove({ clientId: 'editor', tokenId, method: 'GET', url: rig.endpoint }),
-    );
-    const { d } = (JSON.parse(await rig.vault.get(rig.grant().item ?? '')) as { proofKey: { d: string } })
-      .proofKey;
-    await rig.parts.audit.flush();
-    expect(rig.texts().join('\n')).not.toContain(d);
-    const again = await restarted();
-    const token = await again.ask({ interaction: 'never' });
-    const proof = again.broker.prove({
-      clientId: 'editor',
-      tokenId: token.tokenId,
-      method: 'GET',
-      url: rig.endpoint,
-    });
-    expect(thumbprintKey(proof)).toEqual(before);
-    expect(authorizationServer.counts.refreshes).toBe(1);
-  });
 });
-
-function thumbprintKey(proof: string): unknown {
-  const header = JSON.parse(Buffer.from(proof.split('.')[0] ?? '', 'base64url').toString()) as {
-    jwk: unknown;
-  };
-  return header.jwk;
-}
 
 describe('a proof for a program', () => {
   const proving = async () => {
@@ -244,14 +215,6 @@ describe('a proof for a program', () => {
     expect(await reason(() => prove())).toBe('consent_required');
   });
 
-  it('a card says that a program would get tokens that are bound to a key', async () => {
-    const { rig } = await proving();
-    const asking = rig.ask({ clientId: 'agent' });
-    asking.catch(() => undefined);
-    const { question } = await rig.question('allow');
-    expect(question).toMatchObject({ grant: { isKeyBound: true } });
-  });
-
   it('a proof for a program that was allowed one token is given as long as that token lives', async () => {
     const { rig } = await proving();
     rig.parts.leases.set({
@@ -300,15 +263,5 @@ describe('a proof for a program', () => {
     expect(await reason(() => prove({ clientId: 'agent', tokenId }))).toBeUndefined();
     rig.clock.advance(5000);
     expect(await reason(() => prove())).toBeUndefined();
-  });
-
-  it('a Bearer token gets no proof', async () => {
-    const { rig } = await ground();
-    const { tokenId } = await rig.ask();
-    expect(
-      await reason(() =>
-        rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint }),
-      ),
-    ).toBe('invalid_request');
   });
 });

@@ -1,9 +1,5 @@
 /** Metadata that no client should swallow: too long, endless, from elsewhere, not JSON at all. */
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { readAuthorities } from '../../src/daemon/system/authorities.ts';
-import { daemonFetch } from '../../src/daemon/system/fetch.ts';
-import type { Fetch } from '../../src/oauth/base/http.ts';
-import { brokerRig } from '../broker/rig.ts';
+import { describe, expect, it } from 'vitest';
 import { cutOff, endless, html, json, redirectTo, stalled } from '../support/bent/server.ts';
 import type { Answer } from '../support/bent/server.ts';
 import { ground, handDeadline, refused } from './ground.ts';
@@ -65,13 +61,6 @@ describe.each(owners)('metadata of %s', (owner) => {
     expect(await refused(rig.ask())).toMatchObject({ reason: unreachable });
   });
 
-  it('metadata counts as unreachable when its time is over', async () => {
-    const { deadline, hang } = handDeadline();
-    const { rig, answer: lay } = await world({ rig: { deadline } });
-    lay(hang);
-    expect(await refused(rig.ask())).toMatchObject({ reason: unreachable });
-  });
-
   it('M-6: metadata counts as unreachable when its time is over in the middle of the document', async () => {
     const { deadline, hang } = handDeadline();
     const { rig, answer: lay } = await world({ rig: { deadline } });
@@ -128,46 +117,5 @@ describe('the endpoints that metadata names', () => {
     expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
     expect(rig.pages).toEqual([]);
     expect(authorizationServer.counts.registrations).toBe(0);
-  });
-});
-
-describe('a public server’s documents', () => {
-  /** The protected server under a public name: only its own requests are led to where it really is. */
-  async function publicRig() {
-    const { world, authorizationServer, protectedServer } = await ground();
-    const origin = 'https://server.invalid';
-    const net = daemonFetch(async () => ({ authorities: readAuthorities(world.caFile) }));
-    onTestFinished(() => net.close());
-    const guarded = net.fetchFor(`${origin}/mcp`);
-    const fetch: Fetch = (url, init) =>
-      url.startsWith(origin)
-        ? world.fetch(url.replace(origin, protectedServer.server.base), init)
-        : guarded(url, init);
-    protectedServer.settings.resource = `${origin}/mcp`;
-    protectedServer.settings.metadataUrl = `${origin}${documents['the protected server']}`;
-    const rig = await brokerRig({ fetch, endpoint: `${origin}/mcp`, visit: async () => undefined });
-    await rig.allow();
-    return { rig, authorizationServer, protectedServer };
-  }
-
-  it('B-2: a public server’s documents lead to no authorization server at a private address', async () => {
-    const { rig, authorizationServer } = await publicRig();
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
-    expect(authorizationServer.server.requests).toEqual([]);
-  });
-
-  it('B-2: a public server’s documents lead to no name that stands for a private address', async () => {
-    const { rig, protectedServer, authorizationServer } = await publicRig();
-    const issuer = authorizationServer.issuer.replace('127.0.0.1', 'localhost');
-    protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: [issuer] });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
-    expect(authorizationServer.server.requests).toEqual([]);
-  });
-
-  it('B-2: a public server’s documents lead to no metadata of their own at a private address', async () => {
-    const { rig, protectedServer, authorizationServer } = await publicRig();
-    protectedServer.settings.metadataUrl = `${authorizationServer.issuer}/document`;
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
-    expect(authorizationServer.server.requests).toEqual([]);
   });
 });

@@ -94,27 +94,6 @@ describe('the sign-in at the company', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('P-13: the sign-in at the company that the provider ended needs the person again', async () => {
-    const { rig, provider, authorizationServer } = await company();
-    await rig.ask();
-    provider.endGrants();
-    rig.clock.advance(2 * 3_600_000);
-    authorizationServer.expireAccessTokens();
-    expect(await refused(rig.ask(never))).toMatchObject(signInFirst(provider.issuer));
-    await rig.ask();
-    expect(rig.pages).toHaveLength(2);
-  });
-
-  it('P-13: the sign-in at the company after a restart brings another ID token from the vault’s refresh token', async () => {
-    const { rig, restarted, provider } = await company();
-    await rig.ask();
-    const again = await restarted();
-    again.clock.advance(2 * 3_600_000);
-    await again.ask(never);
-    expect(again.pages).toEqual([]);
-    expect(tokenRequests(provider, 'refresh_token')).toHaveLength(1);
-  });
-
   it('P-13: the sign-in at the company as another person gives no program that person’s tokens', async () => {
     const { rig, provider, authorizationServer } = await company();
     await rig.ask();

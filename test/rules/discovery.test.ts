@@ -33,18 +33,6 @@ describe('the document that a challenge names', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('D-1: reads the document’s address from a challenge without quotes or commas', async () => {
-    const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
-    const url = protectedServer.settings.metadataUrl ?? '';
-    for (const header of [
-      `Bearer realm="x" resource_metadata=${url}`,
-      `Bearer realm=x; resource_metadata="${url}"`,
-    ]) {
-      protectedServer.bend.challenge = () => header;
-      expect((await rig.login()).resource).toBe(protectedServer.url);
-    }
-  });
-
   it('D-1: an unreadable document that a challenge names is an error, not a server of the earlier revision', async () => {
     const { rig, protectedServer, authorizationServer } = await ground({
       oneOrigin: true,
@@ -68,14 +56,6 @@ describe('the document that a challenge names', () => {
     protectedServer.settings.metadataUrl = `${other.origin}/document`;
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(metadataPaths(protectedServer.server)).toEqual([]);
-  });
-
-  it('D-2: never fetches the document that a challenge names over http', async () => {
-    const { rig, world, protectedServer } = await ground();
-    const plain = await world.openServer({ plain: true });
-    protectedServer.settings.metadataUrl = `${plain.plainOrigin}/document`;
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
-    expect(plain.requests).toEqual([]);
   });
 
   it('E-6 F-5: discovery starts from a challenge with the status 403 too', async () => {
@@ -114,13 +94,6 @@ describe('a slash at the end of an endpoint', () => {
     },
   );
 
-  it('D-3: finds a server at the endpoint with a slash if there is nothing without it', async () => {
-    const { rig, protectedServer, bare, bareVisits } = await slashed();
-    expect((await rig.ask({ resource: bare })).resource).toBe(protectedServer.url);
-    expect((await rig.login({ resource: bare })).resource).toBe(protectedServer.url);
-    expect(bareVisits()).toBe(2);
-  });
-
   it('an endpoint with a slash is no second endpoint: one permission and one grant serve both', async () => {
     const { rig, protectedServer, authorizationServer, bare } = await slashed();
     const { tokenId } = await rig.ask({ resource: protectedServer.url });
@@ -137,13 +110,6 @@ describe('a slash at the end of an endpoint', () => {
     },
   );
 
-  it('leaves the slash out after a redirect to the path without it', async () => {
-    const { rig, protectedServer } = await ground({
-      protection: { otherEnd: 307, metadataAt: ['elsewhere'] },
-    });
-    expect((await rig.ask({ resource: `${protectedServer.url}/` })).resource).toBe(protectedServer.url);
-  });
-
   it('a redirect for the slash leads to no other origin', async () => {
     const { rig, world, protectedServer } = await ground();
     const other = await world.openProtectedServer();
@@ -159,12 +125,6 @@ describe('metadata that no challenge names', () => {
     const { rig, protectedServer } = await ground(unnamed('root'));
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(metadataPaths(protectedServer.server)).toEqual([pathDocument, rootDocument]);
-  });
-
-  it('takes metadata that no challenge names from the path of the endpoint if both places have it', async () => {
-    const { rig, protectedServer } = await ground(unnamed('path', 'root'));
-    await rig.ask();
-    expect(metadataPaths(protectedServer.server)).toEqual([pathDocument]);
   });
 
   it.each([401, 403, 404])(
@@ -189,14 +149,6 @@ describe('metadata that no challenge names', () => {
       expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
     },
   );
-
-  it('D-3 N-12: protected resource metadata is an error when one place has broken JSON and the others nothing, never a reason for defaults', async () => {
-    const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
-    const broken = { headers: { 'content-type': 'application/json' }, body: '{' };
-    protectedServer.server.on('GET', pathDocument, broken);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
-    expect(authorizationServer.counts.metadataRequests).toBe(0);
-  });
 });
 
 describe('a protected server', () => {
@@ -265,15 +217,6 @@ describe('the metadata of an authorization server', () => {
     ]);
   });
 
-  it('M-1 M-2 M-3: looks for the metadata of an issuer without a path at two places in order', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
-    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
-    expect(metadataPaths(authorizationServer.server)).toEqual([
-      serverDocument,
-      '/.well-known/openid-configuration',
-    ]);
-  });
-
   it.each([401, 403, 404])(
     'N-12: looks for the metadata of an authorization server at the next place after a %i',
     async (status) => {
@@ -282,15 +225,6 @@ describe('the metadata of an authorization server', () => {
       expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
     },
   );
-
-  it('the metadata of an authorization server is an error after a 500 if no other place has it', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { metadataAt: [] } });
-    authorizationServer.server.on('GET', serverDocument, { status: 500 });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-    authorizationServer.settings.metadataAt = ['oidc'];
-    rig.clock.advance(10_000);
-    expect((await rig.login()).issuer).toBe(authorizationServer.issuer);
-  });
 
   it('M-1 M-2 M-3: an authorization server without metadata is an error, since only the earlier revision has defaults', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { metadataAt: [] } });
@@ -368,15 +302,6 @@ describe('a local client that lies', () => {
     expect(parameter(rig.pages[0], 'scope')).toBe('read');
   });
 
-  it('B-1: a program that lies about the scope chooses none if the permission takes its scopes from the first token', async () => {
-    const { rig } = await ground({ protection: { scopesSupported: ['read'] } });
-    const challenge = { status: 401, bearer: { scope: ['read', 'admin'] } } as const;
-    const asked = rig.ask({ clientId: 'liar', challenge });
-    rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');
-    expect((await asked).scope).toEqual(['read']);
-    expect(parameter(rig.pages[0], 'scope')).toBe('read');
-  });
-
   it('B-1: a program that lies about the scope of a step-up needs the user’s consent before anything is fetched', async () => {
     const { rig } = await ground();
     await rig.allow('liar', ['read']);
@@ -384,14 +309,6 @@ describe('a local client that lies', () => {
     const error = await refused(rig.ask({ clientId: 'liar', challenge, interaction: 'never' }));
     expect(error.reason).toBe('consent_required');
     expect(rig.fetched).toEqual([]);
-  });
-
-  it('B-1: a program that lies about the resource reaches none that it has no permission for', async () => {
-    const { rig, world } = await ground();
-    const other = await world.openProtectedServer();
-    const error = await refused(rig.ask({ resource: other.url, interaction: 'never' }));
-    expect(error.reason).toBe('consent_required');
-    expect(other.server.requests).toEqual([]);
   });
 
   it('A-5: a program gets no token for one resource under the permission for another', async () => {

@@ -57,25 +57,6 @@ describe('a server without protected resource metadata', () => {
     expect(requests.filter(({ headers }) => header in headers)).toHaveLength(asked.length);
   });
 
-  it('E-5: sends no protocol version to a server of the current revision', async () => {
-    const { rig, authorizationServer, protectedServer } = await ground({ rig: { protocolVersion } });
-    await rig.ask();
-    const requests = [...authorizationServer.server.requests, ...protectedServer.server.requests];
-    expect(requests.filter(({ headers }) => header in headers)).toEqual([]);
-  });
-
-  it.each(['', '/'])(
-    'E-7: a server of the earlier revision may state its origin with %j at its end as issuer, which is recorded as given',
-    async (end) => {
-      const { rig, authorizationServer } = await earlier();
-      const issuer = authorizationServer.server.base + end;
-      authorizationServer.bend.metadata = (document) => ({ ...document, issuer });
-      authorizationServer.bend.authorizeResponse = (parameters) => parameters.set('iss', issuer);
-      expect((await rig.ask()).issuer).toBe(issuer);
-      expect(rig.grant().issuer).toBe(issuer);
-    },
-  );
-
   it('E-7: refuses a server of the earlier revision whose metadata states another server as issuer', async () => {
     const { rig, authorizationServer } = await earlier();
     authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
@@ -208,25 +189,6 @@ describe('protected resource metadata that names a server without metadata', () 
     });
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
   });
-
-  it('M-4: protected resource metadata leads to another server that it names if that one has metadata', async () => {
-    const { rig, world, protectedServer, authorizationServer } = await own();
-    const second = await world.openAuthorizationServer();
-    protectedServer.settings.authorizationServers = [authorizationServer, second];
-    expect((await rig.ask()).issuer).toBe(second.issuer);
-    expect(authorizationServer.counts.registrations).toBe(0);
-  });
-
-  it('M-4: moves no grant that was signed in by metadata to default endpoints', async () => {
-    const { rig, restarted, authorizationServer } = await ground({ oneOrigin: true });
-    await rig.ask();
-    expect(rig.grant().server).toMatchObject({ revision: 'current' });
-    authorizationServer.settings.metadataAt = [];
-    const again = await restarted();
-    expect(await refused(again.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-    expect(authorizationServer.counts.refreshes).toBe(0);
-    expect(again.grant().state).toEqual({ kind: 'active' });
-  });
 });
 
 describe('metadata that is gone at a sign-in', () => {
@@ -267,13 +229,6 @@ describe('metadata that is gone at a sign-in', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('E-2: an entered client without a secret may use the default endpoints of the earlier revision', async () => {
-    const { rig, authorizationServer } = await earlier(withoutMetadata);
-    await enter(rig, authorizationServer);
-    expect((await rig.login()).state).toEqual({ kind: 'active' });
-    expect(authorizationServer.counts.registrations).toBe(0);
-  });
-
   it.each<[string, Answer]>([
     ['404', { status: 404 }],
     ['a web page', html('<h1>Maintenance</h1>')],
@@ -295,51 +250,6 @@ describe('metadata that is gone at a sign-in', () => {
       expect(again.pages).toEqual([]);
     },
   );
-
-  it('a grant that was signed in by default endpoints goes on after a secret was entered', async () => {
-    const { rig, restarted, authorizationServer } = await earlier(withoutMetadata);
-    const basic = { authMethod: 'client_secret_basic' } as const;
-    const { redirectUri } = await enter(rig, authorizationServer);
-    await rig.login();
-    await enter(
-      rig,
-      authorizationServer,
-      { clientSecret: 'entered-secret', redirectUri, ...basic },
-      { redirectUris: [redirectUri], ...basic },
-    );
-    const again = await restarted();
-    expect((await again.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
-    expect((await again.login()).state).toEqual({ kind: 'active' });
-  });
-
-  it.each(['with', 'without'])(
-    'E-2: a server leads to no default endpoints if a grant was signed in by metadata, %s metadata of the protected server',
-    async (which) => {
-      const { rig, authorizationServer, protectedServer } = await ground({ oneOrigin: true });
-      await rig.login();
-      const pages = rig.pages.length;
-      const { registrations } = authorizationServer.counts;
-      authorizationServer.settings.metadataAt = [];
-      if (which === 'without') {
-        protectedServer.settings.metadataAt = [];
-        protectedServer.settings.metadataUrl = undefined;
-      }
-      expect(await refused(rig.login())).toMatchObject({
-        reason: 'metadata_invalid',
-        hint: expect.stringContaining('keyturn logout'),
-      });
-      expect(rig.pages).toHaveLength(pages);
-      expect(authorizationServer.counts).toMatchObject({ registrations, codesRedeemed: 1 });
-    },
-  );
-
-  it('a server leads to default endpoints again once the grant that was signed in by metadata is revoked', async () => {
-    const { rig, authorizationServer } = await ground({ oneOrigin: true });
-    await rig.login();
-    await revokeGrant(rig.parts, rig.grant());
-    authorizationServer.settings.metadataAt = [];
-    expect((await rig.login()).server).toMatchObject({ revision: 'default' });
-  });
 });
 
 describe('after a restart, a grant of the earlier revision', () => {
@@ -367,34 +277,10 @@ describe('after a restart, a grant of the earlier revision', () => {
     expect(await revokeGrant(again.parts, again.grant())).toMatchObject({ receipt: 'confirmed' });
     expect(authorizationServer.counts.revocations).toBeGreaterThan(0);
   });
-
-  it('X-7: after a restart a grant from the default endpoints has nowhere to be revoked', async () => {
-    const { rig, restarted, authorizationServer } = await earlier(withoutMetadata);
-    await rig.ask();
-    const again = await restarted();
-    expect(await revokeGrant(again.parts, again.grant())).toMatchObject({ receipt: 'notOffered' });
-    expect(authorizationServer.server.asked('/revoke', 'POST')).toEqual([]);
-  });
-
-  it('B-3: after a restart a grant of the earlier revision is not moved to default endpoints when its metadata is gone for a moment', async () => {
-    const { rig, restarted, authorizationServer } = await earlier();
-    await rig.ask();
-    authorizationServer.server.on('GET', places[0], { status: 503 });
-    const again = await restarted();
-    expect(await refused(again.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-    expect(again.grant().state).toEqual({ kind: 'active' });
-    expect(authorizationServer.counts.refreshes).toBe(0);
-  });
 });
 
 describe('the scopes of a sign-in', () => {
   const offered = { scopesSupported: ['from-server', 'other'] } as const;
-
-  it('a sign-in of the earlier revision never asks for all scopes of the authorization server', async () => {
-    const { rig } = await earlier({ authorization: offered, protection: { scopes: [] } });
-    await rig.ask();
-    expect(scopeOf(rig.pages[0])).toBeUndefined();
-  });
 
   it('E-8: a sign-in of the earlier revision takes its scopes from the challenge first too', async () => {
     const { rig } = await earlier({ authorization: offered, protection: { scopes: ['challenged'] } });
@@ -406,14 +292,5 @@ describe('the scopes of a sign-in', () => {
     const { rig } = await ground({ authorization: offered, protection: { scopes: [] } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toBeUndefined();
-  });
-
-  it('S-1 S-2: a sign-in of the current revision takes its scopes from the protected server’s scopes_supported', async () => {
-    const { rig } = await ground({
-      authorization: offered,
-      protection: { scopes: [], scopesSupported: ['from-resource'] },
-    });
-    await rig.ask();
-    expect(scopeOf(rig.pages[0])).toEqual(['from-resource']);
   });
 });

@@ -14,12 +14,6 @@ async function two(): Promise<Ground & { readonly second: BentAuthorizationServe
 }
 
 describe('of several authorization servers', () => {
-  it('D-5: takes the first of several authorization servers if all are alike', async () => {
-    const { rig, authorizationServer, second } = await two();
-    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
-    expect(second.server.requests).toEqual([]);
-  });
-
   it.each([
     ['registers nobody', (server: BentAuthorizationServer) => (server.settings.registration = 'absent')],
     ['publishes no metadata', (server: BentAuthorizationServer) => (server.settings.metadataAt = [])],
@@ -44,33 +38,6 @@ describe('of several authorization servers', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('D-5: passes over an authorization server that registered us before if it can’t be used any more', async () => {
-    const { rig, authorizationServer, second } = await two();
-    authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
-    await refused(rig.login());
-    expect(authorizationServer.counts.registrations).toBe(1);
-    authorizationServer.settings.metadataAt = [];
-    expect((await rig.login()).issuer).toBe(second.issuer);
-  });
-
-  it('D-5: passes over entries of authorization_servers that name no server', async () => {
-    const { rig, protectedServer, second } = await two();
-    const odd = ['', 'not a URL', null, 7, {}, 'https://issuer.example/?query', second.issuer];
-    protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: odd });
-    expect((await rig.ask()).issuer).toBe(second.issuer);
-  });
-
-  it('a sign-in on another device passes over an authorization server that gives no code for that', async () => {
-    const { rig, authorizationServer, second } = await two();
-    second.settings.deviceAuthorization = true;
-    const login = rig.login({ method: 'device' });
-    const { question } = await rig.question('device');
-    second.approveDevice(question.kind === 'device' ? question.userCode : '');
-    rig.clock.advance(1000);
-    expect((await login).issuer).toBe(second.issuer);
-    expect(authorizationServer.counts.registrations).toBe(0);
-  });
-
   it('D-5: takes the authorization server that has a registration of ours', async () => {
     const { rig, second } = await two();
     await enter(rig, second);
@@ -89,11 +56,6 @@ describe('of several authorization servers', () => {
     second.settings.metadataAt = [];
     expect(await refused(rig.login())).toMatchObject({ reason: 'metadata_invalid' });
     expect(authorizationServer.counts.registrations).toBe(0);
-  });
-
-  it('D-5: takes the authorization server that the user names', async () => {
-    const { rig, second } = await two();
-    expect((await rig.login({ issuer: second.issuer })).issuer).toBe(second.issuer);
   });
 
   it('D-5: takes no authorization server that the protected server does not name, even if the user asks for it', async () => {
@@ -124,14 +86,6 @@ describe('more authorization servers than are tried in one search', () => {
     expect(stranger.requests).toHaveLength(15);
   });
 
-  it('says that authorization servers were left out, also if those that were tried can’t serve', async () => {
-    const { rig, stranger } = await many();
-    stranger.on('*', '*', { status: 503, headers: { 'retry-after': '60' } });
-    const error = await refused(rig.ask());
-    expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 60 });
-    expect(error.hint).toContain('5 of the 400');
-  });
-
   it('D-5: reaches an authorization server beyond the bound if the user names it or has a grant there', async () => {
     const { rig, names, authorizationServer, protectedServer } = await many();
     protectedServer.bend.metadata = (document) => ({
@@ -152,17 +106,6 @@ describe('an authorization server without a page to sign in at', () => {
       message: expect.stringContaining('no page to sign in at'),
     });
     expect(authorizationServer.counts.registrations).toBe(0);
-  });
-
-  it('an authorization server without a page signs in by a code on another device, and the refusal names that way', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
-    authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => rest;
-    expect(await refused(rig.login())).toMatchObject({ hint: expect.stringContaining('--device') });
-    const login = rig.login({ method: 'device' });
-    const { question } = await rig.question('device');
-    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
-    rig.clock.advance(1000);
-    expect((await login).state).toEqual({ kind: 'active' });
   });
 });
 
@@ -264,13 +207,6 @@ describe('a protected server that names another authorization server', () => {
     protectedServer.always({ status: 503 });
     reject(rig, { tokenId });
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
-  });
-
-  it('tells a program that may ask nobody that a sign-in at the new issuer is needed', async () => {
-    const { rig, tokenId } = await moved();
-    reject(rig, { tokenId });
-    expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
-    expect(rig.pages).toHaveLength(1);
   });
 
   it('N-4: a client that the user entered for the old issuer leads to a request for one at the new issuer', async () => {

@@ -45,34 +45,10 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     expect(explainGrant(rig.parts, rig.grant()).now).toContain('It is usable');
   });
 
-  it('a full refresh that only leaves out the scopes of OpenID Connect doesn’t count as narrowed for good', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.login({ scope: ['openid', 'read'] });
-    await rig.allow('reader', ['read']);
-    expect((await rig.ask(reader)).scope).toEqual(['read']);
-    rig.clock.advance(anHour);
-    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, scope: 'read' });
-    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
-    expect(rig.grant().lostScope).toBeUndefined();
-    rig.clock.advance(anHour);
-    expect((await rig.ask(reader)).scope).toEqual(['read']);
-    expect(rig.pages).toHaveLength(1);
-  });
-
   it('a request that names no scopes notices too that a refresh token was narrowed for good', async () => {
     const { rig } = await narrowed();
     expect((await rig.ask()).scope).toEqual(['read', 'admin']);
     expect(rig.pages).toHaveLength(2);
-  });
-
-  it('a refresh token that was narrowed for good still serves programs that need no more', async () => {
-    const { rig } = await narrowed();
-    await refused(rig.ask(never));
-    expect((await rig.ask(reader)).scope).toEqual(['read']);
-    expect((await rig.ask({ scope: ['read'], ...never })).scope).toEqual(['read']);
-    rig.clock.advance(anHour);
-    expect((await rig.ask(reader)).scope).toEqual(['read']);
-    expect(rig.pages).toHaveLength(1);
   });
 
   it('W-9: notices and remembers over restarts that a refresh token was narrowed for good', async () => {
@@ -138,19 +114,6 @@ describe('an issuer that was seen to narrow for good', () => {
     });
   });
 
-  it('keeps the sign-in of a narrow program out of the way of its wider permission, and of a smaller one', async () => {
-    const { rig } = await narrowed();
-    await rig.ask();
-    rig.clock.advance(anHour);
-    await rig.ask({ clientId: 'reader' });
-    await rig.allow('reader', ['read', 'admin']);
-    expect((await rig.ask(reader)).scope).toEqual(['read', 'admin']);
-    await rig.allow('reader', ['read']);
-    rig.clock.advance(anHour);
-    expect((await rig.ask(reader)).scope).toEqual(['read']);
-    expect(rig.pages).toHaveLength(3);
-  });
-
   it('opens no page for a narrow program whose own sign-in the user ended, until the user signs in', async () => {
     const { rig } = await narrowed();
     await rig.ask();
@@ -167,35 +130,6 @@ describe('an issuer that was seen to narrow for good', () => {
     expect(rig.pages).toHaveLength(5);
   });
 
-  it.each([['reader'], ['third']])(
-    'opens one page for %s at a server that ignores the scopes of its sign-in, and gives the tokens back',
-    async (clientId) => {
-      const { rig, authorizationServer, restarted } = await narrowed();
-      await rig.ask();
-      await rig.allow('third', ['read']);
-      rig.clock.advance(anHour);
-      authorizationServer.bend.grantedScopes = () => ['read', 'admin'];
-      const error = await refused(rig.ask({ clientId }));
-      expect(error).toMatchObject({
-        reason: 'scope_insufficient',
-        hint: expect.stringContaining('Allow it all'),
-      });
-      expect(authorizationServer.counts.revocations).toBeGreaterThan(0);
-      const own = rig.parts.grants.all().find(({ purpose }) => purpose);
-      expect(explainGrant(rig.parts, own ?? expect.fail()).now).toContain('more than was asked for');
-      const after = await restarted();
-      // The clock of a restarted broker begins anew.
-      after.clock.advance(9 * anHour);
-      expect(await refused(after.ask({ clientId }))).toMatchObject({ reason: 'scope_insufficient' });
-      expect((await after.ask(never)).scope).toEqual(['read', 'admin']);
-      expect([rig.pages.length, after.pages.length]).toEqual([3, 0]);
-      authorizationServer.bend.grantedScopes = undefined;
-      after.clock.advance(1000);
-      await after.login({ scope: ['read', 'admin'] });
-      expect((await after.ask({ clientId })).scope).toEqual(['read']);
-    },
-  );
-
   it('keeps nothing of another account that signs in for a narrow program', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { narrowing: 'forGood' } });
     await rig.login({ scope: ['openid', 'read', 'admin'] });
@@ -208,41 +142,6 @@ describe('an issuer that was seen to narrow for good', () => {
     expect(await refused(rig.ask({ clientId: 'reader' }))).toMatchObject({ reason: 'account_mismatch' });
     expect(rig.grant().account).toBe('alice');
     expect(authorizationServer.counts.revocations).toBeGreaterThan(0);
-  });
-});
-
-describe('a server that keeps one sign-in for each client and user', () => {
-  it.each([
-    ['', ['read']],
-    [', and came too wide', ['read', 'admin']],
-  ])('opens no second page for a program whose own sign-in ended the shared one%s', async (_what, scope) => {
-    const all = await narrowed();
-    const { rig, authorizationServer } = all;
-    const issued = new Set<unknown>();
-    let ended: ReadonlySet<unknown> = new Set();
-    authorizationServer.bend.tokenAnswer = ({ body }) => {
-      issued.add(body['refresh_token']);
-      return json(body);
-    };
-    authorizationServer.bend.tokenRequest = ({ form }) => {
-      if (form.get('grant_type') === 'authorization_code') ended = new Set(issued);
-      const isEnded = ended.has(form.get('refresh_token'));
-      return isEnded ? json({ error: 'invalid_grant' }, 400) : undefined;
-    };
-    await rig.ask();
-    rig.clock.advance(anHour);
-    authorizationServer.bend.grantedScopes = () => scope;
-    await rig.ask({ clientId: 'reader' }).catch(() => undefined);
-    authorizationServer.bend.grantedScopes = undefined;
-    rig.clock.advance(anHour);
-    expect((await rig.ask()).scope).toEqual(['read', 'admin']);
-    const { length } = rig.pages;
-    for (let n = 0; n < 3; n += 1) {
-      rig.clock.advance(anHour);
-      expect(await refused(rig.ask({ clientId: 'reader' }))).toMatchObject({ reason: 'scope_insufficient' });
-      expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
-    }
-    expect(rig.pages).toHaveLength(length);
   });
 });
 
@@ -286,16 +185,6 @@ describe('a server that ends the other access token at a refresh', () => {
     rig.clock.advance(24 * anHour);
     expect((await rig.ask(third)).scope).toEqual(['read']);
   });
-
-  it('is believed only where a refresh for other scopes came between', async () => {
-    const all = await narrowed('endsOthers');
-    const { rig } = all;
-    await rig.ask(never);
-    const newest = await rig.ask(reader);
-    rig.broker.rejectToken({ clientId: 'reader', token: { tokenId: newest.tokenId } });
-    expect((await rig.ask(reader)).scope).toEqual(['read']);
-    expect(rig.grant().lostScope).toBeUndefined();
-  });
 });
 
 describe('an issuer that was seen to narrow for good at one of two protected servers', () => {
@@ -315,21 +204,6 @@ describe('an issuer that was seen to narrow for good at one of two protected ser
 });
 
 describe('a server that narrows the access token alone', () => {
-  it('asks a server that narrows only the access token for both scope sets in turn', async () => {
-    const all = await ground();
-    const { rig } = all;
-    await rig.login({ scope: ['read', 'admin'] });
-    await rig.allow('reader', ['read']);
-    for (let n = 0; n < 2; n += 1) {
-      rig.clock.advance(anHour);
-      expect((await rig.ask(reader)).scope).toEqual(['read']);
-      expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
-    }
-    expect(scopesAsked(all)).toEqual(['read', null, 'read', null]);
-    expect(rig.grant().lostScope).toBeUndefined();
-    expect(await stored(rig)).not.toHaveProperty('narrowedTo');
-  });
-
   it.each([
     ['before any narrower token was asked for', async () => undefined],
     ['after a full one had come back', async ({ rig }: Ground) => void (await rig.ask(never))],

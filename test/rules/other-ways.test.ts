@@ -130,15 +130,6 @@ describe('a code on another device', () => {
     expect(await login).toMatchObject({ state: { kind: 'active' } });
   });
 
-  it('a sign-in by a code on another device goes on after a failure that passes', async () => {
-    const { login, userCode, poll, authorizationServer } = await atTheDevice();
-    authorizationServer.server.next('POST', '/token', { status: 503 });
-    await poll(1);
-    authorizationServer.approveDevice(userCode);
-    await poll(2);
-    expect(await login).toMatchObject({ state: { kind: 'active' } });
-  });
-
   it.each([
     ['denied', 'denyDevice', 'access_denied'],
     ['too old', 'expireDevice', 'login_failed'],
@@ -153,12 +144,6 @@ describe('a code on another device', () => {
       expect(rig.parts.interactions.list()).toEqual([]);
     },
   );
-
-  it('an unused code on another device ends with its lifetime, without the server’s word', async () => {
-    const { rig, login } = await atTheDevice();
-    rig.clock.advance(601_000);
-    expect(await refused(login)).toMatchObject({ reason: 'login_failed' });
-  });
 
   it('P-6: a code on another device never reaches a local client, a file or the audit log', async () => {
     const { rig, userCode } = await atTheDevice();
@@ -179,14 +164,6 @@ describe('a code on another device', () => {
     expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
   });
 
-  it('refuses a code on another device if the server offers none, and says what else to do', async () => {
-    const { rig } = await ground();
-    expect(await refused(rig.login({ method: 'device' }))).toMatchObject({
-      reason: 'metadata_invalid',
-      hint: expect.stringContaining('--paste'),
-    });
-  });
-
   it.each(['javascript:alert(1)', 'http://issuer.example/device'])(
     'shows no code on another device with the page %s',
     async (page) => {
@@ -196,12 +173,4 @@ describe('a code on another device', () => {
       expect(rig.parts.interactions.list()).toEqual([]);
     },
   );
-
-  it('a code on another device that is still open when the time is over is reported as pending', async () => {
-    const { rig } = await ground({ authorization: { deviceAuthorization: true, deviceInterval: 60 } });
-    const login = refused(rig.login({ method: 'device', timeout: 5000 }));
-    await rig.question('device');
-    rig.clock.advance(5000);
-    expect(await login).toMatchObject({ reason: 'login_pending' });
-  });
 });

@@ -40,27 +40,6 @@ describe('a page to choose the account', () => {
     expect(prompts(all)).toEqual([undefined, undefined, undefined, 'select_account', undefined]);
   });
 
-  it('asks for a page to choose the account if the account that signed in was kept beside the intended one', async () => {
-    const all = await advertising(['select_account']);
-    const { rig, authorizationServer } = all;
-    await rig.login({ scope: openid, account: 'alice' });
-    authorizationServer.settings.subject = 'bob';
-    const login = rig.login({ scope: openid, account: 'alice' });
-    rig.parts.interactions.answer((await rig.question('account')).id, 'yes');
-    expect((await login).account).toBe('bob');
-    authorizationServer.settings.subject = 'alice';
-    await rig.login({ scope: openid, account: 'alice' });
-    expect(prompts(all)).toEqual([undefined, undefined, 'select_account']);
-  });
-
-  it('asks for no page to choose the account if the server doesn’t say that it has one', async () => {
-    const all = await ground();
-    await all.rig.login({ scope: openid, account: 'alice' });
-    await wrongAccount(all);
-    await all.rig.login({ scope: openid, account: 'alice' });
-    expect(prompts(all)).toEqual([undefined, undefined, undefined]);
-  });
-
   it('B-7: the next sign-in leaves out a page to choose the account that the server answered with an error page', async () => {
     const all = await advertising(['select_account'], { authorization: { failsOnPrompts: 'page' } });
     const { rig } = all;
@@ -112,24 +91,6 @@ describe('a page for consent', () => {
       all.rig.clock.advance(anHour);
     }
     expect(prompts(all)).toEqual([undefined, 'consent', undefined, undefined]);
-  });
-
-  it('N-8: asks for no page for consent if a refresh token came without it, or none was asked for', async () => {
-    const offering = { ...provider, refreshTokens: 'offline_access' } as const;
-    const giving = await ground({ authorization: offering });
-    const unasked = await ground({ authorization: { refreshTokens: 'never' } });
-    for (const all of [giving, unasked]) {
-      await all.rig.ask();
-      await all.rig.ask(stepUp('write'));
-      expect(prompts(all)).toEqual([undefined, undefined]);
-    }
-  });
-
-  it('asks for no page for consent if the server lists its pages, and none is for consent', async () => {
-    const all = await advertising(['login'], { authorization: provider });
-    await all.rig.ask();
-    await all.rig.ask(stepUp('write'));
-    expect(prompts(all)).toEqual([undefined, undefined]);
   });
 });
 
@@ -188,14 +149,5 @@ describe('a server that wants to be asked for an ID token', () => {
     while (rig.pages.length < 2) await turnOfEvents();
     rig.clock.advance(600_000);
     expect(await login).toMatchObject({ reason: 'login_required', hint });
-  });
-
-  it('the refusal reports a server that wants a request for an ID token, unless the sign-in made one', async () => {
-    const { rig, authorizationServer } = await ground(lists);
-    authorizationServer.bend.authorizeError = (request) =>
-      asksIt(request) ? { error: 'server_error' } : { error: 'invalid_scope' };
-    expect(await refused(rig.login())).toMatchObject({ hint: expect.stringContaining('--scope openid') });
-    const error = await refused(rig.login({ scope: ['openid', 'read'] }));
-    expect(error.hint).not.toContain('openid');
   });
 });

@@ -55,17 +55,6 @@ const errors: readonly (readonly [string, string])[] = [
 ];
 
 describe('a refresh that the server refuses', () => {
-  it('a refresh that is refused for the third time names no time to ask again: waiting doesn’t help the grant any more', async () => {
-    const { rig } = await refusing(json({ error: 'invalid_target' }, 400));
-    for (const retryAfter of [1, 2, undefined]) {
-      rig.clock.advance(aWhile);
-      const error = await refused(rig.ask(never));
-      expect(error.reason).toBe('resource_mismatch');
-      expect(error.retryAfter).toBe(retryAfter);
-    }
-    expect(rig.grant().state.kind).toBe('loginRequired');
-  });
-
   it.each(errors)(
     'W-8: a refresh that is refused with %s is tried three times, and then a person signs in',
     async (code, reason) => {
@@ -129,15 +118,6 @@ describe('a refresh that the server refuses', () => {
     expect(all.authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('a refused refresh withholds no token that still works', async () => {
-    const { rig, authorizationServer } = await ground();
-    const first = await rig.ask();
-    authorizationServer.server.next('POST', '/token', json({ error: 'invalid_target' }, 400));
-    rig.clock.advance(anHour - 60_000);
-    expect((await rig.ask()).accessToken).toBe(first.accessToken);
-    expect(authorizationServer.counts.refreshes).toBe(0);
-  });
-
   it('W-5: if a refused refresh is followed by one that calls the token dead, the refusal says both', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
@@ -192,19 +172,6 @@ describe('a refresh that the server refuses', () => {
       expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
     }
     expect(rig.pages).toHaveLength(1);
-  });
-
-  it('a refresh that was refused once is forgotten with the next one that works', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.ask();
-    for (let n = 0; n < 4; n += 1) {
-      authorizationServer.server.next('POST', '/token', json({ error: 'invalid_target' }, 400));
-      rig.clock.advance(anHour);
-      expect(await refused(rig.ask(never))).toMatchObject({ reason: 'resource_mismatch' });
-      rig.clock.advance(aWhile);
-      await rig.ask(never);
-    }
-    expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 });
 
@@ -268,37 +235,6 @@ describe('a scope set that the server doesn’t narrow to', () => {
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_grant' }, 400);
     await refused(rig.ask({ clientId: 'reader', ...never }));
     expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
-  });
-
-  it('a refused scope set needs a sign-in if the server says that it has forgotten the client', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.login({ scope: ['read', 'admin'] });
-    await rig.allow('reader', ['read']);
-    authorizationServer.bend.tokenRequest = ({ form }) =>
-      form.has('scope') ? json({ error: 'invalid_client' }, 401) : undefined;
-    await refused(rig.ask({ clientId: 'reader', ...never }));
-    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
-  });
-
-  it('W-8: a refused scope set pauses by itself, and ends nothing for programs that need no narrower token', async () => {
-    const all = await ground();
-    const { rig, authorizationServer } = all;
-    await rig.login({ scope: ['read', 'write'] });
-    await rig.allow('reader', ['read']);
-    authorizationServer.bend.tokenRequest = ({ form }) =>
-      form.has('scope') ? json({ error: 'invalid_scope' }, 400) : undefined;
-    const reading = () => refused(rig.ask({ clientId: 'reader', ...never }));
-    expect(await reading()).toMatchObject({ reason: 'scope_insufficient', retryAfter: 1 });
-    expect(await reading()).toMatchObject({ reason: 'scope_insufficient' });
-    expect(refreshes(all)).toBe(1);
-    rig.clock.advance(anHour);
-    expect((await rig.ask(never)).scope).toEqual(['read', 'write']);
-    for (let n = 0; n < 6; n += 1) {
-      rig.clock.advance(aWhile);
-      expect(await reading()).toMatchObject({ reason: 'scope_insufficient' });
-    }
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-    expect((await rig.ask(never)).scope).toEqual(['read', 'write']);
   });
 });
 

@@ -6,7 +6,6 @@ import { turnOfEvents } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
 import { json } from '../support/bent/server.ts';
 import { enter, followed, ground, parameter, refused, words } from './ground.ts';
-import type { Ground } from './ground.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';
 const takesDocuments = {
@@ -52,18 +51,6 @@ describe('a registration that the server has forgotten', () => {
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(authorizationServer.counts.registrations).toBe(2);
     expect(rig.pages).toHaveLength(2);
-  });
-
-  it('B-4: a forgotten registration is made anew for a device code too', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
-    await rig.login();
-    authorizationServer.clients.clear();
-    const login = rig.login({ method: 'device' });
-    const { question } = await rig.question('device');
-    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
-    rig.clock.advance(1000);
-    expect((await login).state).toEqual({ kind: 'active' });
-    expect(authorizationServer.counts.registrations).toBe(2);
   });
 });
 
@@ -119,17 +106,6 @@ describe('a client that the server refuses in the redirect', () => {
       parameters.set('iss', 'https://issuer.example');
     expect(await refused(rig.login())).toMatchObject({ reason: 'issuer_mismatch' });
     expect(rig.pages).toHaveLength(2);
-    expect(authorizationServer.counts.registrations).toBe(1);
-  });
-
-  it('Y-2: a client stays if invalid_request in the redirect has another explanation', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.login();
-    authorizationServer.bend.authorizeError = () => ({
-      error: 'invalid_request',
-      error_description: 'the client sent a resource that is not known here',
-    });
-    expect(await refused(rig.login())).toMatchObject({ reason: 'login_failed' });
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
@@ -216,34 +192,6 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[0], 'client_id'));
   });
 
-  it('a client whose page shows an error is made anew without that page if the person asks for it', async () => {
-    const { rig, authorizationServer } = await forgotten();
-    expect((await rig.login({ isNewClient: true })).state).toEqual({ kind: 'active' });
-    expect(rig.pages).toHaveLength(2);
-    expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[1], 'client_id'));
-  });
-
-  it('Y-5: a client whose page shows an error is made anew for a waiting sign-in when a second one asks for that', async () => {
-    const { rig, authorizationServer } = await forgotten();
-    const first = rig.login();
-    await shownPage(rig, 2);
-    const [one, other] = await Promise.all([first, rig.login({ isNewClient: true })]);
-    expect(one.id).toBe(other.id);
-    expect(rig.pages).toHaveLength(3);
-    expect(authorizationServer.counts.registrations).toBe(2);
-  });
-
-  it('a client whose page shows an error is made anew for a device code if the person asks for that', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
-    await rig.login();
-    const login = rig.login({ method: 'device', isNewClient: true });
-    const { question } = await rig.question('device');
-    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
-    rig.clock.advance(1000);
-    expect((await login).state).toEqual({ kind: 'active' });
-    expect(authorizationServer.counts.registrations).toBe(2);
-  });
-
   it('Y-5: an entered client whose page shows an error stays: the sign-in ends with the command that enters another', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer);
@@ -256,97 +204,6 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(await asked).toMatchObject({ reason: 'client_rejected', hint });
     expect(await refused(rig.login({ isNewClient: true }))).toMatchObject({ reason: 'conflict', hint });
     expect(authorizationServer.counts.registrations).toBe(0);
-  });
-});
-
-describe('a program’s page of a client that the server has forgotten', () => {
-  it('a program’s page of a forgotten client closes when the person asks for a new client, and that sign-in serves the program', async () => {
-    const { rig, world, authorizationServer } = await ground();
-    const elsewhere = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
-    await rig.login({ resource: elsewhere.url });
-    authorizationServer.clients.clear();
-    const asked = rig.ask();
-    await shownPage(rig, 2);
-    rig.person.isThere = false;
-    const login = rig.login({ isNewClient: true });
-    const page = await shownPage(rig, 3);
-    expect(page.isNewClient).toBe(true);
-    expect(rig.parts.interactions.list()).toHaveLength(1);
-    await followed(world, page.url);
-    expect((await asked).account).toBe((await login).account);
-    expect(rig.pages).toHaveLength(3);
-    expect(authorizationServer.counts.registrations).toBe(2);
-  });
-
-  it('a program’s page of a forgotten client is replaced when a sign-in at another server found that the client was forgotten', async () => {
-    const { rig, world, authorizationServer } = await ground();
-    const elsewhere = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
-    await rig.login({ resource: elsewhere.url });
-    rig.person.isThere = false;
-    const asked = rig.ask();
-    await shownPage(rig, 2);
-    authorizationServer.clients.clear();
-    authorizationServer.settings.unknownClients = 'invalid_client';
-    rig.person.isThere = true;
-    await rig.login({ resource: elsewhere.url });
-    expect((await asked).accessToken).toBeTypeOf('string');
-    const clients = rig.pages.map((page) => parameter(page, 'client_id'));
-    expect(clients).toEqual([clients[0], clients[0], clients[0], clients[3], clients[3]]);
-    expect(authorizationServer.counts.registrations).toBe(2);
-  });
-});
-
-describe('the way past a page that shows an error', () => {
-  /** What a sign-in is told whose own time is over, and one whose page has waited ten minutes. */
-  async function told({ rig }: Ground): Promise<{ waiting: string; over: string }> {
-    rig.person.isThere = false;
-    const [short, login] = [60_000, 3_600_000].map((timeout) => refused(rig.login({ timeout })));
-    await rig.question('login');
-    rig.clock.advance(60_000);
-    const { hint: waiting = '' } = (await short) ?? {};
-    rig.clock.advance(600_000);
-    const { hint: over = '' } = (await login) ?? {};
-    return { waiting, over };
-  }
-
-  it('the way past an error page is a new client if the server may have forgotten the present one', async () => {
-    const all = await ground();
-    await all.rig.login();
-    const { waiting, over } = await told(all);
-    expect(waiting).toContain(`keyturn login ${all.rig.endpoint} --new-client`);
-    expect(over).toContain('--new-client');
-  });
-
-  it('the way past an error page is the window at a desk', async () => {
-    const all = await ground({ rig: { isDesk: true } });
-    await all.rig.login();
-    expect((await told(all)).waiting).toContain('If the page shows an error, say so there');
-  });
-
-  it('there is no way past an error page if the client was registered a moment ago', async () => {
-    const { rig } = await ground();
-    rig.person.isThere = false;
-    const asked = refused(rig.ask({ timeout: 60_000 }));
-    expect((await rig.question('login')).question).not.toHaveProperty('ifForgotten');
-    rig.clock.advance(60_000);
-    expect((await asked).hint).not.toContain('shows an error');
-  });
-
-  it('the way past an error page is the command that enters a client if it was entered by hand or the server registers none', async () => {
-    const entered = await ground();
-    await enter(entered.rig, entered.authorizationServer);
-    const unregistered = await ground({
-      ...takesDocuments,
-      authorization: { ...takesDocuments.authorization, registration: 'absent' },
-    });
-    for (const all of [entered, unregistered]) {
-      const command = `enter the client again: keyturn login ${all.rig.endpoint} --client-id ID`;
-      const { waiting, over } = await told(all);
-      for (const hint of [waiting, over]) {
-        expect(hint).toContain(command);
-        expect(hint).not.toContain('--new-client');
-      }
-    }
   });
 });
 
@@ -377,27 +234,6 @@ describe('a client ID metadata document that the server refuses', () => {
       form.get('client_id') === clientMetadataUrl ? json({ error: 'invalid_client' }, 401) : undefined;
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(rig.pages).toHaveLength(2);
-    expect(authorizationServer.counts.registrations).toBe(1);
-  });
-
-  it('Y-3: a metadata document that is refused for a device code gives way to dynamic registration', async () => {
-    const { rig, authorizationServer } = await ground({
-      ...refusing,
-      authorization: { ...refusing.authorization, deviceAuthorization: true },
-    });
-    const login = rig.login({ method: 'device' });
-    const { question } = await rig.question('device');
-    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
-    rig.clock.advance(1000);
-    expect((await login).state).toEqual({ kind: 'active' });
-    expect(authorizationServer.counts.registrations).toBe(1);
-  });
-
-  it('Y-3: a metadata document whose page shows an error gives way to dynamic registration when the person says so', async () => {
-    const { rig, authorizationServer } = await ground(refusing);
-    const asked = rig.ask();
-    (await shownPage(rig, 1)).showsError();
-    expect((await asked).accessToken).toBeTypeOf('string');
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 

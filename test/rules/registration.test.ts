@@ -4,9 +4,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { documentRedirectUris } from '../../src/broker/destination/redirect.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { json } from '../support/bent/server.ts';
-import { hostedDocuments } from '../support/bent/authorization-server.ts';
 import type { AuthMethod } from '../support/bent/authorization-server.ts';
-import { enter, ground, occupy, parameter, refused, rigIn, stepUp, tokenRequests } from './ground.ts';
+import { enter, ground, occupy, parameter, refused, stepUp, tokenRequests } from './ground.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';
 const takesDocuments = {
@@ -35,13 +34,6 @@ describe('of the mechanisms', () => {
     expect(exchange?.form.has('client_secret')).toBe(false);
   });
 
-  it('R-2: a client ID metadata document is used only where the server says that it takes one', async () => {
-    const { rig, authorizationServer } = await ground({ rig: { clientMetadataUrl } });
-    await rig.ask();
-    expect(parameter(rig.pages[0], 'client_id')).not.toBe(clientMetadataUrl);
-    expect(authorizationServer.counts.registrations).toBe(1);
-  });
-
   it.each([undefined, null, false, 'true', 1, [true]])(
     'R-2: a client ID metadata document is not used where the metadata says %j instead of true',
     async (value) => {
@@ -55,12 +47,6 @@ describe('of the mechanisms', () => {
     },
   );
 
-  it('R-1: dynamic registration comes where we have no document', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { clientIdMetadataDocuments: true } });
-    await rig.ask();
-    expect(authorizationServer.counts.registrations).toBe(1);
-  });
-
   it('R-1: the last mechanism of registration is to ask the user, by the command that enters a client', async () => {
     const { rig } = await ground({ authorization: { registration: 'absent' } });
     expect(await refused(rig.ask())).toMatchObject({
@@ -71,24 +57,9 @@ describe('of the mechanisms', () => {
     });
     expect(rig.pages).toEqual([]);
   });
-
-  it('a registration that the server refuses to everybody is reported with the command that enters a client too', async () => {
-    const { rig } = await ground({ authorization: { registration: 'closed' } });
-    expect(await refused(rig.ask())).toMatchObject({
-      reason: 'registration_failed',
-      hint: expect.stringContaining('keyturn oauth-client add'),
-    });
-  });
 });
 
 describe('a client ID metadata document', () => {
-  it('a client ID metadata document is used with another port if its own is taken', async () => {
-    const { rig } = await ground(takesDocuments);
-    await occupy('http://127.0.0.1:61417/callback');
-    await rig.ask();
-    expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/127\.0\.0\.1:(?!61417)\d+\/callback$/);
-  });
-
   it('R-2: a client ID metadata document is used with the other port that it names, before any other, if its own is taken', async () => {
     const { rig } = await ground(takesDocuments);
     const asked: string[] = [];
@@ -118,16 +89,6 @@ describe('a client ID metadata document', () => {
       clientMetadataUrl,
     ]);
   });
-
-  it('a client ID metadata document of a new URL takes the place of the old one', async () => {
-    const { rig, world, protectedServer, authorizationServer } = await ground(takesDocuments);
-    await rig.ask();
-    const moved = 'https://keyturn.example/moved.json';
-    authorizationServer.settings.hosted = hostedDocuments(moved);
-    const again = await rigIn(world, protectedServer.url, { clientMetadataUrl: moved, after: rig });
-    await again.login();
-    expect(parameter(again.pages[0], 'client_id')).toBe(moved);
-  });
 });
 
 describe('a dynamic registration', () => {
@@ -154,20 +115,6 @@ describe('a dynamic registration', () => {
     for (const name of ['client_id', 'redirect_uri']) {
       expect(parameter(again.pages[0], name)).toBe(parameter(rig.pages[0], name));
     }
-  });
-
-  it('R-7 R-8: a dynamic registration is made anew when its port is taken', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.login();
-    await occupy(parameter(rig.pages[0], 'redirect_uri'));
-    await rig.login();
-    expect(authorizationServer.counts.registrations).toBe(2);
-    expect(parameter(rig.pages[1], 'redirect_uri')).not.toBe(parameter(rig.pages[0], 'redirect_uri'));
-  });
-
-  it('N-6 R-6: a dynamic registration that the server answers with 200 counts like one with 201', async () => {
-    const { rig } = await ground({ authorization: { registrationStatus: 200 } });
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
   it('N-7: a dynamic registration tries localhost if 127.0.0.1 is refused, and uses what was accepted', async () => {
@@ -197,25 +144,6 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
   });
 
-  it('reports a refused dynamic registration in the server’s own words if another program holds the fixed port', async () => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.settings.acceptsRedirect = () => false;
-    const fixed = await rig.parts.loopback.openFixed();
-    await fixed.close();
-    await occupy(fixed.redirectUri);
-    expect(await refused(rig.login())).toMatchObject({ reason: 'registration_failed' });
-  });
-
-  it('N-7: reports a dynamic registration whose redirect URIs are all refused', async () => {
-    const { rig } = await ground({ authorization: { acceptsRedirect: () => false } });
-    const error = await refused(rig.ask());
-    expect(error.reason).toBe('registration_failed');
-    expect(error.message).toMatch(
-      /http:\/\/127\.0\.0\.1:\d+.*http:\/\/localhost:\d+.*http:\/\/127\.0\.0\.1:\d+/,
-    );
-    expect(rig.pages).toEqual([]);
-  });
-
   it('R-6: a dynamic registration names the scopes of permission and metadata, so that a later step-up is granted', async () => {
     const { rig, protectedServer } = await ground({ authorization: { scopesByClient: true } });
     protectedServer.settings.scopesSupported = ['read', 'write'];
@@ -232,21 +160,6 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
     await rig.login();
     expect(authorizationServer.counts.registrations).toBe(2);
-  });
-
-  it('a dynamic registration for a scope that the server doesn’t know replaces no better one', async () => {
-    const { rig, authorizationServer } = await ground({
-      authorization: {
-        acceptsScopes: (scopes) => scopes.every((scope) => ['read', 'write'].includes(scope)),
-        scopesByClient: true,
-      },
-    });
-    await rig.ask();
-    expect(await refused(rig.ask({ scope: ['raed'], ...stepUp('raed') }))).toMatchObject({
-      reason: 'scope_insufficient',
-    });
-    expect(authorizationServer.counts.registrations).toBe(1);
-    expect((await rig.login()).hasRefreshToken).toBe(true);
   });
 
   it('a dynamic registration for a scope that the server doesn’t know keeps the refresh token', async () => {
@@ -268,20 +181,6 @@ describe('a dynamic registration', () => {
     });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
-  });
-
-  it('a dynamic registration for a page is made anew for a sign-in on another device, whose grant it lacks', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
-    await rig.login();
-    const [first] = authorizationServer.server.asked('/register', 'POST');
-    expect(first?.body).not.toContain('device_code');
-    const login = rig.login({ method: 'device' });
-    const { question } = await rig.question('device');
-    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
-    rig.clock.advance(1000);
-    expect((await login).state).toEqual({ kind: 'active' });
-    await rig.login({ method: 'browser' });
-    expect(authorizationServer.counts.registrations).toBe(2);
   });
 
   it('X-8: a dynamic registration follows no redirect', async () => {
@@ -326,17 +225,6 @@ describe('a client that the user entered', () => {
     });
     expect(authorizationServer.counts.registrations).toBe(0);
     expect(rig.pages).toEqual([]);
-  });
-
-  it('an entered client may sign in by a device code while its port is taken', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
-    const { redirectUri } = await enter(rig, authorizationServer);
-    await occupy(redirectUri);
-    const login = rig.login({ method: 'device' });
-    const { question } = await rig.question('device');
-    authorizationServer.approveDevice(question.kind === 'device' ? question.userCode : '');
-    rig.clock.advance(1000);
-    expect((await login).state).toEqual({ kind: 'active' });
   });
 
   it('B-4: an entered client is never replaced: the refusal says how to enter another', async () => {
@@ -391,15 +279,6 @@ describe('at the token endpoint', () => {
       'private_key_jwt',
     ]);
     expect(authorizationServer.counts.refusals).toBe(0);
-  });
-
-  it('F-4 R-5 R-9: a method at the token endpoint that nobody named gives way to the one that the server offers', async () => {
-    const { rig, authorizationServer } = await ground({
-      authorization: { authMethods: ['client_secret_post'] },
-    });
-    await enter(rig, authorizationServer, { clientSecret: 's3cret' }, { authMethod: 'client_secret_post' });
-    await rig.ask();
-    expect(tokenRequests(authorizationServer).map(usedMethod)).toEqual(['client_secret_post']);
   });
 
   it('X-4: a client secret is kept in the vault, and is in no file and no URL', async () => {

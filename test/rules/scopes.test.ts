@@ -19,13 +19,6 @@ describe('the scope of a challenge that a program reports', () => {
     expect((await rig.ask(refusal)).scope).toEqual(['files:write']);
     expect(scopeOf(rig.pages[0])).toEqual(['files:write']);
   });
-
-  it('the scope of a challenge is not asked for beyond a permission that names scopes', async () => {
-    const { rig } = await ground({ protection: { scopeInChallenge: false, scopes: [] } });
-    await rig.allow('editor', ['read']);
-    expect((await rig.ask(refusal)).scope).toEqual(['read']);
-    expect(scopeOf(rig.pages[0])).toEqual(['read']);
-  });
 });
 
 describe('a step-up', () => {
@@ -38,14 +31,6 @@ describe('a step-up', () => {
       expect(scopeOf(rig.pages[1])?.toSorted()).toEqual(['read', 'write']);
     },
   );
-
-  it('U-1: a step-up with the status 401 refuses no token', async () => {
-    const { rig } = await ground();
-    const { tokenId, accessToken } = await rig.ask();
-    const rejection = { clientId: 'editor', token: { tokenId }, ...challenged(401, ['write']) };
-    for (let n = 0; n < 4; n += 1) expect(rig.broker.rejectToken(rejection)).toEqual({ isReplaced: false });
-    expect((await rig.ask({ challenge: { status: 401 } })).accessToken).toBe(accessToken);
-  });
 
   it('B-22: a step-up after three refused tokens opens its page and gets its token', async () => {
     const { rig } = await ground();
@@ -79,18 +64,6 @@ describe('a step-up', () => {
     const token = await rig.ask();
     expect((await rig.ask(challenged(403))).accessToken).toBe(token.accessToken);
     expect(rig.pages).toHaveLength(1);
-  });
-
-  it('a step-up that names no scope asks the server once what it lists, however often a program asks that may open no page', async () => {
-    const { rig, protectedServer } = await ground({ protection: { scopesSupported: ['read', 'write'] } });
-    await rig.login({ scope: ['read'] });
-    await rig.ask();
-    const before = protectedServer.server.requests.length;
-    for (let time = 0; time < 5; time += 1) {
-      const asked = rig.ask({ ...challenged(403), interaction: 'never' });
-      expect(await refused(asked)).toMatchObject({ reason: 'login_required' });
-    }
-    expect(protectedServer.server.requests.length - before).toBeLessThanOrEqual(2);
   });
 
   it('U-2: a step-up that names no scope asks the person before it goes beyond the permission', async () => {
@@ -128,15 +101,6 @@ describe('a scope that the server does not know', () => {
       expect(await refused(rig.ask({ scope: ['wriet'] }))).toMatchObject({ reason });
     }
     expect(rig.pages).toHaveLength(4);
-  });
-
-  it('a scope that the server refuses at the first sign-in opens no second page', async () => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.authorizeError = () => ({ error: 'invalid_scope' });
-    for (const reason of ['login_failed', 'login_required']) {
-      expect(await refused(rig.ask({ scope: ['wriet'] }))).toMatchObject({ reason });
-    }
-    expect(rig.pages).toHaveLength(1);
   });
 });
 

@@ -137,24 +137,6 @@ describe('a token answer', () => {
     },
   );
 
-  it('a token answer without a visible audience is shown neither as bound nor as unbound', async () => {
-    const { rig } = await ground();
-    await rig.ask();
-    expect(rig.grant().audience).toBeUndefined();
-    expect(explainGrant(rig.parts, rig.grant())).not.toHaveProperty('audience');
-  });
-
-  it('a token answer for several audiences is taken if we are among them', async () => {
-    const { rig, authorizationServer, protectedServer } = await ground({
-      authorization: { accessTokenFormat: 'jwt' },
-    });
-    authorizationServer.bend.accessTokenClaims = (claims) => ({
-      ...claims,
-      aud: ['https://other.example', protectedServer.url],
-    });
-    expect((await rig.ask()).resource).toBe(protectedServer.url);
-  });
-
   it('T-4: an answer to a refresh for another audience is never handed out, and its refresh token is not lost', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { accessTokenFormat: 'jwt' } });
     await rig.ask();

@@ -1,19 +1,9 @@
 /** Scopes, step-up, refresh and refused tokens, as a protected server and its issuer get them wrong. */
 import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
-import { cutOff, html, json, redirectTo } from '../support/bent/server.ts';
+import { json } from '../support/bent/server.ts';
 import type { Answer, RecordedRequest } from '../support/bent/server.ts';
-import {
-  ground,
-  handDeadline,
-  parameter,
-  refused,
-  reject,
-  scopeOf,
-  stepUp,
-  tokenRequests,
-  use,
-} from './ground.ts';
+import { ground, parameter, refused, reject, scopeOf, stepUp, tokenRequests, use } from './ground.ts';
 import type { Ground } from './ground.ts';
 
 const anHour = 3_600_000;
@@ -172,17 +162,6 @@ describe('scopes', () => {
     },
   );
 
-  it('B-5: scopes that were asked for and not granted are not asked for twice', async () => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.grantedScopes = () => ['read'];
-    for (let n = 0; n < 3; n += 1) {
-      expect(await refused(rig.ask({ scope: ['read', 'write'] }))).toMatchObject({
-        reason: 'scope_insufficient',
-      });
-    }
-    expect(authorizationServer.counts.authorizations).toBe(1);
-  });
-
   it('N-9 U-1 U-2: the scopes of a refresh are never wider than the grant', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'list'] });
@@ -213,33 +192,6 @@ describe('scopes', () => {
     expect(scopeOf(rig.pages[0])).toEqual(['read', 'offline_access']);
     expect(parameter(rig.pages[0], 'prompt')).toBeUndefined();
     expect(rig.grant().hasRefreshToken).toBe(true);
-  });
-
-  it.each([
-    ['lists other scopes', ['read']],
-    ['lists none', undefined],
-  ])('N-8: asks for no offline_access if the authorization server %s', async (_what, scopesSupported) => {
-    const { rig } = await ground({ authorization: { scopesSupported } });
-    await rig.ask();
-    expect(scopeOf(rig.pages[0])).toEqual(['read']);
-  });
-
-  it('N-8: asks for no offline_access if scopes are left out: it would replace the server’s defaults', async () => {
-    const { rig } = await ground({
-      authorization: { scopesSupported: ['offline_access'] },
-      protection: { scopes: [] },
-    });
-    await rig.ask();
-    expect(scopeOf(rig.pages[0])).toBeUndefined();
-  });
-
-  it('N-8: scopes never force a page for consent', async () => {
-    const { rig } = await ground({ authorization: { scopesSupported: ['read', 'offline_access'] } });
-    await rig.login();
-    await rig.ask();
-    await rig.login({ account: 'bob' });
-    await rig.ask(stepUp('write'));
-    expect(rig.pages.map((page) => parameter(page, 'prompt'))).toEqual([undefined, undefined, undefined]);
   });
 });
 
@@ -283,72 +235,7 @@ describe('a refresh token that is dead', () => {
   );
 });
 
-const passing: readonly (readonly [string, Answer])[] = [
-  ['a 500', { status: 500 }],
-  ['a 503 with a page', html('<h1>Maintenance</h1>', 503)],
-  ['a 429', { status: 429, headers: { 'retry-after': '7' } }],
-  ['a web page with status 200', html('<h1>Sign in to this network</h1>')],
-  ['a broken connection', 'destroy'],
-  ['an answer that breaks off', cutOff('{"access_token":"')],
-  ['a redirect to a captive portal', redirectTo('https://portal.example/')],
-  ['an empty 404', { status: 404 }],
-  ['400 without meaning', json({ message: 'bad' }, 400)],
-  ['400 temporarily_unavailable', json({ error: 'temporarily_unavailable' }, 400)],
-];
-
-/** Seconds that the longest backoff takes, and the 7 of Retry-After. */
-const patience = 301_000;
-
 describe('a refresh that fails for a moment', () => {
-  it.each(passing)(
-    'T-3 X-8: a refresh that fails for a moment by %s ends no grant, and the next one works',
-    async (_what, answer) => {
-      const { rig, authorizationServer } = await ground();
-      await rig.ask();
-      authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
-      rig.clock.advance(anHour);
-      expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-      expect(rig.grant()).toMatchObject({ state: { kind: 'active' }, hasRefreshToken: true });
-      authorizationServer.bend.tokenRequest = undefined;
-      rig.clock.advance(patience);
-      expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
-      expect(rig.pages).toHaveLength(1);
-    },
-  );
-
-  it('T-3: a refresh at a server that hangs ends no grant, and the next one works', async () => {
-    const { deadline, hang } = handDeadline();
-    const { rig, authorizationServer } = await ground({ rig: { deadline } });
-    await rig.ask();
-    authorizationServer.bend.tokenRequest = hang;
-    rig.clock.advance(anHour);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-    authorizationServer.bend.tokenRequest = undefined;
-    rig.clock.advance(patience);
-    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
-  });
-
-  it('T-3: a refresh that fails is not sent again before Retry-After says', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.ask();
-    authorizationServer.server.next('POST', '/token', { status: 429, headers: { 'retry-after': '7' } });
-    rig.clock.advance(anHour);
-    expect(await refused(rig.ask())).toMatchObject({ retryAfter: 7 });
-    rig.clock.advance(6000);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-    expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);
-    rig.clock.advance(1000);
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
-  });
-
-  it('T-3: a refresh that fails withholds no token that still works', async () => {
-    const { rig, authorizationServer } = await ground();
-    const first = await rig.ask();
-    authorizationServer.bend.tokenRequest = () => ({ status: 503 });
-    rig.clock.advance(anHour - 60_000);
-    expect((await rig.ask()).accessToken).toBe(first.accessToken);
-  });
-
   it('W-5: a refresh that fails because the resource is unknown there says so, and ends no grant', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();

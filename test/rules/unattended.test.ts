@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { BentClient } from '../support/bent/authorization-server.ts';
 import type { Json } from '../support/bent/jwt.ts';
 import { json } from '../support/bent/server.ts';
-import { enter, ground, refused, reject, stepUp, tokenRequests, words } from './ground.ts';
+import { enter, ground, refused, stepUp, tokenRequests, words } from './ground.ts';
 import type { Entry, Ground, GroundOptions } from './ground.ts';
 import { asOwner } from './wire.ts';
 
@@ -76,55 +76,12 @@ describe('client credentials', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('F-6: client credentials leave a sign-in elsewhere as it is: its page opens for a program that may ask', async () => {
-    const { rig, world } = await machine();
-    const second = await world.openAuthorizationServer();
-    const other = await world.openProtectedServer({ authorizationServers: [second] });
-    await rig.allow('editor', undefined, other.url);
-    const [silent, attended] = await Promise.allSettled([
-      rig.ask({ ...never, resource: other.url }),
-      rig.ask({ resource: other.url }),
-    ]);
-    expect(silent.status).toBe('rejected');
-    expect(attended).toMatchObject({ status: 'fulfilled', value: { issuer: second.issuer } });
-    expect(rig.pages).toHaveLength(1);
-  });
-
   it('P-1: client credentials need the user’s permission as every token does', async () => {
     const { rig, authorizationServer } = await machine();
     expect(await refused(rig.ask({ ...never, clientId: 'stranger' }))).toMatchObject({
       reason: 'consent_required',
     });
     expect(authorizationServer.server.requests).toEqual([]);
-  });
-
-  it('P-1: client credentials renew by themselves when the token is over', async () => {
-    const { rig, authorizationServer } = await machine({ authorization: { accessTokenLifetime: 60 } });
-    const first = await rig.ask(never);
-    expect((await rig.ask(never)).tokenId).toBe(first.tokenId);
-    rig.clock.advance(60_000);
-    expect((await rig.ask(never)).accessToken).not.toBe(first.accessToken);
-    expect(authorizationServer.counts.clientCredentials).toBe(2);
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-  });
-
-  it('client credentials renew by themselves after a restart and after a refused token', async () => {
-    const { rig, restarted, authorizationServer } = await machine();
-    reject(rig, await rig.ask(never));
-    await rig.ask(never);
-    expect(authorizationServer.counts.clientCredentials).toBe(2);
-    const again = await restarted();
-    again.clock.advance(3_600_000);
-    expect((await again.ask(never)).accessToken).toBeTypeOf('string');
-    expect(authorizationServer.counts.clientCredentials).toBe(3);
-  });
-
-  it('client credentials keep no refresh token, even if one comes', async () => {
-    const { rig, authorizationServer } = await machine();
-    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, refresh_token: 'unwanted' });
-    await rig.ask(never);
-    expect(rig.grant().hasRefreshToken).toBe(false);
-    expect(await rig.vault.get(rig.grant().item ?? '')).not.toContain('unwanted');
   });
 
   it('U-4: client credentials step up by themselves, a bounded number of times', async () => {
@@ -137,20 +94,6 @@ describe('client credentials', () => {
       reason: 'step_up_exhausted',
     });
     expect(authorizationServer.counts.clientCredentials).toBe(4);
-  });
-
-  it('the refusal says that the server refuses client credentials', async () => {
-    const { rig } = await machine(
-      {},
-      { clientSecret },
-      { authMethod: 'client_secret_basic', secret: 'another' },
-    );
-    const error = await refused(rig.ask(never));
-    expect(error).toMatchObject({
-      reason: 'client_rejected',
-      hint: expect.stringContaining('keyturn oauth-client add'),
-    });
-    expect(words(error)).not.toContain(clientSecret);
   });
 
   it('P-1 PROMISE-4: client credentials give no token for another audience', async () => {
@@ -168,16 +111,6 @@ describe('client credentials', () => {
       ...document
     }) => document;
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
-  });
-
-  it('X-4: client credentials are in the vault and in no file', async () => {
-    const { rig } = await machine();
-    const { accessToken } = await rig.ask(never);
-    await rig.parts.audit.flush();
-    for (const text of rig.texts()) {
-      expect(text).not.toContain(clientSecret);
-      expect(text).not.toContain(accessToken);
-    }
   });
 });
 
@@ -228,16 +161,6 @@ describe('enterprise-managed authorization', () => {
     expect(JSON.stringify(await asOwner(rig)('signIn.list'))).not.toContain(idTokenFile);
   });
 
-  it('P-2 P-3 P-4: enterprise-managed authorization renews by itself, with a new assertion each time', async () => {
-    const { rig, provider, authorizationServer } = await company();
-    const first = await rig.ask(never);
-    rig.clock.advance(3_600_000);
-    authorizationServer.expireAccessTokens();
-    expect((await rig.ask(never)).accessToken).not.toBe(first.accessToken);
-    expect(provider.counts.tokenExchanges).toBe(2);
-    expect(authorizationServer.counts.jwtBearers).toBe(2);
-  });
-
   it('P-2 P-3 P-4: refuses an authorization server that lists its profiles without this one, before the ID token is used', async () => {
     const { rig, provider, authorizationServer } = await company();
     authorizationServer.bend.metadata = (document) => ({
@@ -263,24 +186,6 @@ describe('enterprise-managed authorization', () => {
     });
     expect(words(error)).not.toContain('a password');
     expect(tokenRequests(provider)).toEqual([]);
-  });
-
-  it('says what to do when the company no longer takes the ID token', async () => {
-    const { rig, provider } = await company();
-    provider.settings.now = () => Date.now() + 24 * 3_600_000;
-    expect(await refused(rig.ask(never))).toMatchObject({
-      reason: 'login_failed',
-      hint: expect.stringContaining('ID token'),
-    });
-    expect(rig.parts.grants.all()).toEqual([]);
-  });
-
-  it('redeems no token of another kind for an assertion of the company', async () => {
-    const { rig, provider, authorizationServer } = await company();
-    provider.bend.tokenAnswer = ({ body }) =>
-      json({ ...body, issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' });
-    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'token_invalid' });
-    expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
   it.each<[string, (claims: Json) => Json]>([
@@ -348,19 +253,5 @@ describe('enterprise-managed authorization', () => {
     lay(idTokenFile);
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'file_unreadable' });
     expect(tokenRequests(provider)).toEqual([]);
-  });
-
-  it('N-3: believes no identity provider that calls itself otherwise', async () => {
-    const { rig, provider } = await company();
-    provider.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
-    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'issuer_mismatch' });
-    expect(tokenRequests(provider)).toEqual([]);
-  });
-
-  it('enterprise-managed authorization gives no token for another audience', async () => {
-    const { rig, authorizationServer } = await company();
-    authorizationServer.settings.accessTokenFormat = 'jwt';
-    authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
-    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'audience_mismatch' });
   });
 });

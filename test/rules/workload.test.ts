@@ -89,14 +89,6 @@ describe('workload identity', () => {
     expect(await rig.vault.get(rig.grant().item ?? '')).not.toContain(laid);
   });
 
-  it('workload identity needs the user’s permission as every token does', async () => {
-    const { rig, authorizationServer } = await workload();
-    expect(await refused(rig.ask({ ...never, clientId: 'stranger' }))).toMatchObject({
-      reason: 'consent_required',
-    });
-    expect(authorizationServer.server.requests).toEqual([]);
-  });
-
   it.each<[string, (issuer: string) => Json, string]>([
     ['has expired', () => ({ exp: inSeconds(-600) }), 'expired at'],
     ['is not valid yet', () => ({ nbf: inSeconds(300) }), 'not valid before'],
@@ -117,40 +109,11 @@ describe('workload identity', () => {
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
   });
 
-  it('reads no file of more than 64 KiB', async () => {
-    const { rig, lay } = await workload();
-    lay('x'.repeat(64 * 1024));
-    expect((await refused(rig.ask(never))).message).toContain('longer than');
-  });
-
   it('P-11: sends no assertion without a signature', async () => {
     const { rig, lay, laid, redemptions } = await workload();
     lay(`${laid.split('.').slice(0, 2).join('.')}.`);
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'assertion_invalid' });
     expect(redemptions()).toEqual([]);
-  });
-
-  it.each<[string, string]>([
-    ['is empty', ''],
-    ['is something else', 'a password, say'],
-  ])('sends nothing of a file that %s', async (_what, text) => {
-    const { rig, lay, redemptions } = await workload();
-    lay(text);
-    const error = await refused(rig.ask(never));
-    expect(error).toMatchObject({
-      reason: 'assertion_invalid',
-      hint: expect.stringContaining('--assertion'),
-    });
-    expect(words(error)).not.toContain('a password');
-    expect(redemptions()).toEqual([]);
-  });
-
-  it('says so when the file is missing, and waits for no folder or pipe', async () => {
-    const { rig, file } = await workload();
-    unlinkSync(file);
-    expect((await refused(rig.ask(never))).message).toContain('is missing');
-    mkdirSync(file);
-    expect((await refused(rig.ask(never))).message).toContain('not a plain file');
   });
 
   it('P-10: sends an assertion that the server refused again only after a minute, unless it changed or the person asks', async () => {
@@ -171,16 +134,6 @@ describe('workload identity', () => {
     authorizationServer.bend.tokenAnswer = undefined;
     rig.clock.advance(60_000);
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
-  });
-
-  it('P-10: tries no other grant after the server refused the client or the scope', async () => {
-    for (const error of ['unauthorized_client', 'invalid_scope']) {
-      const { rig, authorizationServer } = await workload();
-      authorizationServer.bend.tokenAnswer = () => json({ error }, 400);
-      await refused(rig.ask(never));
-      expect(tokenRequests(authorizationServer)).toHaveLength(1);
-      expect(rig.pages).toEqual([]);
-    }
   });
 
   it('starts a command that failed again only after ten seconds, and repeats none of its words', async () => {

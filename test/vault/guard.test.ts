@@ -43,13 +43,6 @@ describe('a guard that is shut', () => {
     expect(watch.state).toMatchObject({ state: 'locked', what: 'the vault is locked' });
   });
 
-  test('a guard that is shut before a passphrase was chosen shows the vault as new', async () => {
-    const { guard, watch } = guarded();
-    await guard.shut({ isNew: true });
-    await expect(getIfAny(guard, 'a')).rejects.toMatchObject({ reason: 'locked' });
-    expect(watch.state.state).toBe('new');
-  });
-
   test('a guard shuts once the calls that it had admitted have ended', async () => {
     const store = memoryStore();
     const held = Promise.withResolvers<void>();
@@ -86,15 +79,6 @@ describe('a guard that is shut', () => {
     expect((await guard.root()).equals(root)).toBe(true);
     expect(await guard.get('newest')).toBe('document 2');
   });
-
-  test('a guard that opens gives back what the vault held before', async () => {
-    const { guard, watch } = guarded();
-    await guard.set('a', 'kept');
-    await guard.shut();
-    guard.open();
-    expect(await guard.get('a')).toBe('kept');
-    expect(watch.state.state).toBe('open');
-  });
 });
 
 describe('while a person is asked to unlock the vault', () => {
@@ -105,13 +89,6 @@ describe('while a person is asked to unlock the vault', () => {
     expect(watch.state.state).toBe('waiting');
     putBack();
     expect(await getIfAny(guard, 'a')).toBeUndefined();
-  });
-
-  test('while a person is asked to unlock a vault that is open, it still serves other calls', async () => {
-    const { guard } = guarded();
-    await guard.set('a', 'kept');
-    guard.hold();
-    expect(await guard.get('a')).toBe('kept');
   });
 
   test('a guard that was shut stays shut if the unlock fails', async () => {
@@ -161,24 +138,5 @@ describe('the listener of a guard', () => {
     delete answers.trouble;
     await getIfAny(guard, 'a');
     expect(said).toEqual(['answered', 'failed', 'answered']);
-  });
-
-  test('calls the listener at the first call that a locked vault refuses', async () => {
-    const { guard, said } = heard();
-    await getIfAny(guard, 'a');
-    await guard.shut();
-    expect(said).toEqual(['answered']);
-    await expect(getIfAny(guard, 'a')).rejects.toThrow('locked');
-    guard.open();
-    await getIfAny(guard, 'a');
-    expect(said).toEqual(['answered', 'failed', 'answered']);
-  });
-
-  test('does not call the listener for a damaged item', async () => {
-    const { guard, answers, said } = heard();
-    await getIfAny(guard, 'a');
-    answers.trouble = new VaultError('damaged', 'torn', { item: 'a' });
-    await expect(getIfAny(guard, 'a')).rejects.toThrow('torn');
-    expect(said).toEqual(['answered']);
   });
 });

@@ -194,28 +194,6 @@ describe('a stateless server', () => {
     expect(said).toEqual([]);
   });
 
-  it('a stateless server has its own word where it misses a header again', async () => {
-    const server = await statelessServer(() => regionServer());
-    const { client } = await bridged(server.url);
-    server.mishap = ({ method, id }) =>
-      method === 'tools/call'
-        ? {
-            status: 400,
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_020, message: 'no' } }),
-          }
-        : undefined;
-    await expect(client.callTool(deploy)).rejects.toMatchObject({ code: -32_020 });
-    expect(server.count('tools/call')).toBe(2);
-  });
-
-  it('calls go on where a stateless server lists nothing', async () => {
-    const server = await statelessServer(() => regionServer());
-    const { client } = await bridged(server.url);
-    server.mishap = ({ method }) => (method === 'tools/list' ? 'cut' : undefined);
-    expect(await client.callTool({ name: 'plain' })).toMatchObject({ content: [] });
-  });
-
   it.each([[''], ['a b'], [7]])(
     'BR-11: a stateless server loses a tool whose declaration is forbidden: %j',
     async (header) => {

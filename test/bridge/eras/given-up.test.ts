@@ -61,29 +61,6 @@ it('never sends a call that the client cancels while the log level is set, and s
   expect(asked.slice(1)).toEqual(['logging/setLevel', 'tools/call']);
 });
 
-it('ends a subscription that the client cancels while it begins, and subscribes to nothing then', async () => {
-  const subscribing = Promise.withResolvers<void>();
-  const { between, asked, toClient } = scene(async (request, signal) => {
-    if (request.method !== 'resources/subscribe') return done(request);
-    subscribing.resolve();
-    return silence(signal);
-  });
-  const listen = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'subscriptions/listen',
-    params: { notifications: { resourceSubscriptions: ['note://1'] } },
-  } as const;
-  const cancel = new AbortController();
-  const cancelled = between.request(enveloped(listen, words), cancel.signal);
-  await subscribing.promise;
-  cancel.abort(new Cancelled('no'));
-  await expect(cancelled).rejects.toThrow(Cancelled);
-  expect(toClient).toEqual([]);
-  // The server may have subscribed before it was cancelled.
-  expect(asked).toEqual(['resources/subscribe', 'resources/unsubscribe']);
-});
-
 it('answers the questions of a call that the client doesn’t go on with, and cancels it at the server', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
@@ -130,35 +107,4 @@ it('asks a stateful client no more questions at once than it keeps, and says so 
   const answer = await between.request(call, new AbortController().signal);
   expect(answer).toMatchObject({ id: 1, error: { message: expect.stringContaining('256 questions') } });
   expect(toClient).toEqual([]);
-});
-
-it('waits ever longer before it listens again, and begins anew after a stream that lasted', async () => {
-  const pauses: number[] = [];
-  const lasts = [0, 0, 0, 60_000, 0];
-  const end = Promise.withResolvers<void>();
-  let clock = 0;
-  const between = new StatefulClient({
-    server: {
-      request: async ({ id, method }) => {
-        expect(method).toBe('subscriptions/listen');
-        clock += lasts[pauses.length] ?? 0;
-        return { jsonrpc: '2.0', id, result: {} };
-      },
-      send: async () => undefined,
-    },
-    discovered: { capabilities: { tools: { listChanged: true } } },
-    initialize,
-    toClient: () => undefined,
-    wait: async (ms, signal) => {
-      pauses.push(ms);
-      if (pauses.length < lasts.length) return;
-      end.resolve();
-      await silence(signal);
-    },
-    now: () => clock,
-  });
-  await between.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
-  await end.promise;
-  between.end();
-  expect(pauses).toEqual([1000, 2000, 4000, 1000, 2000]);
 });

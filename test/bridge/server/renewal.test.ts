@@ -1,13 +1,8 @@
 /** What a client told the session that the server has forgotten: the session after it hears it again. */
 import { McpServer } from '@modelcontextprotocol/server';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import {
-  type ProtocolServer,
-  statefulServer,
-  statelessServer,
-} from '../../support/servers/protocol-server.ts';
+import { type ProtocolServer, statefulServer } from '../../support/servers/protocol-server.ts';
 import { renewal } from '../../../src/bridge/base/limits.ts';
-import { ClientState } from '../../../src/bridge/server/client-state.ts';
 import { bridged } from '../rig.ts';
 
 /** Tells of a change of each resource that this session has subscribed. */
@@ -123,45 +118,6 @@ it.each([
     expect(said).toHaveLength(1);
   },
 );
-
-it('remembers a bounded number of subscriptions, and says so once', async () => {
-  const state = new ClientState();
-  const told: unknown[] = [];
-  const took = (uri: string): void => {
-    const problem = state.learn(
-      { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } },
-      { jsonrpc: '2.0', id: 1, result: {} },
-    );
-    if (problem) told.push(problem.message);
-  };
-  for (let count = 0; count < 1030; count += 1) took(`note://${count}`);
-  took(`note://${'x'.repeat(2048)}`);
-  let repeated = 0;
-  await state.repeat(async () => {
-    repeated += 1;
-    return { jsonrpc: '2.0', id: 1, result: {} };
-  });
-  expect(repeated).toBe(1024);
-  expect(told).toEqual([expect.stringContaining('1,024 resources')]);
-});
-
-it('says through the bridge that a URI is too long to be remembered', async () => {
-  const { client, server, said } = await open();
-  for (const end of ['x', 'y']) await client.subscribeResource({ uri: `note://${end.repeat(2048)}` });
-  expect(said).toEqual([expect.stringContaining('1,024 resources')]);
-  server.forget();
-  await client.callTool({ name: 'change' });
-  expect(sinceRenewal(server).filter((line) => line.startsWith('resources/'))).toEqual([]);
-});
-
-it('keeps a bounded number of subscriptions for a stateful client of a stateless server', async () => {
-  const server = await statelessServer(notes);
-  const { client } = await bridged(server.url);
-  await expect(client.subscribeResource({ uri: `note://${'x'.repeat(2048)}` })).rejects.toThrow(
-    /1,024 subscriptions/,
-  );
-  await client.subscribeResource({ uri: 'note://1' });
-});
 
 it('repairs a session that was lost behind a server that was away, in one request', async () => {
   const { client, server, said } = await open();

@@ -46,8 +46,6 @@ const place = ({ endpoint }: Rig) => ({ clientId: 'editor', endpoint });
 const kept = (rig: Rig): Permission | undefined =>
   rig.parts.permissions.find('editor', rig.endpoint, rig.clock.wall());
 
-const gone = { reason: 'conflict', message: 'What editor was allowed there before has ended.' };
-
 describe('a yes "as before"', () => {
   it.each([
     ['without end', undefined],
@@ -61,37 +59,6 @@ describe('a yes "as before"', () => {
     expect(kept(rig)?.until).toBe(end);
     expect(rig.parts.leases.of('editor', rig.clock.wall())).toEqual([]);
   });
-
-  it('a yes "as before" adds to a permission for a time, and ends with it', async () => {
-    const rig = await brokerRig(inWorld(world));
-    const until = rig.clock.wall() + hour;
-    const createdAt = rig.clock.wall();
-    const held = { ...place(rig), decision: 'allow' as const, scope: ['notes:read'], createdAt, until };
-    rig.parts.leases.set({ permission: held });
-    const { id, asked } = await moreAsked(rig);
-    rig.parts.interactions.answer(id, 'yes', asBefore);
-    expect((await asked).scope).toContain('notes:write');
-    expect(kept(rig)).toBeUndefined();
-    rig.clock.advance(hour);
-    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
-  });
-
-  it.each(['ended', 'denied', 'over'] as const)(
-    'a yes "as before" is refused if the earlier permission is %s by then, and the card stays open',
-    async (how) => {
-      const { rig, id, asked } = await asking(hour);
-      if (how === 'ended') await rig.parts.permissions.end('editor', rig.endpoint);
-      if (how === 'denied')
-        await rig.parts.permissions.set({ ...place(rig), decision: 'deny', createdAt: 0 });
-      if (how === 'over') rig.clock.setWall(hour);
-      expect(() => rig.parts.interactions.answer(id, 'yes', asBefore)).toThrow(
-        expect.objectContaining(gone) as Error,
-      );
-      expect(rig.parts.interactions.find(id)).toBeDefined();
-      rig.parts.interactions.answer(id, 'no');
-      expect(await refusal(asked)).toMatchObject({ reason: 'consent_denied' });
-    },
-  );
 
   it('a yes "as before" allows nothing if the earlier permission is ended right after it, and the yes is reported as void', async () => {
     const { rig, id, asked } = await asking();

@@ -52,39 +52,6 @@ describe('the cards of a program after an answer "later"', () => {
     },
   );
 
-  it('a program’s cards come at once after a yes, and after a permission that the owner gives the program', async () => {
-    const r = await rig();
-    await getsNoYes(r, 'later');
-    await r.allow('editor', ['notes:read'], `${r.endpoint}/elsewhere`);
-    await getsNoYes(r, 'later');
-    r.clock.advance(1000);
-    const asked = r.ask({ scope: ['notes:read'] });
-    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
-    await asked;
-    const more = refusal(r.ask({ scope: ['notes:write'] }));
-    r.parts.interactions.answer((await r.question('allow')).id, 'later');
-    await more;
-    expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject(late);
-  });
-
-  it('a program’s cards still wait after the person answers or allows another program', async () => {
-    const r = await rig();
-    await getsNoYes(r, 'later');
-    const other = r.ask({ clientId: 'agent', scope: ['notes:read'] });
-    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
-    await other;
-    await r.allow('script');
-    r.broker.userActed(r.endpoint);
-    expect(await refusal(r.ask())).toMatchObject(late);
-    await r.broker.consent.decide({
-      clientId: 'editor',
-      endpoint: `${r.endpoint}/elsewhere`,
-      decision: 'deny',
-      createdAt: r.clock.wall(),
-    });
-    expect(await refusal(r.ask())).toMatchObject(late);
-  });
-
   it('a program’s cards come at once after a sign-in at the same server, and not after one at another server', async () => {
     const r = await rig();
     const elsewhere = { resource: `${r.endpoint}/elsewhere` };
@@ -104,18 +71,5 @@ describe('the cards of a program after an answer "later"', () => {
     await Promise.all(both);
     await r.login();
     expect(await refusal(r.ask())).toMatchObject({ reason: 'rate_limited' });
-  });
-
-  it('the pause after "later" delays no request that joins an open question', async () => {
-    const r = await rig();
-    const open = r.ask({ scope: ['notes:read'] });
-    const { id } = await r.question('allow');
-    const program = new AbortController();
-    const gone = refusal(r.ask({ resource: `${r.endpoint}/elsewhere`, signal: program.signal }));
-    program.abort();
-    await gone;
-    const joined = r.ask({ scope: ['notes:read'] });
-    r.parts.interactions.answer(id, 'yes');
-    expect((await joined).tokenId).toBe((await open).tokenId);
   });
 });

@@ -90,49 +90,6 @@ describe('a yes for this run', () => {
       expect(await refusal(r.ask({ ...never, asker }))).toMatchObject({ reason });
     }
   });
-
-  it('a yes for this run leaves the permission on disk as it was', async () => {
-    const { broker, ask, allow, question, parts, texts } = await rig();
-    await allow('editor', ['notes:read']);
-    const onDisk = (): string[] => texts().flatMap((text) => text.match(/^\["permissions",.*(?=\])/gm) ?? []);
-    const before = onDisk();
-    expect(before).toHaveLength(1);
-    const asker = processNamed('run 1');
-    const asked = ask({ asker, scope: ['notes:write'] });
-    parts.interactions.answer((await question('allow')).id, 'yes', { run: true });
-    expect((await asked).scope).toContain('notes:write');
-    expect(onDisk()).toEqual(before);
-    broker.consent.endRun('run 1');
-    expect(await refusal(ask({ ...never, asker, scope: ['notes:write'] }))).toMatchObject({
-      reason: 'consent_required',
-    });
-    expect((await ask({ ...never, asker })).scope).toEqual(['notes:read']);
-  });
-
-  it('a yes for this run is refused for the command line, and for a run that is over', async () => {
-    const { ask, question, parts } = await rig();
-    const gone = new AbortController();
-    const asker = processNamed('run 1');
-    const cli = refusal(ask({ clientId: 'cli', asker, signal: gone.signal }));
-    const { id } = await question('allow');
-    expect(() => parts.interactions.answer(id, 'yes', { run: true })).toThrow(
-      expect.objectContaining({
-        reason: 'invalid_request',
-        rule: expect.stringContaining('ends with the command'),
-      }),
-    );
-    parts.interactions.answer(id, 'no');
-    await cli;
-
-    const asked = refusal(ask({ asker, signal: gone.signal }));
-    const card = await question('allow');
-    asker.standing = 'gone';
-    expect(() => parts.interactions.answer(card.id, 'yes', { run: true })).toThrow(
-      expect.objectContaining({ reason: 'conflict' }),
-    );
-    gone.abort();
-    await asked;
-  });
 });
 
 describe('a yes for once', () => {
@@ -168,52 +125,6 @@ describe('a yes for once', () => {
     await asked;
     broker.consent.endRun('run 1');
     expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
-  });
-
-  it('a yes for once gives a token to one of the requests that wait together, and the others ask again', async () => {
-    const { ask, login, question, parts } = await rig();
-    await login();
-    const asker = processNamed('run 1');
-    const three = [ask({ asker }), ask({ asker }), ask({ asker })];
-    const all = Promise.allSettled(three);
-    const first = await question('allow');
-    parts.interactions.answer(first.id, 'yes', once);
-    await Promise.any(three);
-    const second = await question('allow');
-    expect(second.id).not.toBe(first.id);
-    parts.interactions.answer(second.id, 'later');
-    const outcomes = await all;
-    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
-    expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: refused });
-  });
-
-  it('a yes for once works for the command line, and keeps a longer permission beside it', async () => {
-    const { ask, allow, question, parts } = await rig();
-    const asker = processNamed('run 1');
-    const cli = ask({ clientId: 'cli', asker });
-    parts.interactions.answer((await question('allow')).id, 'yes', once);
-    await cli;
-    expect(await refusal(ask({ ...never, clientId: 'cli', asker }))).toMatchObject(refused);
-
-    await allow('editor', ['notes:read']);
-    const wider = ask({ asker, scope: ['notes:write'] });
-    parts.interactions.answer((await question('allow')).id, 'yes', once);
-    expect((await wider).scope).toContain('notes:write');
-    expect((await ask({ ...never, asker })).scope).toEqual(['notes:read']);
-  });
-
-  it('a yes for once does not replace the permission of the run, which does not use it up', async () => {
-    const { ask, login, question, parts } = await rig();
-    await login({ scope: ['notes:read', 'notes:write'] });
-    const asker = processNamed('run 1');
-    const first = ask({ asker, scope: ['notes:read'] });
-    parts.interactions.answer((await question('allow')).id, 'yes', { run: true });
-    await first;
-    const second = ask({ asker, scope: ['notes:write'] });
-    parts.interactions.answer((await question('allow')).id, 'yes', once);
-    await second;
-    expect((await ask({ ...never, asker, scope: ['notes:read'] })).scope).toEqual(['notes:read']);
-    expect(await refusal(ask({ ...never, asker, scope: ['notes:write'] }))).toMatchObject(refused);
   });
 
   it('a yes for once is used only for a request that no lasting permission covers', () => {
@@ -299,19 +210,5 @@ describe('a broker that ends', () => {
     expect(await asked).toMatchObject({ reason: 'broker_stopping', retryAfter: 1 });
     expect(parts.interactions.list()).toEqual([]);
     expect(await refusal(ask({ clientId: 'agent' }))).toMatchObject({ reason: 'broker_stopping' });
-  });
-
-  it('a broker that ends closes the page of a sign-in, and refuses the request that waited for its turn', async () => {
-    const { broker, ask, allow, person, question, pages, endpoint } = await rig();
-    person.isThere = false;
-    await allow();
-    await allow('agent', undefined, `${endpoint}/other`);
-    const first = refusal(ask());
-    await question('login');
-    const second = refusal(ask({ clientId: 'agent', resource: `${endpoint}/other` }));
-    await broker.end();
-    expect(await first).toMatchObject({ reason: 'broker_stopping' });
-    expect(await second).toMatchObject({ reason: 'broker_stopping' });
-    expect(pages).toHaveLength(1);
   });
 });

@@ -103,19 +103,6 @@ describe('grants', () => {
     expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     expect(grants.byId(read.id)?.scope).toEqual(['one']);
   });
-
-  it('grants are found by endpoint and account, newest first, and one by what identifies it', async () => {
-    const grants = await open();
-    const old = await grants.add(fields);
-    const work = await grants.add({ ...fields, account: 'work', createdAt: 2 });
-    await grants.add({ ...fields, endpoints: ['https://b.example/mcp'], resource: 'https://b.example' });
-    expect(grants.forEndpoint('https://a.example/mcp')).toEqual([work, old]);
-    expect(grants.forEndpoint('https://a.example/mcp', 'default')).toEqual([old]);
-    expect(grants.sharedAt('https://a.example', 'https://i.example')).toEqual([old, work]);
-    expect(grants.sharedAt('https://a.example', 'https://other.example')).toEqual([]);
-    expect(grants.named(work.id)).toEqual([work]);
-    expect(() => grants.named('nothing')).toThrow(expect.objectContaining({ reason: 'not_found' }));
-  });
 });
 
 describe('permissions', () => {
@@ -126,26 +113,6 @@ describe('permissions', () => {
     createdAt: 0,
   };
   const open = async (): Promise<Permissions> => new Permissions(await file(permissionSchema));
-
-  it('permissions apply until their lease runs out, and are then absent', async () => {
-    const permissions = await open();
-    await permissions.set({ ...permission, until: 100 });
-    expect(permissions.find('editor', permission.endpoint, 99)).toBeDefined();
-    expect(permissions.find('editor', permission.endpoint, 100)).toBeUndefined();
-    expect(permissions.of('editor', 100)).toEqual([]);
-    expect(permissions.forEndpoint(permission.endpoint, 100)).toEqual([]);
-  });
-
-  it('there is one permission for each program and endpoint: the last decision counts', async () => {
-    const permissions = await open();
-    await permissions.set(permission);
-    await permissions.set({ ...permission, decision: 'deny' });
-    await permissions.set({ ...permission, clientId: 'agent' });
-    expect(permissions.of('editor', 0)).toEqual([{ ...permission, decision: 'deny' }]);
-    expect(permissions.forEndpoint(permission.endpoint, 0).map(({ clientId }) => clientId)).toEqual([
-      'agent',
-    ]);
-  });
 
   it('a permission is not changed on the basis of an older decision: the user’s newer one is kept', async () => {
     const permissions = await open();
@@ -259,28 +226,6 @@ describe('registrations', () => {
     return { vault, records, registrations };
   };
 
-  it('registrations belong to their issuer: what the user entered first, else the newest of our own', async () => {
-    const { registrations } = await open();
-    await registrations.add(registrationAt('https://other.example'), undefined);
-    await registrations.add(registrationAt(issuer), undefined);
-    const newest = await registrations.add(registrationAt(issuer), undefined);
-    expect(registrations.for(issuer, 0)).toEqual(newest);
-    const entered = await registrations.add(registrationAt(issuer, { source: 'preregistered' }), undefined);
-    await registrations.add(registrationAt(issuer), undefined);
-    expect(registrations.for(issuer, 0)).toEqual(entered);
-    expect(registrations.for('https://third.example', 0)).toBeUndefined();
-  });
-
-  it('a registration is not used once its secret has run out or the server rejected it', async () => {
-    const { registrations } = await open();
-    const record = await registrations.add(registrationAt(issuer, { secretExpiresAt: 100 }), 's');
-    expect(registrations.for(issuer, 99)).toEqual(record);
-    expect(registrations.for(issuer, 100)).toBeUndefined();
-    await registrations.reject(record);
-    expect(registrations.for(issuer, 0)).toBeUndefined();
-    expect(registrations.byId(record.id)).toMatchObject({ isRejected: true });
-  });
-
   it('registrations on trial replace no other until a sign-in with them has succeeded', async () => {
     const { registrations } = await open();
     const old = await registrations.add(registrationAt(issuer), undefined);
@@ -291,13 +236,6 @@ describe('registrations', () => {
     expect(registrations.for(issuer, 0)?.id).toBe(trial.id);
     expect(registrations.onTrial(issuer, 0)).toBeUndefined();
     expect(registrations.byId(old.id)).toMatchObject({ isRejected: true });
-  });
-
-  it('registrations that the user entered are replaced only by the user', async () => {
-    const { registrations } = await open();
-    const entered = await registrations.add(registrationAt(issuer, { source: 'preregistered' }), undefined);
-    await registrations.reject(entered);
-    expect(registrations.for(issuer, 0)).toEqual(entered);
   });
 
   it('registrations keep their secret in the vault, and delete it when they are removed', async () => {

@@ -1,8 +1,6 @@
 /** The owner pauses all access: what the running broker refuses meanwhile, and when a pause is over. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keySubject } from '../../../src/broker/records/api-key.ts';
-import { AccessPause } from '../../../src/broker/refusals/access-pause.ts';
-import { tickEvery, Upkeep } from '../../../src/broker/tokens/upkeep.ts';
 import { openWorld } from '../../support/world.ts';
 import type { TestWorld } from '../../support/world.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
@@ -34,34 +32,6 @@ describe('a pause of all access', () => {
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'paused', retryAfter: 1 });
     rig.clock.advance(1);
     await rig.ask();
-  });
-
-  it('refreshes nothing, neither for a request nor by itself', async () => {
-    const rig = await brokerRig(inWorld(world));
-    await rig.allow();
-    const { id } = await rig.login();
-    await rig.ask();
-    const { pause, clock, refresher } = rig.parts;
-    rig.clock.advance(hour - 5 * 60_000 - tickEvery);
-    pause.begin({ since: clock.wall() });
-    const { refreshes } = world.counts().authorizationServer;
-    new Upkeep(rig.parts).tick();
-    await refresher.settled();
-    const { signal } = new AbortController();
-    expect(await refusal(refresher.refresh(id, undefined, signal))).toMatchObject({ reason: 'paused' });
-    expect(world.counts().authorizationServer.refreshes).toBe(refreshes);
-    expect(refresher.backoff.trouble(id)).toBeUndefined();
-  });
-
-  it('opens no page for a request whose card is answered meanwhile', async () => {
-    const rig = await brokerRig(inWorld(world));
-    const asking = refusal(rig.ask({ interaction: 'allow' }));
-    const { id } = await rig.question('allow');
-    const { pause, clock, interactions } = rig.parts;
-    pause.begin({ since: clock.wall() });
-    interactions.answer(id, 'yes');
-    expect(await asking).toMatchObject({ reason: 'paused' });
-    expect(rig.pages).toEqual([]);
   });
 
   it('keeps the token of a refresh that was under way from the program that waited for it', async () => {
@@ -123,27 +93,5 @@ describe('a pause of all access', () => {
       signal: new AbortController().signal,
     });
     expect(await refusal(shown)).toMatchObject({ reason: 'paused' });
-  });
-});
-
-describe('of two pauses', () => {
-  it.each([
-    ['a shorter one', 5, 10, 10],
-    ['one with an end after one without', 5, undefined, undefined],
-    ['a longer one', 20, 10, 20],
-    ['one without an end', undefined, 10, undefined],
-  ])('the later end counts: %s shortens nothing', (_what, next, before, counts) => {
-    const pause = new AccessPause(() => 1);
-    pause.begin({ since: 1, until: before });
-    expect(pause.begin({ since: 2, until: next })).toEqual({ since: 1, until: counts });
-  });
-
-  it('the end of one that is over is told once', () => {
-    let now = 1;
-    const pause = new AccessPause(() => now);
-    pause.begin({ since: 1, until: 2 });
-    expect(pause.takeEnded()).toBe(false);
-    now = 2;
-    expect([pause.current, pause.takeEnded(), pause.takeEnded()]).toEqual([undefined, true, false]);
   });
 });

@@ -1,13 +1,12 @@
 /** Pending revocations: tried again automatically, also after restarts, for all remaining tokens, and not for ever. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { repeatEvery } from '../../../src/base/clock.ts';
-import { lookPeriod, RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
+import { RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { openSite } from '../../oauth/site.ts';
 import type { Site } from '../../oauth/site.ts';
 import { oddServer } from '../odd-server.ts';
 import type { OddServer } from '../odd-server.ts';
-import { brokerRig, turnOfEvents } from '../rig.ts';
+import { brokerRig } from '../rig.ts';
 import type { Rig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 
@@ -93,25 +92,6 @@ describe('a pending revocation', () => {
     expect(told()).toEqual(['refresh-1']);
     expect(rig.grant()).toMatchObject({ state: { receipt: 'confirmed' }, hasRefreshToken: false });
     expect(await itemOf(rig)).toBeUndefined();
-  });
-
-  it('a pending revocation is checked only at ticks of the broker’s clock', async () => {
-    const rig = await pending();
-    const queue = await openQueue(rig);
-    const end = new AbortController();
-    const ticking = repeatEvery(rig.clock, lookPeriod, () => queue.look(), end.signal);
-    up();
-    rig.clock.advance(lookPeriod);
-    await turnOfEvents();
-    expect(told()).toEqual([]);
-    for (let passed = 0; passed < 2 * minute; passed += lookPeriod) {
-      rig.clock.advance(lookPeriod);
-      await turnOfEvents();
-      await queue.settled();
-    }
-    expect(stateOf(rig).receipt).toBe('confirmed');
-    end.abort();
-    await ticking;
   });
 
   it('a pending revocation is tried at once when the vault first answers after a restart, with the access token too', async () => {
@@ -210,23 +190,6 @@ describe('a pending revocation', () => {
     expect(told()).toEqual([]);
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
-
-  it('a pending revocation that the user asks for again is not sent twice', async () => {
-    const rig = await pending();
-    const again = await brokerRig(server, { after: rig });
-    const queue = new RevocationQueue(again.parts);
-    const read = again.vault.get.bind(again.vault);
-    // The same order as in the daemon: the vault first answers the user's own request.
-    again.vault.get = async (id) => {
-      const secret = await read(id);
-      queue.answered();
-      return secret;
-    };
-    site.asked.length = 0;
-    await revokeGrant(again.parts, again.grant());
-    await queue.settled();
-    expect(told()).toEqual(['refresh-1']);
-  });
 });
 
 describe('the tokens that are still to be revoked at the server', () => {
@@ -269,29 +232,6 @@ describe('the tokens that are still to be revoked at the server', () => {
     ]);
     expect(stateOf(again).receipt).toBe('confirmed');
   });
-
-  it('tokens to revoke do not change the server’s answer about the refresh token', async () => {
-    const rig = await twice();
-    site.lay('/revoke', ({ body }) => ({ status: body.includes('refresh-2') ? 400 : 503 }));
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
-    up();
-    const again = await brokerRig(server, { after: rig });
-    await openQueue(again);
-    expect(stateOf(again).receipt).toBe('notOffered');
-  });
-
-  it('tokens to revoke include the access token in memory at once, while the vault is not available', async () => {
-    const rig = await twice();
-    rig.vault.failing.add('get');
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
-    expect(told()).toEqual(['access-2']);
-    rig.vault.failing.clear();
-    site.asked.length = 0;
-    const queue = await openQueue(rig);
-    await queue.settled();
-    expect(told().slice(0, 2)).toEqual(['refresh-2', 'refresh-1']);
-    expect(stateOf(rig).receipt).toBe('confirmed');
-  });
 });
 
 describe('the time until which a token that was handed out may be valid', () => {
@@ -319,13 +259,6 @@ describe('the time until which a token that was handed out may be valid', () => 
     expect(liveFor(rig)).toBe(0);
   });
 
-  it('an ended token counts as valid until now, even if the wall clock was slewed by a few milliseconds', async () => {
-    const rig = await revoked();
-    rig.clock.setWall(-5);
-    await revokeGrant(rig.parts, rig.grant());
-    expect(rig.grant().liveUntil).toBe(0);
-  });
-
   it.each([
     ['signed, which no server needs to ask about', jwt],
     ['encrypted', `${part({ alg: 'dir', enc: 'A256GCM' })}..aXY.dGV4dA.dGFn`],
@@ -344,14 +277,6 @@ describe('the time until which a token that was handed out may be valid', () => 
     site.lay('/revoke', ({ body }) => (body.includes('access_token') ? refused : { status: 200 }));
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
     expect(liveFor(rig)).toBe(hour);
-  });
-
-  it('handed-out tokens count as valid until the newest one expires if a restart has forgotten them', async () => {
-    const rig = await revoked();
-    const again = await brokerRig(server, { after: rig });
-    await revokeGrant(again.parts, again.grant());
-    expect(told()).toEqual(['refresh-1']);
-    expect(again.grant().liveUntil).toBe(rig.clock.now() + hour);
   });
 
   it('a handed-out token counts as valid until its own expiry while the server could not be reached', async () => {

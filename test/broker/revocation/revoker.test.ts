@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { explainGrant } from '../../../src/broker/explain.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import { itemsIn } from '../../../src/broker/records/grant.ts';
 import { openSite } from '../../oauth/site.ts';
 import type { Site } from '../../oauth/site.ts';
 import { openWorld } from '../../support/world.ts';
@@ -90,12 +89,6 @@ describe('a revocation', () => {
     expect(told()).toEqual([]);
   });
 
-  it('a revocation is not confirmed if only an access token was revoked', async () => {
-    const { rig } = await twice();
-    site.lay('/revoke', ({ body }) => ({ status: body.includes('refresh_token') ? 400 : 200 }));
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
-  });
-
   it('a revocation that can’t reach the server takes effect here, keeps the tokens, and is finished by a second one', async () => {
     const { rig } = await twice();
     site.lay('/revoke', { status: 503 });
@@ -110,18 +103,6 @@ describe('a revocation', () => {
     // A restart would lose the access token in memory, so it was put into the vault.
     expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
     expect(await getIfAny(rig.vault, item)).toBeUndefined();
-  });
-
-  it('a revocation that is pending is not forgotten by a new sign-in', async () => {
-    const { rig } = await twice();
-    site.lay('/revoke', { status: 503 });
-    await revokeGrant(rig.parts, rig.grant());
-    await rig.login();
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-    site.lay('/revoke', { status: 200 });
-    site.asked.length = 0;
-    await revokeGrant(rig.parts, rig.grant());
-    expect(new Set(told())).toEqual(new Set(['access-2', 'access-3', 'refresh-1', 'refresh-2', 'refresh-3']));
   });
 
   it('a revocation reaches a rotated token that the vault had refused', async () => {
@@ -147,23 +128,6 @@ describe('a revocation', () => {
     ]);
     expect(both.map(({ receipt }) => receipt)).toEqual(['confirmed', 'confirmed']);
     expect(told()).toHaveLength(3);
-  });
-
-  it('a revocation of a grant without tokens in the vault sends nothing', async () => {
-    const { rig } = await twice();
-    const { grants, vault } = rig.parts;
-    await grants.change(rig.grant(), { hasRefreshToken: false, state: { kind: 'loginRequired', why: '' } });
-    for (const item of itemsIn(rig.grant())) await vault.delete(item);
-    rig.parts.cache.dropGrant(rig.grant().id);
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
-  });
-
-  it('the receipt of a revocation never speaks for a refresh token that is gone', async () => {
-    const { rig } = await twice();
-    await rig.parts.vault.delete(rig.grant().item ?? '');
-    rig.parts.cache.dropGrant(rig.grant().id);
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('abandoned');
-    expect(told()).toEqual(['refresh-1']);
   });
 });
 

@@ -1,9 +1,7 @@
 /** Sign-ins: one page at a time, none unattended, and each for the account it was started for. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Broker } from '../../../src/broker/broker.ts';
 import type { Token } from '../../../src/broker/questions/token-request.ts';
-import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { openSite } from '../../oauth/site.ts';
 import type { Site } from '../../oauth/site.ts';
 import { openWorld } from '../../support/world.ts';
@@ -141,20 +139,6 @@ describe('a sign-in page', () => {
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('a sign-in page can be visited by hand when no browser opens', async () => {
-    const rig = await brokerRig(inWorld(world));
-    const parts = { ...rig.parts, openBrowser: () => Promise.reject(new Error('no browser')) };
-    const login = new Broker(parts).login({
-      resource: rig.endpoint,
-      method: 'browser',
-      timeout: minute,
-      signal: new AbortController().signal,
-    });
-    const { question } = await rig.question('login');
-    await world.signIn(question.kind === 'login' ? question.url : '');
-    expect((await login).state).toEqual({ kind: 'active' });
-  });
-
   it('a sign-in page that was never shown does not count: an unreachable server is asked again', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     site.lay('/register', { status: 503 });
@@ -227,23 +211,6 @@ describe('two servers', () => {
     expect(redirects[0]).toBe(redirects[1]);
   });
 
-  it('no sign-in page opens for a request that ran out of time in the queue', async () => {
-    const { server, rig, answer } = await pair();
-    const first = rig.ask();
-    await rig.question('login');
-    const second = refusal(rig.ask({ resource: server.other, timeout: 1000 }));
-    await queued(rig);
-    rig.clock.advance(1000);
-    expect(await second).toMatchObject({ reason: 'login_pending' });
-    answer();
-    await first;
-    await rig.visited();
-    await turnOfEvents();
-    expect(rig.pages).toHaveLength(1);
-    // The person did not cause the failure: the next request opens a page.
-    expect((await rig.ask({ resource: server.other })).resource).toBe(server.other);
-  });
-
   it('no sign-in page opens for a program that went away in the queue, and its request ends at once', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
@@ -274,28 +241,6 @@ describe('two servers', () => {
 });
 
 describe('a sign-in that the user starts', () => {
-  it('a sign-in that the user starts completes the request of a program whose page is open', async () => {
-    const rig = await allowed();
-    rig.person.isThere = false;
-    const asked = rig.ask();
-    await rig.question('login');
-    rig.person.isThere = true;
-    await rig.login();
-    expect((await asked).accessToken).toBeTypeOf('string');
-    await turnOfEvents();
-    expect(rig.parts.interactions.list()).toEqual([]);
-    expect(rig.pages).toHaveLength(2);
-  });
-
-  it('a sign-in that the user starts serves programs again after their pages were denied', async () => {
-    const rig = await allowed();
-    rig.person.deny = true;
-    await refusal(rig.ask());
-    rig.person.deny = false;
-    await rig.login();
-    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
-  });
-
   it('a sign-in that the user starts renews the grant of its account and keeps the earlier refresh token for a revocation', async () => {
     const rig = await allowed();
     const first = await rig.login();
@@ -341,45 +286,5 @@ describe('accounts', () => {
     const [one, other] = [await allowedAs(rig, 'alice'), await allowedAs(rig, 'bob')];
     expect([one.account, other.account]).toEqual(['alice', 'bob']);
     expect(one.accessToken).not.toBe(other.accessToken);
-  });
-
-  it('a step-up does not change the account: another subject never updates the grant', async () => {
-    const rig = await allowed();
-    await rig.login({ scope });
-    const before = { grant: rig.grant(), secret: await rig.vault.get(rig.grant().item ?? '') };
-    rig.person.account = 'bob';
-    const asked = refusal(rig.ask({ scope: ['notes:write'] }));
-    rig.parts.interactions.answer((await rig.question('account')).id, 'no');
-    expect(await asked).toMatchObject({ reason: 'account_mismatch' });
-    expect(rig.grant()).toEqual(before.grant);
-    expect(await rig.vault.get(before.grant.item ?? '')).toBe(before.secret);
-    expect((await rig.ask()).account).toBe('alice');
-  });
-
-  it('a new sign-in of an ended grant does not change the account either', async () => {
-    const rig = await allowed();
-    await rig.login({ scope });
-    world.endGrants();
-    rig.clock.advance(3_600_000);
-    rig.person.account = 'bob';
-    const asked = refusal(rig.ask());
-    rig.parts.interactions.answer((await rig.question('account')).id, 'no');
-    expect(await asked).toMatchObject({ reason: 'account_mismatch' });
-    expect(rig.grant()).toMatchObject({ account: 'alice', state: { kind: 'loginRequired' } });
-  });
-
-  it('accounts can sign in again after another one was revoked', async () => {
-    const rig = await allowed();
-    await rig.login({ account: 'work' });
-    rig.clock.advance(1000);
-    await rig.login({ account: 'home' });
-    await revokeGrant(rig.parts, rig.parts.grants.all()[1] ?? rig.grant());
-    rig.clock.advance(3_600_000);
-    // Refreshed since: what ends it now is not that revocation.
-    expect((await rig.ask()).account).toBe('work');
-    world.endGrants();
-    rig.clock.advance(3_600_000);
-    expect((await rig.ask()).account).toBe('work');
-    expect(rig.pages).toHaveLength(3);
   });
 });

@@ -51,34 +51,6 @@ describe('the first token', () => {
     expect(counts().signIns).toBe(before.signIns + 1);
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
-
-  it('the first token serves a second program without a second sign-in', async () => {
-    const rig = await signedIn();
-    const before = counts();
-    await rig.allow('agent');
-    const [one, two] = [await rig.ask(), await rig.ask({ clientId: 'agent' })];
-    expect(two.accessToken).toBe(one.accessToken);
-    expect(counts()).toEqual(before);
-    expect(rig.pages).toHaveLength(1);
-  });
-
-  it('all callers that ask meanwhile wait for the first token on one page', async () => {
-    const rig = await brokerRig(inWorld(places.world));
-    for (const name of ['editor', 'agent', 'shell']) await rig.allow(name);
-    const asked = ['editor', 'agent', 'shell', 'editor'].map((clientId) => rig.ask({ clientId }));
-    const tokens = await Promise.all(asked);
-    expect(new Set(tokens.map((token) => token.accessToken)).size).toBe(1);
-    expect(rig.pages).toHaveLength(1);
-  });
-
-  it('no first token is fetched for a URL that names no resource, nor with interaction "never"', async () => {
-    const rig = await brokerRig(inWorld(places.world));
-    await rig.allow();
-    expect(await refusal(rig.ask({ resource: 'notes' }))).toMatchObject({ reason: 'invalid_resource' });
-    const error = await refusal(rig.ask({ interaction: 'never' }));
-    expect(error).toMatchObject({ reason: 'login_required', hint: expect.stringContaining('keyturn login') });
-    expect(rig.fetched).toEqual([]);
-  });
 });
 
 describe('a token that is still good', () => {
@@ -113,26 +85,6 @@ describe('a token that is still good', () => {
     expect((await rig.ask()).accessToken).toBe('access-1');
     rig.clock.advance(second);
     expect((await rig.ask()).accessToken).toBe('access-2');
-  });
-
-  it('a token is refreshed for a program that needs it longer', async () => {
-    const rig = await signedIn();
-    const first = await rig.ask();
-    rig.clock.advance(10 * minute);
-    expect((await rig.ask({ minimumValidity: 49 * minute })).accessToken).toBe(first.accessToken);
-    expect((await rig.ask({ minimumValidity: 51 * minute })).accessToken).not.toBe(first.accessToken);
-  });
-
-  it('a token that was just issued satisfies any minimum', async () => {
-    const before = counts().refreshes;
-    const rig = await brokerRig(inWorld(places.world));
-    await rig.allow();
-    const first = await rig.ask({ minimumValidity: 600 * minute });
-    expect((await rig.ask({ minimumValidity: 600 * minute })).accessToken).toBe(first.accessToken);
-    expect(counts().refreshes).toBe(before);
-    rig.clock.advance(11 * second);
-    expect((await rig.ask({ minimumValidity: 600 * minute })).accessToken).not.toBe(first.accessToken);
-    expect(counts().refreshes).toBe(before + 1);
   });
 });
 
@@ -214,23 +166,6 @@ describe('a server in trouble', () => {
     expect(counts().tokenRequests).toBe(before);
   });
 
-  it('a server in trouble that can’t be reached at all leaves the grant as it is', async () => {
-    let isDown = false;
-    const around = inWorld(places.world);
-    const rig = await brokerRig({
-      ...around,
-      fetch: (url, init) => around.fetch(isDown ? 'https://127.0.0.1:1/' : url, init),
-    });
-    await rig.allow();
-    const first = await rig.ask();
-    isDown = true;
-    rig.clock.advance(almostOver + second);
-    expect((await rig.ask()).accessToken).toBe(first.accessToken);
-    rig.clock.advance(10 * minute);
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-  });
-
   it('a server in trouble that ended the refresh token sets off a new sign-in under the permission', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
@@ -238,27 +173,6 @@ describe('a server in trouble', () => {
     expect(await statusAt(rig.endpoint, (await rig.ask()).accessToken)).toBe(200);
     expect(rig.pages).toHaveLength(2);
     expect(rig.parts.grants.all()).toHaveLength(1);
-  });
-
-  it('a server in trouble that ended the refresh token leaves a grant that needs a login when nobody may be asked', async () => {
-    const rig = await signedIn();
-    rig.clock.advance(61 * minute);
-    places.world.endGrants();
-    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
-    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
-    expect(rig.pages).toHaveLength(1);
-  });
-
-  it('a server in trouble that forgot its clients gets a new registration at the next sign-in', async () => {
-    const rig = await signedIn();
-    const before = rig.grant();
-    rig.clock.advance(61 * minute);
-    places.world.authorizationServer.forget('Client');
-    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    expect(rig.grant().id).toBe(before.id);
-    expect(rig.grant().registrationId).not.toBe(before.registrationId);
-    expect(rig.pages).toHaveLength(2);
   });
 });
 
@@ -281,14 +195,6 @@ describe('a server that gives no refresh token', () => {
     expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
     expect((await rig.ask()).accessToken).toBe('access-2');
     expect(rig.pages).toHaveLength(2);
-  });
-
-  it('a server without refresh tokens gets no new sign-in for a minimum that no token of it meets', async () => {
-    const rig = await withoutRefresh(600);
-    expect((await rig.ask({ minimumValidity: 20 * minute })).accessToken).toBe('access-1');
-    rig.clock.advance(5 * minute);
-    expect((await rig.ask({ minimumValidity: 20 * minute })).accessToken).toBe('access-1');
-    expect(rig.pages).toHaveLength(1);
   });
 
   it('a server without refresh tokens gets a new sign-in for a minimum that a new token meets, and serves others meanwhile', async () => {

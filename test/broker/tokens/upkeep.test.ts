@@ -78,13 +78,6 @@ describe('a token that a program uses', () => {
     expect(await rig.tick()).toBe(0);
   });
 
-  it('a token is not refreshed once it is over, because no program asked for it', async () => {
-    const rig = await kept();
-    await rig.ask();
-    rig.clock.suspend(8 * hour);
-    expect(await rig.tick()).toBe(0);
-  });
-
   it('a token that a program uses is not replaced while the vault is in trouble', async () => {
     const rig = await kept();
     await rig.ask();
@@ -99,21 +92,6 @@ describe('a token that a program uses', () => {
     await rig.ask({ minimumValidity: hour });
     rig.clock.advance(due);
     expect(await rig.tick()).toBe(1);
-  });
-
-  it('a token that a program uses is asked for again by the backoff where its server fails, without a page, and is served meanwhile', async () => {
-    const rig = await kept();
-    const first = await rig.ask();
-    rig.clock.advance(due);
-    world.failTokenRequests(1);
-    expect(await rig.tick()).toBe(0);
-    expect(rig.parts.refresher.backoff.left(rig.grant().id)).toBeGreaterThan(0);
-    expect(await rig.tick()).toBe(0);
-    expect((await rig.ask()).accessToken).toBe(first.accessToken);
-    expect(await rows(rig, 'refresh')).toEqual(['authorization_server_unreachable']);
-    rig.clock.advance(1000);
-    expect(await rig.tick()).toBe(1);
-    expect(rig.pages).toHaveLength(1);
   });
 });
 
@@ -146,16 +124,6 @@ describe('tokens that are due at once', () => {
     await parts.refresher.settled();
     expect(begun()).toEqual([false, false]);
   });
-
-  it('tokens that are due at once are left alone from the moment when the broker stops', async () => {
-    const { clock, upkeep, parts, begun } = await twoDue();
-    upkeep.tick();
-    upkeep.stop();
-    clock.advance(startEvery);
-    await turn();
-    expect(begun()[1]).toBe(false);
-    await parts.refresher.settled();
-  });
 });
 
 describe('a machine that wakes up, or is online again', () => {
@@ -174,19 +142,6 @@ describe('a machine that wakes up, or is online again', () => {
 });
 
 describe('the tick', () => {
-  it('the tick comes at the interval of the clock, and not before', async () => {
-    const rig = await kept();
-    await rig.ask();
-    rig.clock.advance(due);
-    rig.upkeep.start();
-    expect(rig.parts.refresher.turns.isTaken(rig.grant().id)).toBe(false);
-    rig.clock.advance(tickEvery);
-    await turn();
-    expect(rig.parts.refresher.turns.isTaken(rig.grant().id)).toBe(true);
-    rig.upkeep.stop();
-    await rig.parts.refresher.settled();
-  });
-
   it('the tick notices that the machine slept, and that somebody set the clock', async () => {
     const rig = await kept();
     rig.clock.advance(hour);

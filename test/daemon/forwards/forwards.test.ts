@@ -81,19 +81,6 @@ it('a forward ends when its time is over, and tells the connection that opened i
   expect(forwards.list()).toEqual([]);
 });
 
-it('a forward may last longer than a timer', async () => {
-  const { forwards, clock, open } = await newForwards();
-  const { opener } = await open('box', 30 * 24 * 3600);
-  for (let hours = 0; hours < 30 * 24 - 1; hours += 1) {
-    clock.advance(hour);
-    await Promise.resolve();
-  }
-  expect(forwards.list()).toHaveLength(1);
-  expect(opener.heard).toEqual([]);
-  clock.advance(hour);
-  await vi.waitFor(() => expect(opener.heard).toMatchObject([['forward.ended', { why: 'expired' }]]));
-});
-
 it('a forward answers nothing after its time, also where the machine slept over its end', async () => {
   const { forwards, clock, dispatch, open } = await newForwards();
   const { ask } = await open('box');
@@ -103,17 +90,6 @@ it('a forward answers nothing after its time, also where the machine slept over 
   expect(dispatch).toHaveBeenCalledTimes(1);
   expect(forwards.list()).toEqual([]);
   await open('box');
-});
-
-it('a token that comes after the end of its forward stays here', async () => {
-  const { forwards, dispatch, open } = await newForwards();
-  const { ask } = await open('box');
-  const late = Promise.withResolvers<unknown>();
-  dispatch.mockReturnValueOnce(late.promise);
-  const asked = ask('token.get', { resource });
-  await forwards.end('box');
-  late.resolve('a token');
-  await expect(asked).rejects.toMatchObject({ reason: 'not_permitted' });
 });
 
 it('a forward ends with the connection that opened it', async () => {
@@ -158,17 +134,4 @@ it('a forward rejects only tokens that it gave out, by their id or themselves', 
   }
   for (const token of [{ tokenId: 'x' }, { access_token: 'x' }, { keyId: 'its-id' }, {}])
     await expect(one.ask('token.reject', token)).rejects.toMatchObject({ reason: 'not_permitted' });
-});
-
-it('refuses a second forward of one label, and says how that one gets another name', async () => {
-  const { open } = await newForwards();
-  await open('box');
-  await expect(open('box')).rejects.toMatchObject({
-    reason: 'conflict',
-    hint: expect.stringMatching(/another name with --as\.$/),
-  });
-  await expect(open('box', 3600, '/run/other/box.sock')).rejects.toMatchObject({
-    reason: 'conflict',
-    hint: expect.stringMatching(/^(?!.*--as).*--socket DIR\/NAME\.sock/),
-  });
 });

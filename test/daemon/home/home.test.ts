@@ -42,15 +42,6 @@ describe('a home', () => {
       expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('a home is the same home the next time', async () => {
-    const made = await openHome(paths);
-    expect(made).toMatchObject({ isNew: true, hasRoot: false });
-    await made.rootWritten();
-    const again = await openHome(paths);
-    expect(again).toMatchObject({ isNew: false, hasRoot: true, homeId: made.homeId });
-    expect(again.ownerKey.equals(made.ownerKey)).toBe(true);
-  });
-
   it.each([
     ['no JSON', '{"version":1,'],
     ['a newer format', '{"version":2,"homeId":"AAAAAAAAAAAAAAAAAAAAAA","hasRoot":false}'],

@@ -84,24 +84,6 @@ describe('a pause that the owner begins', () => {
     expect(rows).toEqual(['paused until 1970-01-01T00:01:01.000Z', 'resumed']);
   });
 
-  it('a pause that the owner begins stands though the vault can’t keep it, and says how long', async () => {
-    const scene = stage();
-    scene.trouble = new VaultError('locked', 'the vault is locked');
-    await expect(scene.kept.begin()).rejects.toMatchObject({
-      reason: 'locked',
-      message: 'Access is paused until this broker ends: the vault is locked.',
-    });
-    expect(scene.pause.current).toEqual({ since: 1000 });
-  });
-
-  it('a pause that the owner begins stands on where the vault can’t take its end', async () => {
-    const scene = stage();
-    await scene.kept.begin();
-    scene.trouble = new VaultError('locked', 'the vault is locked');
-    await expect(scene.kept.end()).rejects.toMatchObject({ reason: 'locked' });
-    expect(scene.pause.current).toEqual({ since: 1000 });
-  });
-
   it('a pause that the owner begins stands in vault and broker if it begins while an earlier one is ended', async () => {
     const { kept, pause, stored } = stage();
     await kept.begin();
@@ -120,12 +102,6 @@ describe('a pause that the owner begins', () => {
     held.kept.verified();
     expect(held.pause.current).toEqual({ since: 1000 });
     await expect.poll(() => held.stored).toEqual([{ since: 1000 }]);
-  });
-
-  it('a pause that the owner begins is refused with an end in the past', async () => {
-    const { kept, pause } = stage();
-    await expect(kept.begin(1000)).rejects.toMatchObject({ reason: 'invalid_request' });
-    expect(pause.current).toBeUndefined();
   });
 
   it('a pause that the owner begins leaves one row when its time is over, and the windows are told', async () => {

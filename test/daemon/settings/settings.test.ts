@@ -51,18 +51,6 @@ describe('a new home', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('a new home prefers KEYTURN_BROWSER to BROWSER, and accepts only 1 as yes', () => {
-    expect(
-      read({ KEYTURN_BROWSER: 'firefox', BROWSER: 'lynx', KEYTURN_ALLOW_INSECURE_LOOPBACK: 'yes' }, true),
-    ).toEqual({
-      vault: 'keychain',
-      browser: 'firefox',
-      insecureLoopback: false,
-      lockWithScreen: false,
-      ...version,
-    });
-  });
-
   it('a new home with settings of a newer Keyturn is refused by name, and the file stays as it is', () => {
     const newer = '{"version":2,"vault":"shoebox"}';
     writeFileSync(file, newer, { mode: 0o600 });

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { fileLog, terminalLog } from '../../../src/daemon/system/log.ts';
+import { fileLog } from '../../../src/daemon/system/log.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
@@ -88,18 +88,5 @@ describe('a log in a file', () => {
     log.write('never');
     expect(log.isOk).toBe(false);
     expect(existsSync(elsewhere)).toBe(false);
-  });
-});
-
-describe('a log at a terminal', () => {
-  it('a log at a terminal names the level if it isn’t info, and leaves out lines below the level asked for', () => {
-    const said: string[] = [];
-    const log = terminalLog((line) => said.push(line));
-    log.write('started');
-    log.write('{"event":"refused"}', 'warn');
-    log.write('{"event":"closed"}', 'debug');
-    log.level = 'error';
-    log.write('of no use', 'warn');
-    expect(said).toEqual(['started', 'warn: {"event":"refused"}']);
   });
 });

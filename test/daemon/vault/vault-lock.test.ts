@@ -257,19 +257,6 @@ describe("a caller's desktop session", () => {
     expect(buses.at(-1)).toBe(session.DBUS_SESSION_BUS_ADDRESS);
     expect(buses).toHaveLength(2);
   });
-
-  it('a caller’s desktop session is not used if the broker has a working bus, and forgotten if it does not help', async () => {
-    const { vaultLock, bus } = await deskFor();
-    await vaultLock.unlock({ session }, here());
-    expect(bus.environment()).not.toMatchObject(session);
-    const other = await deskFor({
-      lockable: { unlock: () => Promise.reject(new VaultError('absent', 'no keyring there either')) },
-    });
-    expect(await refusal(other.vaultLock.unlock({ session }, here()))).toMatchObject({
-      reason: 'vault_unavailable',
-    });
-    expect(other.bus.environment()).not.toMatchObject(session);
-  });
 });
 
 it('looks for a missing keychain ever more seldom, and no more once there is one', async () => {

@@ -3,11 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { KeyturnError } from '../../../src/base/errors.ts';
 import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { attack } from './attack-process.ts';
-import { openDescriptors } from '../fuzz/fuzzer.ts';
-import { admitted, helloLine, proofsFor, prove, RawClient, request, type Rig, startRig } from '../rig.ts';
+import { admitted, RawClient, request, type Rig, startRig } from '../rig.ts';
 
 const onLinux = test.runIf(process.platform === 'linux');
 
@@ -29,31 +27,6 @@ async function honestVisits(rig: Rig, visits: number): Promise<void> {
 async function deserted(rig: Rig): Promise<void> {
   while (rig.server.callers().length > 0) await nextTurn();
 }
-
-describe('a crowd of connections', { timeout: patience }, () => {
-  test('DOOR-2: a crowd of 1,024 connections of one client is held, served, and leaves nothing behind', async () => {
-    const rig = await startRig();
-    const before = openDescriptors();
-    const crowded = rig.enrol();
-    const crowd: RawClient[] = [];
-    while (crowd.length < 1024) crowd.push(await admitted(rig, crowded));
-    expect(rig.server.callers()).toHaveLength(1024);
-    // One more is one too many for this client, and for no other.
-    const late = new RawClient(rig.socket);
-    const line = helloLine(crowded, rig.server.endpoint);
-    late.send(line);
-    late.send(prove(proofsFor(crowded, line, await late.next()).proofC));
-    expect(await late.refusal()).toBe('rate_limited');
-    await honestVisits(rig, 20);
-    for (const [id, client] of crowd.entries()) client.send(request(id, 'status'));
-    for (const [id, client] of crowd.entries()) expect(await client.next()).toMatchObject({ id });
-    for (const client of crowd) client.socket.destroy();
-    await deserted(rig);
-    expect(openDescriptors()).toBeLessThanOrEqual(before);
-    await admitted(rig, crowded);
-    expect(rig.server.callers()).toHaveLength(1);
-  });
-});
 
 describe('wrong proofs at speed', { timeout: patience }, () => {
   onLinux(
@@ -105,33 +78,6 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
     expect(await fail()).toMatchObject({ error: { data: { reason: 'handshake_failed' } } });
     expect(await fail()).toMatchObject(told);
   });
-
-  test('wrong proofs at speed slow nobody if the kernel does not say which process they come from', async () => {
-    const rig = await startRig({ readPeer: () => ({ kind: 'unverified' }) });
-    for (let i = 0; i < 80; i += 1) {
-      const client = new RawClient(rig.socket);
-      client.send(request(1, 'status'));
-      expect(await client.refusal()).toBe('handshake_failed');
-    }
-    await admitted(rig, rig.enrol());
-    expect(rig.server.callers()).toHaveLength(1);
-    expect(rig.limits).toEqual([]);
-  });
-
-  test('wrong proofs at speed do not count if the broker is at fault', async () => {
-    const rig = await startRig({
-      keyFor: async () => {
-        throw new KeyturnError('locked', 'the vault is locked');
-      },
-    });
-    const identity = rig.enrol();
-    for (let i = 0; i < 80; i += 1) {
-      const client = new RawClient(rig.socket);
-      client.send(helloLine(identity, rig.server.endpoint));
-      expect(await client.refusal()).toBe('locked');
-    }
-    expect(rig.limits).toEqual([]);
-  });
 });
 
 describe('an admitted client', { timeout: patience }, () => {
@@ -141,32 +87,6 @@ describe('an admitted client', { timeout: patience }, () => {
     const asked = 5000;
     for (let id = 0; id < asked; id += 1) client.send(request(id, 'token.get'));
     for (let id = 0; id < asked; id += 1) expect(await client.next()).toMatchObject({ id, result: {} });
-  });
-
-  test('an admitted client that asks for work too fast waits, is not refused, and delays nobody', async () => {
-    const work = { done: 0 };
-    const rig = await startRig({
-      dispatch: async () => {
-        await nextTurn();
-        work.done += 1;
-        return {};
-      },
-    });
-    const identity = rig.enrol();
-    const greedy = [await admitted(rig, identity), await admitted(rig, identity)];
-    const asked = 800;
-    for (const client of greedy) for (let id = 0; id < asked; id += 1) client.send(request(id, 'work'));
-    while (work.done < 1000) await nextTurn();
-    // Another client's answer comes after all that its neighbour could have been given by then.
-    const other = await admitted(rig, rig.enrol());
-    other.send(request(1, 'work'));
-    expect(await other.next()).toMatchObject({ id: 1, result: {} });
-    expect(work.done).toBe(1001);
-    rig.clock.turn(600);
-    for (const client of greedy) {
-      for (let id = 0; id < asked; id += 1) expect(await client.next()).toMatchObject({ id, result: {} });
-    }
-    expect(work.done).toBe(2 * asked + 1);
   });
 
   test('DOOR-2: an admitted client that never reads does not keep the broker from stopping', async () => {

@@ -40,10 +40,6 @@ describe('the arguments of an interpreter', () => {
     expect(of(...given)).toEqual({ arguments: shown, isCut: true });
   });
 
-  it('the arguments of an interpreter keep what follows a script, whose `-c` need not be code', () => {
-    expect(of('main.js', '-c', 'main.conf')).toMatchObject({ arguments: ['main.js', '-c', 'main.conf'] });
-  });
-
   it.each([
     [['--password=hunter2 and more'], '--password=…'],
     [['--password', 'hunter2'], '--password …'],
@@ -82,16 +78,5 @@ describe('the arguments of an interpreter', () => {
     'LanguageServerMain',
   ])('the arguments of an interpreter keep %s', (given) => {
     expect(of('main.js', given).arguments.at(-1)).toBe(given === '--author=Anna' ? '--author=…' : given);
-  });
-
-  it('the arguments of an interpreter are bounded in number and length', () => {
-    const long = of('main.js', 'word '.repeat(1000), ...Array.from({ length: 100 }, () => 'x'));
-    expect(long.isCut).toBe(true);
-    expect(long.arguments).toHaveLength(24);
-    expect(long.arguments[1]).toHaveLength(201);
-  });
-
-  it('the arguments of an interpreter are empty for a process that has wiped them', () => {
-    expect(claimIn('')).toEqual({ arguments: [], isCut: false });
   });
 });

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
-import { isMethod, methods } from '../../../src/ipc/protocol/methods.ts';
+import { methods } from '../../../src/ipc/protocol/methods.ts';
 import { networkResult } from '../../../src/ipc/protocol/schemas/network-schema.ts';
 import { tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/schemas/token-schema.ts';
 import { errorBody, errorFrom, parseMessage } from '../../../src/ipc/wire/json-rpc.ts';
@@ -111,17 +111,6 @@ describe('the methods', () => {
     ['settings.set', { name: '__proto__', value: 1 }],
   ] as const)('the methods refuse malformed parameters of %s: %j', (method, params) => {
     expect(methods[method].params.safeParse(params).success).toBe(false);
-  });
-
-  test('the methods ignore fields they do not know', () => {
-    const params = { resource: 'https://a.example', fromTheFuture: true };
-    expect(methods['token.get'].params.parse(params)).toEqual({ resource: 'https://a.example' });
-  });
-
-  test('the methods are found only by their own names', () => {
-    expect(isMethod('token.get')).toBe(true);
-    expect(isMethod('toString')).toBe(false);
-    expect(isMethod('constructor')).toBe(false);
   });
 });
 

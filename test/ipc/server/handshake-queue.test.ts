@@ -26,32 +26,6 @@ describe('connections without a proof', () => {
     expect(rig.events.filter(({ event }) => event === 'refused')).toEqual([]);
   });
 
-  test('lets the 65th connection wait until one leaves', async () => {
-    const rig = await startRig();
-    const identity = rig.enrol();
-    const strangers = [];
-    for (let i = 0; i < 64; i += 1) {
-      const stranger = new RawClient(rig.socket);
-      stranger.send(helloLine(identity, rig.server.endpoint));
-      // Its answer shows that the broker has counted it.
-      await stranger.next();
-      strangers.push(stranger);
-    }
-    const late = admitted(rig, identity);
-    strangers[0]?.socket.destroy();
-    await late;
-    expect(rig.server.callers()).toHaveLength(1);
-  });
-
-  test('serves 300 that connect at once, and turns none away', async () => {
-    const rig = await startRig();
-    const identity = rig.enrol();
-    await Promise.all(Array.from({ length: 300 }, async () => admitted(rig, identity)));
-    expect(rig.server.callers()).toHaveLength(300);
-    expect(rig.limits).toEqual([]);
-    expect(rig.events.filter(({ event }) => event === 'refused')).toEqual([]);
-  });
-
   test('X-10: turns the next one away where 1,024 wait, and serves the last of those who wait in its turn', async () => {
     const rig = await startRig();
     const silent = [];

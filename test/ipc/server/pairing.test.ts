@@ -89,22 +89,6 @@ describe('a pairing', () => {
     await promise;
   });
 
-  test('a pairing accepts no other message while it waits', async () => {
-    const { cards, client } = await rigWithCards();
-    const program = client();
-    await program.next();
-    program.send({ jsonrpc: '2.0', id: 2, method: 'status' });
-    expect(await program.refusal()).toBe('handshake_failed');
-    expect(cards).toHaveLength(1);
-  });
-
-  test('a pairing may be pending beside at most two others', async () => {
-    const { cards, client } = await rigWithCards();
-    for (let i = 0; i < 3; i += 1) await client(`program-${i}`).next();
-    expect(await client().refusal()).toBe('rate_limited');
-    expect(cards).toHaveLength(3);
-  });
-
   test('a pairing must wait after each refusal, twice as long each time, even under another name', async () => {
     const { rig, cards, client } = await rigWithCards();
     for (const seconds of [1, 2, 4]) {
@@ -152,73 +136,6 @@ describe('a pairing', () => {
       ['another', ticket],
     ] as const)
       expect(await client(name, shown).next()).toMatchObject({ method: 'pair.code' });
-    expect(cards).toHaveLength(4);
-  });
-
-  test('a pairing with a ticket is made at a later try, where the vault was locked at the first', async () => {
-    const { cards, client } = await rigWithCards();
-    const ticket = newTicket();
-    const first = client('editor', ticket);
-    await first.next();
-    const yes = paired();
-    let isLocked = true;
-    cards[0]?.answer(async () => {
-      if (isLocked) throw new KeyturnError('locked', 'locked');
-      return yes;
-    });
-    expect(await first.refusal()).toBe('locked');
-    isLocked = false;
-    const second = client('editor', ticket);
-    await second.next();
-    expect(await second.next()).toHaveProperty('result.clientId', 'abc');
-    expect(cards).toHaveLength(1);
-  });
-
-  test('pairings with tickets leave room for other connections', async () => {
-    const { cards, client } = await rigWithCards();
-    const ticket = newTicket();
-    const waiting = Array.from({ length: 64 }, () => client('editor', ticket));
-    for (const program of waiting) expect(await program.next()).toMatchObject({ method: 'pair.code' });
-    expect(await client('editor', ticket).refusal()).toBe('rate_limited');
-    expect(cards).toHaveLength(1);
-  });
-
-  test('a pairing with a ticket keeps a refusal, which the next broker does not know, and forgets it after ten minutes', async () => {
-    const { rig, cards, client } = await rigWithCards();
-    const ticket = newTicket();
-    const first = client('editor', ticket);
-    await first.next();
-    first.socket.destroy();
-    cards[0]?.no();
-    const second = client('editor', ticket);
-    await second.next();
-    expect(await second.refusal()).toBe('pairing_denied');
-    rig.clock.turn(600_000);
-    await client('editor', ticket).next();
-    expect(cards).toHaveLength(2);
-    await rig.stop();
-    expect(cards[1]?.request.signal.aborted).toBe(true);
-    await rig.start();
-    await client('editor', ticket).next();
-    expect(cards).toHaveLength(3);
-  });
-
-  test('a pairing with a ticket ends after ten minutes, and takes a place of three till then', async () => {
-    const { rig, cards, client } = await rigWithCards();
-    const tickets = [newTicket(), newTicket(), newTicket()];
-    for (const ticket of tickets) {
-      const program = client('editor', ticket);
-      await program.next();
-      program.socket.destroy();
-    }
-    expect(await client().refusal()).toBe('rate_limited');
-    const waiting = client('editor', tickets[0]);
-    await waiting.next();
-    rig.clock.turn(600_000);
-    expect(await waiting.refusal()).toBe('consent_pending');
-    expect(cards.every(({ request }) => request.signal.aborted)).toBe(true);
-    rig.clock.turn(60_000);
-    await client('editor', tickets[0]).next();
     expect(cards).toHaveLength(4);
   });
 

@@ -6,7 +6,6 @@ import {
   linkSync,
   mkdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -18,7 +17,7 @@ import { text } from 'node:stream/consumers';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { connectTo, endpointId, listenAt } from '../../../src/ipc/wire/endpoint.ts';
+import { connectTo, listenAt } from '../../../src/ipc/wire/endpoint.ts';
 import { findSockets, prepareSocket, recordSocket, socketPlaces } from '../../../src/ipc/wire/socket-path.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { attack } from '../attack/attack-process.ts';
@@ -42,10 +41,6 @@ async function listening(socket: string): Promise<{ endpoint: string; server: ne
 describe('the path of the socket', () => {
   const env = { KEYTURN_HOME: `/${'x'.repeat(200)}`, XDG_RUNTIME_DIR: '/run/user/1000', HOME: '/home/ada' };
 
-  test('the path of the socket is broker.sock in the run folder', () => {
-    expect(socketPlaces(homePaths({ KEYTURN_HOME: '/a/home' }), {})).toEqual(['/a/home/run/broker.sock']);
-  });
-
   test('the path of the socket is hashed into a private folder where it would be longer than 103 bytes', () => {
     const folder = (length: number) => homePaths({ KEYTURN_HOME: `/${'é'.repeat(length)}` });
     // 2 bytes each: "/" + 2n + "/run/broker.sock" is 103 bytes for n = 43.
@@ -53,17 +48,6 @@ describe('the path of the socket', () => {
     expect(socketPlaces(folder(44), env)[0]).toMatch(/^\/run\/user\/1000\/keyturn\/[0-9a-f]{16}\.sock$/);
     expect(socketPlaces(homePaths(env), { HOME: '/home/ada' })[0]).toMatch(
       /^\/home\/ada\/.local\/state\/keyturn\/run\/[0-9a-f]{16}\.sock$/,
-    );
-  });
-
-  test('the path of the socket differs for two homes that are both too long', () => {
-    const other = homePaths({ ...env, KEYTURN_HOME: `${env.KEYTURN_HOME}y` });
-    expect(socketPlaces(other, env)[0]).not.toBe(socketPlaces(homePaths(env), env)[0]);
-  });
-
-  test('the path of the socket is refused if every place is too long', () => {
-    expect(() => socketPlaces(homePaths(env), { HOME: env.KEYTURN_HOME })).toThrow(
-      expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining('KEYTURN_HOME') }),
     );
   });
 
@@ -184,50 +168,9 @@ describe('the folder', () => {
       );
     },
   );
-
-  test('a folder below a plain file is refused by the broker, and a client reports that no broker runs', async () => {
-    const file = path.join(temporaryFolder(), 'file');
-    writeFileSync(file, 'mine');
-    const paths = homePaths({ KEYTURN_HOME: path.join(file, 'home') });
-    expect(() => prepareSocket(paths, {})).toThrow(
-      expect.objectContaining({ reason: 'file_unreadable', hint: expect.stringContaining('is a file') }),
-    );
-    await expect(connectTo(path.join(paths.run, 'broker.sock'))).rejects.toMatchObject({
-      reason: 'broker_unreachable',
-      message: expect.stringContaining('is a file'),
-      hint: 'Set KEYTURN_HOME to a folder.',
-    });
-    expect(readFileSync(file, 'utf8')).toBe('mine');
-  });
-
-  test('the folder of the socket is not made through a dangling symbolic link', () => {
-    const folder = temporaryFolder();
-    symlinkSync(path.join(folder, 'nowhere'), path.join(folder, 'home'));
-    const paths = homePaths({ KEYTURN_HOME: path.join(folder, 'home') });
-    expect(() => prepareSocket(paths, {})).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
-    expect(existsSync(path.join(folder, 'nowhere'))).toBe(false);
-  });
-
-  test('a folder that does not exist yet means that no broker has run', async () => {
-    const paths = temporaryHome();
-    await expect(connectTo(findSockets(paths, {}).places[0] ?? '')).rejects.toMatchObject({
-      reason: 'broker_unreachable',
-      hint: expect.stringContaining('Start the broker'),
-    });
-  });
 });
 
 describe('the socket', () => {
-  test('the socket has the same name at both ends', async () => {
-    const socket = prepareSocket(temporaryHome(), {});
-    const { endpoint } = await listening(socket);
-    const connected = await connectTo(socket);
-    connected.socket.destroy();
-    expect(connected.endpoint).toBe(endpoint);
-    expect(endpoint).toBe(endpointId(socket));
-    expect(endpoint).toMatch(/^unix:\d+:\d+$/);
-  });
-
   test('DOOR-3: the socket is refused by a client when others may write to it, and the hint mends it', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     await listening(socket);
@@ -253,17 +196,6 @@ describe('the socket', () => {
     writeFileSync(socket, 'mine', { mode: 0o600 });
     await expect(listenAt(net.createServer(), socket)).rejects.toMatchObject({ reason: 'socket_unsafe' });
     expect(readFileSync(socket, 'utf8')).toBe('mine');
-  });
-
-  test('a socket without a listener means that the broker is gone', async () => {
-    const socket = prepareSocket(temporaryHome(), {});
-    const { server } = await listening(socket);
-    const closed = new Promise((resolve) => {
-      server.close(resolve);
-    });
-    await closed;
-    rmSync(socket, { force: true });
-    await expect(connectTo(socket)).rejects.toMatchObject({ reason: 'broker_unreachable' });
   });
 
   test.each([0o777, 0o660, 0o644, 0o400])(
@@ -349,10 +281,4 @@ describe('the socket', () => {
       for (const other of others) other.destroy();
     },
   );
-
-  test('listening leaves the process’s own umask as it was', async () => {
-    const before = process.umask();
-    await listening(prepareSocket(temporaryHome(), {}));
-    expect(process.umask()).toBe(before);
-  });
 });

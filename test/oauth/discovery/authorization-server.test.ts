@@ -5,7 +5,6 @@ import { RuleRefusal } from '../../../src/base/errors.ts';
 import {
   authorizationServerLocations,
   discoverAuthorizationServer,
-  requirePkceForPerson,
 } from '../../../src/oauth/discovery/authorization-server.ts';
 import { refusalOf } from '../refusal.ts';
 import { metadataOf } from '../token-requests.ts';
@@ -34,22 +33,6 @@ describe('the locations', () => {
       expect(authorizationServerLocations(new URL(issuer))).toEqual(expected);
     },
   );
-
-  it('M-1 M-2: tries the metadata locations until one has the document', async () => {
-    const issuer = `${site.origin}/t`;
-    site.lay(`${oauthLocation}/t`, { status: 401 });
-    site.lay(`/t${oidcLocation}`, document({ issuer }));
-    expect(await discover(issuer)).toMatchObject({ issuer, tokenEndpoint: `${site.origin}/token` });
-    expect(site.asked.map(({ path }) => path)).toEqual([
-      `${oauthLocation}/t`,
-      `${oidcLocation}/t`,
-      `/t${oidcLocation}`,
-    ]);
-  });
-
-  it('the result is undefined if no location has a document', async () => {
-    expect(await discover()).toBeUndefined();
-  });
 
   it.each<[string, Page]>([
     ['fails', { status: 500 }],
@@ -121,13 +104,6 @@ describe('a document', () => {
     });
   });
 
-  it('E-5: requests metadata without the header of the earlier revision', async () => {
-    site.lay(oauthLocation, document());
-    const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' };
-    await discoverAuthorizationServer(site.origin, { ...site.http, protocolVersion });
-    expect(site.asked[0]?.headers).not.toHaveProperty('ctx-protocol-version');
-  });
-
   it('N-3: refuses a document of another issuer, on the same host or another', async () => {
     for (const issuer of [`${site.origin}/other`, 'https://evil.example', site.origin.toUpperCase()]) {
       site.lay(oauthLocation, document({ issuer }));
@@ -152,23 +128,6 @@ describe('a document', () => {
     }
   });
 
-  it('takes the spelling of the document if an issuer without a path differs in its final slash', async () => {
-    for (const [listed, stated] of [
-      ['', '/'],
-      ['/', ''],
-    ]) {
-      site.lay(oauthLocation, document({ issuer: site.origin + stated }));
-      const server = await discover(site.origin + listed);
-      expect(server).toMatchObject({ issuer: site.origin + stated });
-      expect(server).not.toHaveProperty('discoveredAs');
-    }
-  });
-
-  it('N-3: accepts a document whose issuer ends in a slash if the expected one does', async () => {
-    site.lay(oauthLocation, document({ issuer: `${site.origin}/` }));
-    expect(await discover(`${site.origin}/`)).toMatchObject({ issuer: `${site.origin}/` });
-  });
-
   it.each([[undefined], [[]], [['plain']], [['s256']]])(
     'X-2: refuses a server with the PKCE methods %j',
     async (methods) => {
@@ -189,31 +148,6 @@ describe('a document', () => {
     for (const url of ['http://server.example/x', 'javascript:alert(1)', '/relative']) {
       site.lay(oauthLocation, document({ [field]: url }));
       expect((await refusalOf(() => discover())).reason).toBe('insecure_url');
-    }
-  });
-
-  it('no person signs in at a server without an authorization endpoint and without PKCE', async () => {
-    const left = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined };
-    site.lay(oauthLocation, document(left));
-    const server = await discover();
-    expect(server).not.toHaveProperty('authorizationEndpoint');
-    if (!server) throw new Error('there is none');
-    const refusal = await refusalOf(async () => requirePkceForPerson(server));
-    expect(refusal).toMatchObject({
-      reason: 'pkce_unsupported',
-      hint: expect.stringContaining(`keyturn exception add ${site.origin} no-pkce-metadata`),
-    });
-  });
-
-  it('a person signs in at a server without an authorization endpoint if it lists S256, or the owner waived that', async () => {
-    site.lay(oauthLocation, document({ authorization_endpoint: undefined }));
-    const listed = await discover();
-    const left = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined };
-    site.lay(oauthLocation, document(left));
-    const waived = await discoverAuthorizationServer(site.origin, site.http, { noPkceMetadata: true });
-    for (const server of [listed, waived]) {
-      expect(server).toBeDefined();
-      if (server) expect(() => requirePkceForPerson(server)).not.toThrow();
     }
   });
 

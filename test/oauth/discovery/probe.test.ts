@@ -25,14 +25,10 @@ describe('probe', () => {
     expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('sends a POST if the server does not support GET', async () => {
-    site.lay('/mcp', ({ method }) =>
-      method === 'GET' ? { status: 405 } : { status: 401, headers: challenge },
-    );
-    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
-  });
-
   it.each<[string, Page]>([
+    ['is not supported', { status: 405 }],
+    ['is not implemented', { status: 501 }],
+    ['needs no authorization', { body: '<html>' }],
     ['fails', { status: 503 }],
     ['leads to another page', { status: 302, headers: { location: 'https://docs.example/' } }],
     ['is forbidden by a method of its own', { status: 409 }],
@@ -53,48 +49,15 @@ describe('probe', () => {
     expect([method, headers?.['mcp-session-id']]).toEqual(['DELETE', 's1']);
   });
 
-  it('E-6: reads the challenge of a 403 too', async () => {
-    site.lay('/mcp', { status: 403, headers: challenge });
-    expect(await probe(endpoint, site.http)).toMatchObject({ status: 403, challenge: {} });
-  });
-
-  it('sends a POST if GET needs no authorization', async () => {
-    site.lay('/mcp', ({ method }) =>
-      method === 'GET' ? { body: '<html>' } : { status: 401, headers: challenge },
-    );
-    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
-    site.lay('/mcp', ({ method }) => (method === 'GET' ? { body: '<html>' } : { status: 400 }));
-    expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
-  });
-
   it.each([200, 404, 418])('reads no challenge of a %i', async (status) => {
     site.lay('/mcp', { status, headers: challenge });
     expect(await probe(endpoint, site.http)).toEqual({ status });
-  });
-
-  it('sends a POST after a 501', async () => {
-    site.lay('/mcp', ({ method }) =>
-      method === 'GET' ? { status: 501 } : { status: 401, headers: challenge },
-    );
-    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
-    site.lay('/mcp', { status: 501 });
-    expect(await probe(endpoint, site.http)).toEqual({ status: 501 });
   });
 
   it('does not wait for the end of a stream', async () => {
     site.lay('/mcp', { headers: { 'content-type': 'text/event-stream' }, body: ':\n\n', hangs: true });
     expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
   });
-
-  it.each([301, 302, 303, 307, 308])(
-    'follows a %i within the origin, and reads the challenge there',
-    async (status) => {
-      site.lay('/mcp', { status, headers: { location: '/mcp/' } });
-      site.lay('/mcp/', { status: 401, headers: challenge });
-      expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
-      expect(site.asked.map(({ path }) => path)).toEqual(['/mcp', '/mcp/']);
-    },
-  );
 
   it('repeats a POST only after a redirect that keeps the method', async () => {
     const redirecting = (status: number): void => {

@@ -75,11 +75,6 @@ describe('buildAuthorizationRequest', () => {
     }
   });
 
-  it('N-8: asks for offline_access without forcing a consent page', async () => {
-    const { url } = await build({ scope: ['a', 'offline_access'] });
-    expect(new URL(url).searchParams.has('prompt')).toBe(false);
-  });
-
   it('R-7: lets a loopback redirect differ in its port and in nothing else', async () => {
     const { started } = await build({ redirectUri: 'http://127.0.0.1:9/callback' });
     expect(started.redirectUri).toBe('http://127.0.0.1:9/callback');
@@ -104,19 +99,9 @@ describe('buildAuthorizationRequest', () => {
     }
   });
 
-  it('sends no person to a server that names no authorization endpoint', async () => {
-    const { authorizationEndpoint: _none, ...machinesOnly } = server;
-    expect((await refusalOf(() => build({ server: machinesOnly }))).reason).toBe('metadata_invalid');
-  });
-
   it('N-4: refuses a registration of another issuer', async () => {
     const other = { registration: registrationAt('https://other.example') };
     expect((await refusalOf(() => build(other))).reason).toBe('issuer_mismatch');
-  });
-
-  it('needs no secret to build a URL, and puts none in it', async () => {
-    const confidential = registrationAt(issuer, { tokenEndpointAuthMethod: 'client_secret_post' });
-    expect((await build({ registration: confidential })).url).not.toContain('secret');
   });
 });
 
@@ -141,16 +126,6 @@ describe('processAuthorizationResponse', () => {
   });
 
   it.each([
-    'code=c0de',
-    'code=c0de&state=',
-    'code=c0de&state=st4tex',
-    'code=c0de&state=st4te&state=st4te',
-    'state=ST4TE',
-  ])('X-5: refuses the state in %s', async (query) => {
-    expect((await refusalOf(() => answer(query))).reason).toBe('state_mismatch');
-  });
-
-  it.each([
     ['one that differs in a slash', server, 'iss=https://issuer.example/'],
     ['one that differs in case', server, 'iss=https://ISSUER.example'],
     ['an empty one', server, 'iss='],
@@ -163,29 +138,6 @@ describe('processAuthorizationResponse', () => {
     const refusal = await refusalOf(() => answer(`code=c0de&state=st4te&${query}`, at));
     expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9207 §2.4' });
   });
-
-  it.each([
-    // advertised, iss of the answer, accepted
-    [true, issuer, true],
-    [true, 'https://evil.example', false],
-    [true, undefined, false],
-    [false, issuer, true],
-    [false, 'https://evil.example', false],
-    [false, undefined, true],
-  ])(
-    'B-25 N-1: a response with iss advertised: %s, iss: %s, is accepted: %s, as a code and as an error',
-    async (advertised, iss, accepted) => {
-      const at = advertised ? names : server;
-      const part = iss === undefined ? '' : `&iss=${encodeURIComponent(iss)}`;
-      const denied = await refusalOf(() => answer(`error=access_denied&state=st4te${part}`, at));
-      expect(denied.reason).toBe(accepted ? 'access_denied' : 'issuer_mismatch');
-      if (accepted) expect(answer(`code=c0de&state=st4te${part}`, at)).toEqual({ code: 'c0de' });
-      else
-        expect((await refusalOf(() => answer(`code=c0de&state=st4te${part}`, at))).reason).toBe(
-          'issuer_mismatch',
-        );
-    },
-  );
 
   it.each([
     ['issuer.example', 'no scheme'],
@@ -209,14 +161,6 @@ describe('processAuthorizationResponse', () => {
     ],
   ])('X-6: refuses %s', async (_what, query, reason) => {
     expect((await refusalOf(() => answer(query))).reason).toBe(reason);
-  });
-
-  it('N-2: neither acts on nor shows an error from a wrong issuer', async () => {
-    const query =
-      'error=access_denied&error_description=phishing&error_uri=https://evil.example&state=st4te&iss=https://evil.example';
-    const refusal = await refusalOf(() => answer(query));
-    expect(refusal.reason).toBe('issuer_mismatch');
-    expect(everyWordOf(refusal)).not.toMatch(/phishing|access_denied|evil/);
   });
 
   it('checks the state before the issuer', async () => {

@@ -87,24 +87,6 @@ describe('an identity assertion', () => {
     });
   });
 
-  it('an identity assertion is advertised in the metadata', async () => {
-    const metadata = await (await rig.request('/.well-known/oauth-authorization-server')).json();
-    expect(metadata).toMatchObject({
-      authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
-      grant_types_supported: expect.arrayContaining([grant]) as unknown,
-    });
-  });
-
-  it('an identity assertion gives no token if it has no scope in common with the request', async () => {
-    const { status, body } = await redeem(await assertion(), { scope: 'notes:write' });
-    expect([status, body['error']]).toEqual([400, 'invalid_scope']);
-  });
-
-  it('an identity assertion gives no scope that it doesn’t name', async () => {
-    const { body } = await redeem(await assertion(), { scope: 'notes:read notes:write' });
-    expect(claimsOf(body['access_token'])['scope']).toBe('notes:read');
-  });
-
   it('AS-21: an identity assertion is used once', async () => {
     const signed = await assertion();
     const answers = await Promise.all([redeem(signed), redeem(signed), redeem(signed)]);

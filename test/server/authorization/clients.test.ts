@@ -155,12 +155,6 @@ describe('a client ID metadata document', () => {
     expect(fetched).not.toContain('/target.json');
   });
 
-  it('AS-15: a client ID metadata document that never comes ends the wait by itself', async () => {
-    documents.set('/slow.json', () => undefined);
-    const refused = await rig.request(authorizationOf(rig, { client_id: `${origin}/slow.json` }).url);
-    expect(refused.status).toBe(400);
-  });
-
   it('AS-14: a client ID metadata document must list the redirect URI of the request', async () => {
     const clientId = publish('/narrow.json', { redirect_uris: ['https://app.example/callback'] });
     const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
@@ -291,17 +285,6 @@ describe('dynamic registration', () => {
     expect(body).not.toHaveProperty('logo_uri');
   });
 
-  it.each([
-    [{ redirect_uris: ['https:evil.example'] }, 'neither https nor http to a loopback address'],
-    [{ redirect_uris: ['cursor://callback'] }, 'neither https nor http to a loopback address'],
-    [{ redirect_uris: [redirectUri], grant_types: ['client_credentials'] }, 'grant_types must be of'],
-    [{ redirect_uris: [redirectUri], response_types: ['token'] }, 'response_types'],
-    [{}, 'redirect_uris'],
-  ])('AS-19: dynamic registration of %j is refused with the real reason', async (asked, reason) => {
-    const { status, body } = await register(rig, asked);
-    expect([status, body['error_description']]).toEqual([400, expect.stringContaining(reason)]);
-  });
-
   it('AS-19: dynamic registration lets a client read, change and remove its own registration, with its own token only', async () => {
     const mine = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Mine' })).body;
     const other = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Other' })).body;
@@ -325,25 +308,6 @@ describe('dynamic registration', () => {
       expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
     } finally {
       await strict.close();
-    }
-  });
-
-  it('dynamic registration is not offered where it is off, and needs the token where the operator set one', async () => {
-    const initialAccessToken = 'i'.repeat(43);
-    const closed = await startServer({ registration: 'off' });
-    const guarded = await startServer({ registration: { initialAccessToken } });
-    try {
-      const metadata = (await (
-        await closed.request('/.well-known/oauth-authorization-server')
-      ).json()) as object;
-      expect(metadata).not.toHaveProperty('registration_endpoint');
-      const body = { redirect_uris: [redirectUri] };
-      expect((await register(guarded, body)).status).toBe(401);
-      expect((await register(guarded, body, { authorization: `Bearer ${initialAccessToken}` })).status).toBe(
-        201,
-      );
-    } finally {
-      await Promise.all([closed.close(), guarded.close()]);
     }
   });
 });
@@ -410,13 +374,5 @@ describe('a machine client', () => {
     }
     for (const audience of [[issuer], `${issuer}/token`])
       expect((await ask(await assertionBy(own.privateKey, { audience }))).status).toBe(200);
-  });
-
-  it('a machine client uses up no assertion of a client whose id continues in the assertion’s own', async () => {
-    const statusOf = async (client: string, jti: string) =>
-      (await ask(await assertionBy(own.privateKey, { client, jti }), client)).status;
-    expect(await statusOf('robo', 't1')).toBe(200);
-    expect(await statusOf('robot', '1')).toBe(200);
-    expect([await statusOf('robo', 't1'), await statusOf('robot', '1')]).toEqual([401, 401]);
   });
 });

@@ -74,13 +74,6 @@ describe('a remembered consent', () => {
     await consents.remember('alice', local);
     expect([await consents.covers('alice', local), await consents.list('alice')]).toEqual([false, []]);
   });
-
-  it('a remembered consent of several answers at the same moment loses none', async () => {
-    const consents = rememberedAt(() => 0);
-    const ids = Array.from({ length: 10 }, (_, n) => `app ${n}`);
-    await Promise.all(ids.map(async (clientId) => consents.remember('alice', { ...asked, clientId })));
-    expect((await consents.list('alice')).map(({ clientId }) => clientId).toSorted()).toEqual(ids);
-  });
 });
 
 const redirectUri = 'https://app.example/callback';
@@ -148,29 +141,6 @@ describe('an app that a person has allowed', () => {
     expect((await authorize(jar, { scope: 'notes:read notes:write' })).consents).toBe(0);
     expect((await authorize(jar, { prompt: 'consent' })).consents).toBe(1);
     expect((await authorize(jar, { prompt: 'consent', keyturn_unasked: '1' })).consents).toBe(1);
-  });
-
-  it('an app that a person has allowed is not asked for again where it wants access while the person is away', async () => {
-    const jar = new CookieJar();
-    const scope = 'notes:read offline_access';
-    expect((await authorize(jar, { scope })).consents).toBe(1);
-    const again = await authorize(jar, { scope });
-    expect([again.consents, typeof (await tokensOf(again)).body['refresh_token']]).toEqual([0, 'string']);
-  });
-
-  it('AS-29: an app that a person has allowed is asked for each time where it runs on the person’s machine', async () => {
-    const jar = new CookieJar();
-    const local = { client_id: editor, redirect_uri: 'http://127.0.0.1:5000/callback' };
-    expect((await authorize(jar, local)).consents).toBe(1);
-    expect((await authorize(jar, local)).consents).toBe(1);
-    expect((await authorize(jar, { ...local, prompt: 'none' })).error).toBe('consent_required');
-  });
-
-  it('an app that a person has allowed is asked for again after a no to the question', async () => {
-    const jar = new CookieJar();
-    await authorize(jar);
-    expect((await authorize(jar, { prompt: 'consent' }, 'deny')).error).toBe('access_denied');
-    expect((await authorize(jar)).consents).toBe(1);
   });
 
   it('AS-29: an app that a person has allowed loses its refresh token when the consent is withdrawn, and is asked for again', async () => {

@@ -3,13 +3,13 @@ import { createHook } from 'node:async_hooks';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import type { TlsListener } from '../../../src/serve/tls-listener.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import { until } from '../../support/home.ts';
-import { authorizationOf, redirectUri, signIn, startServer } from './rig.ts';
+import { authorizationOf, redirectUri, startServer } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 describe('documents of strangers', () => {
@@ -78,20 +78,6 @@ describe('documents of strangers', () => {
   it('AS-15: documents of strangers that never come keep nobody else from being known', async () => {
     await hold(['192.0.2.1'], 40);
     expect(await statusFor('192.0.2.2', `${host.origin}/good.json`)).toBe(303);
-  });
-
-  it('AS-15: documents of strangers that take every turn keep no client waiting that got a token before', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const client_id = `${host.origin}/known.json`;
-    expect((await signIn(rig, { client_id })).status).toBe(200);
-    // Past the time for which a document without headers is kept.
-    vi.setSystemTime(Date.now() + 60_000);
-    await hold(
-      Array.from({ length: 14 }, (_, number) => `198.51.100.${number}`),
-      4,
-    );
-    expect(await statusFor('192.0.2.3', client_id)).toBe(303);
   });
 });
 

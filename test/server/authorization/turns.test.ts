@@ -35,28 +35,4 @@ describe('turns', () => {
     const answers = await Promise.all(urls.map(async (url) => take(turns, 'somebody', url)));
     expect(answers).toEqual(['refused', 'read', 'read']);
   });
-
-  it('turns of a client with a token are its own for thirty days after its last token, by the clock of the server', async () => {
-    const day = 24 * 60 * 60 * 1000;
-    let now = 0;
-    const turns = heldBy(13, () => now);
-    const url = 'https://known.example/app';
-    turns.know(url);
-    now = 20 * day;
-    turns.know(url);
-    now = 50 * day - 1;
-    expect(await take(turns, 'somebody', url)).toBe('read');
-    now = 50 * day;
-    expect(await take(turns, 'somebody', url)).toBe('refused');
-  });
-
-  it('turns end with what was fetched, also where it failed', async () => {
-    const turns = new Turns([], () => 0);
-    const fails = async (): Promise<never> => {
-      throw new Error('no answer');
-    };
-    for (let number = 0; number < 60; number += 1)
-      await expect(turns.take(`https://app.example/${number}`, fails)).rejects.toThrow('no answer');
-    expect(await take(turns, '', 'https://app.example/a')).toBe('read');
-  });
 });

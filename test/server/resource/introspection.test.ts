@@ -126,25 +126,6 @@ describe('an answer', () => {
     expect(questions(from)).toBe(2);
   });
 
-  it('an answer of introspection that a token is not active is kept for five seconds', async () => {
-    const from = issuerThatSays({ active: false });
-    const { call, pass } = asking(from);
-    await call('opaque');
-    await call('opaque');
-    expect(questions(from)).toBe(1);
-    from.introspect = () => Response.json(active);
-    pass(6);
-    expect((await call('opaque')).status).toBe(200);
-  });
-
-  it('an answer of introspection is asked for each time where none is to be kept', async () => {
-    const from = issuerThatSays(active);
-    const { call } = asking(from, { cacheSeconds: 0 });
-    await call('opaque');
-    await call('opaque');
-    expect(questions(from)).toBe(2);
-  });
-
   it.each<[string, (from: Issuer) => void, string?]>([
     ['none at all', (from: Issuer) => void (from.fault = 'down')],
     [
@@ -242,19 +223,6 @@ describe('the metadata of the issuer', () => {
     await flood('c');
     expect(documents(from)).toBe(2);
   });
-
-  it('the metadata of the issuer is not asked for again within five seconds if the issuer can’t be reached', async () => {
-    const from = issuerThatSays(active);
-    from.fault = 500;
-    const { call, pass } = asking(from);
-    expect((await call('a')).status).toBe(503);
-    const asked = documents(from);
-    from.fault = undefined;
-    pass(4);
-    expect([(await call('b')).status, documents(from)]).toEqual([503, asked]);
-    pass(1);
-    expect((await call('b')).status).toBe(200);
-  });
 });
 
 describe('the question', () => {
@@ -281,12 +249,6 @@ describe('the question', () => {
     const question = await asked(client);
     const [, encoded = ''] = question?.headers.get('authorization')?.split(' ') ?? [];
     expect(Buffer.from(encoded, 'base64').toString()).toBe('notes%20server:a%3Ab%25c');
-  });
-
-  it('a request for introspection carries id and secret in the body where that is chosen', async () => {
-    const question = await asked({ ...client, method: 'client_secret_post' });
-    expect(question?.form.get('client_secret')).toBe(client.secret);
-    expect(question?.headers.has('authorization')).toBe(false);
   });
 
   it('RS-9: a request for introspection carries an assertion for this issuer, signed by the key', async () => {

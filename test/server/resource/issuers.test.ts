@@ -2,12 +2,10 @@
  * Tokens in the forms that the usual issuers publish: one that passes with its preset, and five beside it that must
  * not. The forms come from the issuers' public documentation; no token here is a real one.
  */
-import { runInThisContext } from 'node:vm';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { introspection, jwt } from '../../../src/server/index.ts';
+import { jwt } from '../../../src/server/index.ts';
 import type { IssuersOption, IssuerTokens, ProtectedServerOptions } from '../../../src/server/index.ts';
 import { TrustedIssuers } from '../../../src/server/resource/tokens/trusted-issuers.ts';
-import { page, tableRows } from '../../docs/pages.ts';
 import { Issuer, type Key, newKey, resource, rig, start, tokenOf } from '../parties.ts';
 
 let key: Key;
@@ -145,9 +143,6 @@ const published: Readonly<Record<string, Published>> = {
   },
 };
 
-/** The second column of docs/servers/protected-server.md. */
-type Read = (...names: readonly unknown[]) => ReturnType<typeof jwt>;
-
 function trusting(
   iss: string,
   issuers: IssuersOption,
@@ -202,33 +197,6 @@ describe.each(Object.entries(published))(
   },
 );
 
-describe('the table of docs/servers/protected-server.md', () => {
-  const rows = tableRows(page('docs/servers/protected-server.md').text);
-  const issuers = rows.slice(2, rows.findIndex(([name = '']) => name.startsWith('any ')) + 1);
-  const own = { iss: 'https://login.example', header: {}, claims: { scope, client_id: 'c1' } };
-  const entraId = published['Entra ID, version 2'];
-  const tenant = 'https://login.microsoftonline.com/9122040d-6c67-4c5b-b112-36a304b66dad/v2.0';
-  const shapes: Readonly<Record<string, Pick<Published, 'iss' | 'header' | 'claims'> | undefined>> = {
-    ...published,
-    'Entra ID': entraId,
-    'Entra ID, many tenants': entraId && { ...entraId, iss: tenant },
-    'WorkOS AuthKit': published['WorkOS'],
-  };
-
-  it.each(issuers)('%s: what it says takes a token', async (name = '', code = '') => {
-    const { iss, header, claims } = shapes[name] ?? own;
-    const written = code
-      .replaceAll('`', '')
-      .replace('APPLICATION-ID', appId)
-      .replace('APP-CLIENT-ID', 'c1')
-      .replace('=> …', `=> ['${scope}']`);
-    const read = runInThisContext(`(jwt, introspection, issuer, id, secret) => ${written}`) as Read;
-    const advertised = iss === tenant ? tenant.replace(/[\da-f-]{36}/, 'organizations') : iss;
-    const { call } = trusting(iss, {}, advertised, { tokens: read(jwt, introspection, iss, 'us', 'secret') });
-    expect((await call(await tokenOf(key, { ...none, ...claims, iss }, header))).status).toBe(200);
-  });
-});
-
 describe('without a preset', () => {
   const iss = 'https://login.example';
 
@@ -245,12 +213,6 @@ describe('without a preset', () => {
     const { call, handled } = trusting(iss, {});
     expect((await call(await tokenOf(key, changes, header))).status).toBe(200);
     expect(handled[0]?.access.scopes).toEqual([scope]);
-  });
-
-  it('reads the client from the first claim that has one', async () => {
-    const { call, handled } = trusting(iss, { [iss]: { client: ['missing', 'azp'] } });
-    await call(await tokenOf(key, { azp: 'c2' }));
-    expect(handled[0]?.access.authInfo.clientId).toBe('c2');
   });
 
   it.each<[string, IssuersOption, Values]>([
@@ -284,16 +246,6 @@ describe('without a preset', () => {
   ])('refuses %s when it starts', (_what, issuers) => {
     expect(() => trusting(iss, issuers as IssuersOption)).toThrow(/option .*of jwt/);
   });
-});
-
-it('Entra ID’s short scopes are also those that a client asks for', async () => {
-  const { iss, option, header, claims } = published['Entra ID, version 2'] as Published;
-  for (const required of [`api://${appId}/${scope}`, `${resource}/${scope}`, scope]) {
-    const { call } = trusting(iss, { [iss]: option }, iss, { scopes: { required: [required] } });
-    expect((await call(await tokenOf(key, { ...none, iss, ...claims }, header))).status, required).toBe(200);
-  }
-  const { call } = trusting(iss, { [iss]: option }, iss, { scopes: { required: [`api://other/${scope}`] } });
-  expect((await call(await tokenOf(key, { ...none, iss, ...claims }, header))).status).toBe(403);
 });
 
 it.each<[string, IssuersOption, string]>([

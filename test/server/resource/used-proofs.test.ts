@@ -41,16 +41,6 @@ describe('the memory of used proofs', () => {
     expect(used.add('mine', 'somebody')).toBe('used');
     expect(used.add('another', 'nobody yet')).toBe('no place');
   });
-
-  it('the memory of used proofs gives a holder its places back when their proofs end', () => {
-    const { used, to, fill } = memory(4);
-    expect(fill('one')).toBe(2);
-    to(lifetime - 1);
-    expect(fill('one')).toBe(0);
-    to(lifetime);
-    expect(fill('one')).toBe(2);
-    expect(used.add('mine', 'somebody')).toBe('new');
-  });
 });
 
 describe('a flood of proofs', () => {

@@ -1,9 +1,7 @@
 /** Sessions of the third-party flow: how the upstream's tokens stand, time-outs, renewals, revocations. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Ending } from '../../../src/server/third-party/ending.ts';
 import { memoryStorage, thirdPartyServer } from '../../../src/server/third-party/index.ts';
 import type { Storage } from '../../../src/server/third-party/index.ts';
-import { Sessions } from '../../../src/server/third-party/session.ts';
 import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
 import { isSilence, UpstreamServer } from '../../../src/server/third-party/upstream-server.ts';
 import { signIn, startFlow } from './rig.ts';
@@ -99,22 +97,6 @@ describe('a session', () => {
     expect(await flow.call(access)).toBe(503);
   });
 
-  it('a session that the upstream answers with an error keeps no other session from being asked about', async () => {
-    const [sick, well] = [await signIn(flow), await signIn(flow)];
-    const token = `upstream-refresh-${flow.upstream.state.count - 1}`;
-    bend({ renewal: { token, status: 500, error: 'server_error' } });
-    flow.clock.ahead = 601;
-    expect(await flow.call(sick.access)).toBe(503);
-    expect(await flow.call(well.access)).toBe(200);
-    // The one with the error is asked about once in five seconds.
-    expect(await flow.call(sick.access)).toBe(503);
-    const renewals = () => requestsTo('/token').filter(({ form }) => form.get('refresh_token') === token);
-    expect(renewals()).toHaveLength(1);
-    flow.clock.ahead = 607;
-    expect(await flow.call(sick.access)).toBe(503);
-    expect(renewals()).toHaveLength(2);
-  });
-
   it('a session ends where the upstream wants the person before it renews', async () => {
     const { access, session } = await signIn(flow);
     const token = `upstream-refresh-${flow.upstream.state.count}`;
@@ -122,17 +104,6 @@ describe('a session', () => {
     flow.clock.ahead = 620;
     expect(await flow.call(access)).toBe(401);
     expect(endings(session)).toMatchObject([{ why: 'upstream_ended' }]);
-  });
-
-  it('a renewal whose answer can’t be used leaves none of its rotated tokens at the upstream', async () => {
-    const { access } = await signIn(flow);
-    bend({ token: { token_type: 'DPoP' } });
-    flow.clock.ahead = 620;
-    expect(await flow.call(access)).toBe(503);
-    expect(requestsTo('/revoke').map(({ form }) => form.get('token'))).toEqual([
-      `upstream-refresh-${flow.upstream.state.count}`,
-      `upstream-access-${flow.upstream.state.count}`,
-    ]);
   });
 
   it('TP-8: a session ends where a renewal brings fewer scopes', async () => {
@@ -213,47 +184,6 @@ describe('a revocation', () => {
     const revoked = requestsTo('/revoke').map(({ form }) => form.get('token'));
     expect(revoked).toContain(`upstream-refresh-${flow.upstream.state.count}`);
     expect(await flow.call(access)).toBe(401);
-  });
-
-  it('a revocation that a killed process began is finished by the next clean-up', async () => {
-    const { access, session } = await signIn(flow);
-    const add: Storage['add'] = async () => {
-      throw new Error('killed');
-    };
-    await expect(
-      new Ending({
-        sessions: new Sessions({ ...flow.storage, add }),
-        storage: { ...flow.storage, add },
-        upstream: { revoke: async () => true },
-        now: Date.now,
-        onEvent: () => undefined,
-      }).end(session, 'revoked'),
-    ).rejects.toThrow('killed');
-    expect(await flow.call(access)).toBe(401);
-    await flow.server.tidy();
-    expect(await flow.server.receipt(session)).toBe('confirmed');
-  });
-
-  it('a clean-up ends what is due and asks again for revocations, though one session and one revocation can’t be read', async () => {
-    const [unreadable, idle, pending] = [await signIn(flow), await signIn(flow), await signIn(flow)];
-    bend({ fault: { path: '/revoke', status: 503 } });
-    expect(await flow.server.endSession(pending.session)).toBe('pending');
-    bend({});
-    for (const [kind, id] of [
-      ['UpstreamSession', unreadable.session],
-      // Before the others.
-      ['UpstreamRevocation', '-'],
-    ] as const)
-      await flow.below.put(kind, id, { payload: { keyId: 'one', sealed: 'bad' } });
-    flow.clock.ahead = 3601;
-    await expect(flow.server.tidy()).rejects.toMatchObject({ reason: 'file_unreadable' });
-    expect(endings(idle.session)).toMatchObject([{ why: 'idle' }]);
-    expect(await flow.server.receipt(pending.session)).toBe('confirmed');
-    for (const [kind, id] of [
-      ['UpstreamSession', unreadable.session],
-      ['UpstreamRevocation', '-'],
-    ] as const)
-      await flow.below.remove(kind, id);
   });
 
   it('TP-3: a refresh token that is shown twice ends the session here and revokes both tokens upstream', async () => {

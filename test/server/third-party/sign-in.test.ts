@@ -66,26 +66,6 @@ describe('a sign-in by way of an upstream', () => {
     expect([status, await flow.call(body['access_token'])]).toEqual([200, 200]);
   });
 
-  it('a sign-in that fails because the upstream can’t say how its new token stands leaves no token there', async () => {
-    bend({ fault: { path: '/introspect', status: 500 } });
-    const { back } = await authorize(flow);
-    expect([back.get('error'), back.get('code')]).toEqual(['server_error', null]);
-    expect(requestsTo('/revoke').map(({ form }) => form.get('token'))).toEqual([
-      `upstream-refresh-${flow.upstream.state.count}`,
-      `upstream-access-${flow.upstream.state.count}`,
-    ]);
-  });
-
-  it('a sign-in that fails because its ID token is no good leaves no token at the upstream', async () => {
-    bend({ claims: { aud: 'somebody-else' } });
-    const { back } = await authorize(flow);
-    expect(back.get('error')).toBe('server_error');
-    expect(requestsTo('/revoke').map(({ form }) => form.get('token'))).toEqual([
-      `upstream-refresh-${flow.upstream.state.count}`,
-      `upstream-access-${flow.upstream.state.count}`,
-    ]);
-  });
-
   it('TP-1 TP-6: a sign-in by way of an upstream is readable nowhere in the storage below the seal', async () => {
     await signIn(flow);
     const text = JSON.stringify(await flow.below.scan());
@@ -202,24 +182,6 @@ describe('consent, before anything is forwarded', () => {
     expect(await attempt({ page, owner, foreign })).toBe(403);
     expect(flow.upstream.state.asked.size).toBe(0);
     expect(requestsTo('/token')).toHaveLength(0);
-  });
-
-  it('TP-10: the consent is asked for again if the browser’s cookie is that of another authorization, as with two tabs opened at once', async () => {
-    const tabs = [flow.browser(), flow.browser()] as const;
-    const pages = await Promise.all(tabs.map((tab) => tab.open(authorizationUrl(flow, newVerifier()))));
-    const [page, secondPage] = [pages[0], pages[1]];
-    if (!page || !secondPage) throw new Error('no pages');
-    const cookies = tabs.map((tab) => tab.jar.header(new URL(page.url)));
-    // One browser keeps the cookie that came last.
-    const kept = /__Host-[^;]*/.exec(tabs[1].jar.header(new URL(secondPage.url)))?.[0] ?? '';
-    tabs[0].jar.keep(new URL(page.url), [`${kept}; Path=/; Secure; HttpOnly`]);
-    expect(cookies[0]).not.toContain(kept);
-    flow.upstream.state.asked = new URLSearchParams();
-    const again = await tabs[0].decide(page, 'allow');
-    expect([again.status, again.text.includes('name="decision"')]).toEqual([200, true]);
-    expect(flow.upstream.state.asked.size).toBe(0);
-    await tabs[0].decide(again, 'allow');
-    expect(new URL(tabs[0].sentTo).searchParams.has('code')).toBe(true);
   });
 
   it('TP-10: the consent of one browser serves no other, though that one was given the link', async () => {

@@ -48,15 +48,6 @@ describe('the state of the vault', () => {
     },
   );
 
-  test('a full vault stays full while only reads succeed', () => {
-    const { watch } = watched();
-    watch.failed(trouble('full'));
-    watch.passed('read', 'grant.1');
-    expect(watch.state.state).toBe('full');
-    watch.passed('write', 'probe');
-    expect(watch.state.state).toBe('open');
-  });
-
   test('a vault with a damaged item stays damaged, and names the item, until that item is whole again', () => {
     const { watch } = watched();
     watch.failed(trouble('damaged', 'grant.1'));
@@ -64,31 +55,6 @@ describe('the state of the vault', () => {
     expect(watch.state).toMatchObject({ state: 'damaged', what: 'it is damaged' });
     watch.passed('write', 'grant.1');
     expect(watch.state.state).toBe('open');
-  });
-
-  test('a vault whose whole file can’t be read is damaged, even while it is locked', () => {
-    const { watch } = watched();
-    watch.block = { state: 'locked', error: trouble('locked') };
-    watch.failed(trouble('damaged'));
-    expect(watch.state).toMatchObject({ state: 'damaged', what: 'it is damaged' });
-    watch.passed('write', 'unlock');
-    expect(watch.state.state).toBe('locked');
-  });
-
-  test('the vault is slow after a call of more than three seconds, until a call is quick', () => {
-    const { watch } = watched();
-    watch.passed('read', 'grant.1');
-    watch.answered(4200);
-    expect(watch.state).toMatchObject({ state: 'slow', what: 'the keychain took 4 s for its last answer' });
-    watch.answered(20);
-    expect(watch.state.state).toBe('open');
-  });
-
-  test('the state of the vault does not change after a mistake of the caller', () => {
-    const { watch } = watched();
-    watch.failed(new Error('a fault'));
-    watch.failed(trouble('locked'));
-    expect(watch.state.state).toBe('unused');
   });
 });
 
@@ -123,18 +89,5 @@ describe('the pause between questions to a person', () => {
     expect(pause(watch)).toBe(0);
     watch.refused(trouble('waiting'));
     expect(pause(watch)).toBe(10);
-  });
-
-  test('no pause follows a trouble that needs no person', () => {
-    const { watch } = watched();
-    for (const kind of ['absent', 'crashed', 'full', 'damaged'] as const) watch.refused(trouble(kind));
-    expect(pause(watch)).toBe(0);
-  });
-
-  test('the pause between two prompts ends if the clock is set back', () => {
-    const { watch, clock } = watched();
-    watch.refused(trouble('waiting'));
-    clock.advance(-3_600_000);
-    expect(pause(watch)).toBe(0);
   });
 });

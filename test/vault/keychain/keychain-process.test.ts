@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
 import type { KeychainWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { forkWorker, KeychainProcess } from '../../../src/vault/keychain/keychain-process.ts';
@@ -35,16 +35,6 @@ function standIn(answer: (request: { id: number }) => unknown): KeychainWorker &
     },
   };
 }
-
-test('the keychain vault starts no worker before its first call', async () => {
-  const spawnWorker = vi.fn(forkWorker);
-  const vault = keychainVault({ service: freshService(), spawnWorker: () => spawnWorker() });
-  expect(spawnWorker).not.toHaveBeenCalled();
-  await vault.set('grant', 'x');
-  await vault.get('grant');
-  expect(spawnWorker).toHaveBeenCalledOnce();
-  await vault.close();
-});
 
 test('a worker killed in the middle of a call fails that call, and the next one gets a new worker', async () => {
   const workers = killableWorkers();
@@ -140,14 +130,6 @@ describe('with a stand-in for the worker', () => {
       hint: expect.stringContaining('npm rebuild keytar'),
     });
     await vault.close();
-  });
-
-  test('a worker that can’t start makes the keychain unavailable', async () => {
-    const spawnWorker = (): KeychainWorker => {
-      throw new Error('no more processes');
-    };
-    const vault = keychainVault({ service: 'unused', spawnWorker });
-    await expect(vault.root()).rejects.toMatchObject({ reason: 'vault_unavailable' });
   });
 });
 

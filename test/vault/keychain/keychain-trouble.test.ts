@@ -200,33 +200,6 @@ describe('a keychain by script', () => {
     expect(await guard.get('grant')).toBe('kept');
   });
 
-  test('an unlock gives the person time to type, and queued requests of programs fail', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const { guard, unlock, scripted } = await inTrouble(() => 'hang', 10_000);
-    const first = guard.get('grant');
-    const second = guard.get('grant.2');
-    second.catch(() => undefined);
-    await vi.advanceTimersByTimeAsync(9000);
-    const unlocked = unlock(120_000);
-    await expect(second).rejects.toMatchObject({ reason: 'locked' });
-    // Far longer than the deadline of a program's request: the question is still open.
-    await vi.advanceTimersByTimeAsync(119_000);
-    scripted.act = () => 'obey';
-    scripted.answer();
-    await unlocked;
-    expect(await first).toBe('kept');
-  });
-
-  test('a slow keychain is reported as slow, and still serves', async () => {
-    const { guard, watch, clock } = await inTrouble(() => {
-      clock.advance(4000);
-      return 'obey';
-    });
-    expect(await guard.get('grant')).toBe('kept');
-    expect(watch.state).toMatchObject({ state: 'slow', what: expect.stringContaining('4 s') });
-  });
-
   test('a full keychain is reported as full, not as absent, and its items can be read', async () => {
     const { guard, watch } = await inTrouble(({ op }) =>
       op === 'set' ? { refuse: '"No space left on device"' } : 'obey',
@@ -234,14 +207,6 @@ describe('a keychain by script', () => {
     await expect(guard.set('grant', 'new')).rejects.toMatchObject({ trouble: 'full' });
     expect(await guard.get('grant')).toBe('kept');
     expect(watch.state.state).toBe('full');
-  });
-
-  test('a keychain whose worker dies at each call is reported as crashed each time', async () => {
-    const { guard, watch, scripted } = await inTrouble(() => 'die');
-    await expect(guard.get('grant')).rejects.toMatchObject({ trouble: 'crashed' });
-    await expect(guard.get('grant')).rejects.toMatchObject({ trouble: 'crashed' });
-    expect(scripted.asked).toHaveLength(2);
-    expect(watch.state.state).toBe('crashed');
   });
 
   test('the state of a keychain in trouble contains no secret', async () => {

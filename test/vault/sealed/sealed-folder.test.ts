@@ -90,17 +90,6 @@ describe('the passphrase', () => {
     expect(await vault.store.isNew()).toBe(true);
   });
 
-  test('locks again, and opens again with all items', async () => {
-    const vault = await unlocked();
-    await vault.set('a', 'kept');
-    vault.store.lock();
-    vault.lock();
-    expect(await said(vault, 'a')).toBe('locked');
-    await vault.store.unlock(correct);
-    await vault.unlock();
-    expect(await vault.get('a')).toBe('kept');
-  });
-
   test('a wrong one is refused without being repeated, and changes nothing', async () => {
     const vault = await unlocked();
     await vault.set('a', 'kept');
@@ -108,14 +97,6 @@ describe('the passphrase', () => {
     expect(wrong).toMatchObject({ reason: 'locked' });
     expect(`${String(wrong)} ${JSON.stringify(wrong)}`).not.toContain('battery');
     expect(await vault.get('a')).toBe('kept');
-  });
-
-  test.each([0, 1025])('of %d letters is refused, and no file is made', async (length) => {
-    const folder = newPlace();
-    await expect(passphraseVault(folder).store.unlock('x'.repeat(length))).rejects.toMatchObject({
-      reason: 'invalid_request',
-    });
-    expect(existsSync(folder)).toBe(false);
   });
 
   test('is accepted in two Unicode forms', async () => {
@@ -180,20 +161,6 @@ describe('the passphrase', () => {
     const used = passphraseVault(folder, { hadRoot: async () => true });
     await expect(used.store.unlock(correct)).rejects.toMatchObject({ reason: 'vault_unreadable' });
     expect(readdirSync(folder)).toEqual([]);
-  });
-
-  test('an older copy of the whole folder is accepted, and opens with the passphrase of then', async () => {
-    const [folder, copy] = [newPlace(), newPlace()];
-    const vault = await unlocked(folder);
-    await vault.set('a', 'older');
-    execFileSync('cp', ['-a', folder, copy]);
-    await vault.set('a', 'newer');
-    await vault.store.changePassphrase(correct, 'new one');
-    const older = await unlocked(copy);
-    expect(await older.get('a')).toBe('older');
-    // An old copy of one file opens newer items.
-    copyFileSync(path.join(copy, 'root'), path.join(folder, 'root'));
-    expect(await (await unlocked(folder)).get('a')).toBe('newer');
   });
 
   test.each([
@@ -279,17 +246,6 @@ describe('the files', () => {
       writeFileSync(file, text.slice(0, length));
       expect(await said(vault, 'a'), `cut at ${length}`).toBe('vault_unreadable');
     }
-  });
-
-  test('a folder that others may enter is refused with a hint', async () => {
-    const [folder, keychain] = [newPlace(), memoryKeychain()];
-    await sealedVault(folder, keychain).set('a', 'kept');
-    chmodSync(folder, 0o755);
-    await expect(sealedVault(folder, keychain).set('a', 'x')).rejects.toMatchObject({
-      reason: 'vault_unreadable',
-      hint: `If nobody else can have changed or read it: chmod 700 ${folder}`,
-    });
-    expect(statSync(folder).mode & 0o777).toBe(0o755);
   });
 
   test('a draft that a kill left is no item, and the next write replaces it', async () => {
