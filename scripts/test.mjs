@@ -102,6 +102,16 @@ function failuresIn({ numFailedTests, testResults }) {
   return numFailedTests + broken.length;
 }
 
+/** The ten files whose tests took longest, so that a slow one is seen early. */
+function slowest(testResults) {
+  return testResults
+    .map(({ name, startTime, endTime }) => ({ name: path.relative(root, name), time: endTime - startTime }))
+    .toSorted((one, other) => other.time - one.time)
+    .slice(0, 10)
+    .map(({ name, time }) => `${(time / 1000).toFixed(1).padStart(7)} s  ${name}\n`)
+    .join('');
+}
+
 // Ctrl-C reaches the tests too. This process only waits for them, so that it can remove its folder.
 process.on('SIGINT', () => undefined);
 
@@ -115,6 +125,7 @@ try {
     process.stdout.write(`${claim}\n`);
   }
   if (isSoak) process.stdout.write(soakTable(soakReport, new Date().toISOString().slice(0, 10)));
+  if (args.length === 0) process.stdout.write(`The slowest files:\n${slowest(runs[0].results.testResults)}`);
   const passed = sum(runs.map(({ results }) => results.numPassedTests));
   const failed = sum(runs.map(({ results }) => failuresIn(results))) + claims.length;
   const skipped = sum(runs.map(({ results }) => results.numPendingTests));
