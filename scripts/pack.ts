@@ -6,7 +6,7 @@
  * command's place are the root manifest's.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -26,9 +26,7 @@ const outside = ['koffi'];
 /** What is packed beside the package's own manifest: files of the project, by their place in the package. */
 function filesOf(folder: string, name: string): Record<string, string> {
   if (folder !== 'src') return { '.': `dist/${name}`, 'README.md': `${folder}/README.md` };
-  const papers = ['README', 'SECURITY', 'CHANGELOG', 'ARCHITECTURE', 'CONTRIBUTING'].map(
-    (one) => `${one}.md`,
-  );
+  const papers = ['README.md', 'SECURITY.md', 'CHANGELOG.md'];
   const whole = ['dist/cli', 'docs', 'clients/python/keyturn.py', ...papers];
   return Object.fromEntries(whole.map((one) => [one, one]));
 }
@@ -53,12 +51,27 @@ function packedManifest(folder: string, name: string, man: readonly string[]): M
   };
 }
 
+/** A link to a page that isn't packed, such as one for developers, becomes plain text. */
+function unlinkAbsent(stage: string): void {
+  for (const name of globSync('**/*.md', { cwd: stage })) {
+    const file = path.join(stage, name);
+    const isThere = (target: string): boolean =>
+      /^(?:#|[a-z]+:)/.test(target) || existsSync(path.join(path.dirname(file), target.replace(/#.*/, '')));
+    const text = readFileSync(file, 'utf8').replaceAll(
+      /\[([^\]]*)\]\(([^)\s]+)\)/g,
+      (link: string, words: string, target: string) => (isThere(target) ? link : words),
+    );
+    writeFileSync(file, text);
+  }
+}
+
 async function pack(folder: string, destination: string): Promise<void> {
   const name = path.basename(folder);
   const stage = mkdtempSync(path.join(tmpdir(), 'keyturn-pack-'));
   try {
     for (const [to, from] of Object.entries({ ...filesOf(folder, name), LICENSE: 'LICENSE' }))
       cpSync(path.join(root, from), path.join(stage, to), { recursive: true });
+    unlinkAbsent(stage);
     const man = folder === 'src' ? await writeManual(path.join(stage, 'man')) : [];
     const manifest = packedManifest(folder, name, man);
     writeFileSync(path.join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);

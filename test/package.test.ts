@@ -114,10 +114,13 @@ describe.each(packages)('the tarball of %s', (name) => {
   });
 
   it('links only to what it holds', () => {
-    const text = readFileSync(path.join(installed(name), 'README.md'), 'utf8');
-    const targets = [...text.matchAll(/(?:\]\(|src="|srcset=")(?!https?:|#|mailto:)([^)#"\s]+)/g)].map(
-      ([, target = '']) => target,
-    );
+    const targets = filesOf(name)
+      .filter((file) => file.endsWith('.md'))
+      .flatMap((file) => {
+        const text = readFileSync(path.join(installed(name), file), 'utf8');
+        const links = text.matchAll(/(?:\]\(|src="|srcset=")(?!https?:|#|mailto:)([^)#"\s]+)/g);
+        return Array.from(links, ([, target = '']) => path.join(path.dirname(file), target));
+      });
     expect(targets.filter((target) => !existsSync(path.join(installed(name), target)))).toEqual([]);
   });
 

@@ -42,6 +42,8 @@ function partOf({ name, summary, statements }: Topic): string {
 }
 
 function commandPart(level: string, statement: Statement): string {
+  if (statement.name === 'sign-in revoke')
+    return `${level} keyturn sign-in revoke\n\nThe same as [\`keyturn logout\`](#keyturn-logout).`;
   const { name, about, terms = {}, notes = [], environment, exitCodes = {}, examples } = statement;
   const usage = usagesOf(statement).map((line) => `keyturn ${line}`);
   const variables = environment?.variables.map((one) => `\`${one}\``).join(', ') ?? '';
@@ -55,14 +57,17 @@ function commandPart(level: string, statement: Statement): string {
     optionList(shownOptions(statement)),
     ...notes.map(escaped),
     environment ? `${escaped(environment.about)} ${variables}` : '',
-    codes.length > 0 ? `Exit codes: ${escaped(codes.join(', '))}.` : '',
-    block(examples),
+    codes.length === 1 ? `Exit code: ${escaped(codes.join())}.` : '',
+    block(
+      examples.filter((line) => !new RegExp(`^keyturn ${name.split(' ')[0]}[ a-z]*(?: --json)?$`).test(line)),
+    ),
   ]);
 }
 
 const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n\n');
 
-const block = (lines: readonly string[]): string => `\`\`\`sh\n${lines.join('\n')}\n\`\`\``;
+const block = (lines: readonly string[]): string =>
+  lines.length === 0 ? '' : `\`\`\`sh\n${lines.join('\n')}\n\`\`\``;
 
 const table = (left: string, right: string, rows: readonly string[]): string =>
   [`| ${left} | ${right} |`, '| --- | --- |', ...rows].join('\n');
@@ -71,7 +76,8 @@ const optionList = (options: readonly (readonly [string, Option])[]): string =>
   options
     .map(([name, option]) => {
       const short = option.short === undefined ? '' : `\`-${option.short}\`, `;
-      return `- ${short}\`${optionText(name, option)}\`: ${escaped(`${option.summary}${option.more ?? ''}`)}`;
+      const words = name === 'json' ? '' : `: ${escaped(`${option.summary}${option.more ?? ''}`)}`;
+      return `- ${short}\`${optionText(name, option)}\`${words}`;
     })
     .join('\n');
 
