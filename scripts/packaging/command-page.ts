@@ -54,7 +54,7 @@ function commandPart(level: string, statement: Statement): string {
     block(usage),
     escaped(about),
     meanings.join('\n'),
-    optionList(shownOptions(statement)),
+    optionList(shownOptions(statement).filter(([one]) => one !== 'json' || !/\[-j\]/.test(usage.join()))),
     ...notes.map(escaped),
     environment ? `${escaped(environment.about)} ${variables}` : '',
     codes.length === 1 ? `Exit code: ${escaped(codes.join())}.` : '',
