@@ -150,7 +150,7 @@ export function refuseExposure(
 
 function exposed(fact: string): KeyturnError {
   return new KeyturnError('invalid_request', `${fact}: it would show tokens to others.`, {
-    rule: 'Secrets stay in the vault, in memory or on their connection (SECURITY.md)',
+    rule: 'Secrets stay in the vault, in memory or on their connection',
     hint: 'Start the broker without it: look at NODE_OPTIONS, NODE_DEBUG, OPENSSL_CONF and the command line.',
   });
 }
