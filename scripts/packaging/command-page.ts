@@ -10,11 +10,11 @@ const introduction = `# Commands
 \`keyturn help COMMAND\` and the man pages say the same as this page.
 
 - URL is the address of an MCP server, as you know it. APP is the name or the id of a paired app; the command line itself is the app \`cli\`. ISSUER is the URL of an authorization server.
-- Of an id its first four characters are enough, or more where several begin so.
+- You can shorten an id to its first four characters, or more if several begin with them.
 - Durations are written \`30m\`, \`8h\` or \`2d\`.
 - The answer goes to standard output, and everything else to standard error. With \`--json\` the answer is JSON, on one line unless it goes to a terminal.
 - The first command that needs a broker starts one in the background. \`status\`, \`doctor\`, \`lock\`, \`broker stop\` and \`completion\` start none.
-- While the app runs, a command that gives somebody more waits for your press on a card. Without a yes it exits with 4.
+- While the Keyturn app runs, a command that grants access waits for your approval on a card. Without it, the command exits with 4.
 - A refusal says what happened and what to do, and ends with its [reason](errors.md).`;
 
 /** One page for all commands, a part for each. */

@@ -39,7 +39,7 @@ function fate(flag: string, hasValue: boolean): 'honoured' | 'ignored' | 'refuse
 
 describe('each flag', () => {
   it('is honoured, ignored or refused as docs/reference/bridge.md says, and none is missing there', () => {
-    const rows = tableRows(section(page('docs/reference/bridge.md'), 'In place of mcp-remote')).slice(2);
+    const rows = tableRows(section(page('docs/reference/bridge.md'), 'Instead of mcp-remote')).slice(2);
     const documented = rows.flatMap(([what = '', flags = '']) =>
       flags.split(', ').map((flag) => [flag.replaceAll('`', ''), what] as const),
     );
