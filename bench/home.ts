@@ -18,7 +18,7 @@ import { nodeFlags } from '../src/cli/broker/auto-start.ts';
 import { connectAsOwner } from '../src/client/connect.ts';
 import type { Connection } from '../src/client/connection.ts';
 import { connect, pair } from '../src/client/index.ts';
-import { recordsOf } from '../src/daemon/assembly.ts';
+import { recordsOf } from '../src/broker/records/records.ts';
 import { openDocument } from '../src/store/authority.ts';
 import { newItemName } from '../src/store/unused-items.ts';
 import type { Vault, VaultKind } from '../src/vault/base/vault.ts';

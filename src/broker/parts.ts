@@ -1,23 +1,167 @@
-/** Everything the broker stands on, put together by the composition root and passed in. */
+/**
+ * What the broker is made of, put together bottom up: clock, records, network, vault, and what uses them.
+ *
+ * Invariant: one of each a home. Nothing here reads a file, a keychain or the network.
+ */
+import type { Audit } from '../audit/audit.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Fetch, Http } from '../oauth/base/http.ts';
 import type { UrlPolicy } from '../oauth/base/secure-url.ts';
-import type { AccessPause } from './refusals/access-pause.ts';
-import type { ApiKeys } from './records/api-key.ts';
-import type { LocalClients } from './records/local-client.ts';
-import type { Leases } from './consent/lease.ts';
-import type { Permissions } from './records/permission.ts';
+import { ServerClocks } from '../oauth/base/server-clock.ts';
+import type { AuthorityDocument } from '../store/document.ts';
+import { VaultItems } from '../store/vault-items.ts';
+import { requireStorable } from '../vault/base/vault.ts';
 import type { Vault } from '../vault/base/vault.ts';
-import type { SignInParts } from './sign-in/sign-in-context.ts';
+import { Leases } from './consent/lease.ts';
+import type { Loopback } from './loopback/loopback.ts';
+import type { Interactions } from './questions/interaction.ts';
+import { ApiKeys } from './records/api-key.ts';
+import { Grants } from './records/grant.ts';
+import { LocalClients } from './records/local-client.ts';
+import { OverrideBook } from './records/override.ts';
+import { Permissions } from './records/permission.ts';
+import type { Records } from './records/records.ts';
+import { Registrations } from './records/registrations.ts';
+import type { AccessPause } from './refusals/access-pause.ts';
+import { AssertionSources } from './sign-in/assertion-sources.ts';
+import { RefusedPrompts } from './sign-in/page-options.ts';
+import { AuthorizationServers } from './tokens/authorization-servers.ts';
+import { Refresher } from './tokens/refresher.ts';
+import { ServerRests } from './tokens/server-rests.ts';
+import type { TokenCache } from './tokens/token-cache.ts';
 
-export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts' | 'assertions'> {
+export interface BrokerParts {
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly vault: Vault;
+  readonly cache: TokenCache;
+  readonly loopback: Loopback;
+  readonly interactions: Interactions;
+  /** Whether the owner paused all access. */
+  readonly pause: AccessPause;
+  /** A person sits at windows of the broker's own: a yes takes effect there only, and refusals say so. */
+  readonly isDesk: boolean;
+  /** Before something goes out, or a browser opens. Throws what keeps it here. */
+  readonly settled: () => Promise<void>;
+  readonly document: AuthorityDocument;
+  readonly items: VaultItems;
   /** Whether http is accepted for loopback hosts. */
   readonly urlPolicy: UrlPolicy;
-  readonly vault: Vault;
+  /** URL of our client ID metadata document. */
+  readonly clientMetadataUrl: string | undefined;
+  /** The way to the network for what starts at an endpoint. */
+  readonly network: (endpoint: string) => Http;
+  readonly grants: Grants;
+  readonly registrations: Registrations;
   readonly clients: LocalClients;
   readonly keys: ApiKeys;
   readonly permissions: Permissions;
   readonly leases: Leases;
-  /** Whether the owner paused all access. */
-  readonly pause: AccessPause;
-  /** A person sits at windows of the broker's own: a yes counts there only, and refusals say so. */
-  readonly isDesk: boolean;
+  readonly overrides: OverrideBook;
+  readonly servers: AuthorizationServers;
+  readonly rests: ServerRests;
+  readonly refresher: Refresher;
+  readonly refusedPrompts: RefusedPrompts;
+  readonly assertions: AssertionSources;
+  /** Throws unless the vault can keep a token. */
+  readonly requireVault: () => Promise<void>;
+  /** Hands an address of our loopback listener to the system browser without a shell. Rejects where there is none. */
+  readonly openBrowser: (url: string) => Promise<void>;
+}
+
+/** What the host gives as it is. */
+type HostParts = Pick<
+  BrokerParts,
+  'clock' | 'audit' | 'vault' | 'cache' | 'loopback' | 'interactions' | 'pause' | 'isDesk' | 'settled'
+>;
+
+/** They may change while the broker runs: read at each use. */
+interface LiveSettings {
+  readonly insecureLoopback: boolean;
+  readonly protocolVersionHeader: string;
+  readonly protocolVersion: string;
+  readonly clientMetadataUrl?: string | undefined;
+  readonly browser?: string | undefined;
+}
+
+interface Host extends NetworkHost {
+  readonly records: Records;
+  readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
+  readonly grantsChanged: () => void;
+}
+
+export function brokerParts(
+  given: HostParts,
+  { records, openBrowser, grantsChanged, ...host }: Host,
+): BrokerParts {
+  const { clock, vault, settled } = given;
+  const { settings } = host;
+  const overrides = new OverrideBook(records.overrides);
+  const network = networkOf(clock, overrides, host);
+  const grants = new Grants(records.grants, grantsChanged);
+  const items = new VaultItems({ ...records, vault });
+  const registrations = new Registrations(records.registrations, items);
+  const servers = new AuthorizationServers({ network, overrides });
+  const shared = {
+    ...given,
+    document: records.document,
+    network,
+    overrides,
+    items,
+    grants,
+    registrations,
+    servers,
+  };
+  return {
+    ...shared,
+    urlPolicy: {
+      get allowInsecureLoopback() {
+        return settings.insecureLoopback;
+      },
+    },
+    get clientMetadataUrl() {
+      return settings.clientMetadataUrl;
+    },
+    rests: new ServerRests(() => clock.now()),
+    refresher: new Refresher(shared),
+    refusedPrompts: new RefusedPrompts(),
+    assertions: new AssertionSources(() => clock.now()),
+    clients: new LocalClients(records.clients),
+    keys: new ApiKeys(records.keys, items),
+    permissions: new Permissions(records.permissions),
+    leases: new Leases(),
+    requireVault: async () => {
+      await settled();
+      await requireStorable(vault);
+    },
+    openBrowser: async (url) => {
+      await settled();
+      await openBrowser(url, settings.browser);
+    },
+  };
+}
+
+interface NetworkHost {
+  readonly settings: LiveSettings;
+  readonly fetchFor: (endpoint: string, isPrivate: (url: string) => boolean) => Fetch;
+  /** Ends a request that takes too long; by the machine's clock unless given. */
+  readonly deadline?: Http['deadline'];
+}
+
+/** Requests for all endpoints share what is known of servers: their clocks, and the forms of secrets that they take. */
+function networkOf(
+  clock: Clock,
+  overrides: OverrideBook,
+  { settings, fetchFor, deadline }: NetworkHost,
+): BrokerParts['network'] {
+  const shared = { serverClocks: new ServerClocks(), secretForms: new Map<string, string>() };
+  return (endpoint) => ({
+    ...shared,
+    fetch: fetchFor(endpoint, (url) => overrides.isPrivate(url)),
+    now: () => clock.now(),
+    wall: () => clock.wall(),
+    protocolVersion: { header: settings.protocolVersionHeader, value: settings.protocolVersion },
+    allowInsecureLoopback: settings.insecureLoopback,
+    ...(deadline ? { deadline } : {}),
+  });
 }

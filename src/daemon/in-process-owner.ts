@@ -12,6 +12,7 @@ import type { Caller, ServerDeps } from '../ipc/server/server.ts';
 import { ownerId } from '../ipc/wire/handshake-messages.ts';
 import { endsKeyRefusal, endsRefusal, widens } from './clients/widening.ts';
 import type { EndParams, PermissionParams } from './clients/widening.ts';
+import type { HomeCheck } from './home/home-check.ts';
 
 /** The methods that an owner may call; those of local clients hand out tokens. */
 export type OwnersMethod = {
@@ -33,15 +34,15 @@ export interface InProcessOwner {
   close(): void;
 }
 
-export interface OwnerParts extends Pick<InProcessOwner, 'release'> {
+export interface OwnerParts {
   readonly broker: Broker;
   readonly dispatch: ServerDeps['dispatch'];
-  readonly verifyRecords: () => Promise<void>;
+  readonly homeCheck: Pick<HomeCheck, 'verify' | 'release'>;
 }
 
 /** `heard` gets the names of the notifications. */
 export function inProcessOwner(
-  { broker, dispatch, verifyRecords, release }: OwnerParts,
+  { broker, dispatch, homeCheck }: OwnerParts,
   heard: (method: string) => void,
 ): InProcessOwner {
   const over = new AbortController();
@@ -67,18 +68,18 @@ export function inProcessOwner(
       return dispatch(caller, method, params);
     },
     widens: async (params) => {
-      await verifyRecords();
+      await homeCheck.verify();
       return widens(broker, params);
     },
     endsRefusal: async (params) => {
-      await verifyRecords();
+      await homeCheck.verify();
       return endsRefusal(broker, params);
     },
     endsKeyRefusal: async (params) => {
-      await verifyRecords();
+      await homeCheck.verify();
       return endsKeyRefusal(broker, params);
     },
-    release,
+    release: (isReleased) => homeCheck.release(isReleased),
     close: () => over.abort(closed()),
   };
 }

@@ -9,13 +9,13 @@ import { untilAborted } from '../base/abort.ts';
 import type { Broker } from '../broker/broker.ts';
 import { brokerStopping } from '../broker/refusals/refusals.ts';
 import { quoted, reasonOf, shellWord } from '../base/errors.ts';
-import type { BrokerServer } from '../ipc/server/server.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import type { WriteLog } from './system/log.ts';
 
 export interface ShutdownParts {
   readonly broker: Broker;
-  readonly server: () => BrokerServer | undefined;
+  /** Closes the socket. */
+  readonly closeSocket: () => Promise<void>;
   /** Stops what works by itself: what it began is finished, nothing new begins. */
   readonly stopTimers: () => void;
   /** Vault and network. */
@@ -84,9 +84,9 @@ export class Shutdown {
 
   async #finish(): Promise<void> {
     await this.drain();
-    const { broker, server, close, unlock, log } = this.#parts;
+    const { broker, closeSocket, close, unlock, log } = this.#parts;
     const { audit, refresher } = broker.parts;
-    await this.#step('the socket', async () => server()?.close());
+    await this.#step('the socket', closeSocket);
     await this.#step('the last rows of the audit log', () => audit.flush());
     // A request that was too late for the first step may have set off one more.
     await this.#step('the last refreshes', () => refresher.settled());

@@ -1,6 +1,6 @@
 /**
  * The guard in front of every kind of vault. It refuses each call while the vault is locked, reports the result of
- * each call to the watch, and tells a listener when the vault begins to answer and when it stops.
+ * each call to the watch, and tells listeners when the vault begins to answer and when it stops.
  *
  * Invariants: while the guard is shut, only `destroy`, `close` and calls for `newest` reach the vault. `shut` resolves only when the calls
  * that it had admitted before have ended. The guard keeps no secret but the root key, which it forgets when it is shut,
@@ -22,28 +22,24 @@ export interface VaultListener {
   failed(): void;
 }
 
-/** One listener that calls each of these in order. */
-export function inOrder(...listeners: readonly VaultListener[]): VaultListener {
-  return {
-    answered: () => listeners.forEach((listener) => listener.answered()),
-    failed: () => listeners.forEach((listener) => listener.failed()),
-  };
-}
-
 export class VaultGuard implements Vault {
   readonly kind: VaultKind;
   readonly #vault: Vault;
   readonly #watch: VaultWatch;
-  readonly #listener: VaultListener;
+  readonly #listeners: VaultListener[] = [];
   readonly #underWay = new Set<Promise<unknown>>();
   #root: Promise<KeyObject> | undefined;
   #isAnswering = false;
 
-  constructor(vault: Vault, watch: VaultWatch, listener: VaultListener = inOrder()) {
+  constructor(vault: Vault, watch: VaultWatch) {
     this.kind = vault.kind;
     this.#vault = vault;
     this.#watch = watch;
-    this.#listener = listener;
+  }
+
+  /** Listeners are called in the order in which they came. */
+  listen(listener: VaultListener): void {
+    this.#listeners.push(listener);
   }
 
   get(name: string): Promise<string> {
@@ -116,7 +112,7 @@ export class VaultGuard implements Vault {
     } catch (error) {
       if (error instanceof MissingItem) this.#answered('read', item);
       this.#watch.failed(error);
-      // For a damaged item the listener isn't called: the vault still serves the other items.
+      // For a damaged item no listener is called: the vault still serves the other items.
       if (['locked', 'vault_unavailable'].includes(reasonOf(error))) this.#tell(false);
       throw error;
     }
@@ -139,8 +135,10 @@ export class VaultGuard implements Vault {
   #tell(isAnswering: boolean): void {
     if (isAnswering === this.#isAnswering) return;
     this.#isAnswering = isAnswering;
-    if (isAnswering) this.#listener.answered();
-    else this.#listener.failed();
+    for (const listener of this.#listeners) {
+      if (isAnswering) listener.answered();
+      else listener.failed();
+    }
   }
 }
 

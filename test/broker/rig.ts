@@ -26,7 +26,10 @@ import { Loopback } from '../../src/broker/loopback/loopback.ts';
 import type { BrokerParts } from '../../src/broker/parts.ts';
 import { TokenCache } from '../../src/broker/tokens/token-cache.ts';
 import type { Token, TokenRequest } from '../../src/broker/questions/token-request.ts';
-import { assemble, recordsOf } from '../../src/daemon/assembly.ts';
+import { brokerParts } from '../../src/broker/parts.ts';
+import { recordsOf } from '../../src/broker/records/records.ts';
+import { Interactions } from '../../src/broker/questions/interaction.ts';
+import { requireShowable } from '../../src/daemon/methods/open-questions.ts';
 import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 import type { Fetch, Http } from '../../src/oauth/base/http.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
@@ -293,31 +296,35 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
   const document = testDocument(folder, { vault: options.documentFront?.(newest) ?? newest });
   const records = recordsOf(document);
   await document.load();
-  const parts = assemble({
-    clock,
-    settings: {
-      ...defaultSettings,
-      insecureLoopback: allowInsecureLoopback,
-      clientMetadataUrl,
-      ...(protocolVersion
-        ? { protocolVersionHeader: protocolVersion.header, protocolVersion: protocolVersion.value }
-        : {}),
+  const parts = brokerParts(
+    {
+      clock,
+      vault: options.front?.(stage.vault, clock) ?? stage.vault,
+      cache: new TokenCache(() => 0),
+      // Rigs of other test files run at the same time.
+      loopback: new Loopback({ fixedPort: anyPort() }),
+      interactions: new Interactions(() => clock.wall(), stage.changed, requireShowable),
+      pause: new AccessPause(() => clock.wall()),
+      audit: new AuditFile(folder, () => clock.wall()),
+      isDesk: options.isDesk ?? false,
+      settled: async () => undefined,
     },
-    vault: options.front?.(stage.vault, clock) ?? stage.vault,
-    net: { fetchFor: () => stage.fetch },
-    ...(deadline ? { deadline } : {}),
-    cache: new TokenCache(() => 0),
-    // Rigs of other test files run at the same time.
-    loopback: new Loopback({ fixedPort: anyPort() }),
-    records,
-    pause: new AccessPause(() => clock.wall()),
-    audit: new AuditFile(folder, () => clock.wall()),
-    openBrowser: stage.openBrowser,
-    isDesk: options.isDesk ?? false,
-    settled: async () => undefined,
-    questionsChanged: stage.changed,
-    grantsChanged: () => undefined,
-  });
+    {
+      records,
+      settings: {
+        ...defaultSettings,
+        insecureLoopback: allowInsecureLoopback,
+        clientMetadataUrl,
+        ...(protocolVersion
+          ? { protocolVersionHeader: protocolVersion.header, protocolVersion: protocolVersion.value }
+          : {}),
+      },
+      fetchFor: () => stage.fetch,
+      ...(deadline ? { deadline } : {}),
+      openBrowser: stage.openBrowser,
+      grantsChanged: () => undefined,
+    },
+  );
   await document.verify();
   return parts;
 }

@@ -38,15 +38,7 @@ async function endingThat(
   });
   const shutdown = new Shutdown({
     broker,
-    server: () => ({
-      endpoint: 'unix:1:1',
-      path: '/run/broker.sock',
-      isLost: () => false,
-      listenAgain: async () => undefined,
-      callers: () => [],
-      closeConnectionsOf: () => undefined,
-      close: step('socket'),
-    }),
+    closeSocket: step('socket'),
     stopTimers: () => take('quiet'),
     close: step('close'),
     unlock: () => take('unlock'),

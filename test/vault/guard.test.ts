@@ -110,10 +110,8 @@ describe('the listener of a guard', () => {
       throw answers.trouble ?? new MissingItem(name);
     };
     const vault: Vault = Object.assign(memoryVault(), { get });
-    const guard = new VaultGuard(vault, new VaultWatch(() => 0), {
-      answered: () => said.push('answered'),
-      failed: () => said.push('failed'),
-    });
+    const guard = new VaultGuard(vault, new VaultWatch(() => 0));
+    guard.listen({ answered: () => said.push('answered'), failed: () => said.push('failed') });
     return { guard, answers, said };
   }
 

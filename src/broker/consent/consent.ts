@@ -6,6 +6,7 @@
  * trace. If the owner answers a pending question by a command, its card closes; that never grants more than the
  * command said. A program whose card got no yes waits before its next one, each time longer.
  */
+import type { BrokerParts } from '../parts.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { SharedWork } from '../../base/shared-work.ts';
@@ -23,7 +24,7 @@ import type { Offer } from './consent-offer.ts';
 import { CurrentPermissions } from './current-permissions.ts';
 import type { AccessRequest } from './current-permissions.ts';
 import { permissionRow, PermissionChanges } from './permission-changes.ts';
-import type { Card, PermissionChangesParts } from './permission-changes.ts';
+import type { Card } from './permission-changes.ts';
 
 /** A key has no scopes and no grant. */
 const keyOffer: Offer = { scope: [], grants: [], offered: undefined };
@@ -32,12 +33,12 @@ export class Consent {
   /** The permissions and leases of this moment. */
   readonly current: CurrentPermissions;
   readonly changes: PermissionChanges;
-  readonly #parts: PermissionChangesParts;
+  readonly #parts: BrokerParts;
   readonly #questions = new SharedWork<void>();
   /** By local client. */
   readonly #pauses: CardPauses;
 
-  constructor(parts: PermissionChangesParts) {
+  constructor(parts: BrokerParts) {
     this.#parts = parts;
     this.current = new CurrentPermissions(parts);
     this.changes = new PermissionChanges(parts, this.current);

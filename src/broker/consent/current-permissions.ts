@@ -4,25 +4,14 @@
  * Invariant: nothing here waits. An answer holds until the caller's next `await`. After that the caller asks again,
  * because the user may have ended or refused something in between.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { BrokerParts } from '../parts.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import type { ApiKey } from '../records/api-key.ts';
 import type { ClientProcess } from '../questions/client-process.ts';
-import type { Grants } from '../records/grant.ts';
-import type { LocalClients } from '../records/local-client.ts';
 import { covers, isRefused } from '../records/permission.ts';
-import type { Need, Permission, PermissionKey, Permissions } from '../records/permission.ts';
+import type { Need, Permission, PermissionKey } from '../records/permission.ts';
 import * as refusals from '../refusals/refusals.ts';
 import type { GrantRequest } from './grant-choice.ts';
-import type { Leases } from './lease.ts';
-
-export interface CurrentPermissionsParts {
-  readonly grants: Grants;
-  readonly permissions: Permissions;
-  readonly leases: Leases;
-  readonly clients: LocalClients;
-  readonly clock: Clock;
-}
 
 /**
  * What a program asks for. `scope` is empty where it named none. For an API key, `endpoint` is the key's subject
@@ -42,9 +31,9 @@ export interface AccessRequest extends GrantRequest, Need {
 export type Covering = readonly [Permission, ...Permission[]];
 
 export class CurrentPermissions {
-  readonly #parts: CurrentPermissionsParts;
+  readonly #parts: BrokerParts;
 
-  constructor(parts: CurrentPermissionsParts) {
+  constructor(parts: BrokerParts) {
     this.#parts = parts;
   }
 

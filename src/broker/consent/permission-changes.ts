@@ -5,26 +5,19 @@
  * the user ended. A yes allows the scopes and the grant that the card showed, and no more. A refusal takes nothing
  * away that was allowed before. A lease exists beside what is on disk, and leaves that as it was.
  */
-import type { Audit } from '../../audit/audit.ts';
+import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
 import { keyedMutex } from '../../base/mutex.ts';
 import { union } from '../../oauth/base/scope.ts';
 import type { Decision } from '../questions/answer.ts';
 import type { ClientProcessView } from '../questions/client-process.ts';
-import type { Interactions } from '../questions/interaction.ts';
 import type { Grant } from '../records/grant.ts';
 import type { ApiKeys } from '../records/api-key.ts';
 import { cliClientId } from '../records/local-client.ts';
 import { covers, isBoundTo, isRefused } from '../records/permission.ts';
 import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
 import { keptAccount } from './grant-choice.ts';
-import type { AccessRequest, CurrentPermissions, CurrentPermissionsParts } from './current-permissions.ts';
-
-export interface PermissionChangesParts extends CurrentPermissionsParts {
-  readonly keys: Pick<ApiKeys, 'shownOf' | 'servingAt'>;
-  readonly interactions: Interactions;
-  readonly audit: Audit;
-}
+import type { AccessRequest, CurrentPermissions } from './current-permissions.ts';
 
 /** What the person was shown. */
 export interface Card {
@@ -43,12 +36,12 @@ type Allowed = Pick<Card, 'scope' | 'grants'>;
 const cliLease = 3_600_000;
 
 export class PermissionChanges {
-  readonly #parts: PermissionChangesParts;
+  readonly #parts: BrokerParts;
   readonly #current: CurrentPermissions;
   /** Two answers about one program and server: the second one adds to what the first one wrote. */
   readonly #inTurn = keyedMutex();
 
-  constructor(parts: PermissionChangesParts, current: CurrentPermissions) {
+  constructor(parts: BrokerParts, current: CurrentPermissions) {
     this.#parts = parts;
     this.#current = current;
   }

@@ -4,28 +4,13 @@
  * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it counts if it is
  * same-origin or our own request confirms it (invariant 11, dev/internals.md).
  */
+import type { BrokerParts } from '../parts.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { discoverResource } from '../../oauth/discovery/discovery.ts';
 import type { DiscoveredResource } from '../../oauth/discovery/discovery.ts';
-import type { Http } from '../../oauth/base/http.ts';
-import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
-import type { Registrations } from '../records/registrations.ts';
-import type { ServerRests } from '../tokens/server-rests.ts';
-
-export interface DestinationParts {
-  readonly network: (endpoint: string) => Http;
-  readonly clock: Clock;
-  readonly grants: Grants;
-  readonly registrations: Registrations;
-  readonly servers: AuthorizationServers;
-  readonly rests: ServerRests;
-  /** URL of our client ID metadata document, where the user hosts one. */
-  readonly clientMetadataUrl: string | undefined;
-}
+import type { Grant, MetadataSource } from '../records/grant.ts';
 
 export interface ResourceRequest {
   readonly endpoint: string;
@@ -45,7 +30,7 @@ export interface AskedResource {
   readonly wantsBoundTokens?: true;
 }
 
-export async function askResource(parts: DestinationParts, request: ResourceRequest): Promise<AskedResource> {
+export async function askResource(parts: BrokerParts, request: ResourceRequest): Promise<AskedResource> {
   // Metadata of the endpoint, not of its origin: a protected server doesn't speak for others on the same host.
   const what = `resource ${request.endpoint}`;
   return parts.rests.ask({ what, isByPerson: isByPerson(request) }, () => askResourceNow(parts, request));
@@ -53,7 +38,7 @@ export async function askResource(parts: DestinationParts, request: ResourceRequ
 
 const isByPerson = ({ isAutomatic = true }: ResourceRequest): boolean => !isAutomatic;
 
-async function askResourceNow(parts: DestinationParts, request: ResourceRequest): Promise<AskedResource> {
+async function askResourceNow(parts: BrokerParts, request: ResourceRequest): Promise<AskedResource> {
   const http = parts.network(request.endpoint);
   const typed = request.typed ?? request.endpoint;
   const { found, own } = await discoverResource(typed, http, (challenge) =>
@@ -82,7 +67,7 @@ function countingChallenge(
 
 /** For a sign-in: what the server says now. */
 export async function askServer(
-  parts: DestinationParts,
+  parts: BrokerParts,
   request: ResourceRequest,
   place: MetadataSource,
 ): Promise<AuthorizationServer> {
@@ -114,7 +99,7 @@ export function bindsTokens(server: AuthorizationServer, { wantsBoundTokens }: A
  * changes then.
  */
 export async function stillNames(
-  parts: DestinationParts,
+  parts: BrokerParts,
   request: ResourceRequest,
   grant: Grant,
 ): Promise<'yes' | 'no' | 'bound' | 'unknown'> {
@@ -134,10 +119,7 @@ export async function stillNames(
  * The scopes of a step-up if the challenge names none (spec, Scope selection): all that the server lists. Empty if it
  * lists none.
  */
-export async function listedScope(
-  parts: DestinationParts,
-  request: ResourceRequest,
-): Promise<readonly string[]> {
+export async function listedScope(parts: BrokerParts, request: ResourceRequest): Promise<readonly string[]> {
   const { found } = await askResource(parts, request);
   if (found.kind === 'protected') return found.resource.scopesSupported ?? [];
   // Versioning 3: the earlier revision has it in the authorization server's metadata.
@@ -146,7 +128,7 @@ export async function listedScope(
 }
 
 async function namedIssuers(
-  parts: DestinationParts,
+  parts: BrokerParts,
   request: ResourceRequest,
   { found }: AskedResource,
 ): Promise<readonly string[]> {

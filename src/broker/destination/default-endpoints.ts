@@ -4,17 +4,17 @@
  * Invariant: if metadata is missing only for a moment, a guessed endpoint gets no person, no client that was entered
  * for the issuer, and no client secret.
  */
+import type { BrokerParts } from '../parts.ts';
 import { quoted, RuleRefusal, shellOption, shellWord } from '../../base/errors.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import { metadataGone } from '../tokens/authorization-servers.ts';
 import { isLiving } from '../records/grant.ts';
-import type { DestinationParts } from './asked-resource.ts';
 
 /**
  * Default endpoints are guessed. Metadata that is gone for a moment must send neither a client that was entered for
  * the issuer nor a person to them.
  */
-export function mayUseDefaults(parts: DestinationParts, issuer: string): boolean {
+export function mayUseDefaults(parts: BrokerParts, issuer: string): boolean {
   const hasEntered = parts.registrations
     .all()
     .some(({ registration }) => registration.issuer === issuer && registration.source === 'preregistered');
@@ -22,7 +22,7 @@ export function mayUseDefaults(parts: DestinationParts, issuer: string): boolean
 }
 
 /** True where a grant of this issuer was signed in by its metadata, at any endpoint. */
-function wasByMetadata({ grants }: DestinationParts, issuer: string): boolean {
+function wasByMetadata({ grants }: BrokerParts, issuer: string): boolean {
   return grants
     .all()
     .filter(isLiving)
@@ -38,7 +38,7 @@ function wasByMetadata({ grants }: DestinationParts, issuer: string): boolean {
  * In the earlier revision: metadata that was used before may be missing for a moment, and a guessed endpoint must not
  * get the secret of an entered client. If a grant shows that the client is already used there, the sign-in goes on.
  */
-export function refuseGuess(parts: DestinationParts, issuer: string): void {
+export function refuseGuess(parts: BrokerParts, issuer: string): void {
   if (wasByMetadata(parts, issuer)) throw metadataGone(issuer);
   const { grants, registrations } = parts;
   const isUsed = (id: string): boolean =>

@@ -5,6 +5,7 @@
  * same-origin or our own request confirms it (invariant 11, dev/internals.md). If the authorization server has
  * changed, the sign-in says so, and uses nothing of the old one.
  */
+import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord, detailsOf } from '../../base/errors.ts';
 import { requirePkceForPerson } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
@@ -19,7 +20,7 @@ import { providerAt, providerOverrides } from '../records/company.ts';
 import type { OverrideBook } from '../records/override.ts';
 import { withHint } from '../tokens/server-rests.ts';
 import type { SignInMethod } from '../questions/starter.ts';
-import type { AskedResource, ResourceRequest, DestinationParts } from './asked-resource.ts';
+import type { AskedResource, ResourceRequest } from './asked-resource.ts';
 import { askResource, askServer, bindsTokens, isNamed } from './asked-resource.ts';
 import { refuseGuess, mayUseDefaults } from './default-endpoints.ts';
 import { chooseIdentity } from './known-client.ts';
@@ -81,10 +82,7 @@ export function registeredScope({
   return all.length === 0 ? { now: scope } : { scope: all, now: scope };
 }
 
-export async function findDestination(
-  parts: DestinationParts,
-  request: DestinationRequest,
-): Promise<Destination> {
+export async function findDestination(parts: BrokerParts, request: DestinationRequest): Promise<Destination> {
   const http = parts.network(request.endpoint);
   const provider = providerAt(parts.registrations, request.endpoint, (one) => canonicalResource(one, http));
   if (provider !== undefined) return companyDestination(parts, request, provider);
@@ -99,7 +97,7 @@ export async function findDestination(
 
 /** The owner entered the issuer, so nothing leads there. */
 async function companyDestination(
-  parts: DestinationParts,
+  parts: BrokerParts,
   request: DestinationRequest,
   provider: string,
 ): Promise<Destination> {
@@ -108,7 +106,7 @@ async function companyDestination(
 }
 
 async function destinationOf(
-  parts: DestinationParts,
+  parts: BrokerParts,
   request: DestinationRequest,
   { found, challengedScope }: AskedResource,
 ): Promise<Destination> {
@@ -149,7 +147,7 @@ type ChosenServer = Pick<Destination, 'server' | 'source' | 'isChecked'>;
  * that qualifies.
  */
 async function chooseServer(
-  parts: DestinationParts,
+  parts: BrokerParts,
   request: DestinationRequest,
   offered: readonly [string, ...string[]],
 ): Promise<ChosenServer> {
@@ -189,7 +187,7 @@ function othersUntried(refusal: unknown, endpoint: string, named: number): unkno
 
 /** Keyturn has a client there or can get one, and can get tokens with or without a person. Throws if not. */
 function requireUsable(
-  parts: DestinationParts,
+  parts: BrokerParts,
   { method }: DestinationRequest,
   server: AuthorizationServer,
 ): void {
@@ -202,11 +200,7 @@ function requireUsable(
  * Refuses a server at which no sign-in page could succeed. Throws `registration_required`, `pkce_unsupported` or
  * `metadata_invalid`.
  */
-export function requireSignIn(
-  parts: DestinationParts,
-  server: AuthorizationServer,
-  method: SignInMethod,
-): void {
+export function requireSignIn(parts: BrokerParts, server: AuthorizationServer, method: SignInMethod): void {
   if (method === 'device') requireDeviceEndpoint(server);
   else requireAuthorizationEndpoint(server);
   requirePkceForPerson(server);
@@ -214,7 +208,7 @@ export function requireSignIn(
 }
 
 function inOrder(
-  { grants, registrations, servers }: DestinationParts,
+  { grants, registrations, servers }: BrokerParts,
   { endpoint, account, issuer }: DestinationRequest,
   offered: readonly string[],
 ): readonly string[] {
@@ -252,7 +246,7 @@ function otherIssuer(
 
 /** The protected server used to name another authorization server: the sign-in says so. */
 function former(
-  { grants }: DestinationParts,
+  { grants }: BrokerParts,
   { endpoint, account }: DestinationRequest,
   offered: readonly string[],
 ): { formerIssuer?: string } {

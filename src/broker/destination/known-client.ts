@@ -4,22 +4,15 @@
  * Invariant: a metadata document is not used if its URL is no longer the user's, nor if another issuer knows us by it
  * and an answer may name no issuer (mix-up.ts).
  */
+import type { BrokerParts } from '../parts.ts';
 import { isWithin, union, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import { chooseRegistration } from '../../oauth/client/registration.ts';
 import type { RegistrationChoice } from '../../oauth/client/registration.ts';
 import type { DynamicRegistration } from '../../oauth/client/dynamic-registration.ts';
 import { deviceGrant } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
-import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
+import type { RegistrationRecord } from '../records/registrations.ts';
 import { documentElsewhere, documentShared } from './mix-up.ts';
-
-export interface IdentityParts {
-  readonly registrations: Registrations;
-  readonly servers: AuthorizationServers;
-  /** URL of our client ID metadata document, where the user hosts one. */
-  readonly clientMetadataUrl: string | undefined;
-}
 
 /** Our identity for one sign-in. */
 export interface Identity {
@@ -37,7 +30,7 @@ export interface WantedClient extends Pick<DynamicRegistration, 'scope' | 'needs
 
 /** Our registration at this issuer, if there is one. */
 export function knownAs(
-  { registrations, servers, clientMetadataUrl }: IdentityParts,
+  { registrations, servers, clientMetadataUrl }: BrokerParts,
   server: AuthorizationServer,
 ): RegistrationRecord | undefined {
   const record = registrations.for(server.issuer, servers.timeAt(server.issuer));
@@ -55,7 +48,7 @@ export interface ChosenIdentity {
 }
 
 /** How we would be known at this server (spec, Client registration). Throws `registration_required`. */
-export function chooseIdentity(parts: IdentityParts, server: AuthorizationServer): ChosenIdentity {
+export function chooseIdentity(parts: BrokerParts, server: AuthorizationServer): ChosenIdentity {
   const existing = knownAs(parts, server);
   const known = existing?.registration;
   const { clientMetadataUrl, registrations } = parts;

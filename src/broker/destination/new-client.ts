@@ -4,24 +4,15 @@
  * Invariant: the listener is open before its URI is registered, so that no registration names a port that another
  * program holds. On any failure it is closed again.
  */
+import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { registerDynamically } from '../../oauth/client/dynamic-registration.ts';
-import type { Audit } from '../../audit/audit.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { Loopback, Receiver } from '../loopback/loopback.ts';
+import type { Receiver } from '../loopback/loopback.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
-import type { ServerRests } from '../tokens/server-rests.ts';
-import type { IdentityParts, Identity, WantedClient } from './known-client.ts';
+import type { Identity, WantedClient } from './known-client.ts';
 import { mayBeUsed } from './known-client.ts';
-
-export interface RedirectParts extends IdentityParts {
-  readonly clock: Clock;
-  readonly rests: ServerRests;
-  readonly loopback: Loopback;
-  readonly audit: Audit;
-}
 
 /** An identity, and the listener on its redirect URI. */
 export interface Redirect extends Identity {
@@ -31,13 +22,13 @@ export interface Redirect extends Identity {
 /** The name that consent pages show. */
 const clientName = 'Keyturn';
 
-export async function listenFor({ loopback }: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
+export async function listenFor({ loopback }: BrokerParts, record: RegistrationRecord): Promise<Redirect> {
   return { receiver: await loopback.open(record.registration.redirectUri), record, isNew: false };
 }
 
 /** With a registration that an earlier sign-in made and didn't finish, else with a new one. */
 export async function registered(
-  parts: RedirectParts,
+  parts: BrokerParts,
   server: AuthorizationServer,
   http: Http,
   wanted: WantedClient,
@@ -46,7 +37,7 @@ export async function registered(
 }
 
 async function onTrial(
-  parts: RedirectParts,
+  parts: BrokerParts,
   { issuer }: AuthorizationServer,
   wanted: WantedClient,
 ): Promise<Redirect | undefined> {
@@ -57,7 +48,7 @@ async function onTrial(
 }
 
 export async function registeredNow(
-  parts: RedirectParts,
+  parts: BrokerParts,
   server: AuthorizationServer,
   http: Http,
   wanted: WantedClient,
@@ -77,7 +68,7 @@ export async function registeredNow(
  * The redirect URIs to register, each after its listener is open. Some servers accept only one of the names of
  * loopback, or only a port that their operator allows.
  */
-async function* redirectForms({ loopback }: RedirectParts, listening: Receiver[]): AsyncGenerator<string> {
+async function* redirectForms({ loopback }: BrokerParts, listening: Receiver[]): AsyncGenerator<string> {
   const any = await loopback.open();
   listening.push(any);
   yield any.redirectUri;
@@ -100,7 +91,7 @@ export async function unlessTaken<T>(opening: Promise<T>): Promise<T | undefined
 }
 
 async function register(
-  parts: RedirectParts,
+  parts: BrokerParts,
   server: AuthorizationServer,
   redirectUris: AsyncIterable<string>,
   http: Http,

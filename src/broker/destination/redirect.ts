@@ -5,6 +5,7 @@
  * program has. On any failure it is closed again. Every dynamic registration gets a path of its own (RFC 9700 §4.4.2);
  * `mix-up.ts` knows the redirect URIs that share a path.
  */
+import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import { registrationFromMetadataUrl } from '../../oauth/client/client-metadata.ts';
@@ -12,7 +13,7 @@ import type { Http } from '../../oauth/base/http.ts';
 import { documentPort, spareDocumentPort } from '../loopback/port-listener.ts';
 import { sharedPath } from '../loopback/loopback.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
-import type { RedirectParts, Redirect } from './new-client.ts';
+import type { Redirect } from './new-client.ts';
 import type { WantedClient, Identity } from './known-client.ts';
 import { registeredNow, registered, listenFor, unlessTaken } from './new-client.ts';
 import { chooseIdentity, coversScope, knownAs, mayBeUsed, servesDevice } from './known-client.ts';
@@ -40,7 +41,7 @@ export const documentRedirectUris = [
  * Throws `redirect_port_taken` for one that the user entered, and what registering throws.
  */
 export async function prepareRedirect(
-  parts: RedirectParts,
+  parts: BrokerParts,
   server: AuthorizationServer,
   http: Http,
   wanted: WantedClient,
@@ -76,7 +77,7 @@ export async function prepareRedirect(
  * scopes. Undefined if the server registers none: the existing one is used then.
  */
 async function replaced(
-  parts: RedirectParts,
+  parts: BrokerParts,
   server: AuthorizationServer,
   http: Http,
   wanted: WantedClient,
@@ -97,7 +98,7 @@ async function replaced(
  * needed in place of it. Throws what registering throws.
  */
 export async function prepareIdentity(
-  parts: RedirectParts,
+  parts: BrokerParts,
   server: AuthorizationServer,
   http: Http,
   wanted: WantedClient,
@@ -121,11 +122,7 @@ async function withoutListener({ receiver, record, isNew }: Redirect): Promise<I
 }
 
 /** The URL is the identity everywhere; what we record of it is only which port we use with it. */
-async function fromDocument(
-  parts: RedirectParts,
-  server: AuthorizationServer,
-  url: string,
-): Promise<Redirect> {
+async function fromDocument(parts: BrokerParts, server: AuthorizationServer, url: string): Promise<Redirect> {
   const registration = registrationFromMetadataUrl(server, url, documentRedirectUris[0], parts.clock.wall());
   const record = await parts.registrations.add(registration, undefined);
   await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
@@ -136,7 +133,7 @@ async function fromDocument(
  * The other port that our document names; else, by RFC 8252 §7.3, any: the server MUST allow it at the time of the
  * request.
  */
-async function onAnotherPort({ loopback }: RedirectParts, record: RegistrationRecord): Promise<Redirect> {
+async function onAnotherPort({ loopback }: BrokerParts, record: RegistrationRecord): Promise<Redirect> {
   const spare = new URL(record.registration.redirectUri);
   spare.port = String(spareDocumentPort);
   const onSpare = await unlessTaken(loopback.open(spare.href));
@@ -145,7 +142,7 @@ async function onAnotherPort({ loopback }: RedirectParts, record: RegistrationRe
 
 /** The client by which another sign-in has replaced this one meanwhile. */
 async function successor(
-  parts: RedirectParts,
+  parts: BrokerParts,
   server: AuthorizationServer,
   wanted: WantedClient,
   { record }: Unusable,

@@ -28,14 +28,6 @@ interface Open extends Interaction {
   readonly withdraw: (reason: unknown) => void;
 }
 
-/** What may refuse a question before it opens. If one is absent, it refuses none. */
-export interface QuestionGuards {
-  /** Rejects if a yes could not count, because no person can give it. */
-  readonly mayAsk?: () => Promise<void>;
-  /** Throws `invalid_request` for one that no list and no card can show. */
-  readonly requireShowable?: (open: Interaction) => void;
-}
-
 /**
  * More open questions than a person can handle; any further question is refused, not queued. Cards and sign-ins are
  * counted apart, and so are the sign-ins of commands, windows and programs: none crowds out another.
@@ -54,13 +46,24 @@ export class Interactions {
   readonly #open = new Map<string, Open>();
   readonly #now: () => number;
   readonly #changed: () => void;
-  readonly #guards: QuestionGuards;
+  readonly #requireShowable: (open: Interaction) => void;
+  #mayAsk: (() => Promise<void>) | undefined;
   #ended: KeyturnError | undefined;
 
-  constructor(now: () => number, changed: () => void, guards: QuestionGuards = {}) {
+  /** `requireShowable` throws `invalid_request` for a question that no list and no card can show. */
+  constructor(
+    now: () => number,
+    changed: () => void,
+    requireShowable: (open: Interaction) => void = () => undefined,
+  ) {
     this.#now = now;
     this.#changed = changed;
-    this.#guards = guards;
+    this.#requireShowable = requireShowable;
+  }
+
+  /** From now on no question opens if this rejects: no person could give a yes that takes effect. */
+  guardBy(mayAsk: () => Promise<void>): void {
+    this.#mayAsk = mayAsk;
   }
 
   list(): Interaction[] {
@@ -78,7 +81,7 @@ export class Interactions {
 
   /** Call this before any preparation that ends in a question. Rejects if a yes could not count. */
   async requireAskable(): Promise<void> {
-    await this.#guards.mayAsk?.();
+    await this.#mayAsk?.();
   }
 
   /** Opens a question and waits for its answer. Rejects as `askWithTerms` does. */
@@ -92,8 +95,8 @@ export class Interactions {
    */
   async askWithTerms(question: Question, signal: AbortSignal): Promise<Decision> {
     signal.throwIfAborted();
-    if (this.#guards.mayAsk) {
-      await this.#guards.mayAsk();
+    if (this.#mayAsk) {
+      await this.#mayAsk();
       signal.throwIfAborted();
     }
     if (this.#ended) throw this.#ended;
@@ -102,7 +105,7 @@ export class Interactions {
     const { promise, resolve, reject } = Promise.withResolvers<Decision>();
     const card = sharedCard(question, [...this.#open.values()]) ?? id;
     const open = { id, question, createdAt: this.#now(), card, settle: resolve, withdraw: reject };
-    this.#guards.requireShowable?.(open);
+    this.#requireShowable(open);
     this.#open.set(id, open);
     const withdraw = (): void => reject(signal.reason);
     signal.addEventListener('abort', withdraw, { once: true });

@@ -1,14 +1,24 @@
-/** The records that one home has, by name. */
-import type { ApiKey } from './api-key.ts';
+/** The lists that the broker keeps in a home's document. Reads nothing. */
+import { listOf } from '../../store/authority.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
+import { unusedList, unusedRules, unusedSchema } from '../../store/unused-items.ts';
 import type { UnusedItem } from '../../store/unused-items.ts';
+import { apiKeyRules, apiKeySchema } from './api-key.ts';
+import type { ApiKey } from './api-key.ts';
+import { grantRules, grantSchema } from './grant.ts';
 import type { Grant } from './grant.ts';
+import { localClientSchema } from './local-client.ts';
 import type { LocalClient } from './local-client.ts';
+import { overrideRules, overrideSchema } from './override.ts';
 import type { OverrideRecord } from './override.ts';
+import { accessRules, accessSchema } from './pause.ts';
 import type { AccessRecord } from './pause.ts';
+import { permissionRules, permissionSchema } from './permission.ts';
 import type { Permission } from './permission.ts';
+import { proxyRules, proxySchema } from './proxy.ts';
 import type { ProxyRecord } from './proxy.ts';
+import { registrationRecordSchema, registrationRules } from './registrations.ts';
 import type { RegistrationRecord } from './registrations.ts';
 
 export interface Records {
@@ -23,4 +33,19 @@ export interface Records {
   readonly keys: AuthorityStore<ApiKey>;
   readonly access: AuthorityStore<AccessRecord>;
   readonly unused: AuthorityStore<UnusedItem>;
+}
+
+export function recordsOf(document: AuthorityDocument): Records {
+  return {
+    document,
+    grants: listOf(document, 'grants', grantSchema, grantRules),
+    registrations: listOf(document, 'registrations', registrationRecordSchema, registrationRules),
+    clients: listOf(document, 'clients', localClientSchema),
+    permissions: listOf(document, 'permissions', permissionSchema, permissionRules),
+    overrides: listOf(document, 'overrides', overrideSchema, overrideRules),
+    proxies: listOf(document, 'proxies', proxySchema, proxyRules),
+    keys: listOf(document, 'keys', apiKeySchema, apiKeyRules),
+    access: listOf(document, 'access', accessSchema, accessRules),
+    unused: listOf(document, unusedList, unusedSchema, unusedRules),
+  };
 }

@@ -5,11 +5,12 @@
  * vault has answered another caller. The grants record which revocations are pending, so a restart loses none; after
  * the first answer of the vault, all of them are retried at once.
  */
+import type { BrokerParts } from '../parts.ts';
 import type { VaultListener } from '../../vault/guard.ts';
 import { isLiving } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
 import { isPending, retryRevocation, revokeEarlier, tooMany } from './revoker.ts';
-import type { PendingGrant, RevokerParts } from './revoker.ts';
+import type { PendingGrant } from './revoker.ts';
 
 /** Milliseconds between two checks: half the shortest pause between two tries. */
 export const lookPeriod = 30_000;
@@ -18,14 +19,14 @@ export const lookPeriod = 30_000;
 const oldestPeriod = 6 * 60 * 60 * 1000;
 
 export class RevocationQueue implements VaultListener {
-  readonly #parts: RevokerParts;
+  readonly #parts: BrokerParts;
   #isVaultOpen = false;
   #hasBegun = false;
   /** Milliseconds since 1970. */
   #nextOldest = 0;
   #running: Promise<void> | undefined;
 
-  constructor(parts: RevokerParts) {
+  constructor(parts: BrokerParts) {
     this.#parts = parts;
   }
 

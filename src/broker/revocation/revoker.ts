@@ -7,30 +7,17 @@
  * server has answered for each token or offers no revocation, or until a month of failed tries is over; the receipt says
  * which.
  */
+import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
 import { isSelfContained } from '../../oauth/grants/token-response.ts';
-import type { Audit } from '../../audit/audit.ts';
 import { backoffDelay } from '../../base/backoff.ts';
-import type { Clock } from '../../base/clock.ts';
 import { MissingItem } from '../../vault/base/trouble.ts';
-import type { VaultItems } from '../../store/vault-items.ts';
 import { isLiving, itemsIn, noGrant } from '../records/grant.ts';
-import type { EarlierItem, Grant, Grants, Revoked } from '../records/grant.ts';
+import type { EarlierItem, Grant, Revoked } from '../records/grant.ts';
 import { secretOfRemaining, tokensToRevoke, withHandedOut } from './tokens-to-revoke.ts';
 import type { HeldItem } from './tokens-to-revoke.ts';
-import type { Refresher } from '../tokens/refresher.ts';
 import { revokeAtServer, waitAskedBy } from './server-revocation.ts';
-import type { ServerRevocationParts, ServerRevocation, AnsweredToken } from './server-revocation.ts';
-import type { TokenCache } from '../tokens/token-cache.ts';
-
-export interface RevokerParts extends ServerRevocationParts {
-  readonly clock: Clock;
-  readonly grants: Grants;
-  readonly items: VaultItems;
-  readonly refresher: Refresher;
-  readonly cache: TokenCache;
-  readonly audit: Audit;
-}
+import type { ServerRevocation, AnsweredToken } from './server-revocation.ts';
 
 export type Receipt = Revoked['receipt'];
 
@@ -48,7 +35,7 @@ const maxRetryAge = 30 * 24 * 60 * 60 * 1000;
  * If the server or the vault fails now, the revocation is `pending`.
  */
 export async function revokeGrant(
-  parts: RevokerParts,
+  parts: BrokerParts,
   named: Grant,
 ): Promise<{ grant: Grant; receipt: Receipt }> {
   // Before our turn: a slow refresh must not keep the grant alive for the requests that wait for it.
@@ -68,7 +55,7 @@ export async function revokeGrant(
 }
 
 /** Retries, unless the grant has changed since: a person signed in again, or asked for a try just now. */
-export async function retryRevocation(parts: RevokerParts, pending: PendingGrant): Promise<void> {
+export async function retryRevocation(parts: BrokerParts, pending: PendingGrant): Promise<void> {
   await parts.refresher.turns.take(pending.id, async () => {
     if (!parts.grants.isCurrent(pending)) return;
     const { grant, receipt } = await tryServer(parts, pending, pending.state);
@@ -85,7 +72,7 @@ export const tooMany = (earlier: readonly EarlierItem[]): readonly EarlierItem[]
 
 /** Revokes the tokens of earlier sign-ins that `chosen` names. What can't be revoked now stays. */
 export async function revokeEarlier(
-  parts: RevokerParts,
+  parts: BrokerParts,
   { id }: Grant,
   chosen: (earlier: readonly EarlierItem[]) => readonly EarlierItem[],
 ): Promise<void> {
@@ -104,7 +91,7 @@ export async function revokeEarlier(
 
 /** Stops telling the server, because the tokens are about to be forgotten here. */
 export async function abandonRevocation(
-  parts: RevokerParts,
+  parts: BrokerParts,
   { id }: Grant,
 ): Promise<{ grant: Grant; receipt: Receipt }> {
   return parts.refresher.turns.take(id, async () => {
@@ -134,7 +121,7 @@ interface EndedHere {
 }
 
 /** Ends the grant on this machine at once. */
-async function endHere(parts: RevokerParts, grantId: string): Promise<EndedHere> {
+async function endHere(parts: BrokerParts, grantId: string): Promise<EndedHere> {
   const { cache, clock, grants, refresher } = parts;
   cache.retire(grantId);
   const state: Revoked = { kind: 'revoked', receipt: 'pending', endedAt: clock.wall() };
@@ -151,7 +138,7 @@ async function endHere(parts: RevokerParts, grantId: string): Promise<EndedHere>
   return { grant, state: grant.state, failure };
 }
 
-function current({ grants }: RevokerParts, grantId: string): Grant {
+function current({ grants }: BrokerParts, grantId: string): Grant {
   const grant = grants.byId(grantId);
   if (grant) return grant;
   throw noGrant(grantId);
@@ -163,7 +150,7 @@ interface Tried {
 }
 
 /** Runs in the grant's turn. The record keeps the names of the items until all tokens are settled. */
-async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Promise<Tried> {
+async function tryServer(parts: BrokerParts, grant: Grant, state: Revoked): Promise<Tried> {
   const { cache, clock, refresher } = parts;
   const read = await readAll(parts, grant);
   const outcome = await revokeAtServer(parts, grant, tokensToRevoke(read.held, clock.wall()));
@@ -199,7 +186,7 @@ interface Read {
 }
 
 /** The items of the grant, with the access tokens that are only in memory. */
-async function readAll(parts: RevokerParts, grant: Grant): Promise<Read> {
+async function readAll(parts: BrokerParts, grant: Grant): Promise<Read> {
   const { cache, clock, refresher } = parts;
   const { item, registrationId } = grant;
   const last = await heldOf(parts, item === undefined ? [] : [{ item, registrationId }], true);
@@ -236,7 +223,7 @@ const unheld = ({ registrationId }: Grant): Omit<HeldItem, 'secret'> => ({
 
 /** An item that is missing has no token to revoke, and no later try would find one. */
 async function heldOf(
-  { refresher }: RevokerParts,
+  { refresher }: BrokerParts,
   items: readonly EarlierItem[],
   isLast: boolean,
 ): Promise<{ readonly held: HeldItem[]; readonly failure?: unknown }> {
@@ -273,7 +260,7 @@ const sameInstant = 1000;
  * token that it doesn't recognise, and a self-contained token stays valid at any server that checks only its
  * signature. So a confirmed revocation counts only for an opaque token.
  */
-function stillLive({ refresher }: RevokerParts, grant: Grant, { answered, left }: ServerRevocation): number {
+function stillLive({ refresher }: BrokerParts, grant: Grant, { answered, left }: ServerRevocation): number {
   const expiry = ({ expiresAt = 0 }: { readonly expiresAt?: number | undefined }): number => expiresAt;
   const isOver = (one: AnsweredToken): boolean => isConfirmed(one) && !isSelfContained(one.token.value);
   const ended = answered.filter(isOver).map(({ token }) => expiry(token));
@@ -291,7 +278,7 @@ interface Known {
 
 /** Makes the receipt final and removes the grant's tokens here. */
 async function finish(
-  parts: RevokerParts,
+  parts: BrokerParts,
   grant: Grant,
   { receipt, liveUntil }: { readonly receipt: Receipt; readonly liveUntil: number },
 ): Promise<Tried> {
@@ -313,14 +300,14 @@ async function finish(
 }
 
 /** Also if the document can't be written: then the change holds until the broker ends. */
-async function changed(parts: RevokerParts, grant: Grant, fields: Partial<Grant>): Promise<Grant> {
+async function changed(parts: BrokerParts, grant: Grant, fields: Partial<Grant>): Promise<Grant> {
   await parts.grants.update(grant.id, () => fields).catch(() => undefined);
   return current(parts, grant.id);
 }
 
 /** Schedules the next try, unless the time for tries is over. */
 async function later(
-  parts: RevokerParts,
+  parts: BrokerParts,
   grant: Grant,
   state: Revoked,
   { failure, answer, liveUntil }: Known & { readonly failure: unknown },
@@ -350,7 +337,7 @@ function endOf({ state }: Grant, now: number): number {
   return state.kind === 'revoked' ? state.endedAt : now;
 }
 
-async function record({ audit }: RevokerParts, grant: Grant, receipt: Receipt): Promise<void> {
+async function record({ audit }: BrokerParts, grant: Grant, receipt: Receipt): Promise<void> {
   const { id, resource, issuer } = grant;
   await audit.record({ event: 'revoke', outcome: receipt, grant: id, resource, issuer });
 }

@@ -4,21 +4,13 @@
  * Invariant: a token goes only to its own issuer, under the registration that it was issued to. If a server can't be
  * reached, it gets one request, not one for each token; the tokens not revoked there are returned as `left`.
  */
+import type { BrokerParts } from '../parts.ts';
 import { Unreachable } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import type { Http } from '../../oauth/base/http.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { RevocationResult } from '../../oauth/grants/revocation.ts';
-import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
 import type { Grant } from '../records/grant.ts';
 import type { TokenToRevoke } from './tokens-to-revoke.ts';
-import type { Registrations } from '../records/registrations.ts';
-
-export interface ServerRevocationParts {
-  readonly network: (endpoint: string) => Http;
-  readonly registrations: Registrations;
-  readonly servers: AuthorizationServers;
-}
 
 export interface AnsweredToken {
   readonly token: TokenToRevoke;
@@ -34,7 +26,7 @@ export interface ServerRevocation {
 
 /** Never throws: the result carries the failure. */
 export async function revokeAtServer(
-  parts: ServerRevocationParts,
+  parts: BrokerParts,
   grant: Grant,
   tokens: readonly TokenToRevoke[],
 ): Promise<ServerRevocation> {
@@ -64,7 +56,7 @@ export async function revokeAtServer(
 }
 
 async function revokeOne(
-  { registrations, network }: ServerRevocationParts,
+  { registrations, network }: BrokerParts,
   server: AuthorizationServer,
   grant: Grant,
   { value, hint, registrationId }: TokenToRevoke,

@@ -3,16 +3,17 @@
  *
  * Invariants: only a yes keeps the tokens. Without an answer they are revoked at their server and stored nowhere.
  */
+import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { RevocationResult } from '../../oauth/grants/revocation.ts';
-import type { SignInContext, IssuedTokens, SignInParts } from './sign-in-context.ts';
+import type { SignInContext, IssuedTokens } from './sign-in-context.ts';
 import { answerInTime } from '../questions/answer-in-time.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
 
 /** Resolves with a yes. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
 export async function requireYes(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   another: Another,
   signal: AbortSignal,
@@ -29,7 +30,7 @@ export async function requireYes(
 
 /** RFC 7009: revokes tokens that will not be used. Never throws: the audit log has the error. */
 export async function giveBack(
-  parts: SignInParts,
+  parts: BrokerParts,
   { request: { endpoint }, destination: { server } }: SignInContext,
   { record, answer }: IssuedTokens,
 ): Promise<void> {

@@ -4,21 +4,15 @@
  * Invariant: it is in memory only. One that is about to expire is never used: the provider is asked for another one by
  * the sign-in's refresh token, and decides each time.
  */
+import type { BrokerParts } from '../parts.ts';
 import { z } from 'zod';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { parseJsonObject } from '../../oauth/base/json-object.ts';
 import { companySignIn, isSignedInAt, providerOf } from '../records/company.ts';
 import type { CompanyRecords } from '../records/company.ts';
-import type { Grant, Grants } from '../records/grant.ts';
+import type { Grant } from '../records/grant.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import { fullScope } from '../tokens/token-cache.ts';
-import type { TokenCache } from '../tokens/token-cache.ts';
-
-export interface CompanyParts {
-  readonly grants: Grants;
-  readonly refresher: Pick<Refresher, 'refresh'>;
-  readonly cache: TokenCache;
-}
 
 /** The provider has no sign-in of the person, or it is over. */
 export class CompanySignInNeeded extends KeyturnError {
@@ -38,7 +32,7 @@ const margin = 30;
 
 /** `now`: milliseconds since 1970, by the provider's clock. Throws `login_required`, `token_invalid`, and as a refresh. */
 export async function companyIdToken(
-  { grants, refresher, cache }: CompanyParts,
+  { grants, refresher, cache }: BrokerParts,
   provider: string,
   { now, signal }: { readonly now: number; readonly signal: AbortSignal },
 ): Promise<string> {
@@ -55,7 +49,7 @@ export async function companyIdToken(
 }
 
 async function renewed(
-  refresher: CompanyParts['refresher'],
+  refresher: Pick<Refresher, 'refresh'>,
   grant: Grant,
   signal: AbortSignal,
 ): Promise<{ readonly idToken?: string }> {
@@ -86,7 +80,7 @@ export function dropWithoutCompany({
   registrations,
   grants,
   cache,
-}: CompanyRecords & Pick<CompanyParts, 'cache'>): void {
+}: CompanyRecords & Pick<BrokerParts, 'cache'>): void {
   const providers = new Map(
     registrations.readable().flatMap((record) => {
       const provider = providerOf(record);

@@ -3,6 +3,7 @@
  *
  * Invariant: only the user starts it, and only the user sees the code; a local client never does.
  */
+import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
 import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
@@ -16,12 +17,12 @@ import { prepareIdentity } from '../destination/redirect.ts';
 import { giveUpClient, replacingClient, useFromNowOn } from './refused-client.ts';
 import type { ClientOutcome, Refused } from './refused-client.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
-import type { SignInContext, StoreTokens, SignInParts } from './sign-in-context.ts';
+import type { SignInContext, StoreTokens } from './sign-in-context.ts';
 import { signInDetails } from '../questions/starter.ts';
 import type { Identity } from '../destination/known-client.ts';
 
 export async function signInByDevice(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   storeTokens: StoreTokens,
   opened: () => void,
@@ -47,7 +48,7 @@ interface Started {
 }
 
 async function start(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   before: Refused | undefined,
 ): Promise<ClientOutcome<Started>> {
@@ -66,7 +67,7 @@ async function start(
 
 /** The same client as with a browser. */
 async function prepare(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   refused: Refused | undefined,
 ): Promise<{ readonly identity: Identity; readonly device: DeviceRequest }> {
@@ -96,7 +97,7 @@ async function prepare(
 
 /** Asks the server until the person is done, as often as it allows. The wait ends with the code's `expiresAt`. */
 async function approval(
-  parts: SignInParts,
+  parts: BrokerParts,
   { request, destination }: SignInContext,
   device: DeviceRequest,
   authorization: DeviceAuthorization,
@@ -128,7 +129,7 @@ async function approval(
 }
 
 async function poll(
-  { clock, network }: SignInParts,
+  { clock, network }: BrokerParts,
   endpoint: string,
   device: DeviceRequest,
   authorization: DeviceAuthorization,

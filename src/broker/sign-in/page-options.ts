@@ -12,7 +12,7 @@ import type { Grant, Grants } from '../records/grant.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import type { SignInDetails } from '../questions/starter.ts';
 
-export interface PageOptionsParts {
+interface PageParts {
   readonly grants: Grants;
   readonly refresher: Refresher;
   readonly refusedPrompts: RefusedPrompts;
@@ -60,7 +60,7 @@ export interface Page extends SignInDetails {
   readonly isChoosing?: boolean;
 }
 
-export async function pageOptions(parts: PageOptionsParts, page: Page): Promise<PageOptions> {
+export async function pageOptions(parts: PageParts, page: Page): Promise<PageOptions> {
   const { server, scope, isChoosing = false } = page;
   const loginHint = await knownName(parts, page);
   const prompts: Prompt[] = [];
@@ -84,7 +84,7 @@ const address = /^[^\s@]+@[^\s@]+$/;
 
 /** The name in the ID token of the grant's last sign-in, for that same issuer; else a label that is an address. */
 async function knownName(
-  { grants, refresher }: PageOptionsParts,
+  { grants, refresher }: PageParts,
   { server, grantId, account }: Page,
 ): Promise<string | undefined> {
   const meant = grants

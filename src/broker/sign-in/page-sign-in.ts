@@ -4,6 +4,7 @@
  * Invariant: every reply passes the same checks of state and issuer, once. A client that the server refuses is replaced
  * once; after that the refusal says so.
  */
+import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, reasonOf, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import { ResponseLost } from '../../oauth/base/http.ts';
 import { buildAuthorizationRequest } from '../../oauth/grants/authorization.ts';
@@ -27,7 +28,7 @@ import { nobodyCame, statelessWords } from '../refusals/pending-refusals.ts';
 import { prepareRedirect } from '../destination/redirect.ts';
 import { giveUpClient, ifForgotten, replacingClient, useFromNowOn } from './refused-client.ts';
 import type { ClientOutcome, Refused } from './refused-client.ts';
-import type { SignInContext, StoreTokens, SignInParts } from './sign-in-context.ts';
+import type { SignInContext, StoreTokens } from './sign-in-context.ts';
 import { signInDetails } from '../questions/starter.ts';
 import type { Redirect } from '../destination/new-client.ts';
 
@@ -35,7 +36,7 @@ import type { Redirect } from '../destination/new-client.ts';
 export const signInTimeout = 600_000;
 
 export async function signInByPage(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   storeTokens: StoreTokens,
   opened: () => void,
@@ -53,7 +54,7 @@ function withoutPrompts(context: SignInContext, { saidBy }: Refused): SignInCont
 }
 
 interface OnePage {
-  readonly parts: SignInParts;
+  readonly parts: BrokerParts;
   readonly context: SignInContext;
   readonly storeTokens: StoreTokens;
   readonly opened: () => void;
@@ -86,7 +87,7 @@ async function onePage(page: OnePage, refused: Refused | undefined): Promise<Out
 
 /** Notes whether anybody came back from the page. */
 async function noted<T>(
-  { registrations: { unanswered } }: SignInParts,
+  { registrations: { unanswered } }: BrokerParts,
   { record, isNew }: Redirect,
   visiting: Promise<T>,
 ): Promise<T> {
@@ -119,7 +120,7 @@ function errorPage(server: AuthorizationServer): KeyturnError {
 }
 
 function authorizationRequest(
-  parts: SignInParts,
+  parts: BrokerParts,
   { request, destination, scope, proofKey, options: { prompts, loginHint } }: SignInContext,
   { record, receiver, isNew }: Redirect,
 ): Promise<{ readonly url: string; readonly started: StartedAuthorization }> {
@@ -151,7 +152,7 @@ interface Shown {
  * Shows the sign-in to the person and waits for the browser, for the address it ended at, or for word of an error page.
  */
 async function visit(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   { url, started, redirect, refused: before }: Shown,
   signal: AbortSignal,
@@ -291,7 +292,7 @@ function pageFor(error: unknown): Page {
 }
 
 async function redeem(
-  parts: SignInParts,
+  parts: BrokerParts,
   { request, destination, ambiguity: before }: OpenedContext,
   arrival: Arrival,
   signal: AbortSignal,
@@ -335,7 +336,7 @@ function shortWait(error: unknown): number | undefined {
 }
 
 /** RFC 9700 §4.4.2: the answer arrived at the redirect URI of the client that asked, and that client is still ours. */
-function requireUnchanged({ registrations }: SignInParts, { started, redirect, callback }: Arrival): void {
+function requireUnchanged({ registrations }: BrokerParts, { started, redirect, callback }: Arrival): void {
   const { record } = redirect;
   const now = registrations.byId(record.id)?.registration;
   const { clientId, redirectUri } = record.registration;

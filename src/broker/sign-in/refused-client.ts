@@ -4,15 +4,15 @@
  *
  * Invariant: only the user replaces a client that the user entered, and a sign-in replaces a client only once.
  */
+import type { BrokerParts } from '../parts.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
-import type { SignInContext, SignInParts } from './sign-in-context.ts';
+import type { SignInContext } from './sign-in-context.ts';
 import type { Question } from '../questions/question.ts';
 import { enteredClientStays } from '../refusals/refusals.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import { knownAs } from '../destination/known-client.ts';
 import type { Identity } from '../destination/known-client.ts';
-import type { RedirectParts } from '../destination/new-client.ts';
 
 type Page = Extract<Question, { readonly kind: 'login' }>;
 
@@ -26,7 +26,7 @@ export interface Refused {
 }
 
 /** The client that this sign-in replaces from the start. Throws `conflict` for one that the user entered. */
-function clientToReplace(parts: RedirectParts, { request, destination }: SignInContext): Refused | undefined {
+function clientToReplace(parts: BrokerParts, { request, destination }: SignInContext): Refused | undefined {
   const record = request.isNewClient === true ? knownAs(parts, destination.server) : undefined;
   if (!record) return undefined;
   const { source, issuer, clientId } = record.registration;
@@ -42,7 +42,7 @@ export type ClientOutcome<T> = { readonly value: T } | { readonly refused: Refus
  * to replace.
  */
 export async function replacingClient<T>(
-  parts: RedirectParts,
+  parts: BrokerParts,
   context: SignInContext,
   tryWith: (refused: Refused | undefined, isSecond: boolean) => Promise<ClientOutcome<T>>,
 ): Promise<T> {
@@ -105,7 +105,7 @@ async function giveUp(registrations: Registrations, { record, isNew }: Identity)
  * pages. The refused client counts as rejected only if the server itself refused it: `mix-up.ts` relies on that.
  */
 export async function useFromNowOn(
-  { registrations, audit, interactions }: Pick<SignInParts, 'registrations' | 'audit' | 'interactions'>,
+  { registrations, audit, interactions }: Pick<BrokerParts, 'registrations' | 'audit' | 'interactions'>,
   record: RegistrationRecord,
   refused: Refused | undefined,
 ): Promise<void> {

@@ -5,30 +5,11 @@
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import type { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import type { VaultItems } from '../../store/vault-items.ts';
 import type { Destination } from '../destination/destination.ts';
-import type { DestinationParts } from '../destination/asked-resource.ts';
-import type { StoreGrantParts } from './store-grant.ts';
 import type { Grant } from '../records/grant.ts';
-import type { Interactions } from '../questions/interaction.ts';
-import type { OverrideBook } from '../records/override.ts';
-import type { PageOptions, RefusedPrompts } from './page-options.ts';
+import type { PageOptions } from './page-options.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import type { SignInDetails, SignInMethod } from '../questions/starter.ts';
-import type { RedirectParts } from '../destination/new-client.ts';
-import type { AssertionSources } from './assertion-sources.ts';
-
-export interface SignInParts extends DestinationParts, RedirectParts, StoreGrantParts {
-  readonly items: VaultItems;
-  /** Throws unless the vault can keep a token. */
-  readonly requireVault: () => Promise<void>;
-  readonly overrides: OverrideBook;
-  readonly interactions: Interactions;
-  readonly refusedPrompts: RefusedPrompts;
-  readonly assertions: AssertionSources;
-  /** Hands an address of our loopback listener to the system browser without a shell. Rejects where there is none. */
-  openBrowser(url: string): Promise<void>;
-}
 
 export interface SignInRequest extends SignInDetails {
   readonly endpoint: string;

@@ -6,6 +6,7 @@
  * item before anything is asked, and nothing else of a sign-in is stored unless its last step succeeds. The refresh token
  * is in the vault before a record names it.
  */
+import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { SilentAboutPkce } from '../../oauth/discovery/authorization-server.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
@@ -26,7 +27,7 @@ import { anotherAccount, giveBack, requireYes } from './account-question.ts';
 import { findDestination, overridesAt, requireSignIn } from '../destination/destination.ts';
 import type { Destination } from '../destination/destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
-import type { SignInContext, IssuedTokens, OnPage, SignInParts, SignInRequest } from './sign-in-context.ts';
+import type { SignInContext, IssuedTokens, OnPage, SignInRequest } from './sign-in-context.ts';
 import { storeGrant, unboundNow } from './store-grant.ts';
 import type { ConfirmAccount } from './store-grant.ts';
 import { isLiving } from '../records/grant.ts';
@@ -42,7 +43,7 @@ import { requestUnattended, unattendedRecord } from './unattended.ts';
  * rests.
  */
 export async function signIn(
-  parts: SignInParts,
+  parts: BrokerParts,
   request: SignInRequest,
   onPage: OnPage,
   signal: AbortSignal,
@@ -56,7 +57,7 @@ export async function signIn(
 }
 
 /** One command does it all, once the person has a client: with what to register. */
-function byHand({ loopback }: SignInParts, { endpoint }: SignInRequest, error: unknown): unknown {
+function byHand({ loopback }: BrokerParts, { endpoint }: SignInRequest, error: unknown): unknown {
   const command = (issuer: string): string =>
     `Register Keyturn there, as a native or desktop app with the redirect URI ${loopback.redirectFor(issuer)}. ` +
     `Then: keyturn login ${shellWord(endpoint)} --client-id ID   (and --client-secret-stdin, if it gives you a secret)`;
@@ -70,7 +71,7 @@ function byHand({ loopback }: SignInParts, { endpoint }: SignInRequest, error: u
 }
 
 async function signInNow(
-  parts: SignInParts,
+  parts: BrokerParts,
   asked: SignInRequest,
   onPage: OnPage,
   signal: AbortSignal,
@@ -120,7 +121,7 @@ async function signInNow(
 
 /** `reserved`: the document has the name of the item before a server is asked for tokens. */
 async function withItem(
-  { items }: SignInParts,
+  { items }: BrokerParts,
   work: (reserved: () => Promise<string>) => Promise<Grant>,
 ): Promise<Grant> {
   const names: string[] = [];
@@ -142,7 +143,7 @@ async function withItem(
  * with less for `offline_access`. A further refusal is the person's to see.
  */
 async function adapting(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   visit: (one: SignInContext) => Promise<Grant>,
 ): Promise<Grant> {
@@ -161,7 +162,7 @@ async function adapting(
 
 /** The user named exact scopes at an earlier sign-in: one without scopes asks for those. */
 function withKeptScope(
-  { grants }: SignInParts,
+  { grants }: BrokerParts,
   request: SignInRequest,
   { resource, server }: Destination,
 ): SignInRequest {
@@ -175,7 +176,7 @@ function withKeptScope(
 
 /** Before a page opens; when the tokens are there, `storeGrant` asks the vault again. */
 function refuseUnboundNow(
-  { grants }: SignInParts,
+  { grants }: BrokerParts,
   { endpoint }: SignInRequest,
   { resource, server, isBound }: Destination,
 ): void {
@@ -186,7 +187,7 @@ function refuseUnboundNow(
 
 /** The person's sign-in at the company, for a request about one of its servers. */
 function companyRequest(
-  parts: SignInParts,
+  parts: BrokerParts,
   { method, isAutomatic, starter }: SignInRequest,
   provider: string,
 ): SignInRequest {
@@ -203,7 +204,7 @@ function companyRequest(
 
 /** RFC 8628 §3.1: a sign-in on another device has none of these parameters. */
 async function optionsFor(
-  parts: SignInParts,
+  parts: BrokerParts,
   request: SignInRequest,
   page: Pick<Page, 'server' | 'scope'>,
 ): Promise<PageOptions> {
@@ -213,7 +214,7 @@ async function optionsFor(
 
 /** The client that the user entered was for the issuer before: an error that the user sees, not a new registration. */
 function refuseMovedClient(
-  { registrations, servers }: SignInParts,
+  { registrations, servers }: BrokerParts,
   { formerIssuer, server }: Destination,
 ): void {
   if (formerIssuer === undefined || registrations.for(server.issuer, servers.timeAt(server.issuer))) return;
@@ -224,7 +225,7 @@ function refuseMovedClient(
 }
 
 async function visitUnattended(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   record: RegistrationRecord,
   signal: AbortSignal,
@@ -244,7 +245,7 @@ async function visitUnattended(
  * names one: for another one than before a program's request ends, and only the owner can say yes.
  */
 async function storeUnattended(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   tokens: IssuedTokens,
   signal: AbortSignal,
@@ -263,7 +264,7 @@ async function storeUnattended(
  * open for long, and no page is open meanwhile.
  */
 async function storeConfirmed(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   tokens: IssuedTokens,
   { closed, signal }: { readonly closed: () => void; readonly signal: AbortSignal },
@@ -286,7 +287,7 @@ async function storeConfirmed(
 }
 
 async function storeTokens(
-  parts: SignInParts,
+  parts: BrokerParts,
   context: SignInContext,
   tokens: IssuedTokens,
   confirmAccount: ConfirmAccount,

@@ -5,35 +5,26 @@
  * and may still reach the endpoint. After a failed page none opens until the user acts. After a withdrawn page the
  * next one waits. When the user signs in, waiting pages for that endpoint are withdrawn.
  */
+import type { BrokerParts } from '../parts.ts';
 import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { ScopeRefused } from '../../oauth/grants/authorization-failure.ts';
 import { isShared } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
 import { anotherPageFirst, stillPending } from '../refusals/pending-refusals.ts';
-import type { Leases } from '../consent/lease.ts';
-import { RefusedPrompts } from './page-options.ts';
 import { PageQueue } from './page-queue.ts';
-import type { Permissions } from '../records/permission.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { signIn } from './sign-in.ts';
-import type { OnPage, SignInParts, SignInRequest } from './sign-in-context.ts';
+import type { OnPage, SignInRequest } from './sign-in-context.ts';
 import type { Question } from '../questions/question.ts';
 import { isStartedBy } from '../questions/starter.ts';
-import { AssertionSources } from './assertion-sources.ts';
-
-export interface SignInsParts extends Omit<SignInParts, 'refusedPrompts' | 'assertions'> {
-  readonly permissions: Permissions;
-  readonly leases: Leases;
-  readonly isDesk: boolean;
-}
 
 type Page = Extract<Question, { readonly kind: 'login' }>;
 type AutomaticSignIn = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
 type UserSignIn = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
 
 export class SignIns {
-  readonly #parts: SignInsParts & SignInParts;
+  readonly #parts: BrokerParts;
   readonly #runs = new SharedWork<Grant>();
   readonly #pages: PageQueue;
   /** Automatic sign-ins that end when the user signs in, by endpoint and account. */
@@ -45,9 +36,8 @@ export class SignIns {
   /** Endpoints whose last sign-in came back as another account than was meant. */
   readonly #strayed = new Set<string>();
 
-  constructor(parts: SignInsParts) {
-    const assertions = new AssertionSources(() => parts.clock.now());
-    this.#parts = { ...parts, refusedPrompts: new RefusedPrompts(), assertions };
+  constructor(parts: BrokerParts) {
+    this.#parts = parts;
     this.#pages = new PageQueue(() => parts.clock.now());
   }
 

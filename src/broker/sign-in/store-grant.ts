@@ -7,10 +7,10 @@
  * accepts. A sign-in that returns another subject never updates the grant it was for. If the person says yes, it becomes
  * a separate grant, and the other one stays unchanged. Tokens that can't be kept are given back to their server.
  */
+import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';
 import { includesOfflineAccess } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import type { Audit } from '../../audit/audit.ts';
 import { toWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
@@ -18,19 +18,9 @@ import { isLiving } from '../records/grant.ts';
 import type { EarlierItem, Grant, Grants, MetadataSource } from '../records/grant.ts';
 import { offlineOutcome } from './page-options.ts';
 import type { Prompt } from './page-options.ts';
-import type { Refresher } from '../tokens/refresher.ts';
 import { matchAccount } from './sign-in-account.ts';
 import type { Another } from './sign-in-account.ts';
 import { fullScope, liveUntil } from '../tokens/token-cache.ts';
-import type { TokenCache } from '../tokens/token-cache.ts';
-
-export interface StoreGrantParts {
-  readonly grants: Grants;
-  readonly refresher: Refresher;
-  readonly cache: TokenCache;
-  readonly audit: Audit;
-  readonly clock: Clock;
-}
 
 export interface NewTokens {
   /** The name that was reserved in the document for the item. */
@@ -67,7 +57,7 @@ export interface StoreSteps {
 
 /** Throws what `confirmAccount`, the document and the vault throw, and `conflict` if the user ended the grant meanwhile. */
 export async function storeGrant(
-  parts: StoreGrantParts,
+  parts: BrokerParts,
   received: NewTokens,
   { confirmAccount, giveBack }: StoreSteps,
 ): Promise<Grant> {
@@ -110,7 +100,7 @@ interface Target {
 }
 
 /** `isConfirmed`: the person wants to keep another account than expected. */
-function targetOf({ grants }: StoreGrantParts, received: NewTokens, isConfirmed: boolean): Target | Another {
+function targetOf({ grants }: BrokerParts, received: NewTokens, isConfirmed: boolean): Target | Another {
   const { resource, issuer, onlyFor } = received;
   const alone = onlyFor === undefined ? [] : grants.aloneAt(resource, issuer, onlyFor);
   const match = matchAccount([...grants.sharedAt(resource, issuer), ...alone], received);
@@ -126,7 +116,7 @@ function ownOf(alone: readonly Grant[], account: string): Target {
 }
 
 async function storeOrGiveBack(
-  parts: StoreGrantParts,
+  parts: BrokerParts,
   received: NewTokens,
   { target, giveBack }: { readonly target: Target } & Pick<StoreSteps, 'giveBack'>,
 ): Promise<Stored> {
@@ -143,7 +133,7 @@ async function storeOrGiveBack(
 }
 
 async function begin(
-  parts: StoreGrantParts,
+  parts: BrokerParts,
   received: NewTokens,
   { account }: Pick<Target, 'account'>,
 ): Promise<Grant> {
@@ -157,7 +147,7 @@ async function begin(
 
 /** Runs in the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
 async function renew(
-  parts: StoreGrantParts,
+  parts: BrokerParts,
   received: NewTokens,
   { id, account }: { readonly id: string; readonly account: string },
 ): Promise<Stored> {
@@ -189,7 +179,7 @@ async function renew(
 
 /** The new tokens are in the vault when this resolves. */
 async function written(
-  { refresher, clock }: StoreGrantParts,
+  { refresher, clock }: BrokerParts,
   received: NewTokens,
   before: GrantSecret | undefined,
 ): Promise<GrantSecret> {
@@ -198,7 +188,7 @@ async function written(
   return secret;
 }
 
-function serving({ refresher, cache }: StoreGrantParts, { answer }: NewTokens, grant: Grant): Grant {
+function serving({ refresher, cache }: BrokerParts, { answer }: NewTokens, grant: Grant): Grant {
   refresher.succeeded(grant.id);
   cache.dropGrant(grant.id);
   cache.put(grant.id, fullScope, answer);
@@ -215,7 +205,7 @@ interface Kept {
 
 type RecordFields = Omit<Grant, 'id' | 'resource' | 'issuer' | 'account' | 'createdAt'>;
 
-function fieldsFrom({ grants }: StoreGrantParts, { received, secret, found, now }: Kept): RecordFields {
+function fieldsFrom({ grants }: BrokerParts, { received, secret, found, now }: Kept): RecordFields {
   const { endpoint, registrationId, server, requestedScope, answer, onlyFor, item } = received;
   return {
     endpoints: [...new Set([...(found?.endpoints ?? []), endpoint])],
@@ -276,7 +266,7 @@ function offlineFields(
 
 /** A grant that the user ended during the sign-in stays ended; the new token is revoked with the others. */
 async function leaveToRevocation(
-  { grants, clock, refresher }: StoreGrantParts,
+  { grants, clock, refresher }: BrokerParts,
   { id, received, secret, now }: Omit<Kept, 'found'> & { readonly id: string },
 ): Promise<void> {
   const { item, registrationId, answer } = received;

@@ -4,6 +4,7 @@
  * Invariant: used only where the owner entered a client for that purpose at this very issuer; off
  * otherwise. No refresh token is kept: the credentials themselves are the way to the next token.
  */
+import type { BrokerParts } from '../parts.ts';
 import { requestClientCredentials } from '../../oauth/grants/client-credentials.ts';
 import type { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { Http } from '../../oauth/base/http.ts';
@@ -21,8 +22,7 @@ import type { RegistrationRecord, Registrations } from '../records/registrations
 import { serverTime } from '../../oauth/base/server-clock.ts';
 import { companySignIn } from '../records/company.ts';
 import { companyIdToken, CompanySignInNeeded } from './company-session.ts';
-import type { CompanyParts } from './company-session.ts';
-import type { AssertionSources, IdTokenUse } from './assertion-sources.ts';
+import type { IdTokenUse } from './assertion-sources.ts';
 
 export interface UnattendedRequest {
   readonly destination: Destination;
@@ -47,19 +47,13 @@ export function unattendedRecord(
   return record?.grant === undefined ? undefined : record;
 }
 
-/** Where the credentials come from: the vault, and the sources of assertions. */
-export interface UnattendedParts extends CompanyParts {
-  readonly registrations: Registrations;
-  readonly assertions: AssertionSources;
-}
-
 /**
  * Throws what the requests and `keep` throw; `file_unreadable` where the ID token's file can't be read,
  * `assertion_invalid` for a workload's assertion. `keep` judges the tokens as well: an assertion whose tokens it refuses
  * rests for a while.
  */
 export async function requestUnattended<T>(
-  parts: UnattendedParts,
+  parts: BrokerParts,
   { destination, record, scope, overrides, proofKey, grantId, isByPerson, signal }: UnattendedRequest,
   http: Http,
   keep: (answer: TokenResponse) => Promise<T>,
@@ -103,7 +97,7 @@ interface CompanyUse extends Omit<IdTokenUse, 'file'> {
 }
 
 async function withCompanyCredentials<T>(
-  parts: UnattendedParts,
+  parts: BrokerParts,
   { idp, http, signal, ...use }: CompanyUse,
   redeem: (credentials: Credentials) => Promise<T>,
 ): Promise<T> {

@@ -12,9 +12,10 @@ import type { ForwardOrigin } from '../../broker/records/local-client.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
-import type { BrokerServer, Caller, ServerDeps } from '../../ipc/server/server.ts';
+import type { BrokerServer, Caller } from '../../ipc/server/server.ts';
 import { forwardEndpoint } from '../../ipc/wire/forwarded.ts';
 import { requireSocketLength } from '../../ipc/wire/socket-path.ts';
+import type { Sockets } from '../sockets.ts';
 import { farDispatch } from './far-access.ts';
 
 export interface ForwardsParts {
@@ -22,12 +23,8 @@ export interface ForwardsParts {
   readonly homeId: string;
   /** The path for a socket of this name in a folder of the user's. Throws `socket_unsafe`. */
   readonly socketFor: (name: string) => string;
-  /** Starts a server beside the home's own one. */
-  readonly serve: (
-    forward: ForwardOrigin,
-    own: Pick<ServerDeps, 'path' | 'endpoint'> & { readonly dispatch: ServerDeps['dispatch'] },
-  ) => Promise<BrokerServer>;
-  readonly dispatch: ServerDeps['dispatch'];
+  /** The home's own socket. */
+  readonly sockets: Pick<Sockets, 'dispatch' | 'serve'>;
   readonly changed: () => void;
 }
 
@@ -122,7 +119,7 @@ export class Forwards {
   }
 
   async #listen(opener: Caller, params: ParamsOf<'forward.open'>): Promise<Open> {
-    const { broker, socketFor, serve, dispatch } = this.#parts;
+    const { broker, socketFor, sockets } = this.#parts;
     const { label, hostKey, resources, lifetime } = params;
     const { clock } = broker.parts;
     const canonical = (resource: string): string => broker.canonical(resource);
@@ -135,10 +132,12 @@ export class Forwards {
     if (params.path !== undefined) requireSocketLength(params.path);
     // The same for the same label: one that a killed broker left is taken over.
     const socket = params.path ?? socketFor(`forward-${digest(label).slice(0, 12)}.sock`);
-    const server = await serve(origin, {
+    const server = await sockets.serve(origin, {
       path: socket,
       endpoint: forwardEndpoint(label),
-      dispatch: farDispatch({ label, endpoints, canonical, isOver, given: new Set() }, dispatch),
+      dispatch: farDispatch({ label, endpoints, canonical, isOver, given: new Set() }, (...request) =>
+        sockets.dispatch(...request),
+      ),
     });
     const mark = hostKey === undefined ? undefined : markOf(this.#parts.homeId, hostKey);
     return { id, origin, endpoints, socket, mark, until, server, opener, over };

@@ -6,7 +6,7 @@
  * proxies, which nobody can guess, go to the owner.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { type Soon, whenThere } from '../../broker/soon.ts';
+import { whenThere } from '../../broker/soon.ts';
 import { changesLists, isMethod, isWidening, methodRow, methods } from '../../ipc/protocol/methods.ts';
 import type { MethodName } from '../../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../../ipc/server/server.ts';
@@ -14,7 +14,7 @@ import type { Handlers, Services } from './services.ts';
 import { clientMethods } from './client-methods.ts';
 import { grantMethods } from './grant-methods.ts';
 import { homeMethods } from './home-methods.ts';
-import { registrationMethods } from './registered-clients.ts';
+import { registrationMethods } from './registration-entry.ts';
 import { resetMethods } from './reset.ts';
 import { keyMethods } from './key-methods.ts';
 import { tokenMethods } from './token-methods.ts';
@@ -66,9 +66,9 @@ function answer(services: Services, caller: Caller, method: string, params: unkn
   // No program gets anything while the vault is locked.
   services.vaultLock.admit(caller, method);
   const request = { services, caller, method, params: checkedParams(method, params) };
-  // No permission, program or rule counts that something else wrote into the files. A local client always goes by them.
-  const verified = caller.role !== 'owner' || usesRecords ? recordsVerified(services) : undefined;
-  return whenThere(verified, () => answerVerified(request));
+  // The records are verified before they are used. Only the owner has methods that use none.
+  const isReady = services.homeCheck.isVerified || (caller.role === 'owner' && !usesRecords);
+  return isReady ? answerVerified(request) : services.homeCheck.verify().then(() => answerVerified(request));
 }
 
 /** A request whose params have passed the schema. */
@@ -110,12 +110,6 @@ function handle(
 
 const numberOwed =
   'This is in effect. Your vault could not note it yet: until it can, Keyturn only takes access away.';
-
-/** Before records of the home give anybody anything. Throws what the vault throws. Nothing is waited for once it has succeeded. */
-export function recordsVerified({ homeCheck, document }: Services): Soon<void> {
-  if (homeCheck.isVerified && document.isVerified) return undefined;
-  return homeCheck.verify().then(() => document.verify());
-}
 
 type AnyHandler = (
   services: Services,

@@ -13,21 +13,6 @@ import { revokeEarlier } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
-import type { Handlers } from './services.ts';
-
-export const registrationMethods: Pick<
-  Handlers,
-  'oauthClient.set' | 'oauthClient.list' | 'oauthClient.remove'
-> = {
-  'oauthClient.set': (services, _caller, params) => services.register(params),
-
-  'oauthClient.list': ({ broker }) => ({ registrations: registeredAnswers(broker.parts) }),
-
-  'oauthClient.remove': async ({ broker }, _caller, params) => {
-    await removeRegistered(broker.parts, params);
-    return {};
-  },
-};
 
 type Registered = ResultOf<'oauthClient.list'>['registrations'][number];
 

@@ -14,7 +14,22 @@ import { clientAuthentication } from '../../oauth/client/client-authentication.t
 import { isLoopbackRedirect } from '../../oauth/client/registration.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
-import { refuseNeeded, revokeEarlierOf } from './registered-clients.ts';
+import { refuseNeeded, registeredAnswers, removeRegistered, revokeEarlierOf } from './registered-clients.ts';
+import type { Handlers } from './services.ts';
+
+export const registrationMethods: Pick<
+  Handlers,
+  'oauthClient.set' | 'oauthClient.list' | 'oauthClient.remove'
+> = {
+  'oauthClient.set': ({ broker }, _caller, params) => enterRegistration(broker.parts, params),
+
+  'oauthClient.list': ({ broker }) => ({ registrations: registeredAnswers(broker.parts) }),
+
+  'oauthClient.remove': async ({ broker }, _caller, params) => {
+    await removeRegistered(broker.parts, params);
+    return {};
+  },
+};
 
 type Entry = ParamsOf<'oauthClient.set'>;
 

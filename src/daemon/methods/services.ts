@@ -10,19 +10,12 @@ import type { Forwards } from '../forwards/forwards.ts';
 import type { BackupKeys } from '../vault/backup-keys.ts';
 import type { VaultLock } from '../vault/vault-lock.ts';
 import type { HomeCheck } from '../home/home-check.ts';
+import type { ProxyDesk } from '../proxy/proxy-desk.ts';
 import type { KeptPause } from '../home/kept-pause.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SignInAccess } from '../clients/sign-in-access.ts';
 import type { PermissionChange } from '../clients/widening.ts';
-
-/** What the owner does with proxies. Throws as each method of the wire does. */
-export interface ProxyMethods {
-  list(): ResultOf<'proxy.list'>['proxies'];
-  add(params: ParamsOf<'proxy.add'>): Promise<ResultOf<'proxy.add'>['proxy']>;
-  rotate(named: string): Promise<ResultOf<'proxy.rotate'>['proxy']>;
-  remove(named: string): Promise<void>;
-}
 
 /** What the methods need of their host besides the broker. */
 export interface Services {
@@ -35,11 +28,10 @@ export interface Services {
   readonly pause: Pick<KeptPause, 'begin' | 'end'>;
   readonly trail: Pick<AuditFile, 'about' | 'activity' | 'tail'>;
   readonly homeCheck: Pick<HomeCheck, 'verify' | 'isVerified' | 'refuseMismatch' | 'requireOpen'>;
-  /** Verifies the records of the home; a memory vault has none to verify. */
-  readonly document: Pick<AuthorityDocument, 'verify' | 'isVerified' | 'isOwed'>;
+  readonly document: Pick<AuthorityDocument, 'isOwed'>;
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run(request: () => unknown): unknown };
-  readonly proxies: ProxyMethods;
+  readonly proxies: Pick<ProxyDesk, 'list' | 'add' | 'rotate' | 'remove'>;
   readonly forwards: Pick<Forwards, 'open' | 'list' | 'end'>;
   /** How the broker would reach this endpoint, without what is secret of it. */
   network(endpoint: string): Promise<ResultOf<'network.get'>>;
@@ -51,7 +43,6 @@ export interface Services {
   closeConnectionsOf(clientId: string): void;
   /** Removes the key file of a program that was unpaired, where it lies in the home. */
   removeKeyOf(clientId: string): Promise<void>;
-  register(params: ParamsOf<'oauthClient.set'>): Promise<ResultOf<'oauthClient.set'>>;
   /** Ends every grant and empties the vault; the files are for others to remove, once the daemon has stopped. */
   reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;
   /** Something was changed: the lists that show it are read again. */

@@ -7,7 +7,6 @@ import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
 import { AuditFile } from '../../audit/audit.ts';
 import { VaultGuard } from '../../vault/guard.ts';
-import type { VaultListener } from '../../vault/guard.ts';
 import { forkWorker } from '../../vault/keychain/keychain-process.ts';
 import type { SpawnWorker } from '../../vault/keychain/keychain-process.ts';
 import { openVault } from '../../vault/open.ts';
@@ -28,8 +27,6 @@ export interface SecretsOptions {
   readonly spawnWorker: SpawnWorker | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Waits for a vault that answers; there is one once the broker is put together. */
-  readonly listener: () => VaultListener | undefined;
 }
 
 export interface Secrets {
@@ -46,7 +43,7 @@ export interface Secrets {
 
 /** A vault that a passphrase opens begins locked. */
 export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
-  const { home, settings, env, spawnWorker = forkWorker, now, listener } = options;
+  const { home, settings, env, spawnWorker = forkWorker, now } = options;
   const watch = new VaultWatch(now);
   const bus = new SessionBus(env);
   const lockable = openVault(settings.vault, {
@@ -59,10 +56,7 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
     sealed: { folder: path.join(home.paths.state, 'items'), key: wrappedBy(settings.vaultKey) },
   });
   const trail = new AuditFile(home.paths.state, now);
-  const guard = new VaultGuard(lockable.vault, watch, {
-    answered: () => listener()?.answered(),
-    failed: () => listener()?.failed(),
-  });
+  const guard = new VaultGuard(lockable.vault, watch);
   if (lockable.hasPassphrase) await guard.shut({ isNew: await isNew(lockable, watch) });
   let noting: Promise<void> | undefined;
   const root = async (): Promise<KeyObject> => {

@@ -38,20 +38,22 @@ async function newForwards() {
     broker,
     homeId: 'A'.repeat(22),
     socketFor: (name) => `/run/keyturn/${name}`,
-    dispatch,
     changed: () => undefined,
-    serve: async (origin, own) => {
-      await Promise.resolve();
-      listening.set(origin.label, own.dispatch);
-      return {
-        endpoint: own.endpoint ?? '',
-        path: own.path,
-        isLost: () => false,
-        listenAgain: async () => undefined,
-        callers: () => [],
-        closeConnectionsOf: () => undefined,
-        close: async () => void listening.delete(origin.label),
-      } satisfies BrokerServer;
+    sockets: {
+      dispatch,
+      serve: async (origin, own) => {
+        await Promise.resolve();
+        listening.set(origin.label, own.dispatch);
+        return {
+          endpoint: own.endpoint ?? '',
+          path: own.path,
+          isLost: () => false,
+          listenAgain: async () => undefined,
+          callers: () => [],
+          closeConnectionsOf: () => undefined,
+          close: async () => void listening.delete(origin.label),
+        } satisfies BrokerServer;
+      },
     },
   });
   const open = async (label: string, lifetime = 3600, path?: string) => {

@@ -8,15 +8,17 @@ import { SettingsBook } from '../../../src/daemon/settings/settings-book.ts';
 import type { SettingsVerdict } from '../../../src/daemon/settings/settings-card.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
-import { recordsOf } from '../../../src/daemon/assembly.ts';
-import type { HomeRecords } from '../../../src/daemon/assembly.ts';
+import { homeRecordSchema } from '../../../src/daemon/home/home-record.ts';
+import type { HomeRecord } from '../../../src/daemon/home/home-record.ts';
+import { listOf } from '../../../src/store/authority.ts';
+import type { DocumentList } from '../../../src/store/authority.ts';
 import { testDocument, turnOfEvents } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { bound } from '../../vault/doubles.ts';
 
 interface Desk {
   readonly check: HomeCheck;
-  readonly records: HomeRecords['home'];
+  readonly records: DocumentList<HomeRecord>;
   /** The person answers the card about the settings. Resolves once the answer counts. */
   readonly answer: (verdict: SettingsVerdict) => Promise<void>;
 }
@@ -39,7 +41,8 @@ async function desk(write: () => Promise<void>): Promise<Desk> {
       return memory.replace(id, before, after);
     },
   };
-  const { home: records, document } = recordsOf(testDocument(path.join(folder, 'state'), { vault }));
+  const document = testDocument(path.join(folder, 'state'), { vault });
+  const records = listOf(document, 'home', homeRecordSchema);
   const verdict = Promise.withResolvers<SettingsVerdict>();
   const closed = Promise.withResolvers<void>();
   const check = new HomeCheck({

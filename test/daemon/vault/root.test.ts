@@ -30,7 +30,6 @@ async function started(
     env: {},
     spawnWorker: keychain.spawn,
     now: () => 0,
-    listener: () => undefined,
   });
   onTestFinished(() => secrets.vault.close());
   return secrets;

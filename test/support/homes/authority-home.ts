@@ -9,7 +9,7 @@ import { LocalClients } from '../../../src/broker/records/local-client.ts';
 import { OverrideBook } from '../../../src/broker/records/override.ts';
 import { Permissions } from '../../../src/broker/records/permission.ts';
 import type { Records } from '../../../src/broker/records/records.ts';
-import { openRecords } from '../../../src/daemon/assembly.ts';
+import { homeRecords } from '../../../src/daemon/composition.ts';
 import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { ItemVault } from '../../../src/vault/item-vault.ts';
@@ -42,7 +42,7 @@ export async function startOn(folder: string, vault: Vault): Promise<AuthorityBr
     if (!home.hasRoot) await home.rootWritten();
     return root;
   };
-  const records = openRecords({ home, vault, root: rootKey });
+  const records = homeRecords({ folder: paths.state, homeId: home.homeId, vault, root: rootKey });
   const { document } = records;
   await document.load().catch(() => undefined);
   await records.document.verify();

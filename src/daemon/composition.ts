@@ -1,0 +1,345 @@
+/**
+ * Everything that runs in a broker of one home, put together bottom up: first vault and document, then what may go out,
+ * the broker, what listens, and last what requests use. Nothing here is filled in later: a part that waits for another
+ * one registers with it (`listen`, `beside`, `afterwards`, `guardBy`).
+ *
+ * Invariants: nothing here opens the vault, and nothing is started. The vault's first use verifies the home before
+ * anything else, and then the document. Nothing goes out before that; at a desk not before you confirmed or refused
+ * the settings that were written outside Keyturn.
+ */
+import { KeyturnError } from '../base/errors.ts';
+import type { ShieldGap } from '../base/shield.ts';
+import { forkChild } from '../base/system/child.ts';
+import { Broker } from '../broker/broker.ts';
+import { Loopback } from '../broker/loopback/loopback.ts';
+import { brokerParts } from '../broker/parts.ts';
+import { Interactions } from '../broker/questions/interaction.ts';
+import { Proxies } from '../broker/records/proxy.ts';
+import { recordsOf } from '../broker/records/records.ts';
+import type { Records } from '../broker/records/records.ts';
+import { AccessPause } from '../broker/refusals/access-pause.ts';
+import { RevocationQueue } from '../broker/revocation/revocation-queue.ts';
+import { TokenCache } from '../broker/tokens/token-cache.ts';
+import { Upkeep } from '../broker/tokens/upkeep.ts';
+import { prepareForwardSocket } from '../ipc/wire/socket-path.ts';
+import { after } from '../ipc/wire/timer.ts';
+import { proxyWorkerFile } from '../proxy/worker-file.ts';
+import { listOf, openDocument } from '../store/authority.ts';
+import type { AuthorityParts, DocumentList } from '../store/authority.ts';
+import type { AuthorityDocument } from '../store/document.ts';
+import { ClientProcesses } from './clients/client-processes.ts';
+import { socketAccess } from './clients/sign-in-access.ts';
+import { Forwards } from './forwards/forwards.ts';
+import { HomeCheck } from './home/home-check.ts';
+import { homeRecordSchema } from './home/home-record.ts';
+import type { HomeRecord } from './home/home-record.ts';
+import type { Home } from './home/home.ts';
+import { removeKeyFiles } from './home/key-files.ts';
+import { KeptPause } from './home/kept-pause.ts';
+import type { Mismatch } from './home/mismatched-home.ts';
+import { Approvals } from './methods/approvals.ts';
+import type { ApprovalParts } from './methods/approvals.ts';
+import { removeClient } from './methods/client-methods.ts';
+import { requireShowable } from './methods/open-questions.ts';
+import { resetHome } from './methods/reset.ts';
+import type { Services } from './methods/services.ts';
+import { changeSetting, checkSetting } from './methods/setting-change.ts';
+import type { DaemonOptions } from './options.ts';
+import { ProxiedApps } from './proxy/proxied-apps.ts';
+import { ProxyDesk } from './proxy/proxy-desk.ts';
+import { ProxyProcess } from './proxy/proxy-process.ts';
+import type { SettingsBook } from './settings/settings-book.ts';
+import { askAboutSettings } from './settings/settings-question.ts';
+import { Shutdown } from './shutdown.ts';
+import { Sockets } from './sockets.ts';
+import { statusOf } from './status.ts';
+import { Subscribers } from './subscribers.ts';
+import { readAuthorities } from './system/authorities.ts';
+import { BrowserDisplay } from './system/display.ts';
+import { daemonFetch } from './system/fetch.ts';
+import { handedNetwork } from './system/handed-network.ts';
+import { machineClock } from './system/machine-clock.ts';
+import { BackupKeys } from './vault/backup-keys.ts';
+import { Keys } from './vault/keys.ts';
+import { openSecrets, serviceOf } from './vault/secrets.ts';
+import { VaultLock } from './vault/vault-lock.ts';
+
+/** The process has one clock, which notes from its start on what time does. */
+export const clock = machineClock();
+
+/** The home as a start finds it. */
+export interface OpenedHome {
+  readonly home: Home;
+  readonly book: SettingsBook;
+  /** A vault of this home was opened before, as far as its files tell. */
+  readonly isOpened: boolean;
+  /** Why nothing is served. */
+  readonly mismatch: Mismatch | undefined;
+  /** What the process could not be shielded from. */
+  readonly unshielded: readonly ShieldGap[];
+  /** Gives the home's lock up. */
+  readonly unlock: () => void;
+}
+
+/** All lists of a home's document. Reads nothing yet. */
+export function homeRecords(parts: AuthorityParts): Records & { readonly home: DocumentList<HomeRecord> } {
+  const document = openDocument(parts);
+  return { ...recordsOf(document), home: listOf(document, 'home', homeRecordSchema) };
+}
+
+export type Core = Awaited<ReturnType<typeof openCore>>;
+
+/** Vault, document and questions, and what may go out. Throws `file_unreadable`. */
+async function openCore(options: DaemonOptions, opened: OpenedHome) {
+  const { env, log, spawnWorker, proxyFor } = options;
+  const { home, book } = opened;
+  const isDesk = options.desk === true;
+  const stopping = new AbortController();
+  const subscribers = new Subscribers();
+  const changed = (): void => subscribers.tell('status.changed');
+  const secrets = await openSecrets({ home, settings: book.current, env, spawnWorker, now: clock.wall });
+  const { vault, root, trail } = secrets;
+  const records = homeRecords({ folder: home.paths.state, homeId: home.homeId, vault, root });
+  const tellQuestions = (): void => subscribers.tell('request.changed');
+  const interactions = new Interactions(() => clock.wall(), tellQuestions, requireShowable);
+  const asking = { interactions, audit: trail, clock };
+  const homeCheck = new HomeCheck({
+    ...opened,
+    vault,
+    document: records.document,
+    records: records.home,
+    isDesk,
+    ask: (different, answered) => askAboutSettings(asking, different, stopping.signal, answered),
+    changed,
+    log: log.write,
+  });
+  if (!isDesk) interactions.guardBy(() => homeCheck.requireOpen());
+  const { extraAuthorities } = book.written;
+  // A headless broker without them could reach no server: the start says so.
+  if (!isDesk && extraAuthorities !== undefined) readAuthorities(extraAuthorities);
+  const net = daemonFetch(async () => {
+    await homeCheck.settled();
+    const { httpsProxy, noProxy } = book.current;
+    const ignoresEnvironment = isDesk || homeCheck.isClosed;
+    return { authorities: homeCheck.authorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
+  });
+  return { options, opened, stopping, subscribers, changed, secrets, records, interactions, homeCheck, net };
+}
+
+type BrokerRun = Awaited<ReturnType<typeof openBroker>>;
+
+/** The broker, its document read, and what works in the background. */
+async function openBroker(core: Core) {
+  const { options, opened, stopping, subscribers, changed, secrets, records, interactions, homeCheck, net } =
+    core;
+  const { home, book } = opened;
+  const settings = book.current;
+  const { document } = records;
+  const display = new BrowserDisplay(options.env);
+  const parts = brokerParts(
+    {
+      clock,
+      audit: secrets.trail,
+      vault: secrets.vault,
+      cache: new TokenCache(),
+      loopback: new Loopback({ seed: home.homeId }),
+      interactions,
+      pause: new AccessPause(clock.wall),
+      isDesk: options.desk === true,
+      settled: () => homeCheck.settled(),
+    },
+    {
+      records,
+      settings,
+      fetchFor: net.fetchFor,
+      openBrowser: (url, command) => options.openBrowser(url, command, display.environment()),
+      grantsChanged: () => subscribers.tell('signIn.changed'),
+    },
+  );
+  const pause = new KeptPause({ ...parts, ...records, changed });
+  // First: in a home that may be another vault's, nothing is verified.
+  document.beside(async () => homeCheck.refuseMismatch());
+  document.afterwards(async () => pause.verified());
+  document.afterwards(() => homeCheck.learn());
+  // Not awaited: it waits for this verification.
+  document.afterwards(async () => void parts.items.tidy());
+  await loadDocument(document, options);
+  const revocations = new RevocationQueue(parts);
+  secrets.guard.listen({ answered: () => verifySoon(document), failed: () => undefined });
+  secrets.guard.listen(revocations);
+  const vaultLock = new VaultLock({ secrets, broker: parts, settings, changed, log: options.log.write });
+  book.whenKnown(() => vaultLock.settingsKnown());
+  homeCheck.begin();
+  const broker = new Broker(parts);
+  const keys = new Keys({ home, root: secrets.root, ...parts });
+  const audit = secrets.trail;
+  const sockets = new Sockets({ options, home, keys, vaultLock, audit, clock, stopping: stopping.signal });
+  return { broker, display, pause, revocations, vaultLock, keys, sockets, upkeep: new Upkeep(parts) };
+}
+
+/** A document that can't be read stays as it is, and refuses what needs it. */
+async function loadDocument(document: AuthorityDocument, { log }: Pick<DaemonOptions, 'log'>): Promise<void> {
+  await document
+    .load()
+    .catch((error: unknown) =>
+      log.write(error instanceof Error ? error.message : 'the document failed', 'error'),
+    );
+}
+
+/** The vault answered a call. Each request that needs the document verifies it again, and gets the error. */
+function verifySoon(document: AuthorityDocument): void {
+  void document
+    .verify()
+    .then(() => document.settle())
+    .catch(() => undefined);
+}
+
+type Ways = ReturnType<typeof openWays>;
+
+/** Forwards and proxies, by which apps come that can't use the home's own socket; and how an app is unpaired. */
+function openWays({ options, opened, changed, records, homeCheck, net }: Core, run: BrokerRun) {
+  const { broker, keys, vaultLock, sockets } = run;
+  const { home } = opened;
+  const forwards = new Forwards({
+    broker,
+    homeId: home.homeId,
+    socketFor: (name) => prepareForwardSocket(home.paths, name, options.env),
+    sockets,
+    changed,
+  });
+  const unpairing = {
+    closeConnectionsOf: (clientId: string) => {
+      sockets.closeConnectionsOf(clientId);
+      forwards.closeConnectionsOf(clientId);
+    },
+    removeKeyOf: (clientId: string) => removeKeyFiles(home.paths, { clientId, brokerId: home.homeId }),
+  };
+  const list = new Proxies(records.proxies);
+  const apps = new ProxiedApps({
+    proxies: list,
+    keys,
+    net,
+    parts: broker.parts,
+    socket: () => sockets.path,
+    changed,
+    removeClient: (id) => removeClient({ broker, ...unpairing }, id),
+    verify: async () => {
+      homeCheck.refuseMismatch();
+      vaultLock.refuseIfLocked();
+      await homeCheck.verify();
+    },
+  });
+  const process = new ProxyProcess({
+    spawn: options.spawnProxy ?? ((env) => forkChild(proxyWorkerFile, env)),
+    env: options.env,
+    clock,
+    log: options.log.write,
+    admit: (entry) => apps.admit(entry),
+    changed,
+  });
+  const proxies = new ProxyDesk({ broker, proxies: list, apps, process });
+  return { forwards, unpairing, proxyList: list, proxies, stopProxies: () => process.stop() };
+}
+
+function shutdownOf({ options, opened, stopping, secrets, net }: Core, run: BrokerRun, ways: Ways): Shutdown {
+  const { broker, sockets, vaultLock, upkeep, revocations } = run;
+  return new Shutdown({
+    broker,
+    closeSocket: () => sockets.close(),
+    stopTimers: () => {
+      ways.stopProxies();
+      vaultLock.stop();
+      upkeep.stop();
+      stopping.abort();
+    },
+    close: async () => {
+      await Promise.all([revocations.settled(), ways.forwards.stop()]);
+      await Promise.allSettled([secrets.vault.close(), net.close()]);
+    },
+    unlock: opened.unlock,
+    log: options.log.write,
+    after,
+  });
+}
+
+/** What a request over the socket needs. */
+function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }: Ways, shutdown: Shutdown) {
+  const { options, opened, subscribers, secrets, records, homeCheck, net } = core;
+  const { broker, vaultLock, pause, display } = run;
+  const { home, book } = opened;
+  const { log } = options;
+  const { trail, root } = secrets;
+  const { parts } = broker;
+  const settingParts = { home, book, parts, homeCheck };
+  const isMismatched = opened.mismatch !== undefined;
+  return {
+    ...unpairing,
+    broker,
+    vaultLock,
+    backupKeys: new BackupKeys({ root, homeId: home.homeId }),
+    pause,
+    trail,
+    settings: book,
+    processes: new ClientProcesses((ended) => broker.consent.endRun(ended)),
+    signIns: socketAccess(() => parts.isDesk),
+    homeCheck,
+    proxies,
+    forwards,
+    shutdown,
+    document: records.document,
+    network: async (endpoint) =>
+      handedNetwork(await net.agentFor(endpoint, (url) => parts.overrides.isPrivate(url))),
+    status: () =>
+      statusOf({ ...opened, parts, records, trail, log, vaultLock, homeCheck, proxies, forwards, display }),
+    checkSetting: (name, value) => checkSetting(settingParts, name, value),
+    changeSetting: async (name, value) => {
+      const change = await changeSetting(settingParts, name, value);
+      log.level = book.current.logLevel;
+      return change;
+    },
+    subscribe: (caller) => subscribers.add(caller),
+    setDisplay: (given) => display.set(given),
+    changed: () => {
+      proxies.recheck();
+      void proxies.reroute();
+      core.changed();
+    },
+    noteFailure: (method, error) => {
+      vaultLock.noted(error);
+      if (!(error instanceof KeyturnError)) log.write(fault(method, error), 'error');
+    },
+    reset: (params) => resetHome({ broker, records, service: serviceOf(home), isMismatched }, params),
+    stop: async () => {
+      await shutdown.drain();
+      // After the answer: it leaves with the connection's last bytes.
+      setImmediate(() => void shutdown.finish());
+    },
+  } satisfies Services & Pick<ApprovalParts, 'checkSetting'>;
+}
+
+/** A fault of ours as the log may have it: where it happened, and never its message, which may quote anything. */
+function fault(method: string, error: unknown): string {
+  const frames =
+    error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  const name = error instanceof Error ? error.name : 'not an Error';
+  return JSON.stringify({ event: 'fault', method, name, at: frames.slice(0, 8).map((line) => line.trim()) });
+}
+
+export type Composition = Awaited<ReturnType<typeof compose>>;
+
+/** Throws `file_unreadable`. */
+export async function compose(options: DaemonOptions, opened: OpenedHome) {
+  options.log.level = opened.book.current.logLevel;
+  const core = await openCore(options, opened);
+  const run = await openBroker(core);
+  const ways = openWays(core, run);
+  const shutdown = shutdownOf(core, run, ways);
+  const services = servicesOf(core, run, ways, shutdown);
+  // Without a person at the broker, commands take effect at once.
+  const approvals = options.desk && new Approvals({ ...services, proxies: ways.proxyList });
+  const socketServices: Services = {
+    ...services,
+    ...(approvals && { approve: (...request) => approvals.require(...request) }),
+  };
+  return { ...core, ...run, ...ways, shutdown, services, socketServices };
+}

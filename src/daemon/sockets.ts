@@ -1,0 +1,166 @@
+/**
+ * The sockets of a running broker, the home's own and those of forwards: which keys prove a program, and what is logged
+ * of connections.
+ *
+ * Invariant: while the vault is locked no program is paired, since no key could be made for it.
+ */
+import type { ForwardOrigin } from '../broker/records/local-client.ts';
+import { preparePlace, recordSocket, socketPlaces } from '../ipc/wire/socket-path.ts';
+import { reasonOf } from '../base/errors.ts';
+import { systemCode } from '../base/system-error.ts';
+import { passedDescriptor } from '../ipc/server/passed-socket.ts';
+import { startServer } from '../ipc/server/server.ts';
+import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server/server.ts';
+import { deskCapability, versionCapability } from '../ipc/wire/capabilities.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Home } from './home/home.ts';
+import type { DaemonOptions } from './options.ts';
+import type { Keys } from './vault/keys.ts';
+import type { VaultLock } from './vault/vault-lock.ts';
+import { isWritten } from './system/log.ts';
+import type { Level } from './system/log.ts';
+import { version } from './system/version.ts';
+
+export interface SocketParts {
+  readonly options: Pick<DaemonOptions, 'env' | 'log' | 'desk'>;
+  readonly home: Pick<Home, 'homeId' | 'paths'>;
+  readonly keys: Keys;
+  readonly vaultLock: Pick<VaultLock, 'refuseIfLocked'>;
+  readonly audit: Pick<Audit, 'note'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Aborted when the broker stops. */
+  readonly stopping: AbortSignal;
+}
+
+export class Sockets {
+  readonly #parts: SocketParts;
+  /** The home's own. */
+  #server: BrokerServer | undefined;
+  #dispatch: ServerDeps['dispatch'] | undefined;
+  #looking: Promise<boolean> | undefined;
+
+  constructor(parts: SocketParts) {
+    this.#parts = parts;
+  }
+
+  /** Opens the home's own socket, whose requests `dispatch` answers. Throws `broker_running`, `socket_unsafe`. */
+  async listen(dispatch: ServerDeps['dispatch']): Promise<void> {
+    const passed = passedDescriptor(this.#parts.options.env, process.pid);
+    const open = (path: string): Promise<BrokerServer> =>
+      startServer({ ...this.#served(), path, passed, dispatch });
+    this.#dispatch = dispatch;
+    this.#server = await this.#atFirstPlace(open);
+  }
+
+  /** Opens the socket of a forward. Throws as `listen`. */
+  serve(
+    forward: ForwardOrigin,
+    own: Pick<ServerDeps, 'path' | 'endpoint' | 'dispatch'>,
+  ): Promise<BrokerServer> {
+    return startServer({ ...this.#served(forward), ...own });
+  }
+
+  /** Answers as the home's own socket does. */
+  dispatch(...request: Parameters<ServerDeps['dispatch']>): unknown {
+    return this.#dispatch?.(...request);
+  }
+
+  /** Of the home's own socket; empty before it is open. */
+  get path(): string {
+    return this.#server?.path ?? '';
+  }
+
+  closeConnectionsOf(clientId: string): void {
+    this.#server?.closeConnectionsOf(clientId);
+  }
+
+  async close(): Promise<void> {
+    await this.#server?.close();
+  }
+
+  /**
+   * Listens again if the socket's file was lost (a logout, a mount or a cleaner took its folder), and records again
+   * where it listens. True if it was lost. Never fails: the next look tries again.
+   */
+  async look(): Promise<boolean> {
+    this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  async #look(): Promise<boolean> {
+    const server = this.#server;
+    const { log } = this.#parts.options;
+    if (!server || this.#parts.stopping.aborted) return false;
+    if (!server.isLost()) {
+      this.#record(server.path);
+      return false;
+    }
+    const lost = server.path;
+    try {
+      await this.#atFirstPlace(async (path) => server.listenAgain(path));
+      log.write(`the socket ${lost} was gone; the broker listens on ${server.path}`, 'warn');
+    } catch (error) {
+      log.write(`the socket ${lost} is gone, and no other can be made: ${reasonOf(error)}`, 'error');
+    }
+    return true;
+  }
+
+  /** Opens at the first place that can be had, and records it. Throws the last place's refusal. */
+  async #atFirstPlace<T>(open: (path: string) => Promise<T>): Promise<T> {
+    const { home, options } = this.#parts;
+    let refusal: unknown;
+    for (const path of socketPlaces(home.paths, options.env)) {
+      try {
+        preparePlace(path, options.env);
+        const result = await open(path);
+        this.#record(path);
+        return result;
+      } catch (error) {
+        refusal = error;
+      }
+    }
+    throw refusal;
+  }
+
+  /** On a full disk, say, programs with the broker's own environment still find it. */
+  #record(socket: string): void {
+    const { paths } = this.#parts.home;
+    try {
+      recordSocket(paths, socket);
+    } catch (error) {
+      const why = `the path of the socket can't be recorded in ${paths.state} (${systemCode(error)})`;
+      this.#parts.options.log.write(why, 'warn');
+    }
+  }
+
+  /** What the sockets of a home have in common. `forward`: whose socket it is; absent: the home's own. */
+  #served(forward?: ForwardOrigin): Omit<ServerDeps, 'path' | 'dispatch'> {
+    const { options, home, keys, vaultLock, audit, clock } = this.#parts;
+    return {
+      homeId: home.homeId,
+      capabilities: [...versionCapability(version), ...(options.desk ? [deskCapability] : [])],
+      keyFor: (clientId) => keys.keyFor(clientId, forward),
+      pair: async (request) => {
+        vaultLock.refuseIfLocked();
+        return keys.pair(request, forward);
+      },
+      confirmPaired: (clientId) => keys.confirm(clientId),
+      now: () => clock.now(),
+      // The audit log puts repeats within a minute into one row, so a flood can't fill it.
+      turnedAway: (limit) => audit.note({ event: 'socket', outcome: `turned away: too many ${limit}` }),
+      log: (event) => {
+        const level = eventLevels[event.event];
+        // Most events of a busy socket are below the level, and their text costs time.
+        if (isWritten(level, options.log.level)) options.log.write(JSON.stringify(event), level);
+      },
+    };
+  }
+}
+
+/** Connections come and go all day: only those that fail are worth a line that is always written. */
+const eventLevels: Readonly<Record<ServerEvent['event'], Level>> = {
+  authenticated: 'debug',
+  closed: 'debug',
+  refused: 'warn',
+};

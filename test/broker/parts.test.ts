@@ -1,0 +1,17 @@
+/** What the broker's parts share. */
+import { expect, it } from 'vitest';
+import { brokerRig } from './rig.ts';
+
+it('the requests to all endpoints share what was learned of each server: its clock and its client authentication', async () => {
+  const { parts } = await brokerRig({
+    endpoint: 'https://a.example/mcp',
+    fetch: () => Promise.reject(new Error('nothing is sent here')),
+    visit: () => Promise.reject(new Error('no page is opened here')),
+  });
+  const [first, later, other] = ['a', 'a', 'b'].map((name) => parts.network(`https://${name}.example/mcp`));
+  expect(first?.secretForms).toBeInstanceOf(Map);
+  for (const one of [later, other]) {
+    expect(one?.secretForms).toBe(first?.secretForms);
+    expect(one?.serverClocks).toBe(first?.serverClocks);
+  }
+});
