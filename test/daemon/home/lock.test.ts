@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { tryLock } from '../../../src/daemon/home/single-instance.ts';
+import { takeLock, tryLock } from '../../../src/daemon/home/single-instance.ts';
 
 function newFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-lock-'));
@@ -19,6 +19,15 @@ it('a lock is held by one, and free after its release', async () => {
   expect(await tryLock(file)).toBeUndefined();
   release?.();
   expect(await tryLock(file)).toBeDefined();
+});
+
+it('a home is held by one broker, also after its lock file was removed', async () => {
+  const home = newFolder();
+  const release = await takeLock(home);
+  rmSync(path.join(home, 'broker.lock'));
+  await expect(takeLock(home)).rejects.toMatchObject({ reason: 'broker_running' });
+  release();
+  (await takeLock(home))();
 });
 
 it.each([

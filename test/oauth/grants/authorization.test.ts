@@ -80,6 +80,7 @@ describe('buildAuthorizationRequest', () => {
     expect(started.redirectUri).toBe('http://127.0.0.1:9/callback');
     for (const redirectUri of [
       'http://127.0.0.1:9/other',
+      `${registration.redirectUri}/more`,
       'http://localhost:9/callback',
       'https://127.0.0.1:9/callback',
       'http://server.example/callback',
