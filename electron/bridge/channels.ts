@@ -9,7 +9,6 @@ import { methods } from '../../src/ipc/protocol/methods.ts';
 import { proxy, proxyNamed } from '../../src/ipc/protocol/schemas/proxy-schema.ts';
 import { clientIdentifier, registration } from '../../src/ipc/protocol/schemas/registration-schema.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
-import { leftCauses } from '../../src/setup/left.ts';
 
 const empty = z.object({});
 
@@ -31,8 +30,6 @@ const maxQuestions = 16;
 /** A window doesn't see the address of a proxy, whose path is a secret. `status` lists the proxies. */
 const shownProxy = proxy.omit({ url: true });
 
-const leftCause = z.literal(leftCauses);
-
 /** What is found in the clients' files. No value of a header or variable is in it. */
 const lookedAt = z.object({
   /** Names this look: `setup.apply` takes entries of the last one only. */
@@ -46,7 +43,7 @@ const lookedAt = z.object({
       title: z.string(),
       file: z.string(),
       /** Why nothing in this file is changed. */
-      left: leftCause.optional(),
+      left: z.string().optional(),
       entries: z.array(
         z.object({
           id: z.string(),
@@ -55,7 +52,8 @@ const lookedAt = z.object({
           endpoint: z.string().optional(),
           /** Lines that go (`- `) and come (`+ `). */
           change: z.array(z.string()).optional(),
-          cause: leftCause.optional(),
+          /** Why it stays as it is. */
+          why: z.string().optional(),
           /** Headers whose secret stands in the open. */
           exposed: z.array(z.string()),
         }),
@@ -71,7 +69,7 @@ const applied = z.object({
       entry: z.string(),
       outcome: z.literal(['switched', 'left']),
       endpoint: z.string(),
-      cause: leftCause.optional(),
+      why: z.string().optional(),
       /** Where the secret is now: `vault`, or in the `sealed` backup only. */
       secret: z.literal(['vault', 'sealed']).optional(),
       exposed: z.string().optional(),
@@ -80,12 +78,8 @@ const applied = z.object({
 });
 
 const undone = z.object({
-  files: z.array(
-    z.object({
-      file: z.string(),
-      outcome: z.literal(['restored', 'unchanged', 'gone', 'unreadable', 'changing', 'entries']),
-    }),
-  ),
+  /** A sentence for each file. */
+  lines: z.array(z.string()),
   /** Servers whose API key stays in the vault, though it may stand in a file again. */
   keys: z.array(z.string()),
 });

@@ -14,7 +14,7 @@ import type { Finding } from '../../src/setup/plan.ts';
 import { leaveOpenServers, type NetworkFor } from '../../src/setup/open-servers.ts';
 import type { AskOwner, SetupHome } from '../../src/setup/setup-home.ts';
 import { isSwitch, survey, type Surveyed } from '../../src/setup/survey.ts';
-import { undoSetup } from '../../src/setup/undo.ts';
+import { undoneLine, undoSetup } from '../../src/setup/undo.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
 import type { ResultOn } from '../bridge/channels.ts';
@@ -71,7 +71,7 @@ export class ClientSetup {
     const clients = files.map(({ config: { title, file }, findings, left }) => ({
       title,
       file,
-      ...(left === undefined ? {} : { left: left.cause }),
+      ...(left === undefined ? {} : { left }),
       entries: findings.map((finding) => shown(finding, ids.get(finding) ?? '')),
     }));
     return { ...common, command: command.words.join(' '), clients };
@@ -101,7 +101,7 @@ export class ClientSetup {
 
   async undo(): Promise<ResultOn<'setup.undo'>> {
     const { files, keys } = await undoSetup(this.#home);
-    return { files: files.map((file) => ({ ...file })), keys: [...keys] };
+    return { lines: files.map(undoneLine), keys: [...keys] };
   }
 }
 
@@ -109,7 +109,7 @@ function shown(finding: Finding, id: string): ResultOn<'setup.look'>['clients'][
   const { entry: name } = finding;
   if (finding.kind === 'bridge') return { id, name, kind: 'bridge', exposed: [] };
   if (finding.kind === 'left')
-    return { id, name, kind: 'left', cause: finding.cause, exposed: [...finding.exposed] };
+    return { id, name, kind: 'left', why: finding.why, exposed: [...finding.exposed] };
   const { endpoint, key } = finding;
   return {
     id,

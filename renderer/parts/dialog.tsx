@@ -55,11 +55,11 @@ export function ConfirmActions({ confirm, isBusy, onCancel, onConfirm }: Confirm
 }
 
 /** The end of a dialog that has told everything. */
-export function DoneActions({ onDone }: { readonly onDone: () => void }) {
+export function CloseAction({ onClose }: { readonly onClose: () => void }) {
   return (
     <div class="actions">
-      <button type="button" class="primary" onClick={onDone}>
-        {strings.done}
+      <button type="button" class="primary" onClick={onClose}>
+        {strings.close}
       </button>
     </div>
   );

@@ -26,16 +26,15 @@ const rlimitBytes = 16;
 
 const ignored = (): void => undefined;
 
-const mayBeRead = 'other programs of yours may read its memory';
-
 /** What may be left unprotected, each with the sentence that says so. */
 export const shieldGaps = {
-  unsupported: 'this system offers no shield for its memory',
-  noNative: 'its memory is not shielded: the native calls could not be loaded',
-  readable: `${mayBeRead}: the system refused to forbid it`,
-  traceable: `${mayBeRead}: desktop portals need that, and kernel.yama.ptrace_scope does not forbid it`,
-  coreFile: 'a crash may leave a core file: setrlimit failed',
-  coreProgram: 'a crash may hand its memory to a program that collects cores',
+  unsupported: 'This system offers no protection for Keyturn’s memory.',
+  noNative: 'Keyturn’s memory is not protected: the system’s functions could not be loaded.',
+  readable: 'Other programs of this user can read Keyturn’s memory: the system refused to forbid it.',
+  traceable:
+    'Other programs of this user can read Keyturn’s memory: desktop portals need that, and the system (kernel.yama.ptrace_scope) does not forbid it.',
+  coreFile: 'A crash may leave a file with Keyturn’s memory.',
+  coreProgram: 'A crash may hand Keyturn’s memory to a program that collects crash reports.',
 } as const;
 
 export type ShieldGap = keyof typeof shieldGaps;

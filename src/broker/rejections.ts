@@ -94,13 +94,11 @@ export class Rejections {
       answer === 'no'
         ? {
             kind: 'loginRequired',
-            why: 'the protected server now names another issuer',
-            cause: 'issuerChanged',
+            why: 'the server now names another sign-in provider',
           }
         : {
             kind: 'loginRequired',
-            why: 'the protected server now takes only tokens that are bound to a key',
-            cause: 'keyWanted',
+            why: 'the server now takes only tokens that are bound to a key',
           };
     // Race: a refresh may have changed the record while the server was asked.
     const current = grants.byId(grant.id);

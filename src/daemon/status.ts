@@ -97,7 +97,6 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     log: { level: log.level, file: log.file, ok: log.isOk },
     ...(trail.trouble && { audit: auditAnswer(trail.trouble) }),
     unshielded: unshielded.map((gap) => shieldGaps[gap]),
-    shieldGaps: [...unshielded],
     clocks: clocksAnswer(parts),
   };
 }

@@ -8,7 +8,6 @@ import { KeyturnError, shellWord } from '../base/errors.ts';
 import { type Backup, backupsIn, keepBackup, openBackup } from './backup.ts';
 import { applied } from './formats/edit.ts';
 import { replaceConfig } from './files.ts';
-import type { LeftCause, WhyLeft } from './left.ts';
 import { formatOf, type Switch } from './plan.ts';
 import type { AskOwner, SetupHome } from './setup-home.ts';
 import { type Surveyed, switchesIn } from './survey.ts';
@@ -21,12 +20,15 @@ export interface Applied {
   readonly outcome: 'switched' | 'left';
   readonly as: string;
   readonly endpoint: string;
-  readonly cause?: LeftCause;
   readonly why?: string;
   /** `vault`: its key moved there; `sealed`: only the backup has it, since the server offers a sign-in. */
   readonly secret?: 'vault' | 'sealed';
   /** The header that the secret stood in. */
   readonly exposed?: string;
+}
+
+interface WhyLeft {
+  readonly why: string;
 }
 
 type KeyStanding = { readonly secret: 'vault' | 'sealed' } | WhyLeft;
@@ -52,7 +54,7 @@ export async function applySetup(
   return results;
 }
 
-const changed: WhyLeft = { cause: 'changed', why: 'the file changed meanwhile: run the command again' };
+const changed: WhyLeft = { why: 'the file has changed in the meantime. Try again' };
 
 /** Why the file stays as it is; undefined once it is written. One that can't be written keeps no other from its change. */
 async function writeChange({
@@ -63,7 +65,7 @@ async function writeChange({
     return (await replaceConfig(found, bytes)) ? undefined : changed;
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
-    return { cause: 'unusable', why: error.message };
+    return { why: error.message };
   }
 }
 
@@ -120,7 +122,7 @@ function changeOf(
   return { surveyed, found, bytes, kept };
 }
 
-const otherKey: WhyLeft = { cause: 'otherKey', why: 'another entry has another key for this server' };
+const otherKey: WhyLeft = { why: 'another entry has another key for this server' };
 
 /** One after the other: each may ask the person. A server's key that is in the vault already is never replaced. */
 async function moveKeys(
@@ -147,8 +149,7 @@ async function moveKeys(
         wasMoved
           ? { secret: 'vault' }
           : {
-              cause: 'keyThere',
-              why: `the vault has an API key for this server already. To use the one of this entry: keyturn api-key remove ${shellWord(entry.endpoint)}, then this command again`,
+              why: `Keyturn already has an API key for this server. To use the one of this entry: keyturn api-key remove ${shellWord(entry.endpoint)}, then try again`,
             },
       );
     } else {
@@ -176,7 +177,7 @@ async function movedBefore({ endpoint, key }: Switch, { stateFolder, ask }: Setu
 function keyFailedWhy({ message, hint }: KeyturnError): string {
   const sentence = message.endsWith('.') ? message : `${message}.`;
   const next = hint === undefined ? '' : ` ${/[.!?]$/.test(hint) ? hint : `${hint}.`}`;
-  return `its key did not move into the vault: ${sentence}${next} Then run this command again.`;
+  return `Keyturn could not store its key: ${sentence}${next} Then try again.`;
 }
 
 async function moveKey({ endpoint, key }: Switch, ask: AskOwner): Promise<KeyStanding> {
@@ -187,6 +188,6 @@ async function moveKey({ endpoint, key }: Switch, ask: AskOwner): Promise<KeySta
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
     if (error.reason === 'oauth_offered') return { secret: 'sealed' };
-    return { cause: 'keyFailed', why: keyFailedWhy(error) };
+    return { why: keyFailedWhy(error) };
   }
 }

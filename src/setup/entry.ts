@@ -6,7 +6,6 @@
  * entry's own `env`. The file may come from a stranger: what means nothing beside a URL gets no meaning by the command
  * that is written there, and no variable is kept that changes how a program runs.
  */
-import type { LeftCause, WhyLeft } from './left.ts';
 import { KeyturnError, quoted } from '../base/errors.ts';
 import { endpointUrl } from '../client/endpoint-url.ts';
 import { isAppName } from '../ipc/wire/app-name.ts';
@@ -31,12 +30,17 @@ export interface Gone {
   readonly gone?: string | undefined;
 }
 
+interface Left extends Gone {
+  readonly kind: 'left';
+  readonly why: string;
+}
+
 export type Reading =
   /** It starts something else, or nothing at all. */
   | { readonly kind: 'other' }
   /** It starts the bridge already. `other`: that of another Keyturn. */
   | { readonly kind: 'bridge'; readonly endpoint?: string; readonly as?: string; readonly other?: string }
-  | (WhyLeft & Gone & { readonly kind: 'left'; readonly exposed: readonly string[] })
+  | (Left & { readonly exposed: readonly string[] })
   | (Gone & {
       readonly kind: 'switch';
       readonly endpoint: string;
@@ -77,7 +81,7 @@ export function readEntry(entry: Members, own: OwnCommand): Reading {
   return reading.kind === 'left' ? { ...reading, exposed: exposedIn(entry) } : reading;
 }
 
-type Unlisted = Exclude<Reading, { readonly kind: 'left' }> | (WhyLeft & Gone & { readonly kind: 'left' });
+type Unlisted = Exclude<Reading, { readonly kind: 'left' }> | Left;
 
 function readOnly(entry: Members, own: OwnCommand): Unlisted {
   const url = urlNames.find((name) => typeof entry[name] === 'string');
@@ -85,18 +89,18 @@ function readOnly(entry: Members, own: OwnCommand): Unlisted {
   const start = keyturnStart(words, own);
   if (start?.behind[0] === 'bridge') return started(entry, start, own);
   const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(word.split('/').at(-1) ?? ''));
-  if (remote !== -1 && url !== undefined) return left('servers', 'it has a URL and a command');
+  if (remote !== -1 && url !== undefined) return left('it has a URL and a command');
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
   if (url === undefined || words.length > 0)
     return startsBridge(words) && exposedIn({ args: words }).length > 0 ? unknownStart : { kind: 'other' };
-  if ('command' in entry || 'args' in entry) return left('form', 'its command has an unknown form');
+  if ('command' in entry || 'args' in entry) return left('its command has an unknown form');
   const headerMembers = headerNames.filter((name) => name in entry);
   // opencode: `false` says that nobody signs in.
   const unknown = signInNames.find((name) => name in entry && entry[name] !== false);
-  if (unknown !== undefined) return left('ownSignIn', `its member ${unknown} says how it signs in`);
-  if (urlNames.filter((name) => name in entry).length > 1) return left('servers', 'it has two URLs');
+  if (unknown !== undefined) return left(`its member ${unknown} says how it signs in`);
+  if (urlNames.filter((name) => name in entry).length > 1) return left('it has two URLs');
   const headers = headerMembers.flatMap((name) => pairsOf(entry[name]) ?? [undefined]);
-  if (headers.some((header) => header === undefined)) return left('form', 'its headers have an unknown form');
+  if (headers.some((header) => header === undefined)) return left('its headers have an unknown form');
   const known = headers.flatMap((pair) => (pair ? [{ name: pair[0], text: pair[1], value: pair[1] }] : []));
   const drop = [
     ...headerMembers,
@@ -106,7 +110,7 @@ function readOnly(entry: Members, own: OwnCommand): Unlisted {
   // A client fills it in for its own requests. The bridge would read another environment.
   const filled = known.find(({ name, text }) => reference.test(text) || reference.test(name));
   if (reading.kind !== 'switch' || !filled) return reading;
-  return left('variable', 'a header takes its value from a variable');
+  return left('a header takes its value from a variable');
 }
 
 /** A program in the place of the bridge: it is told a server's URL. */
@@ -146,7 +150,7 @@ function bridged(entry: Members, [, url, option, as]: readonly string[], own: Ow
   if (foreign !== undefined) return changing(foreign);
   // Setup writes none of them: with one, the same command may be another program.
   const member = Object.keys(entry).find((name) => runName.test(name) && !envNames.includes(name));
-  if (member !== undefined) return left('runs', `its member ${quoted(member)} says how it runs`);
+  if (member !== undefined) return left(`its member ${quoted(member)} says how it runs`);
   if (url === undefined || option !== '--as' || as === undefined) return { kind: 'bridge' };
   try {
     return { kind: 'bridge', endpoint: endpointUrl(url).href, as };
@@ -156,7 +160,7 @@ function bridged(entry: Members, [, url, option, as]: readonly string[], own: Ow
 }
 
 const changing = (name: string): Unlisted =>
-  left('runs', `its variable ${quoted(name)} changes how a program runs or connects`);
+  left(`its variable ${quoted(name)} changes how a program runs or connects`);
 
 /** The words that an entry starts, whichever way it writes them. */
 export function commandWords({ command, args }: Members): readonly string[] {
@@ -174,13 +178,13 @@ function readRemote(entry: Members, args: readonly string[], before: readonly st
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
   if (Object.keys(entry).some((name) => /^env.?file/i.test(name)))
-    return left('headersElsewhere', 'its variables are in another file');
+    return left('its variables are in another file');
   let own: readonly string[];
   try {
     own = translated(args).args;
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
-    return left('arguments', `${error.message} ${error.hint ?? ''}`.trim());
+    return left(`${error.message} ${error.hint ?? ''}`.trim());
   }
   const headers: Header[] = [];
   const kept: string[] = [];
@@ -192,15 +196,15 @@ function readRemote(entry: Members, args: readonly string[], before: readonly st
       const [, name = '', text = ''] = /^([^:]+):\s*(.*)$/.exec(value) ?? [];
       headers.push({ name, text, value: resolved(text, env) });
       at += 1;
-    } else if (word === '--header-file') return left('headersElsewhere', 'its headers stand in another file');
+    } else if (word === '--header-file') return left('its headers are in another file');
     else if (/^--(?:ignore-tool|transport)$/.test(word) && /^[^-]/.test(value)) {
       kept.push(word, value);
       at += 1;
-    } else if (word.startsWith('-')) return left('arguments', 'it has an argument that Keyturn doesn’t know');
+    } else if (word.startsWith('-')) return left('it has an argument that Keyturn doesn’t know');
     else urls.push(word);
   }
   const [url] = urls;
-  if (url === undefined || urls.length > 1) return left('servers', 'it names no server, or several');
+  if (url === undefined || urls.length > 1) return left('it names no server, or several');
   const changes = headers.flatMap(({ text }) => variablesOf(text)).find(changesPrograms);
   if (changes !== undefined) return changing(changes);
   const drop = Object.keys(entry).filter((name) => runName.test(name));
@@ -234,22 +238,20 @@ function switched(
   { env, ...kept }: Kept,
 ): Unlisted {
   const endpoint = plainUrl(url);
-  if (endpoint === undefined)
-    return left('url', 'its URL is none that Keyturn takes: https, or http on this machine');
-  if (isSecretUrl(endpoint.href))
-    return left('urlSecret', 'its URL holds a secret, which belongs into a header');
+  if (endpoint === undefined) return left('its URL is neither https nor on this computer');
+  if (isSecretUrl(endpoint.href)) return left('its URL contains a secret, which belongs in a header');
   const secrets = headers.filter(({ name, value }) => isSecretHeader(name, value));
   if (secrets.some(({ value }) => value.trim() === '' || reference.test(value)))
-    return left('variable', 'a header takes its secret from a variable');
-  if (secrets.length > 1) return left('secrets', 'it has several secrets; Keyturn keeps one for each server');
+    return left('a header takes its secret from a variable');
+  if (secrets.length > 1) return left('it has several secrets; Keyturn stores one for each server');
   const plain = headers.filter((header) => !secrets.includes(header));
   // A name with a leading dash would be an option of the bridge.
   if (
     plain.some(({ name, value }) => !headerPattern.test(name) || name.startsWith('-') || /[\r\n]/.test(value))
   )
-    return left('form', 'its headers have an unknown form');
+    return left('its headers have an unknown form');
   const key = secrets[0] && keyOf(secrets[0]);
-  if (secrets[0] && !key) return left('noKey', 'its secret is no API key that Keyturn can keep');
+  if (secrets[0] && !key) return left('its secret is not an API key that Keyturn can store');
   const args = [...plain.flatMap(({ name, text }) => ['--header', `${name}: ${text}`]), ...more];
   const named = new Set(plain.flatMap(({ text }) => variablesOf(text)));
   const staying = Object.entries(env).filter(([name]) => named.has(name));
@@ -279,7 +281,7 @@ function keyOf({ name: header, value: text }: Header): FoundKey | undefined {
 
 const envNames: readonly string[] = ['env', 'environment'];
 
-const unknownEnv: Unlisted = left('form', 'its env has an unknown form');
+const unknownEnv: Unlisted = left('its env has an unknown form');
 
 /** Undefined where they are no maps of texts. */
 function variables(entry: Members): Record<string, string> | undefined {
@@ -296,8 +298,8 @@ function pairsOf(value: unknown): [string, string][] | undefined {
   return texts.length === pairs.length ? texts : undefined;
 }
 
-function left(cause: LeftCause, why: string): Unlisted {
-  return { kind: 'left', cause, why };
+function left(why: string): Unlisted {
+  return { kind: 'left', why };
 }
 
-const unknownStart = left('arguments', 'it reaches its server by a command that Keyturn doesn’t know');
+const unknownStart = left('it starts a command that Keyturn doesn’t know');

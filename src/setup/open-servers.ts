@@ -29,7 +29,7 @@ export async function leaveOpenServers(
     const isAsked = finding.kind === 'switch' && !finding.key && finding.gone === undefined;
     if (!isAsked || !(await ask(finding.endpoint))) return finding;
     const { entry, way } = finding;
-    return { entry, way, kind: 'left', cause: 'openServer', why: 'it needs no sign-in', exposed: [] };
+    return { entry, way, kind: 'left', why: 'it needs no sign-in', exposed: [] };
   };
   return Promise.all(
     files.map(async (file) =>

@@ -12,7 +12,6 @@ import { applied, type Edit, type Format, NotUnderstood, type Place } from './fo
 import { exposedIn } from './exposed.ts';
 import { commandWords, type FoundKey, type Gone, readEntry, type Reading } from './entry.ts';
 import { jsonFormat } from './formats/json-format.ts';
-import type { WhyLeft } from './left.ts';
 import type { OwnCommand } from './own-command.ts';
 import { tomlFormat } from './formats/toml-format.ts';
 import { changesPrograms } from '../base/system/program-variables.ts';
@@ -23,8 +22,9 @@ interface Standing extends Gone {
   readonly way: readonly string[];
 }
 
-export interface Left extends Standing, WhyLeft {
+export interface Left extends Standing {
   readonly kind: 'left';
+  readonly why: string;
   /** Names of headers whose secret is in plain text. */
   readonly exposed: readonly string[];
 }
@@ -82,8 +82,8 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
   const members = membersFor(config, place, reading, as, own);
   const edits = formatOf(config).edit(text, place, { anchor: reading.anchor, members });
   if (!edits) {
-    const why = 'it is written in a form that Keyturn doesn’t change';
-    return { ...standing, kind: 'left', cause: 'form', why, exposed: exposedIn(place.members), gone };
+    const why = 'its configuration format is not supported';
+    return { ...standing, kind: 'left', why, exposed: exposedIn(place.members), gone };
   }
   const written = members['args'] ?? members['command'];
   const words = Array.isArray(written) ? written.map(String) : [];

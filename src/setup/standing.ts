@@ -28,7 +28,8 @@ export async function standingEntries(place: Place): Promise<readonly StandingEn
       const { entry, gone } = finding;
       if (finding.kind === 'bridge') return [{ ...finding, file }];
       if (gone === undefined) return [];
-      const options = left?.cause === 'versioned' ? ['--project'] : [];
+      // A file with entries is left only if it is under version control.
+      const options = left === undefined ? [] : ['--project'];
       return [{ file, entry, gone, mending: isSwitch(finding) ? options : undefined }];
     }),
   );

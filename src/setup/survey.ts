@@ -6,7 +6,6 @@
 import { KeyturnError } from '../base/errors.ts';
 import { type ConfigFile, configFiles } from './clients.ts';
 import { type FoundFile, isVersioned, readConfig, textOf } from './files.ts';
-import type { WhyLeft } from './left.ts';
 import type { OwnCommand } from './own-command.ts';
 import { type Finding, findingsIn, type Switch } from './plan.ts';
 
@@ -14,7 +13,7 @@ export interface Surveyed {
   readonly config: ConfigFile;
   readonly findings: readonly Finding[];
   /** Why nothing in it is changed, whatever stands there. */
-  readonly left?: WhyLeft;
+  readonly left?: string;
   readonly found?: FoundFile;
   /** Of the file, without its byte order mark. */
   readonly text: string;
@@ -46,7 +45,7 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
   try {
     found = await readConfig(config.file, config.scope === 'project' ? options.project : undefined);
   } catch (error) {
-    if (error instanceof KeyturnError) return { ...nothing, left: { cause: 'unusable', why: error.message } };
+    if (error instanceof KeyturnError) return { ...nothing, left: error.message };
     throw error;
   }
   if (!found || found.bytes.length === 0) return undefined;
@@ -55,16 +54,10 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
   const text = whole?.slice(mark.length);
   const findings = text === undefined ? undefined : findingsIn(config, text, options.own);
   if (text === undefined || !findings)
-    return {
-      ...nothing,
-      left: { cause: 'notUnderstood', why: 'Keyturn can’t follow what is written in it' },
-    };
+    return { ...nothing, left: 'Keyturn can’t read what is written in this file' };
   if (findings.length === 0) return undefined;
   const isKept = config.scope === 'project' && !options.withVersioned && isVersioned(found.real);
-  const left = {
-    cause: 'versioned',
-    why: 'it belongs to a project under version control: --project changes it too',
-  } as const;
+  const left = 'this file belongs to a project under version control: keyturn setup --project changes it too';
   return { config, findings, found, text, mark, ...(isKept ? { left } : {}) };
 }
 

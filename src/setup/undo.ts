@@ -24,6 +24,29 @@ export type Undone =
       readonly left: readonly string[];
     };
 
+/** What became of the file, in a sentence. */
+export function undoneLine(undone: Undone): string {
+  const { file } = undone;
+  switch (undone.outcome) {
+    case 'restored':
+      return `${file}: as it was, byte for byte.`;
+    case 'unchanged':
+      return `${file}: has no entry of Keyturn’s.`;
+    case 'gone':
+      return `${file}: no longer exists. Its entries stay in the backup.`;
+    case 'unreadable':
+      return undone.why ?? `${file}: Keyturn can’t read what is written in it, so it stays as it is.`;
+    case 'changing':
+      return `${file}: has changed in the meantime. Try again.`;
+    case 'entries': {
+      const { reversed, left } = undone;
+      const names = (list: readonly string[]): string => list.join(', ') || 'none';
+      const more = left.length === 0 ? '' : ` These have changed, so they stay: ${names(left)}.`;
+      return `${file}: has changed since. Keyturn restored only its own entries: ${names(reversed)}.${more}`;
+    }
+  }
+}
+
 /** What one `undoSetup` did. */
 export interface UndoneSetup {
   readonly files: readonly Undone[];

@@ -62,7 +62,7 @@ export const names = {
     /** Of a grant that has ended here and whose issuer doesn't know yet. */
     tellAgain: /^(Revoke sign-in to|Retry revocation…)/,
     confirm: 'Revoke sign-in',
-    done: 'Done',
+    done: 'Close',
     confirmed: 'The sign-in provider confirmed that it revoked the tokens.',
     pending: /(issuer|sign-in provider) could not be (reached|told)/,
     signedIn: 'Signed in',

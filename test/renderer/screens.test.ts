@@ -27,7 +27,7 @@ const busy = exampleAnswer({
     vaultKey: 'passphrase',
     vaultState: { state: 'locked', since: exampleNow - 600, what: 'You locked it.', hint: 'Unlock it.' },
     unreadable: [{ file: '/home/anna/.local/state/keyturn/authority.json', why: 'Its MAC is wrong.' }],
-    shieldGaps: ['readable'],
+    unshielded: ['A crash may leave a file with Keyturn’s memory.'],
     insecureLoopback: true,
   },
 });

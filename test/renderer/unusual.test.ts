@@ -70,9 +70,9 @@ const troubled: Lists = {
     ...status,
     vault: 'sealed-file',
     vaultKey: 'passphrase',
-    vaultState: { state: 'locked', since: now - 60, what: 'You locked it.', hint: 'Unlock it here.' },
+    vaultState: { state: 'locked', since: now - 60 },
     clocks: [{ issuer: 'https://login.example', ahead: -75 }],
-    shieldGaps: ['traceable'],
+    unshielded: ['A crash may leave a file with Keyturn’s memory.'],
     audit: { why: 'The audit log can’t be written (ENOSPC).', waiting: 3, lost: 0 },
     log: { level: 'info', file: '/state/broker.log', ok: false },
     unreadable: [{ file: '/state/authority.json', why: 'Its MAC is wrong.' }],
@@ -133,9 +133,8 @@ describe('what is out of the ordinary', () => {
     settings += await page.locator('main').innerText();
     for (const part of [
       'a sealed file, opened by a passphrase',
-      'Unlock it here.',
       'is 75 s behind this computer',
-      'Other programs of this user can read Keyturn’s memory: desktop portals need that',
+      'A crash may leave a file with Keyturn’s memory.',
       '3 rows wait in memory: The audit log can’t be written (ENOSPC).',
       'could not be written',
       'Its MAC is wrong.',

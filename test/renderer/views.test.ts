@@ -51,7 +51,7 @@ describe('Servers', () => {
     const standing = await explained.innerText();
     expect(standing).toMatch(/Expires\s+in (?:5\d minutes|1 hour)\b/);
     expect(standing).toMatch(/Automatically, because an app uses it:\s+in 5\d minutes/);
-    await explained.getByRole('button', { name: 'Done' }).click();
+    await explained.getByRole('button', { name: 'Close' }).click();
 
     const revoke = card.getByRole('button', { name: /^Revoke/ });
     await revoke.press('Enter');
@@ -62,7 +62,7 @@ describe('Servers', () => {
     expect(await revoke.evaluate((button) => button.ownerDocument.activeElement === button)).toBe(true);
     expect(await card.innerText()).toContain('Signed in');
     expect(await dialogFocus()).toEqual([
-      'came Done',
+      'came Close',
       `went Details of the sign-in to ${resource}`,
       'came Cancel',
       `went Revoke sign-in to ${resource}`,
@@ -73,7 +73,7 @@ describe('Servers', () => {
     const receipt = page.getByRole('dialog', { name: 'Sign-in revoked here' });
     expect(await receipt.innerText()).toContain('The sign-in provider confirmed');
     await expect.poll(() => said(page)).toContain('The sign-in provider confirmed');
-    await receipt.getByRole('button', { name: 'Done' }).click();
+    await receipt.getByRole('button', { name: 'Close' }).click();
     await card.getByText('Revoked', { exact: true }).waitFor();
     expect(await revoke.count()).toBe(0);
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });

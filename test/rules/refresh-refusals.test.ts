@@ -70,7 +70,7 @@ describe('a refresh that the server refuses', () => {
       expect(refreshes(all)).toBe(3);
       expect(await keptToken(rig)).toBe(kept);
       const why = expect.stringContaining(code);
-      expect(await listed(rig)).toMatchObject({ state: 'loginRequired', why, cause: 'refusedInARow' });
+      expect(await listed(rig)).toMatchObject({ state: 'loginRequired', why });
       expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
       const again = await restarted();
       expect(await refused(again.ask(never))).toMatchObject({ reason: 'login_required', message: why });
@@ -132,7 +132,7 @@ describe('a refresh that the server refuses', () => {
     rig.clock.advance(aWhile);
     await refused(rig.ask(never));
     expect(rig.grant().state).toMatchObject({
-      why: expect.stringMatching(/ended the refresh token.*invalid_target/),
+      why: expect.stringMatching(/ended the access.*invalid_target/),
     });
   });
 
@@ -245,7 +245,7 @@ describe('a client that the server no longer takes at a refresh', () => {
     await insisting(all.rig);
     expect(refreshes(all)).toBe(1);
     expect(await keptToken(all.rig)).toBe(kept);
-    expect(await listed(all.rig)).toMatchObject({ why: expect.stringContaining('registration') });
+    expect(await listed(all.rig)).toMatchObject({ why: expect.stringContaining('OAuth client') });
   });
 
   it('a client that the user entered and that is refused at a refresh goes on without a sign-in once it is entered anew', async () => {

@@ -145,8 +145,7 @@ describe('keyturn setup', () => {
         kind: 'left',
         entry: 'notes',
         way: ['mcp_servers', 'notes'],
-        cause: 'form',
-        why: 'it is written in a form that Keyturn doesn’t change',
+        why: 'its configuration format is not supported',
         exposed: ['X-Api-Key'],
       },
     ]);
@@ -211,7 +210,7 @@ describe('keyturn setup', () => {
     const text = JSON.stringify({ mcpServers: { notes: { command: 'npx', args, env: { [name]: 'x' } } } });
     const { findings, after } = read('cursor', text);
     expect(after).toBe(text);
-    expect(findings).toMatchObject([{ kind: 'left', cause: 'runs', why: expect.stringContaining(name) }]);
+    expect(findings).toMatchObject([{ kind: 'left', why: expect.stringContaining(name) }]);
   });
 
   it.each([
@@ -226,7 +225,9 @@ describe('keyturn setup', () => {
   it('names a variable that another one gave to an entry of its own', () => {
     const notes = { command: 'keyturn', args: ['bridge', endpoint, '--as', 'x'], env: { NODE_OPTIONS: 'x' } };
     const text = JSON.stringify({ mcpServers: { notes } });
-    expect(read('cursor', text).findings).toMatchObject([{ kind: 'left', cause: 'runs' }]);
+    expect(read('cursor', text).findings).toMatchObject([
+      { kind: 'left', why: expect.stringContaining('NODE_OPTIONS') },
+    ]);
   });
 
   const changed: readonly object[] = [
@@ -291,11 +292,11 @@ describe('keyturn setup', () => {
     ],
     ['a header that a variable fills', { url: endpoint, headers: { 'X-Team': '${HOME}' } }, /variable/],
     ['a header that an input fills', { url: endpoint, headers: { 'X-Team': '${input:team}' } }, /variable/],
-    ['a secret in the URL', { url: `${endpoint}?api_key=${secret}` }, /URL holds a secret/],
+    ['a secret in the URL', { url: `${endpoint}?api_key=${secret}` }, /URL contains a secret/],
     ['a URL and a command', { url: endpoint, command: { path: './evil' }, args: [5] }, /command/],
     ['two secrets', { url: endpoint, headers: { 'X-Key': secret, 'X-Token': secret } }, /several secrets/],
     ['a sign-in of its own', { url: endpoint, oauth: { clientId: 'x' } }, /signs in/],
-    ['http to another machine', { url: 'http://notes.example/mcp' }, /URL is none/],
+    ['http to another machine', { url: 'http://notes.example/mcp' }, /neither https nor on this computer/],
     [
       'a client secret for mcp-remote',
       { command: 'npx', args: ['mcp-remote', endpoint, '--static-oauth-client-info', `{"x":"${secret}"}`] },

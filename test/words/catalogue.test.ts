@@ -1,9 +1,6 @@
 /** The catalogue of words: its arguments, plurals and signs, and what has to be in it. */
 import { IntlMessageFormat } from 'intl-messageformat';
 import { describe, expect, it } from 'vitest';
-import { shieldGaps } from '../../src/base/shield.ts';
-import { signInCauses } from '../../src/broker/records/grant.ts';
-import { leftCauses } from '../../src/setup/left.ts';
 import type { AskerKind } from '../../words/asker.ts';
 import { desktop as englishDesktop } from '../../words/en/desktop.ts';
 import { window as englishWindow } from '../../words/en/window.ts';
@@ -55,13 +52,6 @@ function namedByType(text: string): string[] {
 }
 
 describe('the catalogue of words', () => {
-  it('has a sentence for each cause of a sign-in, gap of the shield, and cause that leaves an entry', () => {
-    const { servers, settings, setup } = englishWindow;
-    expect(Object.keys(servers.causes).toSorted()).toEqual(signInCauses.toSorted());
-    expect(Object.keys(settings.shieldGaps).toSorted()).toEqual(Object.keys(shieldGaps).toSorted());
-    expect(Object.keys(setup.leftBecause).toSorted()).toEqual(leftCauses.toSorted());
-  });
-
   it('has the arguments that the types read from the English messages', () => {
     const typed = [...english].map(([key, text]) => [key, namedByType(text)]);
     expect(typed).toEqual([...english].map(([key, text]) => [key, named(text)]));

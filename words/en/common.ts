@@ -6,7 +6,6 @@ export const common = {
   close: 'Close',
   undo: 'Undo',
   cancel: 'Cancel',
-  done: 'Done',
   save: 'Save',
   reload: 'Try again',
   showMore: 'Show more',

@@ -38,18 +38,6 @@ export const servers = {
       other: 'Another server too',
     },
     why: 'Sign in again:',
-    /** After `why`. */
-    causes: {
-      secretGone: 'its tokens are no longer stored.',
-      noRefreshToken: 'the token has expired, and the sign-in provider gave none to refresh it with.',
-      refreshTokenEnded: 'the sign-in provider ended the access.',
-      refreshLost: 'the sign-in provider no longer takes the token. The answer to the last refresh was lost.',
-      endedWithOther: 'the sign-in provider ended it together with other access that you revoked.',
-      clientForgotten: 'the sign-in provider no longer knows Keyturn’s client.',
-      refusedInARow: 'the sign-in provider refused to refresh it several times.',
-      issuerChanged: 'the server now names another sign-in provider.',
-      keyWanted: 'the server now takes only tokens that are bound to a key.',
-    } as Readonly<Record<string, string | undefined>>,
     trouble: 'Keyturn gets no new token: {reason}.',
     troubleSince: 'It first failed',
     nextTry: 'next try',

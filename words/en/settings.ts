@@ -86,11 +86,7 @@ export const settings = {
     release: 'When the Keyturn app is closed',
     released: 'Allow granting access from the command line when the Keyturn app is closed',
     releasedWhat: 'Any program on this computer can then give itself access.',
-    strange: 'Keyturn’s data files don’t match each other. Apps get no tokens.',
-    strangeBy: {
-      otherVault:
-        'The settings name another place for your secrets than the one that has them. Put Keyturn’s settings back as they were, then start it again.',
-    },
+    strange: 'Apps get no access. Put Keyturn’s data files back as they were, then start it again.',
     unconfirmed: 'These settings were changed outside Keyturn, and you have not confirmed them:',
     broker: 'About this installation',
     version: 'Version',
@@ -101,15 +97,6 @@ export const settings = {
     audit: 'Activity log',
     auditFailing: '{count, plural, one {# row waits} other {# rows wait}} in memory:',
     shield: 'Memory protection',
-    shieldGaps: {
-      unsupported: 'This system offers no protection for Keyturn’s memory.',
-      noNative: 'Keyturn’s memory is not protected: the system’s functions could not be loaded.',
-      readable: 'Other programs of this user can read Keyturn’s memory: the system refused to forbid it.',
-      traceable:
-        'Other programs of this user can read Keyturn’s memory: desktop portals need that, and the system (kernel.yama.ptrace_scope) does not forbid it.',
-      coreFile: 'A crash may leave a file with Keyturn’s memory.',
-      coreProgram: 'A crash may hand Keyturn’s memory to a program that collects crash reports.',
-    } as Readonly<Record<string, string | undefined>>,
     shieldWhole: 'complete',
     clocks: 'Clocks',
     clockAhead: 'is {seconds} s ahead of this computer',

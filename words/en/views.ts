@@ -69,16 +69,4 @@ export const views = {
   useFile: 'Keep secrets in a file',
   useFileWhat:
     'Or keep secrets in a file that only your passphrase opens. Keyturn starts again and asks you to choose one.',
-
-  /** What to do about a vault in that state. */
-  vaultHelp: {
-    keychainLocked: 'Unlock it as you unlock it for other apps, or press “Unlock”.',
-    absent:
-      'Start the keychain of your desktop (on Linux gnome-keyring or KWallet): Keyturn looks for it again, and at each request.',
-    crashed: 'Keyturn starts it again with the next request. If that keeps failing, start Keyturn again.',
-    full: 'Make room on the disk. What is stored stays as it is.',
-    damaged:
-      'Nothing was deleted. Check that the right keychain is open; otherwise sign in again at the server concerned.',
-    slow: 'The keychain takes long to answer.',
-  } as Readonly<Record<string, string | undefined>>,
 } as const;

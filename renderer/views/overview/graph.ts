@@ -35,6 +35,9 @@ export interface Link {
   /** An app's id. */
   readonly app: string;
   readonly endpoint: string;
+  /** Places of the app and of the server in their columns. */
+  readonly from: number;
+  readonly to: number;
   /** Tokens and keys handed out in the last day. */
   readonly total: number;
 }
@@ -85,11 +88,12 @@ export function graphOf({ clients, grants, keys, uses }: Lists): Graph {
       use: sumOf(uses, { endpoint }),
     };
   });
-  const shown = new Set(servers.map(({ endpoint }) => endpoint));
-  const links = apps.flatMap(({ id, name, servers: theirs }) =>
-    theirs
-      .filter((endpoint) => shown.has(endpoint))
-      .map((endpoint) => ({ app: id, endpoint, total: sumOf(uses, { client: name, endpoint }).total })),
+  const links = apps.flatMap(({ id, name, servers: theirs }, from) =>
+    servers.flatMap(({ endpoint }, to) =>
+      theirs.includes(endpoint)
+        ? [{ app: id, endpoint, from, to, total: sumOf(uses, { client: name, endpoint }).total }]
+        : [],
+    ),
   );
   return { apps, servers, links, isCut: all.length > apps.length || endpoints.length > servers.length };
 }

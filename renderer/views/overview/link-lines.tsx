@@ -60,11 +60,9 @@ function measured(picture: Element, links: readonly Link[]): Line[] {
       return Math.round(box.top - top + box.height / 2);
     });
   const [left, right] = [middles('.apps > li'), middles('.servers > li')];
-  const order = (side: 'app' | 'endpoint'): string[] => [...new Set(links.map((link) => link[side]))];
-  const [apps, servers] = [order('app'), order('endpoint')];
   return links.map((link) => {
-    const from = left[apps.indexOf(link.app)] ?? 0;
-    const to = right[servers.indexOf(link.endpoint)] ?? 0;
+    const from = left[link.from] ?? 0;
+    const to = right[link.to] ?? 0;
     return { ...link, path: `M0 ${from}C${width / 2} ${from} ${width / 2} ${to} ${width} ${to}` };
   });
 }

@@ -24,7 +24,7 @@ export function ClientEntries({ client, left, onToggle }: ClientEntriesProps) {
       <p class="dim small">
         <UntrustedText text={client.file} />
       </p>
-      {client.left !== undefined && <p>{words.leftBecause[client.left]}</p>}
+      {client.left !== undefined && <p>{sanitizeSentence(client.left)}</p>}
       <ul class="entries">
         {client.entries.map((entry) => (
           <li key={entry.id}>
@@ -87,7 +87,7 @@ const namesOf = (headers: readonly string[]): string =>
   formatList(headers.map((name) => sanitizeLabel(name)));
 
 /** One that stays as it is, and why. */
-function Standing({ entry: { name, kind, cause, exposed } }: { readonly entry: SetupEntry }) {
+function Standing({ entry: { name, kind, why, exposed } }: { readonly entry: SetupEntry }) {
   return (
     <>
       <p>
@@ -95,7 +95,7 @@ function Standing({ entry: { name, kind, cause, exposed } }: { readonly entry: S
           <UntrustedText text={name} />
         </strong>{' '}
         <span class="dim">
-          {kind === 'bridge' ? words.already : words.left} {cause !== undefined && words.leftBecause[cause]}
+          {kind === 'bridge' ? words.already : words.left} {why !== undefined && sanitizeSentence(why)}
         </span>
       </p>
       {exposed.length > 0 && kind === 'left' && (

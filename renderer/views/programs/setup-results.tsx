@@ -1,6 +1,6 @@
 /** What became of the entries, or of the files that were put back. */
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
-import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { strings } from '../../base/strings.ts';
 import type { SetupResult, SetupUndone } from '../../base/views.ts';
 
@@ -13,14 +13,14 @@ export function Applied({ results }: { readonly results: readonly SetupResult[] 
       <div>
         {isChanged && <p>{words.restart}</p>}
         <ul>
-          {results.map(({ file, entry, outcome, cause, secret, exposed = '' }) => (
+          {results.map(({ file, entry, outcome, why, secret, exposed = '' }) => (
             <li key={`${file} ${entry}`}>
               <strong>
                 <UntrustedText text={entry} />
               </strong>
               {': '}
               {outcome === 'switched' ? words.switched : words.left}{' '}
-              {cause !== undefined && words.leftBecause[cause]}
+              {why !== undefined && sanitizeSentence(why)}
               {secret !== undefined && words.secret[secret]({ header: sanitizeLabel(exposed) })}
             </li>
           ))}
@@ -30,17 +30,13 @@ export function Applied({ results }: { readonly results: readonly SetupResult[] 
   );
 }
 
-export function Undone({ of: { files, keys } }: { readonly of: SetupUndone }) {
+export function Undone({ of: { lines, keys } }: { readonly of: SetupUndone }) {
   return (
     <section class="notice info" aria-label={words.resultTitle}>
       <div>
         <ul>
-          {files.map(({ file, outcome }) => (
-            <li key={file}>
-              <UntrustedText text={file} />
-              {': '}
-              {words.undoOutcomes[outcome]}
-            </li>
+          {lines.map((line) => (
+            <li key={line}>{sanitizeSentence(line)}</li>
           ))}
           {keys.map((key) => (
             <li key={key}>{words.keyStays({ server: sanitizeLabel(key) })}</li>

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { kindWords } from '../activity/activity-filter.tsx';
 import { Outcome } from '../activity/audit-entry.tsx';
-import { Dialog, DoneActions } from '../../parts/dialog.tsx';
+import { Dialog, CloseAction } from '../../parts/dialog.tsx';
 import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
@@ -38,7 +38,7 @@ export function ExplainDialog({ grant: { id, endpoint, issuer }, onClose }: Expl
       <Refused refusal={refusal} />
       {explanation && <ExplanationFacts explanation={explanation} />}
       {explanation && <Timeline rows={explanation.timeline} />}
-      <DoneActions onDone={onClose} />
+      <CloseAction onClose={onClose} />
     </Dialog>
   );
 }

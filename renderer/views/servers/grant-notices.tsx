@@ -16,7 +16,7 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
     <>
       {why !== undefined && (
         <Notice kind="warn" icon="user">
-          {words.why} {causeWords(grant)}
+          {words.why} {sanitizeSentence(why)}.
         </Notice>
       )}
       {trouble && <TroubleNotice trouble={trouble} />}
@@ -32,12 +32,6 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
       )}
     </>
   );
-}
-
-/** A cause without words is shown in the broker's own sentence. */
-function causeWords({ why = '', cause = '' }: Grant): string {
-  const known = Object.hasOwn(words.causes, cause) ? words.causes[cause] : undefined;
-  return known ?? `${sanitizeSentence(why)}.`;
 }
 
 function TroubleNotice({ trouble: { reason, since, nextTryAt } }: { readonly trouble: Trouble }) {

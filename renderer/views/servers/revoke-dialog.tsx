@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
-import { ConfirmActions, Dialog, DoneActions } from '../../parts/dialog.tsx';
+import { ConfirmActions, Dialog, CloseAction } from '../../parts/dialog.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
@@ -57,7 +57,7 @@ export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
           onConfirm={revoke}
         />
       ) : (
-        <DoneActions onDone={onClose} />
+        <CloseAction onClose={onClose} />
       )}
     </Dialog>
   );

@@ -45,10 +45,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
         </Fact>
         <Log status={status} />
         <Fact name={words.shield}>
-          <Lines
-            lines={status.shieldGaps.map((gap) => words.shieldGaps[gap] ?? gap)}
-            none={words.shieldWhole}
-          />
+          <Lines lines={status.unshielded} none={words.shieldWhole} />
         </Fact>
         {status.clocks.length > 0 && <Clocks clocks={status.clocks} />}
         <Fact name={words.browser}>
@@ -75,13 +72,13 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
 }
 
 /** What was written outside Keyturn, and why nothing is served. */
-function HomeNotice({ home: { state, mismatch, differing } }: { readonly home: Status['homeState'] }) {
+function HomeNotice({ home: { state, why = '', differing } }: { readonly home: Status['homeState'] }) {
   return (
     <>
       {state === 'strange' && (
         <Notice kind="bad">
+          <p>{sanitizeSentence(why)}</p>
           <p>{words.strange}</p>
-          {mismatch !== undefined && <p>{words.strangeBy[mismatch]}</p>}
         </Notice>
       )}
       {differing.length > 0 && (

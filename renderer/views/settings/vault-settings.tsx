@@ -1,9 +1,7 @@
 /** Where secrets rest, how that stands and what to do about it; lock, unlock, lock after idle. */
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
-import { sanitizeSentence } from '../../base/untrusted-text.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { PassphraseForm } from '../vault/passphrase-form.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { SettingChoice } from './setting-choice.tsx';
@@ -34,7 +32,6 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
     <section class="card" aria-labelledby="vault-title">
       <h3 id="vault-title">{words.vault}</h3>
       <VaultStatus status={status} />
-      <VaultTrouble state={vaultState} />
       <SettingChoice
         name="lockAfter"
         details={details}
@@ -48,19 +45,6 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
       />
       {vaultKey === 'passphrase' && vaultState.state !== 'new' && <PassphraseForm />}
     </section>
-  );
-}
-
-/** What is wrong with it, and what to do. */
-function VaultTrouble({ state: { what, hint } }: { readonly state: Status['vaultState'] }) {
-  const said = [what, hint].filter((line) => line !== undefined);
-  if (said.length === 0) return null;
-  return (
-    <Notice kind="warn">
-      {said.map((line) => (
-        <p key={line}>{sanitizeSentence(line)}</p>
-      ))}
-    </Notice>
   );
 }
 

@@ -1,6 +1,7 @@
 /** Above every view: that the vault keeps programs from their tokens, and the way out of it. */
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
+import { sanitizeSentence } from '../../base/untrusted-text.ts';
 import { useAction } from '../../state/action.ts';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
@@ -14,6 +15,10 @@ export function VaultBanner() {
   const { state = '' } = status?.vaultState ?? {};
   const sentence = Object.hasOwn(strings.vaultBanner, state) ? strings.vaultBanner[state] : undefined;
   if (status === undefined || sentence === undefined) return null;
+  // A lock that a press opens needs no further words; its hint is for the command line.
+  const { what, hint } = status.vaultState;
+  const isPlainLock = lockedStates.has(state) && status.vaultSource === undefined;
+  const said = isPlainLock ? [] : [what, hint].filter((line) => line !== undefined);
   const mayUseFile = state === 'absent' && status.homeState.isEmpty;
   return (
     <div class="banner">
@@ -21,7 +26,11 @@ export function VaultBanner() {
         <p>
           <strong>{sentence}</strong>
         </p>
-        {strings.vaultHelp[state] !== undefined && <p class="small">{strings.vaultHelp[state]}</p>}
+        {said.map((line) => (
+          <p key={line} class="small">
+            {sanitizeSentence(line)}
+          </p>
+        ))}
         {mayUseFile && <p class="small">{strings.useFileWhat}</p>}
       </Notice>
       {lockedStates.has(state) && <UnlockButton status={status} />}

@@ -33,26 +33,14 @@ const revokedSchema = z.object({
 
 export type Revoked = z.infer<typeof revokedSchema>;
 
-/** Why a sign-in is needed, for whoever says it in another language than `why`. */
-export const signInCauses = [
-  'secretGone',
-  'noRefreshToken',
-  'refreshTokenEnded',
-  'refreshLost',
-  'endedWithOther',
-  'clientForgotten',
-  'refusedInARow',
-  'issuerChanged',
-  'keyWanted',
-] as const;
-
 const stateSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('active') }),
   z.object({
     kind: z.literal('loginRequired'),
+    /** Part of a sentence: after “Sign in again:”. */
     why: z.string(),
-    /** One of a newer release counts as absent. */
-    cause: z.enum(signInCauses).optional().catch(undefined),
+    /** The server ended the refresh token, and no refresh was lost. */
+    cause: z.literal('refreshTokenEnded').optional().catch(undefined),
     /** Milliseconds: a sign-in page opens only after the user has acted later than this. */
     awaitsUserSince: z.number().optional(),
     /** The server refused to refresh it, and said nothing against its refresh token. */

@@ -16,19 +16,19 @@ import type { Permission } from '../records/permission.ts';
 /** Describes a refresh attempt with an unknown outcome, as a whole sentence. */
 export function attemptSentence({ startedAt, isUnanswered }: RefreshAttempt): string {
   const what = isUnanswered
-    ? `The server's answer to the refresh of ${moment(startedAt)} was lost.`
-    : `The broker ended during the refresh of ${moment(startedAt)}.`;
-  return `${what} The next refresh will show whether the server still takes the token that is stored.`;
+    ? `The answer to the refresh of ${moment(startedAt)} was lost.`
+    : `Keyturn stopped during the refresh of ${moment(startedAt)}.`;
+  return `${what} The next refresh will show whether the stored token still works.`;
 }
 
 /** Why a grant ended after its server refused the refresh token. */
 export function whyEnded(attempt: RefreshAttempt | undefined): string {
-  if (!attempt) return 'the server ended the refresh token';
+  if (!attempt) return 'the sign-in provider ended the access';
   const when = moment(attempt.startedAt);
   const known = attempt.isUnanswered
-    ? `The answer to the refresh of ${when} was lost, so the server may have replaced the token`
-    : `The broker ended during the refresh of ${when}, so the server may have replaced the token and the answer may have been lost`;
-  return `the server no longer takes the refresh token. ${known}`;
+    ? `The answer to the refresh of ${when} was lost, so the provider may have replaced the token`
+    : `Keyturn stopped during the refresh of ${when}, so the provider may have replaced the token and its answer may be lost`;
+  return `the sign-in provider no longer takes the refresh token. ${known}`;
 }
 
 type NeedsSignIn = Extract<GrantState, { kind: 'loginRequired' }>;
@@ -53,9 +53,9 @@ export function deadState(
   }
   const when = moment(sibling.confirmedEnd.endedAt);
   const together =
-    `the server ended it together with the grant for ${sibling.resource} (${quoted(sibling.account)}), ` +
+    `the sign-in provider ended it together with the sign-in to ${sibling.resource} (${quoted(sibling.account)}), ` +
     `which you revoked at ${when}`;
-  return { kind: 'loginRequired', why: together, cause: 'endedWithOther', awaitsUserSince: dead.noticedAt };
+  return { kind: 'loginRequired', why: together, awaitsUserSince: dead.noticedAt };
 }
 
 /** The dead grant was last known to work before the other grant ended. */

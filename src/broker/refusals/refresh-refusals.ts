@@ -56,8 +56,8 @@ export class RefreshRefusals {
     const since = this.#unclearSince.get(grantId) ?? now;
     this.#unclearSince.set(grantId, since);
     if (now - since < unclearFor) return undefined;
-    const why = 'its server refused its refreshes in words of its own';
-    return { kind: 'loginRequired', why, cause: 'refusedInARow', isRefused: true, mayRevive: true };
+    const why = 'the sign-in provider refused to refresh it, without a reason that Keyturn knows';
+    return { kind: 'loginRequired', why, isRefused: true, mayRevive: true };
   }
 
   last(key: string): KeyturnError | undefined {
@@ -85,31 +85,31 @@ export function refusedUntil(error: KeyturnError, left: number): KeyturnError {
 
 /** The state of a grant whose server refused it too often. Its refresh token stays in the vault. */
 export function endedByRefusals(error: KeyturnError): GrantState {
-  const why = `its server refused ${maxInARow} refreshes in a row: ${kindOf(error)}`;
-  return { kind: 'loginRequired', why, cause: 'refusedInARow', isRefused: true };
+  const why = `the sign-in provider refused to refresh it ${maxInARow} times in a row: ${kindOf(error)}`;
+  return { kind: 'loginRequired', why, isRefused: true };
 }
 
 /** Why a refresh token died after a refusal: some servers end the token with the refusal (RFC 8707, invalid_target). */
 export function afterRefusal(why: string, error: KeyturnError): string {
-  return `${why}; before that the server refused a refresh: ${kindOf(error)}`;
+  return `${why}. Before that, it refused a refresh: ${kindOf(error)}`;
 }
 
 /** For a plain text file: only our own words. The server's text may repeat the request, including secrets. */
 function kindOf(error: KeyturnError): string {
   if (error instanceof ClientRejected) {
     return error.isUnknown
-      ? "it doesn't know our client, or not with this secret (invalid_client)"
-      : `our client may not refresh tokens there (${error.code})`;
+      ? 'it does not know Keyturn’s OAuth client, or not with this secret (invalid_client)'
+      : `Keyturn’s OAuth client may not refresh tokens there (${error.code})`;
   }
   if (error instanceof PersonWanted) return `it wants you to sign in there (${error.code})`;
   return kinds.get(error.reason) ?? `it is refused for the reason ${error.reason}`;
 }
 
 const kinds = new Map<Reason, string>([
-  ['client_rejected', 'the secret or key of our client is missing or unusable'],
-  ['resource_mismatch', 'it issues no tokens for this protected server (invalid_target)'],
+  ['client_rejected', 'the secret or key of Keyturn’s OAuth client is missing or unusable'],
+  ['resource_mismatch', 'it issues no tokens for this server (invalid_target)'],
   ['scope_insufficient', 'it refused the scopes (invalid_scope)'],
   ['login_failed', 'it refused the request (invalid_request)'],
-  ['token_invalid', "its answer breaks a rule, so its token can't be used"],
-  ['audience_mismatch', 'its token is for another server'],
+  ['token_invalid', 'its answer breaks a rule, so the token can’t be used'],
+  ['audience_mismatch', 'the token is for another server'],
 ]);

@@ -69,8 +69,7 @@ export function attemptAfter(
 
 export const clientForgotten: GrantState = {
   kind: 'loginRequired',
-  why: 'the server no longer knows our registration',
-  cause: 'clientForgotten',
+  why: 'the sign-in provider no longer knows Keyturn’s OAuth client',
   isRefused: true,
 };
 

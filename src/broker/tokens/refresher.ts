@@ -294,8 +294,8 @@ export class Refresher {
   async #failed(grant: HeldGrant, error: unknown): Promise<never> {
     const told = this.#told(grant, error);
     if (reasonOf(error) === 'login_required') {
-      const why = 'its refresh token or its registration is gone';
-      await this.#change(grant, { state: { kind: 'loginRequired', why, cause: 'secretGone' } });
+      const why = 'its tokens are no longer stored';
+      await this.#change(grant, { state: { kind: 'loginRequired', why } });
     }
     throw told;
   }
@@ -327,7 +327,7 @@ export class Refresher {
       const dead = { grant, noticedAt: clock.wall(), refreshedAt: secret.refreshedAt };
       return deadState(grants.all(), dead, {
         why: earlier ? afterRefusal(ended, earlier) : ended,
-        cause: secret.attempt ? 'refreshLost' : 'refreshTokenEnded',
+        ...(secret.attempt ? {} : { cause: 'refreshTokenEnded' as const }),
       });
     }
     if (error instanceof UnclearRefusal) return this.#refusals.addUnclear(grant.id, clock.now());

@@ -71,8 +71,8 @@ async function unrefreshable(
   if (!grants.isCurrent(grant)) return 'changed';
   cache.dropGrant(grant.id);
   const isEnded = token !== undefined && Number.isFinite(token.expiresAt);
-  const why = `${isEnded ? 'its access token has expired' : 'its access token is no longer accepted'} and the server gave no refresh token`;
-  await grants.change(grant, { state: { kind: 'loginRequired', why, cause: 'noRefreshToken' } });
+  const why = `its access token ${isEnded ? 'has expired' : 'is no longer accepted'}, and the sign-in provider gave none to refresh it with`;
+  await grants.change(grant, { state: { kind: 'loginRequired', why } });
   return 'changed';
 }
 

@@ -114,7 +114,7 @@ const deskWords: Readonly<Record<Status['homeState']['desk'], readonly string[]>
 function homeLines({ state, desk, isWaiting, why, differing }: Status['homeState']): string[] {
   const counts = desk === 'here' || desk === 'closed';
   return [
-    ...(state === 'strange' ? [`STRANGE    ${why ?? 'the files of this home do not belong together'}`] : []),
+    ...(state === 'strange' ? [`STRANGE    ${why ?? 'Keyturn’s data files don’t match each other.'}`] : []),
     ...(state === 'strange' ? [] : deskWords[desk]),
     ...(isWaiting ? ['WAITING    nothing goes out until you answer about the settings below'] : []),
     ...differing.map(({ name, value, held, isContent }) => {

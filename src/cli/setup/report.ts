@@ -6,13 +6,12 @@
 import type { Applied } from '../../setup/apply.ts';
 import type { Finding } from '../../setup/plan.ts';
 import { type Surveyed, switchesIn } from '../../setup/survey.ts';
-import type { Undone } from '../../setup/undo.ts';
 
 /** `withChange`: the lines that go and come. */
 export function surveyLines(files: readonly Surveyed[], withChange: boolean): readonly string[] {
   return files.flatMap(({ config, findings, left }) => [
     `${config.file} (${config.title}, ${config.scope})`,
-    ...(left === undefined ? [] : [`  left: ${left.why}`]),
+    ...(left === undefined ? [] : [`  left: ${left}`]),
     ...findings.flatMap((finding) => {
       const head = `  ${finding.entry}: `;
       const gone = finding.gone === undefined ? '' : `; the program that it starts is gone: ${finding.gone}`;
@@ -40,7 +39,7 @@ export function surveyJson(files: readonly Surveyed[]): unknown {
     file: file.config.file,
     client: file.config.client,
     scope: file.config.scope,
-    ...(file.left === undefined ? {} : { left: file.left.why }),
+    ...(file.left === undefined ? {} : { left: file.left }),
     entries: file.findings.map((finding) => {
       const { entry, kind, gone } = finding;
       if (finding.kind === 'bridge') return { entry, kind, other: finding.other };
@@ -77,26 +76,4 @@ export function appliedLines(results: readonly Applied[]): readonly string[] {
       `  the secret of ${exposed} for ${endpoint} ${where}. It once stood in the open: make a new one at the server`,
     ];
   });
-}
-
-export function undoneLine(undone: Undone): string {
-  const { file } = undone;
-  switch (undone.outcome) {
-    case 'restored':
-      return `${file}: as it was, byte for byte`;
-    case 'unchanged':
-      return `${file}: had nothing of ours`;
-    case 'gone':
-      return `${file}: is not there; its entries stay in the backup`;
-    case 'unreadable':
-      return undone.why ?? `${file}: Keyturn can’t follow what is written in it; left as it is`;
-    case 'changing':
-      return `${file}: changed meanwhile; run the command again`;
-    case 'entries': {
-      const { reversed, left } = undone;
-      const names = (list: readonly string[]): string => list.join(', ') || 'none';
-      const more = left.length === 0 ? '' : `; left, since they say something else by now: ${names(left)}`;
-      return `${file}: it was changed since, so only our entries went back: ${names(reversed)}${more}`;
-    }
-  }
 }

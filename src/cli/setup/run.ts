@@ -14,10 +14,10 @@ import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { applySetup } from '../../setup/apply.ts';
 import type { Applied } from '../../setup/apply.ts';
 import { backupsIn } from '../../setup/backup.ts';
-import { appliedLines, hasWork, surveyJson, surveyLines, undoneLine } from './report.ts';
+import { appliedLines, hasWork, surveyJson, surveyLines } from './report.ts';
 import { leaveOpenServers } from '../../setup/open-servers.ts';
 import { survey, type Surveyed, switchesIn } from '../../setup/survey.ts';
-import { undoSetup } from '../../setup/undo.ts';
+import { undoneLine, undoSetup } from '../../setup/undo.ts';
 
 /** As `keyturn doctor` answers where it found something. */
 const foundSomething = 9;

@@ -67,7 +67,6 @@ export interface HomeState {
   /** The card about the settings waits; until then nothing goes out. */
   readonly isWaiting: boolean;
   readonly why?: string;
-  readonly mismatch?: Mismatch['mismatch'];
   readonly differing: readonly Difference[];
 }
 
@@ -162,8 +161,7 @@ export class HomeCheck {
       isWaiting: this.#isWaiting,
     };
     if (this.#mismatch) {
-      const { message, mismatch } = this.#mismatch;
-      return { ...common, state: 'strange', why: message, mismatch };
+      return { ...common, state: 'strange', why: this.#mismatch.message };
     }
     if (vault.kind === 'memory') return { ...common, state: 'passing' };
     return { ...common, state: this.#record ? 'checked' : 'unchecked' };

@@ -36,17 +36,13 @@ export function vaultName(vault: Settings['vault'], vaultKey: Settings['vaultKey
 }
 
 function otherVault(kind: string): Mismatch {
-  return new Mismatch(
-    `the settings name the vault ${quoted(kind)}, and this home keeps its secrets in another vault`,
-  );
+  return new Mismatch(`the settings name the vault ${quoted(kind)}, and the secrets are in another one`);
 }
 
 /** The refusal of every request to such a home. */
 export class Mismatch extends KeyturnError {
-  readonly mismatch = 'otherVault';
-
   constructor(what: string) {
-    super('file_unreadable', `The files of this home don’t belong together: ${what}.`, {
+    super('file_unreadable', `Keyturn’s data files don’t match each other: ${what}.`, {
       rule: 'A home keeps its id and its vault; if one of them changed, Keyturn serves nothing',
       hint:
         'Put settings.json and home.json back as they were, and take KEYTURN_VAULT out of the environment; then start ' +

@@ -47,7 +47,7 @@ export function grantAnswer(
     overrides: broker.parts.overrides.shownFor(...namesOfServers(grant)),
     tokenType: grant.isKeyBound ? 'DPoP' : 'Bearer',
     audience: grant.audience,
-    ...whyOf(grant),
+    ...(grant.state.kind === 'loginRequired' ? { why: grant.state.why } : {}),
     ...receiptOf(broker, grant),
     ...(expiresAt > 0 && Number.isFinite(expiresAt)
       ? { expires_at: wholeSeconds(toWall(clock, expiresAt)) }
@@ -56,12 +56,6 @@ export function grantAnswer(
     ...troubleOf(broker, grant),
     clients: [...new Set(names)],
   };
-}
-
-/** Empty for a grant that needs no sign-in. */
-function whyOf({ state }: Grant): Pick<ResultOf<'signIn.list'>['grants'][number], 'why' | 'cause'> {
-  if (state.kind !== 'loginRequired') return {};
-  return { why: state.why, cause: state.cause };
 }
 
 /** Empty for a grant that isn't revoked. */

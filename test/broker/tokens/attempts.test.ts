@@ -76,7 +76,7 @@ describe('an attempt', () => {
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
     expect(rig.grant().state).toEqual({ kind: 'active' });
     expect(await inVault(rig)).toMatchObject({ attempt: { isUnanswered: true } });
-    expect(explainGrant(rig.parts, rig.grant()).attempt).toMatch(/^The server's answer to the refresh of/);
+    expect(explainGrant(rig.parts, rig.grant()).attempt).toMatch(/^The answer to the refresh of/);
     server.answer = (_form, usual) => usual;
     rig.clock.advance(1000);
     await rig.ask(never);
@@ -123,8 +123,8 @@ describe('an attempt', () => {
     const { rig } = await needingRefresh();
     await cutOff(rig, { startedAt });
     expect(explainGrant(rig.parts, rig.grant()).attempt).toBe(
-      `The broker ended during the refresh of ${moment(startedAt)}. ` +
-        'The next refresh will show whether the server still takes the token that is stored.',
+      `Keyturn stopped during the refresh of ${moment(startedAt)}. ` +
+        'The next refresh will show whether the stored token still works.',
     );
     await rig.ask(never);
     expect(await inVault(rig)).not.toHaveProperty('attempt');
@@ -143,13 +143,13 @@ describe('an attempt', () => {
     [
       'during which the broker ended',
       {},
-      `The broker ended during the refresh of ${moment(startedAt)}, so the server may have replaced the token ` +
-        'and the answer may have been lost',
+      `Keyturn stopped during the refresh of ${moment(startedAt)}, so the provider may have replaced the token ` +
+        'and its answer may be lost',
     ],
     [
       'whose answer was lost',
       { isUnanswered: true },
-      `The answer to the refresh of ${moment(startedAt)} was lost, so the server may have replaced the token`,
+      `The answer to the refresh of ${moment(startedAt)} was lost, so the provider may have replaced the token`,
     ],
   ])(
     'an attempt %s is reported if the server refuses the token, with no more than is known',
@@ -162,8 +162,7 @@ describe('an attempt', () => {
       const { state } = rig.grant();
       expect(state).toMatchObject({
         kind: 'loginRequired',
-        why: `the server no longer takes the refresh token. ${known}`,
-        cause: 'refreshLost',
+        why: `the sign-in provider no longer takes the refresh token. ${known}`,
       });
       expect(await inVault(rig)).not.toHaveProperty('attempt');
     },
@@ -174,7 +173,7 @@ describe('an attempt', () => {
     server.answer = () => page(400, '{"error":"invalid_grant"}');
     await refusal(rig.ask(never));
     expect(rig.grant().state).toMatchObject({
-      why: 'the server ended the refresh token',
+      why: 'the sign-in provider ended the access',
       cause: 'refreshTokenEnded',
     });
   });

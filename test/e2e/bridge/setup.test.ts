@@ -73,7 +73,7 @@ it('keyturn setup moves secrets into the vault, starts the bridge, and setup und
   expect(code).toBe(9);
   expect(dry).toContain('a secret is in plain text (X-Api-Key)');
   expect(dry).toContain('free: left: it needs no sign-in');
-  expect(dry).toMatch(/settings\.json \(Qwen Code, user\)\n {2}left: Keyturn can’t follow/);
+  expect(dry).toMatch(/settings\.json \(Qwen Code, user\)\n {2}left: Keyturn can’t read/);
   expect(dry).toMatch(/\.mcp\.json \(Claude Code, project\)\n {2}left: .*--project/);
   const refused = await home.keyturn(['setup', '--no-connect']);
   expect(refused).toMatchObject({ code: 2 });
@@ -109,7 +109,9 @@ it('keyturn setup moves secrets into the vault, starts the bridge, and setup und
   writeFileSync(codex, `# a new line\n${readFileSync(codex, 'utf8')}`);
   const undone = await home.keyturn(['setup', 'undo', '--yes']);
   expect(undone.stdout.match(/as it was, byte for byte/g)).toHaveLength(3);
-  expect(undone.stdout).toMatch(/config\.toml: it was changed since, so only our entries went back: notes\n/);
+  expect(undone.stdout).toMatch(
+    /config\.toml: has changed since\. Keyturn restored only its own entries: notes\.\n/,
+  );
   expect(undone.stderr).toContain(`keyturn api-key remove ${server.url}`);
   expect(texts()).toEqual([before[0], before[1], `# a new line\n${before[2]}`, before[3]]);
   expect(readdirSync(home.paths.state).filter((name) => name.startsWith('setup-'))).toEqual([]);
@@ -132,9 +134,7 @@ it('keyturn setup says beforehand that an entry with a key may stay, then why it
   );
   const told = await home.keyturn(['setup', '--no-connect', '--yes']);
   expect(told).toMatchObject({ code: 0 });
-  expect(told.stdout).toMatch(
-    /^left far in .* did not move into the vault: .* Then run this command again\.$/m,
-  );
+  expect(told.stdout).toMatch(/^left far in .* could not store its key: .* Then try again\.$/m);
   expect(told.stderr).not.toContain('setup undo');
 });
 

@@ -93,7 +93,7 @@ describe('a broker that is killed', () => {
     const { crash } = there;
     expect(await killedDuring(there, (gone) => gone.then(() => ({ status: 503 })))).toBe(true);
     await crash.start();
-    expect((await crash.explain('a')).attempt).toMatch(/^The broker ended during the refresh of \d{4}-/);
+    expect((await crash.explain('a')).attempt).toMatch(/^Keyturn stopped during the refresh of \d{4}-/);
     expect((await crash.token('a')).access_token).toBeTypeOf('string');
     const { attempt, timeline } = await crash.explain('a');
     expect(attempt).toBeUndefined();
@@ -118,7 +118,7 @@ describe('a broker that is killed', () => {
     expect(await killedDuring(there, (gone) => ({ answerAfter: gone }))).toBe(false);
     await crash.start();
     const before = await crash.explain('a');
-    expect(before.attempt).toMatch(/^The broker ended during the refresh of \d{4}-/);
+    expect(before.attempt).toMatch(/^Keyturn stopped during the refresh of \d{4}-/);
     expect(before.grant).toMatchObject({ state: 'active', attempt: { lost: 'broker' } });
     expect(await crash.home.ok(['sign-in', 'list'])).toContain('cut off');
     await expect(crash.token('a')).rejects.toMatchObject({ reason: 'login_required' });

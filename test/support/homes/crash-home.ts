@@ -200,8 +200,8 @@ export class CrashHome {
       return;
     }
     const isTold =
-      before?.attempt?.startsWith('The broker ended during the refresh of ') === true &&
-      after.now.includes('the server may have replaced the token and the answer may have been lost');
+      before?.attempt?.startsWith('Keyturn stopped during the refresh of ') === true &&
+      after.now.includes('the provider may have replaced the token and its answer may be lost');
     if (!isHonoured && reason === 'login_required' && isTold) this.numbers.answersLost += 1;
     else this.numbers.grantsLost += 1;
     await this.signIn(account);

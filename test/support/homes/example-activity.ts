@@ -33,7 +33,7 @@ export function exampleActivity(now: number, used: readonly ExampleUse[]): Resul
     client,
     endpoint,
     last: last * 1000,
-    handedOut: hours.map(({ handedOut }) => Math.round(handedOut * share)),
+    handedOut: hours.map(({ at, handedOut }) => (at > last * 1000 ? 0 : Math.round(handedOut * share))),
   }));
   return { hours, uses };
 }

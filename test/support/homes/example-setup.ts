@@ -35,7 +35,7 @@ export const exampleLook: ResultOn<'setup.look'> = {
           id: 'e3',
           name: 'tickets',
           kind: 'left',
-          cause: 'form',
+          why: 'its configuration format is not supported',
           exposed: ['Authorization'],
         },
       ],

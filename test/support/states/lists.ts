@@ -174,8 +174,7 @@ export const troubled: Lists = {
     grants: [
       grantOf({
         state: 'loginRequired',
-        why: 'the sign-in was not finished',
-        cause: 'secretGone',
+        why: 'its tokens are no longer stored',
         trouble: {
           reason: 'authorization_server_unreachable',
           since: ago(2 * hour),
@@ -268,7 +267,7 @@ export const wrong: Lists = {
       },
     ],
     clocks: [{ issuer: longAddress, ahead: -75 }],
-    shieldGaps: ['readable', 'coreFile'],
+    unshielded: ['A crash may leave a file with Keyturn’s memory.'],
     audit: { why: 'The audit log can’t be written (ENOSPC).', waiting: 3, lost: 0 },
     log: { level: 'info', file: `/state/${longName}`, ok: false },
     unreadable: [{ file: `/home/${longName}`, why: 'Its MAC is wrong.', hint: 'Restore it, or remove it.' }],
@@ -278,8 +277,7 @@ export const wrong: Lists = {
       desk: 'here',
       isEmpty: false,
       isWaiting: true,
-      why: 'The settings name another vault.',
-      mismatch: 'otherVault',
+      why: 'Keyturn’s data files don’t match each other: the settings name another vault.',
       differing: [{ name: 'httpsProxy', value: longAddress, held: 'http://proxy.example:3128' }],
     },
     proxies: [

@@ -403,7 +403,7 @@ const setupStates: readonly DeskState[] = [
             entry: 'mail',
             outcome: 'left',
             endpoint: 'https://mail.example/mcp',
-            cause: 'changed',
+            why: 'the file has changed in the meantime. Try again',
           },
         ],
       },

@@ -34,8 +34,6 @@ export const grant = z.object({
   overrides: z.array(overrideName),
   /** Why a sign-in is needed. */
   why: z.string().max(maxLength.url).optional(),
-  /** The same as a code (`signInCauses`, broker/records/grant.ts). */
-  cause: state.optional(),
   /** Of a revoked grant. */
   ...receiptFields,
   receipt: receiptFields.receipt.optional(),

@@ -69,8 +69,6 @@ export const status = z.object({
     isWaiting: z.boolean(),
     /** Why it is `strange`: its files and its vault do not belong together. */
     why: z.string().optional(),
-    /** The same as a code. */
-    mismatch: z.literal('otherVault').optional(),
     /**
      * Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere
      * `value`.
@@ -90,10 +88,8 @@ export const status = z.object({
   audit: z
     .object({ why: z.string(), hint: z.string().optional(), waiting: instant, lost: instant })
     .optional(),
-  /** What the broker could not do to shield its process; empty where it did everything. */
+  /** What the broker could not do to shield its process, in sentences; empty where it did everything. */
   unshielded: z.array(settingText),
-  /** The same as codes (base/shield.ts). */
-  shieldGaps: z.array(z.string().max(maxLength.id)),
   /** Issuers whose clock is more than a minute from this machine's; `ahead` in seconds, negative for behind. */
   clocks: z.array(z.object({ issuer: url, ahead: z.int() })),
 });
