@@ -11,8 +11,8 @@ import { reasons } from '../../src/base/errors.ts';
 import { settingChoices, type SettingName } from '../../src/daemon/settings/setting-choices.ts';
 import {
   defaultSettings,
-  live,
-  standing,
+  appliesImmediately,
+  trustRequired,
   variables,
   type Settings,
 } from '../../src/daemon/settings/settings.ts';
@@ -43,8 +43,8 @@ function settingRows(): Rows {
     name,
     variables[name].map(code).join(', ') || '–',
     defaults[name] === undefined ? '–' : code(String(defaults[name])),
-    live[name] ? 'at once' : 'at the next start',
-    standing[name] === 'confirmed' ? 'yes' : 'no',
+    appliesImmediately[name] ? 'at once' : 'at the next start',
+    trustRequired[name] === 'confirmed' ? 'yes' : 'no',
   ]);
 }
 

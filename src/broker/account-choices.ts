@@ -14,7 +14,7 @@ import { grantsOfChoice } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './pending-request.ts';
 import type { Decision } from './questions/answer.ts';
-import { answerInTime } from './questions/answer-in-time.ts';
+import { answerInTime } from './questions/interaction.ts';
 import type { Grant } from './records/grant.ts';
 import { cliClientId } from './records/local-client.ts';
 import { isBound, namesGrant } from './records/permission.ts';

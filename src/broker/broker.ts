@@ -3,7 +3,7 @@
  * invariants.
  */
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
-import type { Soon } from './soon.ts';
+import type { MaybePromise } from './maybe-promise.ts';
 import { asTyped, endpointOf, exactEndpoint, queryOf } from '../oauth/base/resource.ts';
 import { SilentAboutPkce } from '../oauth/discovery/authorization-server.ts';
 import { RegistrationRequired } from '../oauth/client/registration.ts';
@@ -127,7 +127,7 @@ export class Broker {
   }
 
   /** At once if the token is in memory. */
-  getToken(request: TokenRequest): Soon<Token> {
+  getToken(request: TokenRequest): MaybePromise<Token> {
     return this.#requests.answer(request);
   }
 

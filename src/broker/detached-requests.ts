@@ -9,7 +9,7 @@ import { reasonOf } from '../base/errors.ts';
 import type { Reason } from '../base/errors.ts';
 import { questionTimeout } from './questions/interaction.ts';
 import type { TokenRequest } from './questions/token-request.ts';
-import type { Soon } from './soon.ts';
+import type { MaybePromise } from './maybe-promise.ts';
 
 /** What a request whose time is over is answered with. */
 const late: readonly Reason[] = ['consent_pending', 'login_pending', 'authorization_server_unreachable'];
@@ -22,7 +22,7 @@ interface Detached {
   readonly over: AbortController;
 }
 
-type Ask<Answer> = (request: TokenRequest) => Soon<Answer>;
+type Ask<Answer> = (request: TokenRequest) => MaybePromise<Answer>;
 
 export class DetachedRequests {
   /** By what is asked for: processes of one program that ask for the same have one. */

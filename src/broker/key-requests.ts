@@ -71,7 +71,7 @@ export class KeyRequests {
     for (;;) {
       // First, and again after each wait: the owner may have paused meanwhile.
       pause.refuse();
-      // Read anew each time: the owner may have set another one meanwhile, or removed it.
+      // Read again each time: the owner may have set another one meanwhile, or removed it.
       const key = keys.servingAt(endpoint);
       if (!key) throw noKey(endpoint);
       const access = accessTo(key, request);

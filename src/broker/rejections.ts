@@ -48,7 +48,7 @@ export class Rejections {
         const pause = this.#refusals.left(use);
         if (pause > 0) return { isReplaced: false, pause };
         this.#refusals.add(use, hasWorked);
-        // An answer to a question from before this refusal may be out of date: requests from now on ask anew.
+        // An answer to a question from before this refusal may be out of date: requests from now on ask again.
         this.#suspects.set(grantId, new Map());
       }
       cache.refuse(grantId, token);
@@ -62,7 +62,7 @@ export class Rejections {
     return this.#refusals.pausesOf(id);
   }
 
-  /** The person signed in or allowed something: the count starts anew. */
+  /** The person signed in or allowed something: the count starts again. */
   clear({ id }: Grant): void {
     this.#refusals.clear(id);
   }

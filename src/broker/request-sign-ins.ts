@@ -55,7 +55,7 @@ export class RequestSignIns {
     this.#stepUps = new StepUpLimit(() => parts.clock.now());
   }
 
-  /** The user acted there: the limit of step-ups starts anew. */
+  /** The user acted there: the limit of step-ups starts again. */
   userActed(endpoint: string): void {
     this.#stepUps.clear(endpoint);
   }

@@ -14,7 +14,7 @@ import { CardPauses } from './consent/card-pauses.ts';
 import type { CurrentPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Verdict } from './questions/answer.ts';
-import { answerInTime } from './questions/answer-in-time.ts';
+import { answerInTime } from './questions/interaction.ts';
 import type { ClientProcess } from './questions/client-process.ts';
 import { keySubject } from './records/api-key.ts';
 import { askedTooSoon } from './refusals/refusals.ts';

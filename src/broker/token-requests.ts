@@ -37,7 +37,7 @@ import { unknownAccount } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
 import type { RequestSignIns } from './request-sign-ins.ts';
-import type { Soon } from './soon.ts';
+import type { MaybePromise } from './maybe-promise.ts';
 import { TokenRows } from './token-rows.ts';
 import { isFresh, scopeKey } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
@@ -85,7 +85,7 @@ export class TokenRequests {
   }
 
   /** From memory at once; else a promise. Throws, or rejects with, the refusal. */
-  answer(request: TokenRequest): Soon<Token> {
+  answer(request: TokenRequest): MaybePromise<Token> {
     const pending = this.#pendingFor(request);
     try {
       // Before anything else: during a pause nobody is asked, and no page opens.
@@ -131,8 +131,8 @@ export class TokenRequests {
     return endpoint;
   }
 
-  /** `first`: the first try, if there is a permission for it. */
-  async #answerLater(pending: PendingRequest, first: Soon<Outcome> | undefined): Promise<Token> {
+  /** `first`: the first try, already begun, if there is a permission for it. */
+  async #answerLater(pending: PendingRequest, first: MaybePromise<Outcome> | undefined): Promise<Token> {
     try {
       return await this.#untilToken(pending, first);
     } catch (error) {
@@ -153,12 +153,12 @@ export class TokenRequests {
    * Tries until a try gives the token. One card may answer several requests, and "once" is for one of them: the others
    * ask again. That begins a new series of tries.
    */
-  async #untilToken(pending: PendingRequest, first: Soon<Outcome> | undefined): Promise<Token> {
+  async #untilToken(pending: PendingRequest, first: MaybePromise<Outcome> | undefined): Promise<Token> {
     const { leases } = this.#parts;
     let spent = leases.spentBy(pending.access.clientId);
     let begun = first;
     for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
-      // Read anew each time: a sign-in may have chosen a grant for this request.
+      // Read again each time: a sign-in may have chosen a grant for this request.
       const { access, deadline } = pending;
       if (tries === 0 && !begun && !this.#current.covering(access))
         await this.#consent.requirePermission(access, deadline);
@@ -180,7 +180,7 @@ export class TokenRequests {
   }
 
   /** `permissions`: those that cover the request now. */
-  #tryOnce(pending: PendingRequest, permissions: Covering): Soon<Outcome> {
+  #tryOnce(pending: PendingRequest, permissions: Covering): MaybePromise<Outcome> {
     // Race: the owner may have paused while a card was open. No sign-in begins then.
     this.#parts.pause.refuse();
     return this.#choose(pending, permissions, this.#grantsFor(pending));
@@ -195,7 +195,7 @@ export class TokenRequests {
   }
 
   /** `there`: the grants of the endpoint. */
-  #choose(pending: PendingRequest, permissions: Covering, there: readonly Grant[]): Soon<Outcome> {
+  #choose(pending: PendingRequest, permissions: Covering, there: readonly Grant[]): MaybePromise<Outcome> {
     const { access, endpoint, deadline } = pending;
     const choice = chooseGrant(there, access, permissions);
     switch (choice.kind) {
@@ -220,7 +220,7 @@ export class TokenRequests {
   }
 
   /** What the permission gives of this grant. */
-  #serve(permitted: PermittedRequest, grant: Grant): Soon<Outcome> {
+  #serve(permitted: PermittedRequest, grant: Grant): MaybePromise<Outcome> {
     const { pending, access, permission } = permitted;
     if (grant.state.kind !== 'active') {
       const mayRevive = this.#parts.refresher.mayRevive(grant);
@@ -256,7 +256,7 @@ export class TokenRequests {
   }
 
   /** The token in memory, or one that replaces it. */
-  #serveFresh(permitted: PermittedRequest, grant: Grant, hasWaited = false): Soon<Outcome> {
+  #serveFresh(permitted: PermittedRequest, grant: Grant, hasWaited = false): MaybePromise<Outcome> {
     const { pending, permission } = permitted;
     const { cache, clock } = this.#parts;
     const { challenge, minimumValidity } = pending.request;
@@ -286,7 +286,7 @@ export class TokenRequests {
   }
 
   /** After a wait: checks what may have changed. */
-  #handOutStill(permitted: PermittedRequest, grant: Grant, token: AccessToken): Soon<Outcome> {
+  #handOutStill(permitted: PermittedRequest, grant: Grant, token: AccessToken): MaybePromise<Outcome> {
     const current = this.#stillServing(permitted, grant, token);
     return current ? this.#handOut(permitted, current, token) : again;
   }
@@ -308,7 +308,7 @@ export class TokenRequests {
     return lostFor(grant, permission, access.scope).length > 0 ? undefined : grant;
   }
 
-  #handOut(permitted: PermittedRequest, grant: Grant, token: AccessToken): Soon<Outcome> {
+  #handOut(permitted: PermittedRequest, grant: Grant, token: AccessToken): MaybePromise<Outcome> {
     const { pending, access, permission } = permitted;
     const { endpoint } = pending;
     requireEndpoint(grant, endpoint);

@@ -111,7 +111,7 @@ async function serve(composed: Composition): Promise<Daemon> {
     resumed: () => {
       upkeep.resumed();
       composed.vaultLock.resumed();
-      void composed.revocations.lookAnew();
+      void composed.revocations.retryAll();
     },
     stop: () => shutdown.finish(),
     stopped: shutdown.stopped,

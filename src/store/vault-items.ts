@@ -12,7 +12,7 @@ import { newItemName } from './unused-items.ts';
 import type { ItemKind, UnusedItem } from './unused-items.ts';
 
 export interface ItemParts {
-  readonly document: Pick<AuthorityDocument, 'confirm' | 'itemNames' | 'number' | 'requireAsNew'>;
+  readonly document: Pick<AuthorityDocument, 'confirm' | 'itemNames'>;
   readonly unused: AuthorityStore<UnusedItem>;
   readonly vault: Pick<Vault, 'get' | 'set' | 'delete'>;
 }
@@ -27,19 +27,9 @@ export class VaultItems {
     this.#parts = parts;
   }
 
-  /** For items that change without the document: which document an item was written beside. */
-  get document(): Pick<AuthorityDocument, 'number' | 'requireAsNew'> {
-    return this.#parts.document;
-  }
-
   /** Throws what the vault throws. */
   get(name: string): Promise<string> {
     return this.#parts.vault.get(name);
-  }
-
-  /** For a name that a record has, or that is reserved. Throws what the vault throws. */
-  set(name: string, value: string): Promise<void> {
-    return this.#parts.vault.set(name, value);
   }
 
   /** A new name. Call `release` when a record has it, or when it isn't needed. Throws as a change of the document. */
@@ -64,7 +54,7 @@ export class VaultItems {
   async keep<T>(kind: ItemKind, value: string, use: (name: string) => Promise<T>): Promise<T> {
     const name = await this.reserve(kind);
     try {
-      await this.set(name, value);
+      await this.#parts.vault.set(name, value);
       return await use(name);
     } finally {
       this.release(name);

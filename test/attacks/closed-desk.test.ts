@@ -37,7 +37,7 @@ describe('a headless broker in a desk’s home', () => {
       );
       expect(refused, `${method} ${JSON.stringify(params)}`).toMatchObject({
         reason: 'not_permitted',
-        message: expect.stringContaining('desk is closed'),
+        message: expect.stringContaining('app isn’t running'),
         hint: expect.stringMatching(/^Start the app.*KEYTURN_HOME.*keyturn reset/),
       });
     }

@@ -31,7 +31,7 @@ describe('a headless broker on a copy of the home', () => {
     await other.line.request('proxy.list');
     const desk = await openDesk(home);
     await desk.owner.call('permission.set', allowed('desk'));
-    const closed = { reason: 'not_permitted', message: expect.stringContaining('desk is closed') };
+    const closed = { reason: 'not_permitted', message: expect.stringContaining('app isn’t running') };
     const copied = { reason: 'vault_unreadable', message: expect.stringContaining('another broker') };
     await expect(other.line.request('permission.set', evil)).rejects.toMatchObject(copied);
     await expect(other.line.request('settings.set', proxy)).rejects.toMatchObject(copied);
@@ -55,7 +55,7 @@ describe('a headless broker on a copy of the home', () => {
     // A broker on the copy does not get beyond the number that the vault has.
     const other = await openHeadless(copy);
     await expect(other.line.request('permission.set', evil)).rejects.toMatchObject({
-      message: expect.stringMatching(/not the newest one|desk is closed/),
+      message: expect.stringMatching(/not the newest one|app isn’t running/),
     });
     await other.stop();
     cpSync(path.join(copy.folder, document), path.join(home.folder, document));

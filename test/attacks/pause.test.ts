@@ -40,7 +40,7 @@ describe('a pause of all access', () => {
     expect(await line.request('status')).toHaveProperty('pause.since');
     await expect(line.request('resume')).rejects.toMatchObject({
       reason: 'not_permitted',
-      message: expect.stringContaining('desk is closed'),
+      message: expect.stringContaining('app isn’t running'),
     });
     await stop();
     const desk = await openDesk(home);

@@ -10,7 +10,7 @@ import { newHome, type TestHome } from '../support/home.ts';
 import { writeSettings } from '../support/homes/settings-file.ts';
 
 const resource = 'https://server.invalid/mcp';
-const closed = { reason: 'not_permitted', message: expect.stringContaining('desk is closed') as string };
+const closed = { reason: 'not_permitted', message: expect.stringContaining('app isn’t running') as string };
 
 /** A home whose app opened the vault once, and ended. */
 async function closedDesk(settings: Readonly<Record<string, string>> = {}): Promise<TestHome> {

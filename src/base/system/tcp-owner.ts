@@ -29,13 +29,13 @@ function userAt(connection: Connection): number | undefined {
 type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 
 /** `untold`: this system doesn't say which user connected. */
-export type PeerOwner = 'own' | 'other' | 'untold';
+export type PeerOwner = 'own' | 'other' | 'unknown';
 
 /** On Linux a connection without a row counts as another user's. */
 export function ownerOfPeer(socket: Ends, uid = process.getuid?.()): PeerOwner {
   const { remoteAddress, remotePort, localPort } = socket;
   if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return 'other';
-  if (process.platform !== 'linux') return 'untold';
+  if (process.platform !== 'linux') return 'unknown';
   const user = userAt({ remoteAddress, remotePort, localPort });
   return user !== undefined && user === uid ? 'own' : 'other';
 }

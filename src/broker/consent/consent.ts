@@ -11,7 +11,7 @@ import type { KeyturnError } from '../../base/errors.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import type { Decision } from '../questions/answer.ts';
-import { answerInTime } from '../questions/answer-in-time.ts';
+import { answerInTime } from '../questions/interaction.ts';
 import { shownKey } from '../records/api-key.ts';
 import { cliClientId } from '../records/local-client.ts';
 import type { ForwardOrigin } from '../records/local-client.ts';

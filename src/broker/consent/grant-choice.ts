@@ -8,7 +8,7 @@
  * living grant of its server. Where it finds several accounts there, the person chooses one of them for it, unless its
  * card showed no scopes: then the next card shows them. A grant that needs a sign-in gives way to one of the same account
  * that another permission of the program names. A grant that belongs to one program serves no other program, and serves
- * its own one in place of the shared grant of the same account that has more scopes than the permission. If a program
+ * its own one instead of the shared grant of the same account that has more scopes than the permission. If a program
  * names an account, it gets no token of another one.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';

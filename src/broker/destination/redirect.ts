@@ -36,8 +36,8 @@ export const documentRedirectUris = [
 ] as const;
 
 /**
- * A registration and a listener on its port; registers where there is none, or anew where the port of
- * one of ours is taken. `refused`: another one is needed in place of it.
+ * A registration and a listener on its port; registers where there is none, or again where the port of
+ * one of ours is taken. `refused`: another one is needed instead of it.
  * Throws `redirect_port_taken` for one that the user entered, and what registering throws.
  */
 export async function prepareRedirect(
@@ -95,7 +95,7 @@ async function replaced(
 
 /**
  * Our identity for a sign-in that needs no listener: one whose port is taken serves as well. `refused`: another one is
- * needed in place of it. Throws what registering throws.
+ * needed instead of it. Throws what registering throws.
  */
 export async function prepareIdentity(
   parts: BrokerParts,

@@ -9,8 +9,9 @@
 import { z } from 'zod';
 import { quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
-import type { VaultItems } from '../../store/vault-items.ts';
+import type { AuthorityDocument } from '../../store/document.ts';
 import { MissingItem, VaultError } from '../../vault/base/trouble.ts';
+import type { Vault } from '../../vault/base/vault.ts';
 import { attemptSchema } from '../records/refresh-attempt.ts';
 import type { Grant } from '../records/grant.ts';
 
@@ -56,15 +57,22 @@ export interface SecretFacts extends Pick<GrantSecret, keyof typeof factFields> 
 /** A grant whose tokens are asked for. */
 export type Holder = Pick<Grant, 'item' | 'endpoints' | 'resource'>;
 
+export interface SecretParts {
+  readonly vault: Pick<Vault, 'get' | 'set'>;
+  readonly document: Pick<AuthorityDocument, 'number' | 'requireAsNew'>;
+}
+
 export class GrantSecrets {
-  readonly #items: VaultItems;
+  readonly #vault: SecretParts['vault'];
+  readonly #document: SecretParts['document'];
   /** By item, what the vault refused to keep: newer than what it holds. */
   readonly #unsaved = new Map<string, GrantSecret>();
   /** By item, as last read or written in this run. */
   readonly #facts = new Map<string, SecretFacts>();
 
-  constructor(items: VaultItems) {
-    this.#items = items;
+  constructor({ vault, document }: SecretParts) {
+    this.#vault = vault;
+    this.#document = document;
   }
 
   /** What is known of the grant's item without asking the vault. */
@@ -75,7 +83,7 @@ export class GrantSecrets {
   /** So that `factsOf` knows more, for an explanation. Changes nothing, and never rejects. */
   async look({ item }: Pick<Grant, 'item'>): Promise<void> {
     if (item === undefined || this.#facts.has(item)) return;
-    const found = await this.#items
+    const found = await this.#vault
       .get(item)
       .then((text): SecretFacts => parsed(item, text))
       .catch((error: unknown): SecretFacts | undefined =>
@@ -108,8 +116,8 @@ export class GrantSecrets {
       await this.write(item, unsaved);
       return unsaved;
     }
-    const { beside, ...secret } = parsed(item, await this.#items.get(item));
-    this.#items.document.requireAsNew(beside);
+    const { beside, ...secret } = parsed(item, await this.#vault.get(item));
+    this.#document.requireAsNew(beside);
     this.learn(item, secret);
     return secret;
   }
@@ -125,8 +133,8 @@ export class GrantSecrets {
   }
 
   async write(item: string, secret: GrantSecret): Promise<void> {
-    const beside = this.#items.document.number;
-    await this.#items.set(item, JSON.stringify({ ...secret, beside }));
+    const beside = this.#document.number;
+    await this.#vault.set(item, JSON.stringify({ ...secret, beside }));
     this.#unsaved.delete(item);
     this.learn(item, secret);
   }

@@ -248,10 +248,10 @@ function leadFor({ leads, port }: OpenPort, ownerOf: Ask, request: IncomingMessa
   if (path === undefined || method !== 'GET') return undefined;
   // DNS rebinding: a page under a foreign name reaches us only with that name in Host.
   if (headers.host !== new URL(originOf(port)).host) return undefined;
-  const isUntold = ownerOf(request.socket) === 'untold';
-  if (isUntold && isAhead(headers)) return undefined;
+  const isUnknown = ownerOf(request.socket) === 'unknown';
+  if (isUnknown && isAhead(headers)) return undefined;
   const onward = leads.get(path);
-  if (isUntold) leads.delete(path);
+  if (isUnknown) leads.delete(path);
   return onward;
 }
 

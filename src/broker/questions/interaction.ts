@@ -7,7 +7,10 @@
  * not be read, and no other question of it either.
  */
 import { randomBytes } from 'node:crypto';
+import { untilAborted } from '../../base/abort.ts';
+import type { Clock } from '../../base/clock.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
+import { DeadlineExceeded, requestDeadline } from '../../base/request-deadline.ts';
 import { changedClient, refuseTerms } from './answer.ts';
 import type { Answer, Decision, Terms, Verdict } from './answer.ts';
 import type { Question } from './question.ts';
@@ -170,6 +173,31 @@ export class Interactions {
     refuseTerms(open.question, answer, terms);
     open.settle({ verdict: answer, ...terms });
     return open;
+  }
+}
+
+interface Asking {
+  readonly clock: Clock;
+  readonly interactions: Interactions;
+}
+
+/**
+ * The answer to a question on a card. A card that nobody answers in its time is put off. When the answer is there, or
+ * nobody waits for it, the question is closed. Rejects as `Interactions.askWithTerms` does, and with `interrupted` where `signal` gives no reason of ours.
+ */
+export async function answerInTime(
+  { clock, interactions }: Asking,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Decision> {
+  const waiting = requestDeadline(clock, questionTimeout, signal);
+  try {
+    return await untilAborted(interactions.askWithTerms(question, waiting.signal), waiting.signal);
+  } catch (error) {
+    if (error instanceof DeadlineExceeded) return { verdict: 'later' };
+    throw signal.reason instanceof KeyturnError ? signal.reason : error;
+  } finally {
+    waiting.end();
   }
 }
 

@@ -170,7 +170,7 @@ export type Question =
        * What to do if the server has forgotten the client: register a new one, or enter one by hand (if the owner
        * entered the client, or the server registers none). Absent: the client was registered for this sign-in.
        */
-      readonly ifForgotten?: 'anew' | 'byHand';
+      readonly ifForgotten?: 'register' | 'byHand';
       /** The issuer that the protected server named before, if it names another one now. */
       readonly formerIssuer?: string;
       /** The server refused the client of the previous page: this page uses another client. */

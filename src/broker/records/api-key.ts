@@ -44,7 +44,7 @@ export const apiKeyRules: RecordRules<ApiKey> = {
 const subjectPrefix = 'key:';
 
 /**
- * What a permission for a key stands under, in place of an endpoint. No endpoint looks like this, so that a
+ * What a permission for a key stands under, instead of an endpoint. No endpoint looks like this, so that a
  * permission for tokens never gives a key, and a permission for a key never gives a token.
  */
 export const keySubject = ({ id }: Pick<ApiKey, 'id'>): string => `${subjectPrefix}${id}`;
@@ -107,7 +107,7 @@ export class ApiKeys {
   async read(key: ApiKey): Promise<void> {
     const clearings = this.#clearings;
     const value = await this.#items.get(key.item);
-    // Races: the vault was locked meanwhile, or the owner set the key anew or removed it.
+    // Races: the vault was locked meanwhile, or the owner set the key again or removed it.
     if (clearings === this.#clearings && this.byId(key.id) === key) this.#values.set(key.id, value);
   }
 

@@ -1,7 +1,7 @@
 /**
  * Registrations: the OAuth client identities Keyturn uses, one place per issuer. A list of the document.
  *
- * Invariant: a registration never leaves its issuer, and it is reused across sessions rather than made anew. A new one
+ * Invariant: a registration never leaves its issuer, and it is reused across sessions rather than made again. A new one
  * replaces another only once a sign-in with it has succeeded. Its secret is in the vault only, in an item that the
  * record names.
  */
@@ -128,7 +128,7 @@ export class Registrations {
     return this.#kept({ id, registration, ...purpose }, secret, (items, record) => [...items, record]);
   }
 
-  /** Enters the same client anew under its own id, so that its grants go on with what is entered now. */
+  /** Enters the same client again under its own id, so that its grants go on with what is entered now. */
   async renew(
     { id }: RegistrationRecord,
     registration: Registration,
@@ -161,7 +161,7 @@ export class Registrations {
     return secret === undefined ? undefined : this.#items.get(secret);
   }
 
-  /** The server no longer accepts it. The next sign-in registers anew. Only the user replaces what the user entered. */
+  /** The server no longer accepts it. The next sign-in registers again. Only the user replaces what the user entered. */
   async reject({ id, registration }: RegistrationRecord): Promise<void> {
     if (registration.source !== 'dynamic') return;
     await this.#file.change((items) => items.map((r) => (r.id === id ? { ...r, isRejected: true } : r)));

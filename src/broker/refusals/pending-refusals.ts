@@ -158,7 +158,7 @@ export function nobodyCame({
 }: Pick<Page, 'issuer' | 'endpoint' | 'hint' | 'ifForgotten' | 'stateless'>): KeyturnError {
   if (stateless !== undefined) return cameStateless({ issuer, endpoint }, stateless);
   const ways = {
-    anew: '; add --new-client where its page shows an error',
+    register: '; add --new-client where its page shows an error',
     byHand: `; where its page shows an error, ${enterAgain(endpoint)}`,
   };
   const hints = [

@@ -35,14 +35,14 @@ export class RevocationQueue implements VaultListener {
     this.#isVaultOpen = true;
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    void this.lookAnew();
+    void this.retryAll();
   }
 
   /**
    * After a restart, a resume or the return of the network it retries at once, except before a time that a server
    * asked for.
    */
-  async lookAnew(): Promise<void> {
+  async retryAll(): Promise<void> {
     // Tries that started before this call don't count.
     if (this.#running) await this.#running;
     await this.#run(({ state }, now) => (state.notBefore ?? 0) <= now);

@@ -8,7 +8,7 @@ import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../ba
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { SignInContext, IssuedTokens } from './sign-in-context.ts';
-import { answerInTime } from '../questions/answer-in-time.ts';
+import { answerInTime } from '../questions/interaction.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
 
 /** Resolves with a yes. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */

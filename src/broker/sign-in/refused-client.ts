@@ -92,7 +92,7 @@ function isReplaceable({ record, isNew }: Identity, server: AuthorizationServer)
 /** For the question of a page. */
 export function ifForgotten(identity: Identity, server: AuthorizationServer): Pick<Page, 'ifForgotten'> {
   if (identity.isNew) return {};
-  return { ifForgotten: isReplaceable(identity, server) ? 'anew' : 'byHand' };
+  return { ifForgotten: isReplaceable(identity, server) ? 'register' : 'byHand' };
 }
 
 /** A new client that nothing depends on is dropped; a client in use stays until another one has worked. */

@@ -28,13 +28,13 @@ export class SignIns {
   readonly #runs = new SharedWork<Grant>();
   readonly #pages: PageQueue;
   /** Automatic sign-ins that end when the user signs in, by endpoint and account. */
-  readonly #needless = new Map<string, AbortController>();
+  readonly #cancelAutomatic = new Map<string, AbortController>();
   /** Sign-ins of the user's under way, by endpoint and account; each ends without an error. */
-  readonly #own = new Map<string, Promise<unknown>>();
+  readonly #userSignIns = new Map<string, Promise<unknown>>();
   /** The user's sign-ins with a new client: automatic ones wait for them, since their page would show an error. */
-  readonly #anew = new Set<string>();
+  readonly #reRegistering = new Set<string>();
   /** Endpoints whose last sign-in came back as another account than was meant. */
-  readonly #strayed = new Set<string>();
+  readonly #wrongAccount = new Set<string>();
 
   constructor(parts: BrokerParts) {
     this.#parts = parts;
@@ -79,9 +79,9 @@ export class SignIns {
   /** Under a permission. Throws `conflict` when the page is no longer needed: look at the grant again. */
   async automatic(asked: AutomaticSignIn, caller: AbortSignal): Promise<Grant> {
     const key = keyOf(asked.endpoint, asked.account);
-    if (!asked.isUnattended && this.#anew.has(key)) {
-      await untilAborted(this.#own.get(key) ?? Promise.resolve(), caller);
-      throw needless(asked.endpoint);
+    if (!asked.isUnattended && this.#reRegistering.has(key)) {
+      await untilAborted(this.#userSignIns.get(key) ?? Promise.resolve(), caller);
+      throw notNeeded(asked.endpoint);
     }
     return this.#runs.join(
       keyOfAutomatic(asked),
@@ -104,14 +104,14 @@ export class SignIns {
   ): Promise<Grant> {
     const { endpoint } = request;
     const ownEnd = new AbortController();
-    this.#needless.set(key, ownEnd);
+    this.#cancelAutomatic.set(key, ownEnd);
     const either = AbortSignal.any([signal, ownEnd.signal]);
     const turn: OnPage = (work) =>
       this.#pages.run(
         endpoint,
         either,
         (opened, closed) => {
-          if (!isAwaited() || !this.#isAllowed(endpoint)) throw needless(endpoint);
+          if (!isAwaited() || !this.#isAllowed(endpoint)) throw notNeeded(endpoint);
           return work(opened, closed);
         },
         // The person can do nothing about a scope that a program mistyped, and the step-ups are bounded.
@@ -120,7 +120,7 @@ export class SignIns {
     try {
       return await this.#signIn(request, turn, either);
     } finally {
-      if (this.#needless.get(key) === ownEnd) this.#needless.delete(key);
+      if (this.#cancelAutomatic.get(key) === ownEnd) this.#cancelAutomatic.delete(key);
     }
   }
 
@@ -135,7 +135,7 @@ export class SignIns {
     const key = `user ${JSON.stringify(shared)}`;
     const page = this.#runs.has(key) ? this.#pageOf(asked) : undefined;
     // A user who wants a new client has seen the open page. One who came back from none may have seen an error there.
-    if (isNewClient || (page?.ifForgotten === 'anew' && !this.#runs.isAwaited(key))) page?.showsError();
+    if (isNewClient || (page?.ifForgotten === 'register' && !this.#runs.isAwaited(key))) page?.showsError();
     const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
     const run = this.#runs.join(key, (signal) => this.#noted(request, signal), caller);
     if (isNewClient) this.#holdAutomatic(asked);
@@ -146,12 +146,12 @@ export class SignIns {
     const key = keyOf(request.endpoint, request.account);
     const run = this.#atOnce(request, signal);
     const end = (): void => {
-      if (this.#own.get(key) !== own) return;
-      this.#own.delete(key);
-      this.#anew.delete(key);
+      if (this.#userSignIns.get(key) !== own) return;
+      this.#userSignIns.delete(key);
+      this.#reRegistering.delete(key);
     };
     const own = run.catch(() => undefined).finally(end);
-    this.#own.set(key, own);
+    this.#userSignIns.set(key, own);
     return run;
   }
 
@@ -161,9 +161,9 @@ export class SignIns {
    */
   #holdAutomatic({ endpoint, account }: UserSignIn): void {
     const key = keyOf(endpoint, account);
-    if (!this.#own.has(key)) return;
-    this.#anew.add(key);
-    this.#needless.get(key)?.abort(needless(endpoint));
+    if (!this.#userSignIns.has(key)) return;
+    this.#reRegistering.add(key);
+    this.#cancelAutomatic.get(key)?.abort(notNeeded(endpoint));
   }
 
   /** The page that a sign-in of the user's waits at. */
@@ -188,7 +188,7 @@ export class SignIns {
   async #atOnce(request: SignInRequest, signal: AbortSignal): Promise<Grant> {
     const grant = await this.#signIn(request, (work) => work(nothing, nothing), signal);
     for (const account of [undefined, grant.account]) {
-      this.#needless.get(keyOf(request.endpoint, account))?.abort(needless(request.endpoint));
+      this.#cancelAutomatic.get(keyOf(request.endpoint, account))?.abort(notNeeded(request.endpoint));
     }
     return grant;
   }
@@ -196,7 +196,7 @@ export class SignIns {
   /** After another account the next page asks which one is meant; once, since a server may fail on that. */
   async #signIn(request: SignInRequest, onPage: OnPage, signal: AbortSignal): Promise<Grant> {
     const { endpoint } = request;
-    const isChoosing = this.#strayed.delete(endpoint);
+    const isChoosing = this.#wrongAccount.delete(endpoint);
     try {
       const grant = await signIn(
         this.#parts,
@@ -204,10 +204,10 @@ export class SignIns {
         onPage,
         signal,
       );
-      if (!isMeant(request, grant)) this.#strayed.add(endpoint);
+      if (!isMeant(request, grant)) this.#wrongAccount.add(endpoint);
       return grant;
     } catch (error) {
-      if (reasonOf(error) === 'account_mismatch') this.#strayed.add(endpoint);
+      if (reasonOf(error) === 'account_mismatch') this.#wrongAccount.add(endpoint);
       throw error;
     }
   }
@@ -229,7 +229,7 @@ const nothing = (): void => undefined;
 
 const keyOf = (endpoint: string, account: string | undefined): string => `${endpoint} ${account ?? ''}`;
 
-function needless(endpoint: string): KeyturnError {
+function notNeeded(endpoint: string): KeyturnError {
   return new KeyturnError('conflict', `The automatic sign-in for ${endpoint} is no longer needed.`, {
     hint: 'Ask again: the newer state is used.',
   });

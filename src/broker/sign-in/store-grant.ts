@@ -251,7 +251,7 @@ export function unboundNow({ endpoint, issuer }: Pick<NewTokens, 'endpoint' | 'i
     `The tokens for ${quoted(endpoint)} were bound to a key, and ${quoted(issuer)} would no longer bind them.`,
     {
       rule: 'A grant whose tokens are bound to a key gets no tokens without one (RFC 9449)',
-      hint: `Somebody may be weakening the sign-in. If the servers really changed, end the grant and sign in anew: keyturn logout ${shellWord(endpoint)}`,
+      hint: `Somebody may be weakening the sign-in. If the servers really changed, end the grant and sign in again: keyturn logout ${shellWord(endpoint)}`,
     },
   );
 }

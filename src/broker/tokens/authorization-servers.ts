@@ -137,7 +137,7 @@ function noMetadata(issuer: string): RuleRefusal {
 }
 
 /**
- * True if default endpoints may be used: not in place of metadata that was used before, nor for a client that the owner
+ * True if default endpoints may be used: not instead of metadata that was used before, nor for a client that the owner
  * entered.
  */
 export function metadataGone(issuer: string): RuleRefusal {

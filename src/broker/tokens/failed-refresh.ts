@@ -73,12 +73,12 @@ export const clientForgotten: GrantState = {
   isRefused: true,
 };
 
-/** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers anew. */
+/** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers again. */
 export function registrationForgotten({ registration }: RegistrationRecord): KeyturnError {
   return new KeyturnError(
     'login_required',
     `${quoted(registration.issuer)} no longer knows our registration.`,
-    { rule: 'RFC 6749 §5.2 (invalid_client)', hint: 'Sign in again; Keyturn registers anew.' },
+    { rule: 'RFC 6749 §5.2 (invalid_client)', hint: 'Sign in again; Keyturn registers again.' },
   );
 }
 

@@ -17,7 +17,7 @@ import { refresh } from '../../oauth/grants/token.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { UnclearRefusal } from '../../oauth/grants/token-failure.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
-import type { VaultItems } from '../../store/vault-items.ts';
+import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AccessPause } from '../refusals/access-pause.ts';
 import { Backoff } from '../../base/backoff.ts';
@@ -40,7 +40,7 @@ import { NarrowsForGood, serverResting, unreachableUntil } from '../refusals/ref
 import { deadState, whyEnded } from '../refusals/login-required.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { liveUntil, scopeKey } from './token-cache.ts';
-import type { AccessToken } from './token-cache.ts';
+import type { AccessToken, TokenCache } from './token-cache.ts';
 import {
   setsOf,
   activeGrant,
@@ -56,21 +56,28 @@ import {
 } from './failed-refresh.ts';
 import type { Progress, FailedRefresh, HeldGrant } from './failed-refresh.ts';
 import { prepareRefresh } from './prepared-refresh.ts';
-import type { PreparedRefresh, PreparedRefreshParts } from './prepared-refresh.ts';
+import type { PreparedRefresh } from './prepared-refresh.ts';
+import type { OverrideBook } from '../records/override.ts';
+import type { Registrations } from '../records/registrations.ts';
+import type { AuthorizationServers } from './authorization-servers.ts';
 
 /** Milliseconds: a day. Most access tokens live an hour, and an end shows only at the narrower refresh after that. */
 const reportTrusted = 24 * 60 * 60 * 1000;
 
-export interface RefresherParts extends Omit<PreparedRefreshParts, 'secrets'> {
+export interface RefresherParts {
+  readonly overrides: OverrideBook;
+  readonly registrations: Registrations;
+  readonly servers: AuthorizationServers;
+  readonly cache: TokenCache;
   readonly network: (endpoint: string) => Http;
   readonly clock: Clock;
-  readonly items: VaultItems;
+  readonly vault: Pick<Vault, 'get' | 'set'>;
   /** Before something goes out. Throws what keeps it here. */
   readonly settled: () => Promise<void>;
   readonly grants: Grants;
   readonly audit: Audit;
   readonly pause: Pick<AccessPause, 'refuse'>;
-  readonly document: Pick<AuthorityDocument, 'confirm'>;
+  readonly document: Pick<AuthorityDocument, 'confirm' | 'number' | 'requireAsNew'>;
 }
 
 export class Refresher {
@@ -89,7 +96,7 @@ export class Refresher {
 
   constructor(parts: RefresherParts) {
     this.#parts = parts;
-    this.secrets = new GrantSecrets(parts.items);
+    this.secrets = new GrantSecrets(parts);
     this.backoff = new Backoff(() => parts.clock.now());
   }
 

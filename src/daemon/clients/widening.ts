@@ -210,7 +210,7 @@ function endsBy(wanted: number | undefined, has: number | undefined): boolean {
 
 /**
  * True where a permission is held to the scopes of its first token, or to the resource that the server named
- * then and doesn't name any more. Set anew it is held to neither.
+ * then and doesn't name any more. Set again it is held to neither.
  */
 function isOpenEnded({ parts }: Broker, { endpoint, resource, fixAtFirstToken }: Permission): boolean {
   if (fixAtFirstToken === true) return true;
@@ -224,7 +224,7 @@ function undoesRefusal(wanted: readonly string[] | undefined, refused: Refusal |
   return refused?.scope?.some((name) => wanted === undefined || wanted.includes(name)) ?? false;
 }
 
-/** A denial with an end, in place of a refusal that lasts longer. `wanted` in seconds, `has` in milliseconds. */
+/** A denial with an end, instead of a refusal that lasts longer. `wanted` in seconds, `has` in milliseconds. */
 function isOverSooner(wanted: number | undefined, has: number | undefined): boolean {
   return wanted !== undefined && (has === undefined || wanted < wholeSeconds(has));
 }

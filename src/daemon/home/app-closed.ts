@@ -12,10 +12,14 @@ export const appClosedRule =
   'While the app is not running, nobody can give a program more access in this home';
 
 export function appClosed(): KeyturnError {
-  return new KeyturnError('not_permitted', 'This home’s desk is closed: its app does not run.', {
-    rule: appClosedRule,
-    hint:
-      'Start the app and do it there; in its Settings the home can also be released for brokers without a window. ' +
-      'Where there is no app, as over SSH: use another KEYTURN_HOME, or end this home with `keyturn reset`.',
-  });
+  return new KeyturnError(
+    'not_permitted',
+    'The Keyturn app isn’t running, so new access can’t be approved.',
+    {
+      rule: appClosedRule,
+      hint:
+        'Start the app and do it there; in its Settings the home can also be released for brokers without a window. ' +
+        'Where there is no app, as over SSH: use another KEYTURN_HOME, or end this home with `keyturn reset`.',
+    },
+  );
 }

@@ -2,7 +2,7 @@
  * Compares a home with what its document keeps about it: who approves, and which settings are in force.
  *
  * Invariants: the document's record is read once the document is verified, never at start-up. At a desk, and in a desk's
- * home, a setting of the table `standing` is in force as the document has it, even if the file says otherwise. If the
+ * home, a setting of the table `trustRequired` is in force as the document has it, even if the file says otherwise. If the
  * person at a desk was never asked about what the file says, nothing goes to the network until they answer the card. The
  * document is written before the file. So a crash in between loses no yes, and nothing is in force that nobody said yes to.
  */

@@ -8,7 +8,7 @@
  */
 import type { Verdict } from '../../broker/questions/answer.ts';
 import { CardPauses } from '../../broker/consent/card-pauses.ts';
-import { answerInTime } from '../../broker/questions/answer-in-time.ts';
+import { answerInTime } from '../../broker/questions/interaction.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
@@ -135,14 +135,12 @@ function placeOf(request: ApprovalRequest): { client?: string; endpoint?: string
 }
 
 function refused(verdict: Verdict): KeyturnError {
-  return notCarriedOut(
-    verdict === 'void' ? 'it is no longer the process that asked' : 'nobody said yes to it',
-  );
+  return notCarriedOut(verdict === 'void' ? 'it is no longer the process that asked' : 'it was not approved');
 }
 
 function notCarriedOut(what: string): KeyturnError {
   return new KeyturnError('consent_denied', `The command was not carried out: ${what}.`, {
-    rule: 'While the desktop app is the broker, every command that gives somebody more needs your press in its window',
+    rule: 'While the app is running, commands that grant access must be approved in its window',
     hint: 'Run it again, and answer in Keyturn’s window. Nothing was remembered.',
   });
 }

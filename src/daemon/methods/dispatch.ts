@@ -6,7 +6,7 @@
  * proxies, which nobody can guess, go to the owner.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { whenThere } from '../../broker/soon.ts';
+import { mapMaybe } from '../../broker/maybe-promise.ts';
 import { changesLists, isMethod, isWidening, methodRow, methods } from '../../ipc/protocol/methods.ts';
 import type { MethodName } from '../../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../../ipc/server/server.ts';
@@ -102,7 +102,7 @@ function handle(
   const handler = handlers[method] as AnyHandler;
   const result = handler(services, caller, params, approved);
   if (!changesLists(method)) return result;
-  return whenThere(result, (changed) => {
+  return mapMaybe(result, (changed) => {
     services.changed();
     return services.document.isOwed ? { ...Object(changed), warning: numberOwed } : changed;
   });

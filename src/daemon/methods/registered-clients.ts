@@ -9,7 +9,7 @@ import { isLiving } from '../../broker/records/grant.ts';
 import type { Grant } from '../../broker/records/grant.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { RegistrationRecord } from '../../broker/records/registrations.ts';
-import { revokeEarlier } from '../../broker/revocation/revoker.ts';
+import { isPending, revokeEarlier } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
@@ -106,9 +106,7 @@ function refuseIf(
 }
 
 /** It has ended here, and the issuer has still to be told. */
-const isUntold = ({ state }: Grant): boolean => state.kind === 'revoked' && state.receipt === 'pending';
-
-const needsClient = (grant: Grant): boolean => grant.state.kind === 'active' || isUntold(grant);
+const needsClient = (grant: Grant): boolean => grant.state.kind === 'active' || isPending(grant);
 
 function notFound(issuer: string, clientId: string): KeyturnError {
   return new KeyturnError('not_found', `No client ${quoted(clientId)} is known at ${quoted(issuer)}.`, {
@@ -121,7 +119,7 @@ function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next:
   const names = grants.slice(0, maxNamed).map(nameOf);
   const rest = grants.length - names.length;
   const list = [...names, ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
-  const first = grants.find((grant) => !isUntold(grant));
+  const first = grants.find((grant) => !isPending(grant));
   return new KeyturnError(
     'conflict',
     `The client ${quoted(clientIdOf(record))} at ${quoted(issuer)} is still needed by: ${list}.`,
@@ -135,6 +133,6 @@ function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next:
 }
 
 function nameOf(grant: Grant): string {
-  const how = isUntold(grant) ? 'ended; its issuer is not reached yet' : quoted(grant.account);
+  const how = isPending(grant) ? 'ended; its issuer is not reached yet' : quoted(grant.account);
   return `${quoted(grant.endpoints[0] ?? grant.resource)} (${how})`;
 }

@@ -2,7 +2,7 @@
  * Client information that the user entered: `keyturn oauth-client add` (spec, Client registration 1 and 4).
  *
  * Invariants: it is bound to the issuer it was entered for, and replaces an earlier entry for it, unless grants
- * need that one: only the client that a refresh token was issued to may use it. The same client entered anew (with
+ * need that one: only the client that a refresh token was issued to may use it. The same client entered again (with
  * another secret, say) keeps its grants.
  */
 import path from 'node:path';

@@ -1,6 +1,6 @@
 /** What the methods of the wire need besides the broker, and the form that each of them has. */
 import type { Written } from '../../broker/questions/json-text.ts';
-import type { Soon } from '../../broker/soon.ts';
+import type { MaybePromise } from '../../broker/maybe-promise.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { MethodName, ParamsOf, ResultOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
@@ -68,5 +68,5 @@ export type Handlers = {
     caller: Caller,
     params: ParamsOf<M>,
     approved?: PermissionChange,
-  ) => Soon<Written<ResultOf<M>>>;
+  ) => MaybePromise<Written<ResultOf<M>>>;
 };

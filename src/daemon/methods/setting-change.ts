@@ -11,7 +11,7 @@ import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { HomeCheck } from '../home/home-check.ts';
 import type { Home } from '../home/home.ts';
 import type { CheckedSetting, SettingsBook } from '../settings/settings-book.ts';
-import { defaultSettings, settingsSchema, standing, wrappedBy } from '../settings/settings.ts';
+import { defaultSettings, settingsSchema, trustRequired, wrappedBy } from '../settings/settings.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface ChangeParts {
@@ -44,7 +44,7 @@ export async function changeSetting(
 ): Promise<ResultOf<'settings.set'>> {
   const { book, parts, homeCheck } = change;
   const checked = checkSetting(change, name, value);
-  if (standing[checked.name] === 'confirmed') {
+  if (trustRequired[checked.name] === 'confirmed') {
     await homeCheck.confirm(checked.name, checked.value ?? defaultSettings[checked.name]);
   }
   const inForce = book.set(checked.name, checked.value);

@@ -12,7 +12,7 @@ import { wholeSeconds } from '../../base/clock.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
 import type { Written } from '../../broker/questions/json-text.ts';
-import { type Soon, whenThere } from '../../broker/soon.ts';
+import { type MaybePromise, mapMaybe } from '../../broker/maybe-promise.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
@@ -38,7 +38,7 @@ export const tokenMethods: Pick<
       minimumValidity: minimumValidity === undefined ? undefined : minimumValidity * 1000,
       challenge: challenge && challengeFrom(challenge),
       operation: params.operation,
-      // Unattended requests wait for nobody: opening a page or a question is asked for in so many words.
+      // Non-interactive by default: callers opt in to prompts.
       interaction: params.interaction ?? 'never',
       timeout: (params.timeout ?? defaultTimeout) * 1000,
       isDetached: params.detached,
@@ -46,7 +46,7 @@ export const tokenMethods: Pick<
     };
     const { kinds } = params;
     // A program that doesn't name keys gets none, whatever it may have.
-    const ask = (asked: TokenRequest): Soon<Answer> =>
+    const ask = (asked: TokenRequest): MaybePromise<Answer> =>
       kinds?.includes('key') ? keyOrToken(broker, asked, kinds) : tokenFor(broker, asked);
     return params.detached ? broker.detached.ask(request, ask) : ask(request);
   },
@@ -101,8 +101,8 @@ export const tokenMethods: Pick<
 type Answer = Written<ResultOf<'token.get'>>;
 
 /** At once if the token is in memory. */
-function tokenFor(broker: Broker, request: TokenRequest): Soon<Answer> {
-  return whenThere(broker.getToken(request), (given) => tokenAnswer(broker, given));
+function tokenFor(broker: Broker, request: TokenRequest): MaybePromise<Answer> {
+  return mapMaybe(broker.getToken(request), (given) => tokenAnswer(broker, given));
 }
 
 async function keyOrToken(

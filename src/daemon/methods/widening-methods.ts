@@ -312,15 +312,15 @@ function refuseUnshowable(name: string, value: CheckedSetting['value']): void {
 }
 
 function answeredAtTheDesk(): KeyturnError {
-  return new KeyturnError('not_permitted', 'Only a yes in Keyturn’s window counts for this question.', {
-    rule: 'While the desktop app is the broker, every command that gives somebody more needs your press in its window',
-    hint: 'Answer it in Keyturn’s window. From here "no" and "later" count.',
+  return new KeyturnError('not_permitted', 'This question must be answered in the Keyturn window.', {
+    rule: 'While the app is running, commands that grant access must be approved in its window',
+    hint: 'Answer it in Keyturn’s window. From here you can say "no" and "later".',
   });
 }
 
 function decidedAtTheDesk(): KeyturnError {
-  return new KeyturnError('not_permitted', 'Only a yes in Keyturn’s window makes settings count.', {
+  return new KeyturnError('not_permitted', 'Settings changes must be approved in the Keyturn window.', {
     rule: 'At a desk nothing goes to the network before you confirm or refuse such settings',
-    hint: 'Answer it in Keyturn’s window. From here "later" counts.',
+    hint: 'Answer it in Keyturn’s window. From here you can say "later".',
   });
 }

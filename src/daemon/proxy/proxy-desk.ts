@@ -43,7 +43,7 @@ export class ProxyDesk {
     for (const clientId of apps.withoutPermission()) process.cut(clientId);
   }
 
-  /** Something changed: who would connect in another way now is asked about it anew. Never fails. */
+  /** Something changed: who would connect in another way now is asked about it again. Never fails. */
   async reroute(): Promise<void> {
     const { apps, process } = this.#parts;
     // Without an answer now, the next change asks again.

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import type { AuthoritiesFile } from '../system/authorities.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
-import { defaultSettings, isSettingName, settingsSchema, standing } from './settings.ts';
+import { defaultSettings, isSettingName, settingsSchema, trustRequired } from './settings.ts';
 import type { SettingName } from './setting-choices.ts';
 import type { Settings } from './settings.ts';
 
@@ -36,9 +36,9 @@ export interface Difference {
 }
 
 /** The settings that need a confirmation. */
-const confirmedNames: readonly SettingName[] = Object.keys(standing)
+const confirmedNames: readonly SettingName[] = Object.keys(trustRequired)
   .filter(isSettingName)
-  .filter((name) => standing[name] === 'confirmed');
+  .filter((name) => trustRequired[name] === 'confirmed');
 
 /** These settings as the vault keeps them. `authorities`: of the file that they name. */
 export function toConfirmed(settings: Settings, authorities: AuthoritiesFile | undefined): Confirmed {
@@ -76,13 +76,17 @@ export function differenceOf(
   const isContent =
     name === 'extraAuthorities' && value !== undefined && authorities?.hash !== confirmed.authorities;
   if (value === held) return isContent ? { name, value, isContent: true } : undefined;
-  if (!needsWord(name, value, held)) return undefined;
+  if (!needsConfirmation(name, value, held)) return undefined;
   return { name, value, held };
 }
 
 /** False where `value` only takes away from what `held` gives. */
-function needsWord(name: SettingName, value: Settings[SettingName], held: Settings[SettingName]): boolean {
-  if (standing[name] !== 'confirmed' || value === held) return false;
+function needsConfirmation(
+  name: SettingName,
+  value: Settings[SettingName],
+  held: Settings[SettingName],
+): boolean {
+  if (trustRequired[name] !== 'confirmed' || value === held) return false;
   if (name === 'insecureLoopback') return value === true;
   if (name === 'lockWithScreen') return value !== true;
   if (name !== 'lockAfter' || typeof value !== 'number') return true;

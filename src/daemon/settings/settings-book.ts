@@ -2,7 +2,7 @@
  * The settings while a broker runs: which values count, where they come from, and changes.
  *
  * Invariant: a value is checked by its schema before it is written, and the file is replaced whole. A change counts at
- * once only if the table of `live` settings says so. It never replaces a value of this run's environment in a broker
+ * once only if the table of `appliesImmediately` settings says so. It never replaces a value of this run's environment in a broker
  * that the user started.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
@@ -13,12 +13,12 @@ import {
   defaultSettings,
   fromEnvironment,
   isSettingName,
-  live,
+  appliesImmediately,
   openStore,
   readSettings,
   settingsSchema,
-  standing,
-  takes,
+  trustRequired,
+  valueHelp,
   writeSettings,
 } from './settings.ts';
 import type { SettingName } from './setting-choices.ts';
@@ -70,12 +70,13 @@ export class SettingsBook {
   details(): Detail[] {
     const file = openStore(this.#source.paths).store;
     const env = this.#environment();
-    return Object.keys(live)
+    return Object.keys(appliesImmediately)
       .filter(isSettingName)
       .map((name) => {
         const written = settingsSchema.shape[name].safeParse(file[name]).data;
         const different = this.#different.find((difference) => difference.name === name);
-        if (different) return { name, ...heldDetail(different, defaultSettings[name]), live: live[name] };
+        if (different)
+          return { name, ...heldDetail(different, defaultSettings[name]), live: appliesImmediately[name] };
         const value = name in env ? this.current[name] : written;
         const isSet = written !== defaultSettings[name];
         return {
@@ -83,7 +84,7 @@ export class SettingsBook {
           ...(value === undefined ? {} : { value: withoutPassword(value) }),
           ...(defaultSettings[name] === undefined ? {} : { default: defaultSettings[name] }),
           source: name in env ? 'environment' : isSet ? 'file' : 'default',
-          live: live[name],
+          live: appliesImmediately[name],
         };
       });
   }
@@ -92,7 +93,7 @@ export class SettingsBook {
   check(name: string, value: unknown): CheckedSetting {
     if (!isSettingName(name)) {
       throw new KeyturnError('not_found', `There is no setting ${quoted(name)}.`, {
-        hint: `${didYouMean(name, Object.keys(live))}\`keyturn settings\` lists them.`,
+        hint: `${didYouMean(name, Object.keys(appliesImmediately))}\`keyturn settings\` lists them.`,
       });
     }
     const field = settingsSchema.shape[name];
@@ -102,7 +103,7 @@ export class SettingsBook {
       if (parsed.success) return { name, value: parsed.data };
     }
     // The value isn't repeated: a proxy's URL may hold a password.
-    throw new KeyturnError('invalid_request', `${name} takes ${takes[name]}.`, {
+    throw new KeyturnError('invalid_request', `${name} takes ${valueHelp[name]}.`, {
       hint: '`keyturn settings` shows what each setting is now.',
     });
   }
@@ -116,8 +117,8 @@ export class SettingsBook {
     if (!(name in this.#environment())) Object.assign(this.written, { [name]: counted });
     this.#different = this.#different.filter((difference) => difference.name !== name);
     // The vault that is in use already needs no restart, which would lock it for nothing.
-    if (standing[name] === 'home' && counted === this.current[name]) return 'now';
-    if (!live[name] || name in this.#environment()) return 'nextStart';
+    if (trustRequired[name] === 'home' && counted === this.current[name]) return 'now';
+    if (!appliesImmediately[name] || name in this.#environment()) return 'nextStart';
     Object.assign(this.current, { [name]: counted });
     return 'now';
   }

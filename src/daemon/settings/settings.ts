@@ -4,7 +4,7 @@
  * Invariant: an auto-started broker takes browser, authorities, proxy, vault and insecure loopback
  * from the environment only when it creates the home; afterwards they stand in settings.json and only
  * a settings change alters them. A broker that the user starts takes its environment as it is, except at a
- * desk and in a desk's home: there the table `standing` says what a written value counts for.
+ * desk and in a desk's home: there the table `trustRequired` says what a written value counts for.
  */
 import Conf from 'conf';
 import { statSync } from 'node:fs';
@@ -88,7 +88,7 @@ export type Settings = z.infer<typeof settingsSchema>;
 export const defaultSettings: Readonly<Settings> = settingsSchema.parse({});
 
 /** Settings whose change counts at once; the others count when the broker starts again. */
-export const live: Readonly<Record<SettingName, boolean>> = {
+export const appliesImmediately: Readonly<Record<SettingName, boolean>> = {
   vault: false,
   vaultKey: false,
   lockAfter: false,
@@ -112,7 +112,7 @@ export const live: Readonly<Record<SettingName, boolean>> = {
  * runs, or what a person is offered. `home`: it says which vault is asked, so that no document can confirm it; a
  * change makes a mismatched home (mismatched-home.ts). `free`: it counts, because it gives nobody anything.
  */
-export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {
+export const trustRequired: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {
   vault: 'home',
   vaultKey: 'home',
   // A longer time, or none, leaves the vault open.
@@ -144,7 +144,7 @@ export function wrappedBy(vaultKey: Settings['vaultKey']): 'passphrase' | 'keych
 }
 
 /** The values that each setting accepts, for error messages. */
-export const takes: Readonly<Record<SettingName, string>> = {
+export const valueHelp: Readonly<Record<SettingName, string>> = {
   vault: 'keychain, sealed-file or memory',
   vaultKey: 'passphrase, keychain, file:PATH (absolute), credential:NAME or command:COMMAND',
   lockAfter: `a whole number of seconds from 1 to ${maxIdle} (30 days)`,
@@ -162,7 +162,7 @@ export const takes: Readonly<Record<SettingName, string>> = {
 };
 
 export function isSettingName(name: string): name is SettingName {
-  return Object.hasOwn(live, name);
+  return Object.hasOwn(appliesImmediately, name);
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -261,7 +261,7 @@ function checked(values: unknown, where: string): Settings {
   const what = isVariable ? variables[name as keyof Settings].join(' or ') : `${where}: ${name}`;
   throw new KeyturnError(
     isVariable ? 'invalid_request' : 'file_unreadable',
-    `${what} has a bad value${isSettingName(name) ? `: it takes ${takes[name]}` : ''}.`,
+    `${what} has a bad value${isSettingName(name) ? `: it takes ${valueHelp[name]}` : ''}.`,
     {
       hint: '`keyturn settings` shows what each setting is now.',
     },

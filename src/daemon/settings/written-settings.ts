@@ -15,7 +15,7 @@ export interface WrittenSettings {
   readonly authorities: AuthoritiesFile | undefined;
 }
 
-/** Reads the file of authorities anew. */
+/** Reads the file of authorities again. */
 export function readWritten(settings: Settings): WrittenSettings {
   const { extraAuthorities } = settings;
   const authorities = extraAuthorities === undefined ? undefined : readIfPossible(extraAuthorities);

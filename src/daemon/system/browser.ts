@@ -45,7 +45,7 @@ export async function openBrowser(
 ): Promise<void> {
   const words = browserWords(command, platform, env);
   if (words.length === 0) throw noBrowser('no browser command is known');
-  // systemd puts variables in place of `$NAME`, and `$` in place of `$$` (systemd.service(5)).
+  // systemd puts variables instead of `$NAME`, and `$` instead of `$$` (systemd.service(5)).
   const literal = (word: string): string => word.replaceAll('$', '$$$$');
   const [program = '', ...args] = apart
     ? [...asUnit, ...unitVariables(env), '--', ...[...words, url].map(literal)]

@@ -2,7 +2,7 @@
  * The machine's clock: wall time, and a steady time that neither a suspend stops nor a hand moves.
  *
  * Invariant: on Linux steady time follows the boot-time clock (`os.uptime()`), which counts suspends;
- * elsewhere the wall clock, which is all there is. It is read anew only when monotonic and wall clock
+ * elsewhere the wall clock, which is all there is. It is read again only when monotonic and wall clock
  * disagree, since that takes a file: a token from memory costs no I/O.
  */
 import { uptime } from 'node:os';

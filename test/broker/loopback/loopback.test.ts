@@ -155,7 +155,7 @@ describe('an address that redirects the browser to the sign-in page', () => {
   });
 
   it('the address of the sign-in page redirects once if the system does not say which user asks; a prefetch or a stranger does not use it up', async () => {
-    const { address } = await leading(new Loopback({ ownerOf: () => 'untold' }));
+    const { address } = await leading(new Loopback({ ownerOf: () => 'unknown' }));
     expect((await send(address, { headers: { 'sec-purpose': 'prefetch' } })).status).toBe(400);
     expect((await send(address, { headers: { host: 'evil.example' } })).status).toBe(400);
     expect((await send(address)).status).toBe(303);

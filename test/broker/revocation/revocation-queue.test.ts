@@ -110,8 +110,8 @@ describe('a pending revocation', () => {
     await queue.look();
     expect(told()).toEqual([]);
     down();
-    const early = queue.lookAnew();
-    const late = queue.lookAnew();
+    const early = queue.retryAll();
+    const late = queue.retryAll();
     await early;
     // Before anything else runs: what was asked while the first tries were under way comes after them.
     up();
@@ -120,7 +120,7 @@ describe('a pending revocation', () => {
 
     const asked = await pending({ 'retry-after': '7200' });
     up();
-    await (await openQueue(asked)).lookAnew();
+    await (await openQueue(asked)).retryAll();
     expect(told()).toEqual([]);
   });
 

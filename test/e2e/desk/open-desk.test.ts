@@ -40,7 +40,7 @@ it('desktop/command.json: a command that a closed desk refuses offers to start t
   note([process.execPath, app]);
   expect(await allowAtTerminal(home, 'y', '')).not.toMatch(question);
   const refused = await allowAtTerminal(home, 'n');
-  expect(refused).toMatch(/desk is closed[^]*reason: not_permitted[^]*exit 4/);
+  expect(refused).toMatch(/app isn’t running[^]*reason: not_permitted[^]*exit 4/);
   expect(refused).toContain(`now, by ${process.execPath} ${app}? [y/N]`);
   expect(existsSync(sign)).toBe(false);
   expect(await allowAtTerminal(home, 'y')).toMatch(/the app starts[^]*exit 4/);
