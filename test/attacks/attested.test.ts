@@ -92,18 +92,6 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
     },
   );
 
-  it('has a path that is only claimed where its file was replaced before it asked', async () => {
-    const editor = programAt(path.join(temporaryFolder(), 'editor'));
-    const { view } = await asker((socket) => {
-      const child = spawn(editor, ['-e', changeling, socket, editor], {
-        stdio: ['pipe', 'ignore', 'inherit'],
-      });
-      renameSync(programAt(`${editor}.new`), editor);
-      return child;
-    });
-    expect(view).toMatchObject({ executable: editor, file: 'elsewhere' });
-  });
-
   it('is told as an interpreter however it rewrites its arguments', async () => {
     const rewriting = `$0 = '/usr/bin/editor'; ${changeling}`;
     const { child, view } = await asker((socket) =>
@@ -111,15 +99,6 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
     );
     expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).toContain('/usr/bin/editor');
     expect(view).toMatchObject({ executable: perl, file: 'interpreter', claim: { isCut: false } });
-  });
-
-  it('is told whether other programs could have changed its file', async () => {
-    const editor = programAt(path.join(temporaryFolder(), 'editor'));
-    spawnSync('chmod', ['o+w', editor]);
-    const { view } = await asker((socket) =>
-      spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),
-    );
-    expect(view).toMatchObject({ executable: editor, file: 'attested', changeableBy: 'others' });
   });
 });
 

@@ -6,7 +6,6 @@ import { pair } from '../../src/client/pair.ts';
 import { homeInBentWorld } from '../support/bent/home.ts';
 import { type Desk, openDesk } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
-import { asks } from '../support/processes/program.ts';
 
 const resource = 'https://notes.example/mcp';
 
@@ -53,24 +52,6 @@ describe('a denial at a desk', () => {
     await desk.answer(id, 'no');
     await expect(ending).rejects.toMatchObject({ reason: 'consent_denied' });
     await isStillDenied(desk, desk.editor);
-  });
-
-  it('a denial at a desk of single scopes is ended by the owner’s key only after a yes in the window', async () => {
-    const desk = await deskWithEditor();
-    await desk.owner.call('permission.set', { client: 'editor', resource, decision: 'allow', scope: 'read' });
-    const asking = asks(desk.editor, { resource, scope: 'write' });
-    await desk.answer((await desk.card()).id, 'no');
-    await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
-    const ending = desk.attacker.request('permission.end', { client: 'editor', resource });
-    ending.catch(() => undefined);
-    const { id, ...card } = await Promise.race([
-      desk.card(),
-      ending.then(() => Promise.reject(new Error('ended'))),
-    ]);
-    expect(card).toMatchObject({ command: 'endDenial', client: 'editor', resource, scope: 'write' });
-    await desk.answer(id, 'yes');
-    await ending;
-    expect(await desk.permissions()).toEqual([]);
   });
 });
 

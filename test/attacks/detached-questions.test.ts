@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/index.ts';
 import { refusal } from '../broker/rig.ts';
 import { until } from '../support/home.ts';
-import { askBroker, questionOf, questionsAt } from '../support/homes/ask-broker.ts';
+import { askBroker, questionOf } from '../support/homes/ask-broker.ts';
 import { commonHome } from '../support/homes/common-home.ts';
 import * as owner from '../support/homes/owner-acts.ts';
 import { connected, paired, pairedProgram } from '../support/processes/program.ts';
@@ -53,16 +53,5 @@ describe('a question that its program left', () => {
     await expect(answer).rejects.toMatchObject({ reason: 'not_found' });
     await paired(home, 'an-unpaired-one');
     expect(await unattended('an-unpaired-one')).toBe('consent_required');
-  });
-
-  it('counts among the eight of its program', async () => {
-    const { home } = there;
-    const program = await pairedProgram(home, 'a-flooder');
-    for (let i = 1; i <= 8; i += 1)
-      expect(await leave(program, { scope: `notes:${i}` })).toMatchObject({ reason: 'consent_pending' });
-    expect(await leave(program, { scope: 'notes:9' })).toMatchObject({ reason: 'rate_limited' });
-    expect(await questionsAt(home)).toHaveLength(8);
-    await askBroker(home, 'app.remove', { client: 'a-flooder' });
-    expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 });

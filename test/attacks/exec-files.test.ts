@@ -57,10 +57,3 @@ it('lead no sweep through a link into another folder', async () => {
   expect(readdirSync(elsewhere)).toEqual(['note']);
   expect(existsSync(path.join(runtime, 'keyturn-exec-link'))).toBe(true);
 });
-
-it('are not made for a command without a name, which is refused', async () => {
-  const { home } = await homeInWorld();
-  const run = await home.keyturn(['exec', '--env', 'AT=https://notes.example/mcp', '--', '']);
-  expect(run).toMatchObject({ code: 2, stdout: '' });
-  expect(run.stderr).toContain('reason: invalid_request');
-});

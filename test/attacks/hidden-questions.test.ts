@@ -11,10 +11,6 @@ import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
-import { maxUrlLength } from '../../src/oauth/base/resource.ts';
-import { maxScopeLength } from '../../src/oauth/base/scope.ts';
-import { ground } from '../rules/ground.ts';
-import { asOwner } from '../rules/wire.ts';
 import { builtBin } from '../support/built.ts';
 import { newHome, until } from '../support/home.ts';
 import { type Desk, openDesk } from '../support/homes/desk-home.ts';
@@ -99,17 +95,4 @@ it('a setting that was written with a long value is shown whole on its card, and
     reason: 'file_unreadable',
     message: expect.stringContaining('noProxy'),
   });
-});
-
-it('a program with the longest name that Keyturn gives it makes no list unreadable', async () => {
-  const { rig } = await ground();
-  const far = await rig.parts.clients.add('f'.repeat(64), 0, { forward: { label: 'l'.repeat(32) } });
-  await rig.allow(far.id);
-  await rig.login();
-  const { grants } = methods['signIn.list'].result.parse(await asOwner(rig)('signIn.list', {}));
-  expect(grants[0]?.clients).toContain(rig.parts.clients.nameOf(far.id));
-});
-
-it('what the protocol refuses as too long for a list is what the wire refuses', () => {
-  expect([maxUrlLength, maxScopeLength]).toEqual([maxLength.url, maxLength.scope]);
 });

@@ -138,19 +138,6 @@ describe('a server whose name changes its address', () => {
     expect(await follow({ endpoint, hosts: ['inner.example'], confirmed })).toEqual([200]);
     expect(asked).toEqual(['inner.example']);
   });
-
-  it('leads nowhere private while its own address is private', async () => {
-    resolveBy((name) => (name === 'server.example' ? ['127.0.0.1'] : undefined));
-    const hosts = ['127.0.0.1', 'localhost', '127.1', '0x7f.1', '2130706433', '127.0.0.1.', '127。0。0。1'];
-    expect(await follow({ endpoint, hosts })).toEqual(hosts.map(() => 'insecure_url'));
-    expect(reached).toEqual([]);
-  });
-
-  it('leads to no other name with a private address', async () => {
-    resolveBy((name) => (name.endsWith('.example') ? ['127.0.0.1'] : undefined));
-    expect(await follow({ endpoint, hosts: ['inner.example'] })).toEqual(['insecure_url']);
-    expect(reached).toEqual([]);
-  });
 });
 
 describe('a private server that the person typed by its address', () => {
@@ -165,14 +152,6 @@ describe('a private server that the person typed by its address', () => {
 });
 
 describe('a server on this machine', () => {
-  it('leads to this machine, which is one place, and to no other private host', async () => {
-    resolveBy((name) => (name === 'inner.example' ? ['127.0.0.1'] : undefined));
-    const hosts = ['127.0.0.1', 'localhost', 'inner.example', '10.0.0.5', '[fd00::1]'];
-    const refusals = hosts.slice(2).map(() => 'insecure_url');
-    expect(await follow({ endpoint: 'https://localhost/mcp', hosts })).toEqual([200, 200, ...refusals]);
-    expect(reached).toHaveLength(2);
-  });
-
   it('is not reached elsewhere, whatever a resolver says of a loopback name', async () => {
     resolveBy((name) => (name === 'inner.localhost' ? ['127.0.0.1', '10.0.0.5'] : undefined));
     const hosts = ['inner.localhost'];

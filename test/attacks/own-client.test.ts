@@ -65,18 +65,6 @@ it('a secret goes to no issuer that only the server names', async () => {
   expect(await issuersEntered(bent)).not.toContain(authorizationServer.issuer);
 });
 
-it('a secret does not go to another issuer than the one that a refusal showed', async () => {
-  const bent = await open();
-  const { home, url, world, protectedServer } = bent;
-  expect(await home.keyturn(['login', url])).toMatchObject({ code: 5 });
-  const other = await world.openAuthorizationServer({ registration: 'absent' });
-  protectedServer.settings.authorizationServers = [other];
-  const login = ['login', url, '--client-id', 'abc', '--client-secret-stdin', '--timeout', '9s'];
-  const run = await home.keyturn(login, { stdin: 'hidden' });
-  expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining(`--issuer ${other.issuer}`) });
-  expect(await issuersEntered(bent)).not.toContain(other.issuer);
-});
-
 it('a server without metadata does not put its own issuer in place of the one that was typed', async () => {
   const bent = await open({ protection: { metadataAt: [] } });
   const named = [

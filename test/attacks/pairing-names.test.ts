@@ -36,22 +36,11 @@ describe('a program that asks to be paired', () => {
     );
   });
 
-  it.each(['editor-2', 'edit', 'agent-11', 'token', 'editor@box'])('gets the name %s', async (name) => {
-    const clients = await paired();
-    expect(() => clients.refuseTaken(name, 0)).not.toThrow();
-  });
-
   it('is refused a name that another one took while the person was asked', async () => {
     const clients = await paired();
     await expect(clients.add('Editor', 1)).rejects.toMatchObject({ reason: 'conflict' });
     // From elsewhere it is another name.
     await expect(clients.add('editor', 1, { forward })).resolves.toMatchObject({ name: 'editor' });
-  });
-
-  it('gets the name of a pairing that nobody used within its minute', async () => {
-    const clients = await paired();
-    await expect(clients.add('editor', 60_001)).resolves.toMatchObject({ name: 'editor' });
-    expect(clients.all().filter(({ name }) => name === 'editor')).toHaveLength(1);
   });
 
   it.each([

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
-import { newHome, type TestHome, until } from '../support/home.ts';
+import { newHome, type TestHome } from '../support/home.ts';
 import { proxyEar } from '../support/servers/proxy-ear.ts';
 import { readHomeFile, writeHomeFile, writeSettings } from '../support/homes/settings-file.ts';
 
@@ -61,24 +61,6 @@ describe('settings.json, written while the app is closed', () => {
     await owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
     expect((await card()).settings).toEqual([{ name: 'lockWithScreen', value: false, held: true }]);
     expect(await owner.call('settings.get', {})).toMatchObject({ settings: { lockWithScreen: true } });
-  });
-
-  it('takes no lock away, and a difference counts after a yes on its card', async () => {
-    const home = newHome({ vault: 'keychain' });
-    const first = await openDesk(home);
-    await first.owner.call('settings.set', { name: 'lockAfter', value: 600 });
-    await first.stop();
-    writeSettings(home, { lockAfter: 86_400 });
-    const { owner, card, answer } = await openDesk(home);
-    await owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
-    const { id, settings } = await card();
-    expect(settings).toEqual([{ name: 'lockAfter', value: 86_400, held: 600 }]);
-    expect(await owner.call('settings.get', {})).toMatchObject({ settings: { lockAfter: 600 } });
-    await answer(id, 'yes');
-    await until('it counts', async () => {
-      const { settings: now } = (await owner.call('settings.get', {})) as { settings: { lockAfter: number } };
-      return now.lockAfter === 86_400;
-    });
   });
 
   it('settings.json: moves the home to no other vault: not in the app, and not headless', async () => {
@@ -150,15 +132,6 @@ describe('home.json, written while the app is closed', () => {
 });
 
 describe('variables of the process that starts a headless broker in a desk’s home', () => {
-  it('send nothing through their proxy', async () => {
-    const home = await usedDesk();
-    const proxy = await proxyEar();
-    const { line } = await openHeadless(home, { HTTPS_PROXY: proxy.url });
-    const asked = line.request('token.get', { resource }).then(() => 'a token', reasonOf);
-    expect(await asked).toBe('protected_server_unreachable');
-    expect(proxy.asked).toEqual([]);
-  });
-
   it('name no browser, no plain http and no other vault', async () => {
     const home = await usedDesk();
     const { line, stop } = await openHeadless(home, {

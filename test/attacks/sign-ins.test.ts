@@ -38,18 +38,6 @@ describe('a forged record of a sign-in', () => {
     },
   );
 
-  it('a forged record with the item of another sign-in sends no token anywhere', async () => {
-    const { rig, world, restarted, authorizationServer } = await ground();
-    const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
-    const [one, two] = [await rig.login(), await rig.login({ resource: other.url })];
-    expect(one.item).not.toBe(two.item);
-    forge(rig, `"${one.item}"`, `"${two.item}"`);
-    authorizationServer.server.requests.length = 0;
-    const after = await restarted();
-    expect(await refused(after.ask({ interaction: 'never' }))).toMatchObject({ reason: 'file_unreadable' });
-    expect(authorizationServer.server.requests).toEqual([]);
-  });
-
   it('A-5: a sign-in gives no token outside its resource, even where its record lists the endpoint', async () => {
     const { rig, restarted } = await ground();
     await rig.login();

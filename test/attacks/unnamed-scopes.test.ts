@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { brokerRig, inWorld, turnOfEvents } from '../broker/rig.ts';
-import type { Rig } from '../broker/rig.ts';
 
 let world: TestWorld;
 beforeAll(async () => {
@@ -11,26 +10,7 @@ beforeAll(async () => {
 });
 afterAll(async () => world.close());
 
-/** The grant has what another program needed, too. */
-async function grownGrant(): Promise<Rig> {
-  const rig = await brokerRig(inWorld(world));
-  await rig.allow('other');
-  await rig.login({ scope: ['notes:read'] });
-  await rig.ask({ clientId: 'other', scope: ['notes:write'] });
-  return rig;
-}
-
 describe('a program that names no scopes', () => {
-  it('is shown with the scopes that it would get, and with the account', async () => {
-    const rig = await grownGrant();
-    const asked = rig.ask();
-    const card = await rig.question('allow');
-    const scope = ['notes:read', 'notes:write'];
-    expect(card.question).toMatchObject({ scope, grant: { account: 'default', isAnother: false } });
-    rig.parts.interactions.answer(card.id, 'yes');
-    expect((await asked).scope.toSorted()).toEqual(scope);
-  });
-
   it('gets nothing that the grant came to have after its card', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('other');

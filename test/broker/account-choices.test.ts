@@ -71,17 +71,6 @@ describe('a program that may use several accounts', () => {
     expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'home' });
     expect(await rig.ask({ account: 'work', interaction: 'never' })).toMatchObject({ account: 'work' });
   });
-
-  it('a yes to a choice names one of its accounts, and nothing else', async () => {
-    const { rig } = await twoAccounts();
-    const asked = rig.ask();
-    const { id } = await rig.question('choice');
-    for (const terms of [{}, { account: 'root' }, { account: 'home', once: true }]) {
-      expect(() => rig.parts.interactions.answer(id, 'yes', terms)).toThrow('names one of its accounts');
-    }
-    rig.parts.interactions.answer(id, 'yes', { account: 'work' });
-    expect(await asked).toMatchObject({ account: 'work' });
-  });
 });
 
 describe('the command line, which was allowed one account without an end', () => {

@@ -2,14 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Backoff } from '../../src/base/backoff.ts';
 import { StepUpLimit, TryLimit } from '../../src/broker/step-up-limit.ts';
-import {
-  isAlive,
-  isFresh,
-  marginOf,
-  scopeKey,
-  suffices,
-  TokenCache,
-} from '../../src/broker/tokens/token-cache.ts';
+import { isAlive, isFresh, marginOf, TokenCache } from '../../src/broker/tokens/token-cache.ts';
 import { HandClock } from './hand-clock.ts';
 
 const minute = 60_000;
@@ -29,14 +22,6 @@ describe('the limit on tries', () => {
     clock.advance(24 * 60 * minute);
     tries.add('a');
     expect(tries.isExhausted('a')).toBe(true);
-  });
-
-  it('the limit on tries forgets tries of more than ten minutes ago', () => {
-    const { tries, clock } = limit();
-    for (const _ of [1, 2]) tries.add('a');
-    clock.advance(10 * minute);
-    for (const _ of [1, 2]) tries.add('a');
-    expect(tries.isExhausted('a')).toBe(false);
   });
 
   it('the limit on tries counts each key by itself, and an act of the user clears only its own key', () => {
@@ -69,13 +54,6 @@ describe('the limit on step-ups', () => {
     stepUps.clear('https://a');
     expect([at('a'), at('new')].map((one) => stepUps.isExhausted(one))).toEqual([false, false]);
   });
-
-  it('the limit on step-ups remembers a bounded number of keys, and forgets the least recently used one', () => {
-    const tries = new TryLimit(() => 0);
-    for (const key of ['old', 'new']) for (const _ of [1, 2, 3]) tries.add(key);
-    for (let n = 0; n < 999; n += 1) tries.add(`key ${n}`);
-    expect(['old', 'new'].map((key) => tries.isExhausted(key))).toEqual([false, true]);
-  });
 });
 
 describe('the wait after a failure', () => {
@@ -93,14 +71,6 @@ describe('the wait after a failure', () => {
     backoff.succeeded('a');
     backoff.failed('a');
     expect(backoff.left('a')).toBeLessThanOrEqual(1000);
-  });
-
-  it('the wait after a failure is as long as the server asks for, if that is longer', () => {
-    const clock = new HandClock();
-    const backoff = new Backoff(() => clock.now());
-    backoff.failed('a', 3600);
-    expect(backoff.left('a')).toBe(3_600_000);
-    expect(backoff.left('b')).toBe(0);
   });
 });
 
@@ -144,19 +114,6 @@ describe('a token in memory', () => {
     // Of a short life, a fifth is "just".
     expect(isFresh(living(5000), 999, 999 * minute)).toBe(true);
     expect(isFresh(living(5000), 1000, 999 * minute)).toBe(false);
-  });
-
-  it('a token in memory suffices without a refresh token unless a new sign-in would really give a better one', () => {
-    expect(suffices(living(10 * minute), 5 * minute, 4 * minute)).toBe(true);
-    expect(suffices(living(10 * minute), 5 * minute, 6 * minute)).toBe(false);
-    expect(suffices(living(10 * minute), 9 * minute, 20 * minute)).toBe(true);
-    expect(suffices(living(10 * minute), 10 * minute, 20 * minute)).toBe(false);
-  });
-
-  it('a token in memory is found by its scopes, whatever their order', () => {
-    expect(scopeKey(['b', 'a', 'b'])).toBe(scopeKey(['a', 'b']));
-    expect(scopeKey(['*'])).not.toBe(scopeKey(undefined));
-    expect(scopeKey([])).not.toBe(scopeKey(undefined));
   });
 
   const fields = { accessToken: 't', issuedAt: 0, expiresAt: 1, scope: [] };

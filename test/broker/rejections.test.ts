@@ -40,13 +40,6 @@ describe('a refused token', () => {
     expect(await asked(50)).toBe(await asked(1));
   });
 
-  it('a program can name a refused token by its value', async () => {
-    const rig = await allowed();
-    const { accessToken } = await rig.ask();
-    expect(reject(rig, { accessToken })).toBe(true);
-    expect((await rig.ask()).accessToken).not.toBe(accessToken);
-  });
-
   it('a refused token of a server that gives no refresh token does not come back from the vault', async () => {
     const server = oddServer(places.site, { scopesSupported: ['read'] });
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });

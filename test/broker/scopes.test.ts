@@ -61,17 +61,6 @@ describe('a program with a narrow permission', () => {
     expect(server.tokenRequests.map((form) => form.get('scope'))).toEqual([null, 'read']);
   });
 
-  it('a program with a narrow permission gets no token from a server that refuses to narrow, and the grant stays', async () => {
-    const server = oddServer(site);
-    server.answer = (form, usual) =>
-      form.get('scope') === 'read' ? { status: 400, body: { error: 'invalid_scope' } } : usual;
-    const rig = await brokerRig(server);
-    await rig.login({ scope: ['read', 'write'] });
-    await rig.allow('editor', ['read']);
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'scope_insufficient' });
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-  });
-
   it('PROMISE-10: a program with a narrow permission gets no token of a grant that can’t be narrowed because it has no refresh token', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
@@ -104,43 +93,6 @@ describe('a step-up', () => {
     expect(token.scope.toSorted()).toEqual(both);
     expect(scopeAsked(rig.pages.at(-1)).toSorted()).toEqual(both);
     expect(rig.parts.grants.all()).toHaveLength(1);
-  });
-
-  it('a step-up leaves the tokens of other programs as they are', async () => {
-    const rig = await brokerRig(inWorld(world));
-    await rig.login({ scope: ['notes:read'] });
-    await rig.allow('agent', ['notes:read']);
-    await rig.allow('editor', ['notes:write']);
-    await rig.ask({ clientId: 'agent' });
-    expect((await rig.ask(stepUp('notes:write'))).scope).toEqual(['notes:write']);
-    expect((await rig.ask({ clientId: 'agent' })).scope).toEqual(['notes:read']);
-    expect(rig.grant().scope.toSorted()).toEqual(both);
-  });
-
-  it('a step-up beyond the permission raises a card before anything is fetched', async () => {
-    const rig = await brokerRig(inWorld(world));
-    await rig.allow('editor', ['notes:read']);
-    await rig.ask();
-    const fetched = rig.fetched.length;
-    const asked = rig.ask(stepUp('notes:write'));
-    const card = await rig.question('allow');
-    expect(card.question).toMatchObject({ scope: both });
-    expect(rig.fetched).toHaveLength(fetched);
-    rig.parts.interactions.answer(card.id, 'yes');
-    expect((await asked).scope.toSorted()).toEqual(both);
-  });
-
-  it('a step-up does not ask twice for scopes that were asked for and not granted', async () => {
-    const server = oddServer(site);
-    server.answer = (_form, usual) => ({ ...usual, scope: 'read' });
-    const rig = await brokerRig(server);
-    await rig.allow('editor', ['read', 'write']);
-    await rig.login({ scope: ['read'] });
-    const error = { reason: 'scope_insufficient', message: expect.stringContaining('write') };
-    expect(await refusal(rig.ask(stepUp('write')))).toMatchObject(error);
-    expect(rig.pages).toHaveLength(2);
-    expect(await refusal(rig.ask(stepUp('write')))).toMatchObject(error);
-    expect(rig.pages).toHaveLength(2);
   });
 
   describe('that is asked for again and again', () => {

@@ -90,17 +90,6 @@ describe('one app', () => {
       });
       expect(cancelled).toEqual([true, true, true, false]);
     });
-
-    it('shows when the network is gone, after the machine slept too', async () => {
-      const { opened } = desk;
-      await iconShows(opened, 'fine');
-      double.isOnline = false;
-      double.power.emit('resume');
-      await iconShows(opened, 'trouble');
-      double.isOnline = true;
-      double.power.emit('resume');
-      await iconShows(opened, 'fine');
-    });
   });
 
   describe('a command that widens something', () => {

@@ -11,11 +11,3 @@ it('a window whose page crashed is told of, and opens again at the person’s wo
   await until('it was said', () => double.messages.length === 1);
   expect([double.messages, double.windows]).toEqual([['A window of Keyturn stopped working'], []]);
 });
-
-it('a window whose page crashed shows the same again', async () => {
-  await onlyPage(await openApp(newHome()));
-  const [crashed] = double.windows;
-  crashed?.webContents.emit('render-process-gone');
-  const again = await until('the window', () => double.windows.find((window) => window.isVisible()));
-  expect(again === crashed).toBe(false);
-});

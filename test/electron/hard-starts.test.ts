@@ -1,21 +1,10 @@
 /** Starts and ends in which something else happens at the same moment. */
-import { mkdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { app, double } from '../support/electron/electron-double.ts';
 import { newHome, processFacts, until } from '../support/home.ts';
 import { cardPage } from './command-card.ts';
 import { startInDouble } from './rig.ts';
-
-it('ends without an error if it is told to while its window opens', async () => {
-  const home = newHome();
-  const starting = startInDouble(home);
-  await until('its window', () => double.windows.length > 0);
-  app.quit();
-  await double.ended.promise;
-  await starting;
-  expect(double.errors).toEqual([]);
-});
 
 it('ends without an error if it is told to as soon as Electron is ready', async () => {
   const ready = Promise.withResolvers<void>();
@@ -26,16 +15,6 @@ it('ends without an error if it is told to as soon as Electron is ready', async 
   await double.ended.promise;
   await starting;
   expect(double.errors).toEqual([]);
-});
-
-it('starts and ends without an icon and without notifications', async () => {
-  const home = newHome();
-  await startInDouble(home, ['--hidden'], { trayFails: true, showsNotifications: 'fails' });
-  await until('its window', () => double.windows[0]?.isVisible());
-  app.quit();
-  await double.ended.promise;
-  expect(double.errors).toEqual([]);
-  expect(home.brokers()).toEqual([]);
 });
 
 it('starts and ends while its keychain does not answer', async () => {
@@ -74,10 +53,3 @@ it.each([
     expect(home.brokers()).toEqual([]);
   },
 );
-
-it('starts though a folder stands where the note of an earlier fault would be', async () => {
-  const home = newHome();
-  mkdirSync(path.join(home.paths.state, 'desktop', 'ended-by-fault'), { recursive: true, mode: 0o700 });
-  await startInDouble(home, ['--hidden']);
-  expect(double).toMatchObject({ exitCode: undefined, errors: [] });
-});

@@ -1,7 +1,6 @@
 /** What the tray shows for each state, and the words in it. */
 import { describe, expect, it } from 'vitest';
 import { Notifications } from '../../electron/tray/notifications.ts';
-import { TrayIcon } from '../../electron/tray/tray.ts';
 import { inNotification } from '../../electron/base/words.ts';
 import { double } from '../support/electron/electron-double.ts';
 import { type MenuState, menuRows, type MenuRow } from '../../electron/tray/menu.ts';
@@ -52,20 +51,6 @@ describe('the icon', () => {
       trayShape({ ...fine, isLocked: true }),
       trayShape({ ...fine, isVaultFailed: true }),
     ]).toEqual(['fine', 'trouble', 'held', 'held', 'trouble']);
-  });
-});
-
-describe('the open menu', () => {
-  it('stays as it is while nothing of it changes', () => {
-    double.reset();
-    double.isReady = true;
-    const tray = new TrayIcon(fine, () => undefined);
-    const { menu } = double;
-    tray.show({ ...fine, questions: [] });
-    expect(double.menu).toBe(menu);
-    tray.show({ ...fine, isLocked: true });
-    expect(double.menu).not.toBe(menu);
-    tray.remove();
   });
 });
 
@@ -165,17 +150,6 @@ describe('the menu', () => {
     expect(labels(row ? [row] : [])[0]).toBe(`A command wants to ${wanted}`);
   });
 
-  it('offers a new sign-in under each server, beside its issuer', () => {
-    const group = menuRows(fine)[0];
-    expect(group).toMatchObject({
-      kind: 'group',
-      rows: [
-        { kind: 'text', label: 'login.example' },
-        { label: 'Sign in again', action: { type: 'signIn', server: 'https://notes.example/mcp' } },
-      ],
-    });
-  });
-
   it('pauses for an hour or for good, and leaves resuming to the window', () => {
     const groupOf = (state: MenuState): MenuRow | undefined =>
       menuRows(state).find((row) => 'label' in row && /pause/i.test(row.label));
@@ -221,13 +195,6 @@ describe('the menu', () => {
     expect(empty).toMatchObject({ rows: [{ kind: 'text', label: 'Nothing yet' }] });
   });
 
-  it('offers to lock what is open, and to unlock what is locked', () => {
-    const offered = (isLocked: boolean): string[] =>
-      labels(menuRows({ ...fine, isLocked })).filter((label) => /lock$/i.test(label));
-    expect(offered(false)).toEqual(['Lock']);
-    expect(offered(true)).toEqual(['Unlock']);
-  });
-
   it('quotes, bounds and disarms what programs and servers chose', () => {
     const hostile = `<b>&File\u202e${'x'.repeat(10_000)}`;
     const rows = menuRows({ ...fine, questions: [{ ...question('allow'), client: hostile }] });
@@ -267,20 +234,5 @@ describe('several questions of one card', () => {
     expect(double.notifications).toHaveLength(1);
     shown.keepOnly([]);
     expect(double.notifications).toEqual([]);
-  });
-});
-
-describe('news', () => {
-  it('are questions that were not there, and servers that were signed out since', () => {
-    const before = { ...fine, questions: [question('allow')], servers: [server('active')] };
-    const after = {
-      ...fine,
-      questions: [question('allow'), question('pair', 'q2')],
-      servers: [server('loginRequired'), server('loginRequired', 'https://new.example')],
-    };
-    const news = changesSince(before, after);
-    expect(news.cards.map((card) => card.map(({ id }) => id))).toEqual([['q2']]);
-    expect(news.signedOut.map(({ id }) => id)).toEqual(['https://notes.example/mcp']);
-    expect(changesSince(after, after)).toEqual({ cards: [], signedOut: [] });
   });
 });

@@ -1,6 +1,6 @@
 /** The packed app: electron-builder itself, over a stub of Electron, and what came out. */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,7 +8,6 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { broughtCommand } from '../../electron/system/own-command.ts';
 import { fuseFaults } from '../../scripts/packaging/known-fuses.mjs';
-import { installerFile, installerScript } from '../../scripts/packaging/installer.ts';
 import { forkChild } from '../../src/base/system/child.ts';
 import { installedCommand } from '../../src/setup/own-command.ts';
 import { freePort } from '../support/servers/port.ts';
@@ -50,8 +49,6 @@ const shipped = '111100111';
 
 /** What the app brings along as its `keyturn`. */
 const command = '#!/bin/sh\necho the command\n';
-
-const noThrow = { throwIfNoEntry: false } as const;
 
 /** Milliseconds: electron-builder asks npm for the tree of packages, and reads each of them. */
 const packing = 300_000;
@@ -121,23 +118,6 @@ describe('the packed app', () => {
     expect(own.filter((file) => /\/(cli|demo|test|renderer\/src)\//.test(file))).toEqual([]);
   });
 
-  it('holds packages that it needs at run time only', () => {
-    const lock = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as {
-      packages: Record<string, { dev?: boolean }>;
-    };
-    const names = new Set(
-      files
-        .filter((file) => file.startsWith('/node_modules/'))
-        .map((file) =>
-          file
-            .split('/')
-            .slice(2, file.startsWith('/node_modules/@') ? 4 : 3)
-            .join('/'),
-        ),
-    );
-    expect([...names].filter((name) => lock.packages[`node_modules/${name}`]?.dev)).toEqual([]);
-  });
-
   it('loads: each of its modules in plain Node, and each package that they name', async () => {
     const modules = readTree(path.join(extracted, 'dist', 'app'));
     const targets = [...modules.values()].flatMap(({ imports }) => imports.map(({ target }) => target));
@@ -152,27 +132,6 @@ describe('the packed app', () => {
     const env = { PATH: process.env['PATH'] ?? '', HOME: folder, KEYTURN_HOME: path.join(folder, 'home') };
     const { stdout } = await run(process.execPath, [program, ...packages], { cwd: folder, env });
     expect(Number(stdout)).toBeGreaterThan(modules.size);
-  });
-
-  it('lacks no file that another one of its packages’ names, loaded at the start or late', () => {
-    const named = /(?:\bfrom|\bimport\(?|\brequire\()\s*['"](\.[^'"]+)['"]/g;
-    const forms = ['', '.js', '.cjs', '.mjs', '.json', '.node', '/index.js'];
-    const inArchive = new Set(files);
-    const isFile = (file: string): boolean => statSync(file, noThrow)?.isFile() ?? false;
-    const scripts = files.filter(
-      (file) => /^\/node_modules\/.*\.[cm]?js$/.test(file) && isFile(path.join(extracted, file)),
-    );
-    const missing = scripts.flatMap((file) =>
-      [...readFileSync(path.join(extracted, file), 'utf8').matchAll(named)]
-        // A comment may name types, which nothing loads.
-        .filter(([, target = '']) => !/\.d\.[cm]?ts$/.test(target))
-        .map(([, target = '']) => forms.map((form) => path.join(path.dirname(file), target + form)))
-        .filter((places) => !places.some((place) => inArchive.has(place)))
-        .filter((places) => places.some((place) => isFile(path.join(root, place))))
-        .map(([place]) => `${file} names ${place}`),
-    );
-    expect(scripts.length).toBeGreaterThan(500);
-    expect(missing).toEqual([]);
   });
 
   it('keeps a secret by its keychain worker, and listens by its proxy worker', async () => {
@@ -204,21 +163,6 @@ describe('the packed app', () => {
     expect(broughtCommand({ env: image, isPackaged: true, program }, resources, 'linux')).toBeUndefined();
   });
 
-  it('starts at main.js, as an ES module, and knows its version', () => {
-    const archive = path.join(packed, 'resources', 'app.asar');
-    const read = (file: string): unknown => JSON.parse(asar().extractFile(archive, file).toString());
-    expect(read('package.json')).toMatchObject({
-      main: 'dist/app/electron/main.js',
-      type: 'module',
-      name: 'keyturn',
-      productName: 'Keyturn',
-    });
-    const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
-      version: string;
-    };
-    expect(read('dist/app/package.json')).toEqual({ version, type: 'module' });
-  });
-
   it('has its fuses blown', () => {
     const binary = readFileSync(path.join(packed, 'keyturn-desktop')).toString('latin1');
     const at = binary.indexOf(sentinel) + sentinel.length + 2;
@@ -241,16 +185,4 @@ it.each<[string, string, string[]]>([
   expect(await fuseFaults(file, blown)).toEqual(faults);
   const { runAsNode: _, ...rest } = blown;
   expect(await fuseFaults(file, rest)).toContain('electron-builder.yml doesn’t name the fuse runAsNode');
-});
-
-it('the installer for Windows ends the broker by the command that the app brings, as its source says', async () => {
-  const script = readFileSync(installerFile, 'utf8');
-  expect(script).toBe(installerScript());
-  const [, name = '', words = ''] = /\\resources\\(\S+)" (.*)`/.exec(script) ?? [];
-  expect(readFileSync(path.join(root, 'electron-builder.yml'), 'utf8')).toContain(`to: ${name}\n`);
-  // Where no broker runs.
-  const env = { PATH: process.env['PATH'] ?? '', KEYTURN_HOME: path.join(temporaryFolder(), 'home') };
-  const program = path.join(root, 'dist', 'cli', 'bin.js');
-  const { stderr } = await run(process.execPath, [program, ...words.split(' ')], { env });
-  expect(stderr).toContain('no broker runs');
 });

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pageFolder } from '../../electron/base/files.ts';
 import { loginItem } from '../../electron/system/login-item.ts';
 import type { LoginItem } from '../../electron/system/login-item.ts';
-import { entryPage, isEntryPage, isOwnUrl, servePage } from '../../electron/windows/page.ts';
+import { entryPage, servePage } from '../../electron/windows/page.ts';
 import { PreferenceFile } from '../../electron/system/preferences.ts';
 import { proxyFrom } from '../../electron/system/proxy.ts';
 import { SignInPages } from '../../electron/tray/sign-in-pages.ts';
@@ -50,25 +50,6 @@ describe('the page’s own scheme', () => {
   ])('answers %s with nothing', async (url) => {
     const page = servePage(pageFolder);
     expect((await page(new Request(url))).status).toBe(404);
-  });
-
-  it('answers reading only', async () => {
-    const page = servePage(pageFolder);
-    expect((await page(new Request(entryPage, { method: 'POST' }))).status).toBe(404);
-  });
-
-  it('knows its own addresses', () => {
-    expect(['keyturn-app://main/x', entryPage].every(isOwnUrl)).toBe(true);
-    const foreign = [
-      'keyturn-app://mainx/',
-      'https://main/',
-      'keyturn-app://a@main/',
-      'keyturn-app:main',
-      '',
-    ];
-    expect(foreign.filter(isOwnUrl)).toEqual([]);
-    expect(isEntryPage(`${entryPage}#card/1`)).toBe(true);
-    expect(isEntryPage(`${entryPage}?x`)).toBe(false);
   });
 });
 
@@ -115,17 +96,6 @@ describe('start at login', () => {
     await item.set(false);
     expect(await item.isOn()).toBe(false);
   });
-
-  it.each(['Hidden=true', 'X-GNOME-Autostart-enabled=false'])(
-    'is off on Linux where the desktop wrote %s',
-    async (line) => {
-      const home = folder();
-      const item = loginItem(app, { env: { XDG_CONFIG_HOME: home }, platform: 'linux', isPackaged: true });
-      await item.set(true);
-      writeFileSync(path.join(home, 'autostart', 'keyturn.desktop'), `[Desktop Entry]\n${line}\n`);
-      expect(await item.isOn()).toBe(false);
-    },
-  );
 
   it.each([
     ['the image of an AppImage', '/tmp/.mount_key/keyturn-desktop', true, '"/home/anna/Keyturn.AppImage"'],

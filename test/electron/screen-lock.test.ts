@@ -3,8 +3,7 @@
  * monitor and logind are doubles.
  */
 import { EventEmitter } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { PowerMonitor } from 'electron';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startTimeout, watchScreenLock } from '../../electron/system/screen-lock.ts';
@@ -13,7 +12,6 @@ import { until } from '../support/home.ts';
 import { screenSession } from '../support/processes/screen-saver.ts';
 import { fakeLogind, systemBus } from '../support/processes/system-bus.ts';
 import type { Logind } from '../support/processes/system-bus.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 interface Alarm {
   readonly in: number;
@@ -99,24 +97,6 @@ it('hears the next lock although its listener was killed', async () => {
   expect(watched.lost).toBe(0);
 });
 
-it('tells that it is lost when it is killed again and again, and hears again once it is left alone', async () => {
-  const { env, say } = await screenSession();
-  const watched = listen({ ...process.env, ...env });
-  for (let times = 0; times < 6; times += 1) {
-    await killListener(watched);
-    await until('it is noticed', () => watched.lock.state === 'ended' || times === 0);
-    if (times > 0) await passPause(watched);
-  }
-  expect(watched.lost).toBe(1);
-  // The switch says again that locks are heard, so their loss locks again.
-  await killListener(watched);
-  await until('it is lost again', () => watched.lost === 2);
-  await passPause(watched);
-  await until('it listens', () => watched.lock.state === 'listening');
-  say('org.gnome.ScreenSaver', true);
-  await until('the lock is heard', () => watched.locked > 0);
-});
-
 const nowhere = 'unix:path=/nonexistent';
 
 it.each([
@@ -142,25 +122,6 @@ it.each([
     await until('it says why', () => watched.lock.state === why);
   },
 );
-
-it('takes a listener that hangs before it listens for one without a bus, and is lost when that goes on', async () => {
-  const { env } = await screenSession();
-  const folder = temporaryFolder();
-  writeFileSync(path.join(folder, 'dbus-monitor'), '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
-  const watched = listen({ ...process.env, ...env, PATH: `${folder}:${process.env['PATH']}` });
-  expect(watched.lock.state).toBe('starting');
-  const listeners = 2;
-  while (watched.lost < listeners) {
-    const alarm = await until('a time is over', () =>
-      watched.alarms.find((one) => !one.isOver && one.in !== steady),
-    );
-    alarm.isOver = true;
-    alarm.run();
-  }
-  await until('it says so', () => watched.lock.state === 'noBus');
-  watched.lock.close();
-  await until('its listeners are gone', () => listener() === undefined);
-});
 
 it('starts nothing any more once it was closed', async () => {
   const watched = listen({
@@ -230,13 +191,5 @@ describe('logind', () => {
     const next = await fakeLogind(heard.bus, '_32');
     next.changed('_32', { Active: false });
     await until('the lock is heard', () => heard.watched.locked > 1);
-  });
-
-  it('is lost with the system’s bus', async () => {
-    const { bus, watched } = await listenTo('_32');
-    bus.end();
-    for (let pause = 0; pause !== 300_000;) pause = await passPause(watched);
-    expect(watched.lost).toBe(1);
-    expect(watched.lock.state).toBe('noSystemBus');
   });
 });

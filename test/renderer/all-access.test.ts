@@ -1,7 +1,7 @@
 /** What stops every app at once, in the settings: the pause, and the end of all access. */
 import { expect, it } from 'vitest';
 import type { Answer } from './page-window.ts';
-import { exampleAnswer, exampleStatus } from '../support/homes/example-desk.ts';
+import { exampleAnswer } from '../support/homes/example-desk.ts';
 import { button, windowsOfTests } from './page-window.ts';
 
 const openWindow = windowsOfTests();
@@ -24,15 +24,6 @@ it('the settings pause all access for an hour or until it is resumed', async () 
   await expect.poll(() => asked).toEqual([['pause', {}]]);
   await button(page, 'Pause for 1 hour').click();
   await expect.poll(() => asked[1]).toMatchObject(['pause', { until: expect.any(Number) }]);
-});
-
-it('a paused window says so above every view, and offers to resume', async () => {
-  const asked: unknown[] = [];
-  const status = { ...exampleStatus, pause: { since: 1 } };
-  const { page } = await openWindow({ hash: 'programs', answer: noting(asked, { status }) });
-  await page.getByText('All access is paused. Apps get no tokens and no API keys.').waitFor();
-  await button(page, 'Resume').click();
-  await expect.poll(() => asked).toEqual([['resume', {}]]);
 });
 
 it('revoking all access names the apps and servers that it cuts off, and revokes each grant only after a confirmation', async () => {

@@ -86,15 +86,6 @@ describe('what a card says', () => {
     expect(await overflowing(page)).toEqual([]);
     expect(await accessibilityFaults(page)).toEqual([]);
   });
-
-  it('is reached by the keyboard where it is longer than its box, and only there', async () => {
-    const { page } = await open('card/allow');
-    const box = page.getByRole('group', { name: 'Permissions' });
-    await box.focus();
-    await page.keyboard.press('End');
-    await expect.poll(() => box.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
-    expect(await page.getByRole('group', { name: 'Sign-in provider', exact: true }).count()).toBe(0);
-  });
 });
 
 describe('how long it is allowed', () => {

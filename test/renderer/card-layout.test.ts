@@ -8,8 +8,6 @@ const openWindow = windowsOfTests();
 
 /** As electron/windows/windows.ts opens them. */
 const cardSize = { width: 480, height: 640 };
-const mainSize = { width: 960, height: 680 };
-
 const signIn = {
   id: 'q1',
   resource: 'https://notes.example/mcp',
@@ -61,24 +59,6 @@ describe('a card in its window', () => {
     expect(await oddControls(page)).toEqual([]);
     expect(await emptyParts(page)).toEqual([]);
   });
-});
-
-it('a card in the main window keeps the name of a scope beside its words', async () => {
-  const answer = exampleAnswer({ 'request.list': { interactions: [exampleQuestions.allow] } });
-  const { page } = await openWindow({ answer, hash: 'servers', ...mainSize });
-  await page.locator('.waiting button').first().click();
-  await page.locator('dialog .scopes .meaning').first().waitFor();
-  const gap = await page.evaluate<number>(`(() => {
-    const [words, name] = document.querySelector('dialog .scopes li:has(.meaning)').querySelectorAll('.meaning, code');
-    return name.getBoundingClientRect().left - words.getBoundingClientRect().right;
-  })()`);
-  expect(gap).toBeLessThan(16);
-});
-
-it('the first screen shows its main button without scrolling', async () => {
-  const { page } = await openWindow({ answer: exampleAnswer(), hash: 'welcome', ...mainSize });
-  const box = await page.locator('.welcome > .actions .primary').boundingBox();
-  expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThanOrEqual(mainSize.height);
 });
 
 it('a card of 60 scopes can be allowed only after the last of them was in view, and no button moves then', async () => {

@@ -1,5 +1,5 @@
 /** The apps on this computer, connected from the window: real files, the real broker, and the page in Chromium. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { keepSecret } from '../support/secrets.ts';
@@ -83,17 +83,5 @@ describe('the panel that connects apps', () => {
     expect(await panel.innerText()).toContain('The secret in X-Api-Key is in the sealed backup only');
     expect(text()).not.toContain(secret);
     expect(broker.answered.join('\n')).not.toContain(secret);
-  });
-
-  it('says how the command is installed where there is none, and changes nothing', async () => {
-    const { broker, before, text } = await deskWithCursor();
-    const command = path.join(broker.personHome, 'bin', 'keyturn');
-    chmodSync(command, 0o644);
-    // One of this machine's own would count.
-    if (['/usr/local/bin/keyturn', '/opt/homebrew/bin/keyturn', '/usr/bin/keyturn'].some(existsSync)) return;
-    const { page } = await openApps(broker);
-    await page.getByText('which is not installed').waitFor();
-    expect(await page.getByRole('button', { name: 'Connect Cursor' }).count()).toBe(0);
-    expect(text()).toBe(before);
   });
 });

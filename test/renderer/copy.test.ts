@@ -39,12 +39,4 @@ describe('a copy button', () => {
     await copy.waitFor();
     expect(await copy.innerText()).toBe('Copy');
   });
-
-  it('leaves the text selected where it could not be copied, and says so', async () => {
-    const { copy, copied, said, selected } = await openWelcome(true);
-    await copy.click();
-    await said.getByText('Not copied. The text is selected: copy it with the keyboard.').waitFor();
-    expect(await copied.count()).toBe(0);
-    expect((await selected()).trim()).toBe(command);
-  });
 });

@@ -5,10 +5,8 @@ import { pair } from '../../src/client/pair.ts';
 import { connect } from '../../src/client/connect.ts';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { emptyStatus } from '../support/homes/example-desk.ts';
 import { questionId, startPageBroker } from './page-broker.ts';
 import { button, windowsOfTests } from './page-window.ts';
-import { answering } from './written-lists.ts';
 
 const openWindow = windowsOfTests();
 
@@ -46,17 +44,4 @@ it('the window lists what is open to other machines and sandboxes, and an end fr
   await page.getByRole('button', { name: 'Remove build.example' }).click();
   await button(page, 'Remove').click();
   await section.waitFor({ state: 'detached' });
-});
-
-it('a list of open forwards that can’t be read is refused in its place, and not shown as an empty one', async () => {
-  const refusal = { reason: 'internal', message: 'The list was lost.' };
-  const answers = answering({ status: { ...emptyStatus, forwards: 1 } });
-  const { page } = await openWindow({
-    answer: async (channel, params) =>
-      channel === 'forward.list' ? { ok: false, refusal } : answers(channel, params),
-    hash: 'programs',
-  });
-  const section = page.getByRole('region', { name: 'Open to other machines and sandboxes' });
-  await section.getByText(refusal.message).waitFor();
-  expect(await section.getByText('Nothing matches the filter.').count()).toBe(0);
 });

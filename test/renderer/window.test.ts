@@ -4,7 +4,7 @@
  */
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer, exampleLater, exampleStatus } from '../support/homes/example-desk.ts';
+import { exampleAnswer, exampleLater } from '../support/homes/example-desk.ts';
 import { settled } from '../support/electron/window-page.ts';
 import { button, windowsOfTests, type PageWindow, type WindowOptions } from './page-window.ts';
 
@@ -127,27 +127,5 @@ describe('the search', () => {
     await page.getByText('Nothing was found.').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-  });
-});
-
-describe('the settings', () => {
-  it('are opened by Ctrl and the comma, and mark the section in which something is to be read', async () => {
-    const status = { ...exampleStatus, insecureLoopback: true };
-    const { page } = await show('servers', { answer: exampleAnswer({ status }) });
-    await page.locator('.pick').first().waitFor();
-    await page.keyboard.press('Control+,');
-    await page.locator('#app-title').waitFor();
-    expect(await hashOf(page)).toBe('#settings');
-    const sections = page.getByRole('navigation').getByRole('button');
-    await expect
-      .poll(() => sections.allInnerTexts())
-      .toEqual([
-        'General',
-        'Security',
-        'Sign-in providers',
-        expect.stringMatching(/Advanced\s+Needs attention/),
-      ]);
-    await sections.last().click();
-    await page.locator('#broker-title').waitFor();
   });
 });

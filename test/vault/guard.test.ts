@@ -90,15 +90,6 @@ describe('while a person is asked to unlock the vault', () => {
     putBack();
     expect(await getIfAny(guard, 'a')).toBeUndefined();
   });
-
-  test('a guard that was shut stays shut if the unlock fails', async () => {
-    const { guard, watch } = guarded();
-    await guard.shut();
-    const putBack = guard.hold();
-    expect(watch.state.state).toBe('locked');
-    putBack();
-    await expect(getIfAny(guard, 'a')).rejects.toMatchObject({ trouble: 'locked' });
-  });
 });
 
 describe('the listener of a guard', () => {

@@ -131,21 +131,6 @@ describe('the root key', () => {
     expect(keychain.changes.filter((change) => change === `set ${rootItem}`)).toHaveLength(1);
   });
 
-  test('is not made again in a home that had one, whatever the keychain shows', async () => {
-    const keychain = memoryKeychain();
-    const vault = vaultOver(keychain, used);
-    await expect(vault.root()).rejects.toMatchObject({
-      reason: 'locked',
-      hint: expect.stringContaining('reset'),
-    });
-    await expect(vault.set('a', 'x')).rejects.toMatchObject({ reason: 'locked' });
-    await expect(vault.unlock()).rejects.toMatchObject({ reason: 'locked' });
-    expect(keychain.items.size).toBe(0);
-    // The refusal isn't remembered: what was restored is read.
-    keychain.items.set(rootItem, Buffer.alloc(32, 1).toString('base64url'));
-    expect((await vault.root()).export()).toEqual(Buffer.alloc(32, 1));
-  });
-
   test('is not replaced in a home that seems new, if the keychain was only locked', async () => {
     const keychain = await usedKeychain();
     const root = keychain.items.get(rootItem);

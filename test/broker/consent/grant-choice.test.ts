@@ -78,13 +78,6 @@ describe('a permission that names grants', () => {
     expect(chosen(grants, {}, { ...had, grants: [...had.grants, carol ?? ''] })).toBe('choose of bob carol');
   });
 
-  it('a permission that names grants is served by a lease that names the account', async () => {
-    const grants = await grantsOf({ alice: {}, bob: {} });
-    const kept = { ...allowed, grants: [idOf(grants, 'alice')] };
-    const leased = { ...allowed, grants: [idOf(grants, 'bob')], until: 1 };
-    expect(chosen(grants, { account: 'bob' }, kept, leased)).toBe('use bob');
-  });
-
   it('a permission that names a grant without a sign-in gives way to a lease that names one of the same account, and of no other', async () => {
     const signedOut = { account: 'alice', state: { kind: 'loginRequired', why: '' } } as const;
     const moved = { account: 'alice', issuer: 'https://new.example' };
@@ -98,11 +91,6 @@ describe('a permission that names grants', () => {
       chooseGrant(there(grants), editor, [kept, { ...allowed, grants: [id], until: 1 }]);
     expect(usedWith(fresh)).toMatchObject({ kind: 'use', grant: { id: fresh } });
     expect(usedWith(bob)).toMatchObject({ kind: 'use', grant: { id: old } });
-  });
-
-  it('a permission that names grants asks for another one if its own was revoked', async () => {
-    const grants = await grantsOf({ alice: revoked, bob: {} });
-    expect(chosen(grants, {}, { ...allowed, grants: [idOf(grants, 'alice')] })).toBe('ask bob');
   });
 });
 
@@ -122,27 +110,9 @@ describe('a permission that names none yet', () => {
     expect(chosen(grants, {}, { ...allowed, refusedGrants: [idOf(grants, 'bob')] })).toBe('ask alice');
   });
 
-  it('a permission that names no grant yet asks for the account that the request names, if there are several', async () => {
-    const grants = await grantsOf({ alice: {}, bob: { state: { kind: 'loginRequired', why: '' } } });
-    expect(chosen(grants, { account: 'bob' }, allowed)).toBe('ask bob');
-  });
-
-  it('a permission whose card showed no scopes asks again with a card, if there are several accounts', async () => {
-    const grants = await grantsOf({ alice: {}, bob: {} });
-    expect(chosen(grants, {}, { ...allowed, fixAtFirstToken: true })).toBe('ask bob');
-  });
-
   it('a permission does not use a grant that the person refused it', async () => {
     const grants = await grantsOf({ alice: {} });
     expect(chosen(grants, {}, { ...allowed, refusedGrants: [idOf(grants, 'alice')] })).toBe('ask alice');
-  });
-
-  it('a permission that names no grant leads to a sign-in if there is none', async () => {
-    const grants = await grantsOf({ old: revoked });
-    expect(chooseGrant(there(grants), editor, [allowed])).toMatchObject({
-      kind: 'signIn',
-      grant: { account: 'old' },
-    });
   });
 });
 
@@ -161,11 +131,5 @@ describe('a grant that belongs to one program', () => {
     expect(() => grantsOfAccount(grants, { ...named, clientId: 'agent' })).toThrow(
       expect.objectContaining({ reason: 'not_found' }),
     );
-  });
-
-  it('a grant that belongs to one program exists beside the shared grant of the same account, which a sign-in renews', async () => {
-    const purpose = { kind: 'narrow', clientId: 'editor' } as const;
-    const grants = await grantsOf({ alice: { purpose } });
-    expect(grants.sharedAt(endpoint, 'https://issuer.example')).toEqual([]);
   });
 });

@@ -142,17 +142,6 @@ describe('permissions', () => {
 describe('local clients', () => {
   const open = async (): Promise<LocalClients> => new LocalClients(await file(localClientSchema));
 
-  it('local clients whose first hello does not come within a minute are void', async () => {
-    const clients = await open();
-    const [silent, greeting] = [await clients.add('editor', 0), await clients.add('agent', 0)];
-    await clients.confirm(greeting.id);
-    expect(clients.usable(silent.id, 59_999)).toBeDefined();
-    expect(clients.usable(silent.id, 60_000)).toBeUndefined();
-    expect(clients.usable(greeting.id, 60_000)).toBeDefined();
-    await clients.add('other', 60_000);
-    expect(clients.all().map(({ name }) => name)).toEqual(['agent', 'other']);
-  });
-
   it('a program is named by its name, which no other gets, or by its id', async () => {
     const clients = await open();
     const one = await clients.add('editor', 0);
@@ -188,33 +177,6 @@ describe('local clients', () => {
         message: expect.stringContaining(`${victim.id}, ${other.id}`) as string,
       }),
     );
-  });
-
-  it('a program gets an id of 16 random bytes, and its key is not kept', async () => {
-    const clients = await open();
-    const client = await clients.add('editor', 5, { executable: '/usr/bin/editor' });
-    expect(Buffer.from(client.id, 'base64url')).toHaveLength(16);
-    expect(clients.all()).toEqual([
-      {
-        id: client.id,
-        name: 'editor',
-        generation: 1,
-        pairedAt: 5,
-        confirmed: false,
-        executable: '/usr/bin/editor',
-      },
-    ]);
-  });
-
-  it('a program’s last use is listed, and not written', async () => {
-    const records = await file(localClientSchema);
-    const clients = new LocalClients(records);
-    const { id } = await clients.add('editor', 0);
-    clients.used({ clientId: id, endpoint: 'one' }, 77);
-    clients.used({ clientId: id, endpoint: 'other' }, 78);
-    expect(records.items[0]).not.toHaveProperty('lastUsedAt');
-    expect(clients.all()[0]?.lastUsedAt).toBe(78);
-    expect(clients.lastUseAt({ clientId: id, endpoint: 'one' })).toBe(77);
   });
 });
 

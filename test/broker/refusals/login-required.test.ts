@@ -41,15 +41,6 @@ describe('a grant that the server ended together with a revoked one', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('a grant that ended together with a revoked one opens no page after a restart either', async () => {
-    const { rig, world } = await siblings();
-    rig.clock.advance(hour);
-    await refusal(askAtHome(rig));
-    const again = await brokerRig(inWorld(world), { after: rig });
-    expect(await refusal(askAtHome(again))).toMatchObject({ reason: 'login_required' });
-    expect(again.pages).toEqual([]);
-  });
-
   it('a grant that ended together with a revoked one works again once the user signs in', async () => {
     const { rig } = await siblings();
     rig.clock.advance(hour);
@@ -57,14 +48,5 @@ describe('a grant that the server ended together with a revoked one', () => {
     await rig.login({ account: 'home' });
     expect((await askAtHome(rig)).account).toBe('home');
     expect(rig.pages).toHaveLength(3);
-  });
-});
-
-describe('a grant at a server that keeps authorizations apart', () => {
-  it('at a server that keeps authorizations apart a grant outlives the revocation of another', async () => {
-    const { rig } = await siblings({ sharesGrants: false });
-    rig.clock.advance(hour);
-    expect((await askAtHome(rig)).account).toBe('home');
-    expect(rig.pages).toHaveLength(2);
   });
 });

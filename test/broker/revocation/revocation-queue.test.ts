@@ -94,15 +94,6 @@ describe('a pending revocation', () => {
     expect(await itemOf(rig)).toBeUndefined();
   });
 
-  it('a pending revocation is tried at once when the vault first answers after a restart, with the access token too', async () => {
-    const rig = await pending();
-    up();
-    const again = await brokerRig(server, { after: rig });
-    await openQueue(again);
-    expect(told()).toEqual(['refresh-1', 'access-1']);
-    expect(stateOf(again).receipt).toBe('confirmed');
-  });
-
   it('a pending revocation is tried at once when the machine wakes up or is online again, unless the server asked to wait', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
@@ -251,13 +242,6 @@ describe('the time until which a token that was handed out may be valid', () => 
     const until = grant().liveUntil ?? parts.refresher.secrets.factsOf(grant()).liveUntil ?? 0;
     return Math.max(0, until - clock.now());
   }
-
-  it('an opaque token that the server ended counts as valid until now', async () => {
-    const rig = await revoked();
-    expect(liveFor(rig)).toBe(hour);
-    await revokeGrant(rig.parts, rig.grant());
-    expect(liveFor(rig)).toBe(0);
-  });
 
   it.each([
     ['signed, which no server needs to ask about', jwt],

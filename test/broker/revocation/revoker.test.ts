@@ -54,12 +54,6 @@ describe('a revocation', () => {
     expect(response.status).toBe(401);
   });
 
-  it('a revocation reaches the tokens of earlier sign-ins, and the access token in use', async () => {
-    const { rig } = await twice();
-    await revokeGrant(rig.parts, rig.grant());
-    expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
-  });
-
   it('a revocation of a grant that the vault lost is explained as such, asks no server and is not tried again', async () => {
     const { rig } = await twice();
     const kept = rig.grant();
@@ -79,14 +73,6 @@ describe('a revocation', () => {
     expect(grant.state).toMatchObject({ kind: 'revoked', receipt: 'abandoned' });
     expect(told()).toEqual([]);
     expect(explainGrant(rig.parts, kept).now).toMatch(/^It is usable;/);
-  });
-
-  it('a revocation at a server without a revocation endpoint says so', async () => {
-    const { rig } = await twice(false);
-    const { item = '' } = rig.grant();
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
-    expect(await getIfAny(rig.vault, item)).toBeUndefined();
-    expect(told()).toEqual([]);
   });
 
   it('a revocation that can’t reach the server takes effect here, keeps the tokens, and is finished by a second one', async () => {

@@ -89,25 +89,6 @@ describe('a sign-in page', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('a sign-in page that the person denies is also the last one, and the refusal says so', async () => {
-    const rig = await allowed();
-    rig.person.deny = true;
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'access_denied' });
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
-    expect(rig.pages).toHaveLength(1);
-    expect(rig.parts.grants.all()).toEqual([]);
-  });
-
-  it('a sign-in page that is cancelled in the list of questions is also the last one', async () => {
-    const rig = await allowed();
-    rig.person.isThere = false;
-    const asked = refusal(rig.ask());
-    rig.parts.interactions.answer((await rig.question('login')).id, 'no');
-    expect(await asked).toMatchObject({ reason: 'login_failed' });
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
-    expect(rig.pages).toHaveLength(1);
-  });
-
   it('a sign-in page stays open for a request that ran out of time, and a late sign-in counts', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
@@ -200,15 +181,6 @@ describe('two servers', () => {
     answer();
     expect([(await first).resource, (await second).resource]).toEqual([server.endpoint, server.other]);
     expect(rig.pages).toHaveLength(2);
-  });
-
-  it('two servers of one issuer share a registration and its redirect URI', async () => {
-    const { server, rig, answer } = await pair();
-    answer();
-    await Promise.all([rig.ask(), rig.ask({ resource: server.other })]);
-    expect(rig.parts.registrations.all()).toHaveLength(1);
-    const redirects = rig.pages.map((page) => new URL(page).searchParams.get('redirect_uri'));
-    expect(redirects[0]).toBe(redirects[1]);
   });
 
   it('no sign-in page opens for a program that went away in the queue, and its request ends at once', async () => {

@@ -130,15 +130,6 @@ describe('an attempt', () => {
     expect(await inVault(rig)).not.toHaveProperty('attempt');
   });
 
-  it('an attempt of a broker that crashed is still reported after any later failure', async () => {
-    const { rig, server } = await needingRefresh();
-    const attempt = { startedAt: Date.UTC(2026, 0, 2) };
-    await cutOff(rig, attempt);
-    server.answer = () => page(503);
-    await refusal(rig.ask(never));
-    expect((await inVault(rig)).attempt).toEqual(attempt);
-  });
-
   it.each([
     [
       'during which the broker ended',
@@ -168,16 +159,6 @@ describe('an attempt', () => {
     },
   );
 
-  it('an attempt is not named as the reason if it was answered', async () => {
-    const { rig, server } = await needingRefresh();
-    server.answer = () => page(400, '{"error":"invalid_grant"}');
-    await refusal(rig.ask(never));
-    expect(rig.grant().state).toMatchObject({
-      why: 'the sign-in provider ended the access',
-      cause: 'refreshTokenEnded',
-    });
-  });
-
   it('no request leaves if the vault can’t note the attempt', async () => {
     const { rig } = await needingRefresh();
     rig.vault.failing.add('set');
@@ -197,13 +178,6 @@ describe('an attempt', () => {
     rig.vault.failing.clear();
     server.answer = (_form, usual) => usual;
     await rig.ask(never);
-    expect(await inVault(rig)).not.toHaveProperty('attempt');
-  });
-
-  it('an attempt is forgotten with a new sign-in', async () => {
-    const { rig } = await needingRefresh();
-    await cutOff(rig, { startedAt: 1 });
-    await rig.login();
     expect(await inVault(rig)).not.toHaveProperty('attempt');
   });
 });

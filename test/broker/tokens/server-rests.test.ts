@@ -31,17 +31,6 @@ function world() {
 }
 
 describe('a server that could not serve', () => {
-  it('a server that could not serve is asked again once its pause is over, and a success ends all its pauses', async () => {
-    const { rests, fail, later, tries } = world();
-    await fail('a', { error: down(30) });
-    expect(await fail('a')).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 30 });
-    expect(tries()).toBe(1);
-    later(30_000);
-    const asking = { what: 'a', isByPerson: false };
-    expect(await rests.ask(asking, async () => 'served')).toBe('served');
-    expect(await rests.ask(asking, async () => 'again')).toBe('again');
-  });
-
   it('M-8: a server that could not serve is asked at once after the machine woke up, unless it asked to wait', async () => {
     const { rests, fail, later, tries } = world();
     await fail('a');

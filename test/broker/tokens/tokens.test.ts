@@ -64,17 +64,6 @@ describe('a token that is still good', () => {
     expect(rig.footprint()).toEqual(footprint);
   });
 
-  it('a token is refreshed when five minutes are left, no earlier', async () => {
-    const rig = await signedIn();
-    const first = await rig.ask();
-    rig.clock.advance(almostOver - 30 * second);
-    expect((await rig.ask()).accessToken).toBe(first.accessToken);
-    rig.clock.advance(31 * second);
-    const next = await rig.ask();
-    expect(next.accessToken).not.toBe(first.accessToken);
-    expect(next.expiresAt - rig.clock.now()).toBe(60 * minute);
-  });
-
   it('a token with a short life is refreshed when a fifth of it is left', async () => {
     const server = oddServer(places.site, { scopesSupported: ['read'] });
     server.answer = (_form, usual) => ({ ...usual, expires_in: 100 });
@@ -118,14 +107,6 @@ describe('a token that is over', () => {
     expect(counts().refreshes).toBe(before + 1);
     places.world.authorizationServer.setTokenGate();
   });
-
-  it('T-1 W-6: a token that is over is refreshed without a page after a restart, from the refresh token in the vault', async () => {
-    const rig = await signedIn();
-    const before = counts();
-    rig.parts.cache.dropGrant(rig.grant().id);
-    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
-    expect(counts().signIns).toBe(before.signIns);
-  });
 });
 
 describe('a server in trouble', () => {
@@ -150,20 +131,6 @@ describe('a server in trouble', () => {
     rig.clock.advance(7 * second);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(rig.pages).toHaveLength(1);
-  });
-
-  it('a server in trouble is not asked again before its Retry-After is over', async () => {
-    const rig = await signedIn();
-    rig.clock.advance(61 * minute);
-    places.world.failTokenRequests(1, { status: 503, retryAfter: 7 });
-    await refusal(rig.ask());
-    const before = counts().tokenRequests;
-    rig.clock.advance(6 * second);
-    expect(await refusal(rig.ask())).toMatchObject({
-      reason: 'authorization_server_unreachable',
-      retryAfter: 1,
-    });
-    expect(counts().tokenRequests).toBe(before);
   });
 
   it('a server in trouble that ended the refresh token sets off a new sign-in under the permission', async () => {

@@ -3,7 +3,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import {
-  formatScope,
   isWithin,
   parseScope,
   readGranted,
@@ -40,14 +39,6 @@ describe('a scope text', () => {
     expect(readGranted(text, asked)).toEqual(scope);
   });
 
-  it('reads back the scopes that it formats', () => {
-    fc.assert(
-      fc.property(scopes, (set) => {
-        expect(parseScope(formatScope(union(set)))).toEqual(union(set));
-      }),
-    );
-  });
-
   it('a scope is within each union with it, and compared as an exact string', () => {
     fc.assert(
       fc.property(scopes, scopes, (one, other) => {
@@ -68,16 +59,6 @@ describe('the scopes to ask for', () => {
     expect(selectScope({ requested: ['r'], scopesSupported: ['s'] })).toEqual(['r']);
     expect(selectScope({ challenge: [], requested: [], scopesSupported: ['s'] })).toEqual(['s']);
     expect(selectScope({})).toBeUndefined();
-  });
-
-  it('N-8: adds offline_access only if the authorization server lists it', () => {
-    const offered = ['openid', 'offline_access'];
-    expect(selectScope({ requested: ['r'], authorizationServerScopes: offered })).toEqual([
-      'r',
-      'offline_access',
-    ]);
-    expect(selectScope({ requested: ['r'], authorizationServerScopes: ['openid'] })).toEqual(['r']);
-    expect(selectScope({ authorizationServerScopes: offered })).toBeUndefined();
   });
 
   it('U-2: a step-up asks for all earlier scopes and all of the challenge', () => {
@@ -110,12 +91,6 @@ describe('the scopes to ask for', () => {
         },
       ),
     );
-  });
-
-  it('E-8: never selects all scopes that the authorization server lists', () => {
-    const sources = { scopesSupported: ['s'], authorizationServerScopes: ['x', 'y'] };
-    expect(selectScope(sources)).toEqual(['s']);
-    expect(selectScope({ authorizationServerScopes: ['x', 'y'] })).toBeUndefined();
   });
 
   it('N-8: keeps an offline_access that the challenge or the caller named, and adds none', () => {

@@ -59,13 +59,6 @@ describe('the document', () => {
     });
   });
 
-  it('R-4: the client metadata document names a page about the client only if there is one', () => {
-    const clientUri = 'https://keyturn.example';
-    expect(clientMetadataDocument(url, [redirectUri], { clientUri })).toMatchObject({
-      client_uri: clientUri,
-    });
-  });
-
   it.each([
     'http://server.example/callback',
     'myapp:/callback',

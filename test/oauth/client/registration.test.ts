@@ -1,7 +1,6 @@
 /** Client identities: dynamic registration at a real endpoint, and the choice between mechanisms. */
 import { describe, expect, it } from 'vitest';
 
-import { Unreachable } from '../../../src/base/errors.ts';
 import { chooseRegistration, registrationSchema } from '../../../src/oauth/client/registration.ts';
 import { registerDynamically } from '../../../src/oauth/client/dynamic-registration.ts';
 import { registrationAt, serverAt } from '../parties.ts';
@@ -44,34 +43,6 @@ describe('registerDynamically', () => {
       });
     },
   );
-
-  it('registers the device grant only if it is needed', async () => {
-    site.lay('/register', { status: 201, body: { client_id: 'c1' } });
-    const server = serverAt(site.origin, { deviceAuthorizationEndpoint: `${site.origin}/device` });
-    const request = { redirectUris: [loopback], clientName: 'Keyturn' } as const;
-    await registerDynamically(server, request, site.http);
-    await registerDynamically(server, { ...request, isDevice: true }, site.http);
-    const device = 'urn:ietf:params:oauth:grant-type:device_code';
-    expect(sent(0)).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'] });
-    expect(sent(1)).toMatchObject({ grant_types: ['authorization_code', device, 'refresh_token'] });
-  });
-
-  it('R-6: registers with scopes, then without scopes, then without the refresh token, while the server refuses', async () => {
-    site.lay('/register', ({ body }) =>
-      body.includes('refresh_token') || body.includes('scope')
-        ? { status: 400, body: { error: 'invalid_client_metadata' } }
-        : { status: 201, body: { client_id: 'c1' } },
-    );
-    const request = { redirectUris: [loopback], clientName: 'Keyturn', scope: ['a', 'b'] } as const;
-    const { registration } = await registerDynamically(serverAt(site.origin), request, site.http);
-    expect(sent(0)).toMatchObject({ scope: 'a b' });
-    expect(sent(1)).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'] });
-    expect(sent(1)).not.toHaveProperty('scope');
-    expect(sent(2)).toMatchObject({ grant_types: ['authorization_code'] });
-    expect(sent(2)).not.toHaveProperty('scope');
-    expect(registration.grantTypes).toEqual(['authorization_code']);
-    expect(site.asked).toHaveLength(3);
-  });
 
   it.each([
     ['2000000000', 2_000_000_000_000],
@@ -153,12 +124,6 @@ describe('registerDynamically', () => {
     expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'none' });
   });
 
-  it('registers with an authentication method that the server lists', async () => {
-    site.lay('/register', { status: 201, body: { client_id: 'c1', client_secret: 's' } });
-    await register([loopback], { tokenEndpointAuthMethods: ['client_secret_post'] });
-    expect(sent()).toMatchObject({ token_endpoint_auth_method: 'client_secret_post' });
-  });
-
   it.each([
     { error: 'invalid_redirect_uri' },
     { error: 'invalid_client_metadata', error_description: 'redirect_uris[0]' },
@@ -168,18 +133,6 @@ describe('registerDynamically', () => {
     );
     const { registration } = await register([loopback, 'http://localhost/callback']);
     expect(registration.redirectUri).toBe('http://localhost/callback');
-  });
-
-  it('N-7: names the redirect URIs if the server accepts none of them', async () => {
-    site.lay('/register', { status: 400, body: { error: 'invalid_redirect_uri' } });
-    const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
-    expect(refusal).toMatchObject({
-      reason: 'registration_failed',
-      message: expect.stringContaining(
-        'none of the redirect URIs "http://127.0.0.1/callback", "http://localhost/callback"',
-      ),
-    });
-    expect(site.asked).toHaveLength(2);
   });
 
   it.each([
@@ -241,22 +194,6 @@ describe('registerDynamically', () => {
     expect(site.asked.map(({ body }) => body.includes('localhost'))).toEqual([false, false]);
   });
 
-  it('R-7: sends every redirect URI unchanged, even one with a fixed port', async () => {
-    const fixed = 'http://127.0.0.1:53123/callback';
-    site.lay('/register', ({ body }) =>
-      body.includes(':53123')
-        ? { status: 201, body: { client_id: 'c1' } }
-        : { status: 400, body: { error: 'invalid_redirect_uri' } },
-    );
-    const { registration } = await register([loopback, 'http://localhost/callback', fixed]);
-    expect(registration.redirectUri).toBe(fixed);
-    expect([0, 1, 2].map((index) => (sent(index) as { redirect_uris: string[] }).redirect_uris)).toEqual([
-      [loopback],
-      ['http://localhost/callback'],
-      [fixed],
-    ]);
-  });
-
   it('R-9: refuses a registration for private_key_jwt, since it registered no key', async () => {
     site.lay('/register', {
       status: 201,
@@ -276,21 +213,6 @@ describe('registerDynamically', () => {
     const body = { client_id: 'c', client_secret: 's3cret', token_endpoint_auth_method: 'private_key_jwt' };
     site.lay('/register', { status: 201, body });
     expect(everyWordOf(await refusalOf(() => register()))).not.toContain('s3cret');
-  });
-
-  it('R-6: a registration endpoint that fails counts as unreachable, not as a refusal', async () => {
-    site.lay('/register', { status: 503, headers: { 'retry-after': '30' } });
-    const error = await refusalOf(() => register());
-    expect(error).toBeInstanceOf(Unreachable);
-    expect(error.retryAfter).toBe(30);
-  });
-
-  it('R-1: asks for manual registration if there is no registration endpoint', async () => {
-    const { registrationEndpoint: _none, ...server } = serverAt(site.origin);
-    const refusal = await refusalOf(() =>
-      registerDynamically(server, { redirectUris: [loopback], clientName: 'Keyturn' }, site.http),
-    );
-    expect(refusal.reason).toBe('registration_required');
   });
 });
 
@@ -319,12 +241,6 @@ describe('chooseRegistration', () => {
     expect(chooseRegistration(everything, { existing: elsewhere }).mechanism).toBe('dynamic');
     const refusal = await refusalOf(() => chooseRegistration(everything, { preregistered: elsewhere }));
     expect(refusal.reason).toBe('issuer_mismatch');
-  });
-
-  it('does not choose a registration whose secret has expired', () => {
-    const expired = registrationAt(issuer, { secretExpiresAt: 1000 });
-    expect(chooseRegistration(everything, { existing: expired, now: 1000 }).mechanism).toBe('dynamic');
-    expect(chooseRegistration(everything, { existing: expired, now: 999 }).mechanism).toBe('existing');
   });
 
   it('R-1: asks the user to register if no way to register is left', async () => {

@@ -1,11 +1,10 @@
 /** Tokens that are bound to a key (RFC 9449) at the token endpoint: proofs, nonces, and answers that don't fit. */
-import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
+import { createHash, createPublicKey, verify } from 'node:crypto';
 import type { JsonWebKey } from 'node:crypto';
 import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
-import { ServerClocks } from '../../../src/oauth/base/server-clock.ts';
 import { proofJwkSchema, ProofKey } from '../../../src/oauth/client/proof-key.ts';
 import { buildAuthorizationRequest } from '../../../src/oauth/grants/authorization.ts';
 import { registrationAt, serverAt } from '../parties.ts';
@@ -94,26 +93,6 @@ describe('a proof', () => {
     });
   });
 
-  it('P-7: has the time of the server where the clocks differ', async () => {
-    const serverClocks = new ServerClocks();
-    const date = new Date(now - 3_600_000).toUTCString();
-    serverClocks.note(site.origin, { get: (name) => (name === 'date' ? date : null) }, now);
-    site.lay('/token', { body: good });
-    await refreshed({ proofKey }, { ...site.http, serverClocks });
-    expect(proofs()[0]).toMatchObject({ iat: now / 1000 - 3600 });
-  });
-
-  it('P-7: is another one for the second form of a client secret', async () => {
-    site.lay('/token', ({ headers }) =>
-      headers['authorization'] === `Basic ${Buffer.from('client-1.a_b:s+cret').toString('base64')}`
-        ? { body: good }
-        : { status: 401, body: { error: 'invalid_client' } },
-    );
-    const registration = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
-    await refreshed({ proofKey, registration, clientSecret: 's+cret' });
-    expect(new Set(proofs().map(({ jti }) => jti)).size).toBe(2);
-  });
-
   it('comes from a key that no print of it shows, and that the vault’s form brings back', () => {
     const jwk = proofJwkSchema.parse(JSON.parse(JSON.stringify(proofKey.toKept())));
     expect(inspect(proofKey, { depth: 9, showHidden: true }) + JSON.stringify(proofKey)).not.toContain(jwk.d);
@@ -155,17 +134,6 @@ describe('the nonce of an authorization server', () => {
       expect(site.asked).toHaveLength(requests);
     },
   );
-
-  it('P-8: comes with a new assertion of the client, since a server takes each once', async () => {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const clientSecret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    const registration = registrationAt(site.origin, { tokenEndpointAuthMethod: 'private_key_jwt' });
-    let count = 0;
-    site.lay('/token', () => ((count += 1) === 1 ? wantsNonce('n1') : { body: good }));
-    await refreshed({ proofKey, registration, clientSecret });
-    const assertions = site.asked.map(({ body }) => new URLSearchParams(body).get('client_assertion'));
-    expect(new Set(assertions).size).toBe(2);
-  });
 });
 
 describe('an answer to a proof', () => {
@@ -180,11 +148,5 @@ describe('an answer to a proof', () => {
     );
     expect(refusal).toMatchObject({ reason: 'token_invalid', rule: expect.stringContaining('RFC 9449') });
     expect(kept).toEqual(['n3xt']);
-  });
-
-  it('is used if its token names our key', async () => {
-    const token = jwtWith({ aud: resource, cnf: { jkt: proofKey.thumbprint } });
-    site.lay('/token', { body: { ...good, access_token: token } });
-    expect(await refreshed({ proofKey })).toMatchObject({ accessToken: token, proofKey });
   });
 });

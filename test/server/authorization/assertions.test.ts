@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { CryptoKey } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
-import { claimsOf, editor, files, notes, startServer, tokenRequest } from './rig.ts';
+import { claimsOf, editor, notes, startServer, tokenRequest } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 const company = 'https://company.example';
@@ -121,9 +121,5 @@ describe('an identity assertion', () => {
     ]) {
       expect((await redeem(signed)).body['error']).toBe('invalid_grant');
     }
-  });
-
-  it('an identity assertion for one resource gives nothing at another that the request names', async () => {
-    expect((await redeem(await assertion(), { resource: files })).body['error']).toBe('invalid_target');
   });
 });

@@ -208,17 +208,6 @@ describe('an answer of a provider', () => {
     expect((await owner.open(callback)).status).toBe(400);
   });
 
-  it('AS-28: an answer of a provider can’t be brought a second time after it was refused', async () => {
-    const owner = new Browser();
-    await owner.open(authorizationOf(rig).url, '/authorize');
-    asked = new URL(owner.sentTo).searchParams;
-    bend = { claims: { aud: 'somebody-else' } };
-    expect((await owner.open(answerTo(owner))).status).toBe(502);
-    bend = {};
-    forms = [];
-    expect([(await owner.open(answerTo(owner))).status, forms.length]).toEqual([400, 0]);
-  });
-
   /** What the provider sends a browser back to that it has just sent there. */
   function answerTo({ sentTo }: Browser): string {
     const state = new URL(sentTo).searchParams.get('state') ?? '';

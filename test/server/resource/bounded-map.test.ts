@@ -8,15 +8,6 @@ function rig() {
   return { map, to: (at: number) => (now = at) };
 }
 
-it('a bounded map gives no entry after its end', () => {
-  const { map, to } = rig();
-  map.set('a', 'one', 10);
-  to(9);
-  expect(map.get('a')).toBe('one');
-  to(10);
-  expect(map.get('a')).toBeUndefined();
-});
-
 it('a bounded map drops its oldest entry for a new one, and an entry that is set again is the youngest', () => {
   const { map } = rig();
   map.set('a', 'one', 10);
@@ -26,13 +17,4 @@ it('a bounded map drops its oldest entry for a new one, and an entry that is set
   map.set('a', 'four', 10);
   map.set('c', 'five', 10);
   expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual(['four', undefined, 'five']);
-});
-
-it('a bounded map drops an ended entry before a younger one that has not ended', () => {
-  const { map, to } = rig();
-  map.set('a', 'one', 10);
-  map.set('b', 'two', 30);
-  to(10);
-  map.set('c', 'three', 30);
-  expect(['b', 'c'].map((key) => map.get(key))).toEqual(['two', 'three']);
 });

@@ -90,22 +90,6 @@ describe('a session', () => {
     expect((await flow.post('/token', form)).status).toBe(200);
   });
 
-  it('TP-4: a session whose upstream token expired is refused while the upstream can’t renew it', async () => {
-    const { access } = await signIn(flow);
-    bend({ fault: { path: '/token', status: 500 } });
-    flow.clock.ahead = 600;
-    expect(await flow.call(access)).toBe(503);
-  });
-
-  it('a session ends where the upstream wants the person before it renews', async () => {
-    const { access, session } = await signIn(flow);
-    const token = `upstream-refresh-${flow.upstream.state.count}`;
-    bend({ renewal: { token, status: 400, error: 'interaction_required' } });
-    flow.clock.ahead = 620;
-    expect(await flow.call(access)).toBe(401);
-    expect(endings(session)).toMatchObject([{ why: 'upstream_ended' }]);
-  });
-
   it('TP-8: a session ends where a renewal brings fewer scopes', async () => {
     const { access, session } = await signIn(flow, { scope: 'notes:write' });
     bend({ token: { scope: 'openid offline_access read' } });

@@ -24,14 +24,6 @@ function pause(watch: VaultWatch): number {
 }
 
 describe('the state of the vault', () => {
-  test('the vault is unused until its first answer, and open afterwards', () => {
-    const { watch } = watched();
-    expect(watch.state.state).toBe('unused');
-    watch.passed('read', 'grant.1');
-    expect(watch.state).toMatchObject({ state: 'open' });
-    expect(watch.state).not.toHaveProperty('what');
-  });
-
   test.each(['keychainLocked', 'waiting', 'absent', 'crashed', 'full'] as const)(
     'the vault is %s, with message, hint and start time, until the next call succeeds',
     (kind) => {
@@ -69,17 +61,6 @@ describe('the pause between questions to a person', () => {
       return seconds;
     });
     expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
-  });
-
-  test('the pause between two prompts starts again at 5 s once the vault has answered', () => {
-    const { watch } = watched();
-    watch.refused(trouble('keychainLocked'));
-    watch.refused(trouble('keychainLocked'));
-    expect(pause(watch)).toBe(10);
-    watch.passed('read', 'grant.1');
-    expect(pause(watch)).toBe(0);
-    watch.refused(trouble('keychainLocked'));
-    expect(pause(watch)).toBe(5);
   });
 
   test('the pause between two prompts ends when a person acts, and the next is longer if that attempt fails too', () => {

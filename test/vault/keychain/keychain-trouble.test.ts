@@ -13,7 +13,6 @@ import { HandClock } from '../../broker/hand-clock.ts';
 import { keychainVault } from '../vaults.ts';
 import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';
 import type { KeyringSession } from './keyring.ts';
-import { killableWorkers } from './killable-worker.ts';
 import { scriptedKeychain } from './scripted-worker.ts';
 import type { ScriptedKeychain } from './scripted-worker.ts';
 
@@ -66,39 +65,6 @@ describe('a real keyring', () => {
     await unlock(20_000);
     expect(await guard.get('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
-  });
-
-  test('a keyring whose daemon is killed is no longer open, and works again when a new daemon runs', async () => {
-    const { session, spawn } = await own();
-    const { guard, watch, clock } = watched(spawn);
-    await guard.set('grant', 'kept');
-    process.kill(await session.daemonPid(), 'SIGKILL');
-    await expect(guard.get('grant')).rejects.toMatchObject({
-      reason: expect.stringMatching(/^(locked|vault_unavailable)$/),
-    });
-    expect(['absent', 'keychainLocked', 'waiting']).toContain(watch.state.state);
-    await session.restartUnlocked();
-    clock.advance(5000);
-    // The worker may still be connected to the dead daemon; then its first answer is an error.
-    await guard.get('grant').catch(() => undefined);
-    clock.advance(10_000);
-    expect(await guard.get('grant')).toBe('kept');
-    expect(watch.state.state).toBe('open');
-  });
-
-  test('a keychain whose worker is killed is crashed, and the next call starts a new worker', async () => {
-    const workers = killableWorkers();
-    const { guard, watch } = watched(workers.spawn);
-    await guard.set('grant', 'kept');
-    workers.killAtNextRequest();
-    await expect(guard.get('grant')).rejects.toMatchObject({
-      reason: 'vault_unavailable',
-      trouble: 'crashed',
-    });
-    expect(watch.state.state).toBe('crashed');
-    expect(await guard.get('grant')).toBe('kept');
-    expect(watch.state.state).toBe('open');
-    expect(workers.started).toHaveLength(2);
   });
 
   test('an item that another program deletes is missing, the others are served, and the vault is open', async () => {

@@ -24,20 +24,6 @@ test('one item of the keychain is one item of the vault, and holds nothing that 
   expect(await items.get('grant')).not.toContain('token');
 });
 
-test('destroying a vault removes all its items, also those that nobody names', async () => {
-  const service = freshService();
-  const vault = closedLater(keychainVault({ service }));
-  await vault.set('grant', 'x');
-  await vault.set('forgotten', 'x');
-  await vault.destroy(['grant', 'never']);
-  expect(await accountsOf(service)).toEqual([]);
-});
-
-test('another home on the same keychain finds none of these items', async () => {
-  await closedLater(keychainVault({ service: freshService() })).set('grant', 'x');
-  expect(await said(closedLater(keychainVault({ service: freshService() })), 'grant')).toBe('absent');
-});
-
 describe('a locked keyring', () => {
   const lockedOrUnreadable = { reason: expect.stringMatching(/^(locked|vault_unreadable)$/) };
 

@@ -58,16 +58,6 @@ describe('with the root key in the keychain', () => {
     expect(keychain.items.size).toBe(0);
   });
 
-  test('a locked keychain locks every item, and loses none', async () => {
-    const [folder, keychain] = [newPlace(), memoryKeychain()];
-    await sealedVault(folder, keychain).set('a', 'kept');
-    keychain.isLocked = true;
-    expect(await said(sealedVault(folder, keychain), 'a')).toBe('locked');
-    keychain.isLocked = false;
-    expect(await said(sealedVault(folder, keychain), 'a')).toBe('kept');
-    expect(await said(sealedVault(folder, memoryKeychain()), 'a')).toBe('vault_unreadable');
-  });
-
   test('a vault whose keychain is locked is destroyed as far as it can be, and says so', async () => {
     const [folder, keychain] = [newPlace(), memoryKeychain()];
     const vault = sealedVault(folder, keychain);
@@ -79,17 +69,6 @@ describe('with the root key in the keychain', () => {
 });
 
 describe('the passphrase', () => {
-  test('refuses every call as locked until it is given', async () => {
-    const vault = passphraseVault(newPlace());
-    const locked = { reason: 'locked', hint: 'Unlock it with: keyturn unlock' };
-    expect(await vault.store.isNew()).toBe(true);
-    await expect(vault.get('a')).rejects.toMatchObject(locked);
-    await expect(vault.set('a', 'x')).rejects.toMatchObject(locked);
-    await expect(vault.delete('a')).rejects.toMatchObject(locked);
-    await expect(vault.store.changePassphrase(correct, 'other')).rejects.toMatchObject(locked);
-    expect(await vault.store.isNew()).toBe(true);
-  });
-
   test('a wrong one is refused without being repeated, and changes nothing', async () => {
     const vault = await unlocked();
     await vault.set('a', 'kept');
@@ -181,14 +160,6 @@ describe('the passphrase', () => {
     await expect(passphraseVault(folder).store.unlock(correct)).rejects.toMatchObject({
       reason: 'vault_unreadable',
       item: 'root',
-    });
-  });
-
-  test('a root file of another home does not open', async () => {
-    const folder = newPlace();
-    await unlocked(folder);
-    await expect(passphraseVault(folder, { homeId: 'other' }).store.unlock(correct)).rejects.toMatchObject({
-      reason: 'locked',
     });
   });
 });
