@@ -1,17 +1,14 @@
 /**
- * A real HTTPS server whose answers a test writes down, for metadata and endpoints in odd shapes.
+ * A bent server (support/bent) whose answers a test writes down by path, for metadata and endpoints in odd shapes.
  *
- * Invariant: it serves only what the test laid down, records what it was asked, and is gone after `close`.
+ * Invariant: it serves only what the test laid down, and records what it was asked.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
-
 import { afterAll, beforeEach } from 'vitest';
 
 import type { Http } from '../../src/oauth/base/http.ts';
-import { throwAwayCertificates } from '../../src/serve/certificate.ts';
-import { listenOnLoopback } from '../../src/serve/tls-listener.ts';
 import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
+import { openBentServer } from '../support/bent/server.ts';
+import type { Answer } from '../support/bent/server.ts';
 
 export interface Page {
   readonly status?: number;
@@ -51,36 +48,31 @@ export async function deadOrigin(): Promise<string> {
 /** The time of every test, in ms: 2030-01-01. */
 export const now = Date.UTC(2030, 0, 1);
 
-function bytesOf(body: Page['body']): string | Buffer {
-  if (typeof body !== 'object' || Buffer.isBuffer(body)) return body ?? '';
-  return JSON.stringify(body);
+function answerOf({ hangs = false, body, ...page }: Page): Answer {
+  if (!hangs) return { ...page, body: Buffer.isBuffer(body) ? new Uint8Array(body) : body };
+  return {
+    ...page,
+    async *body() {
+      yield String(body);
+      await new Promise<never>(() => undefined);
+    },
+  };
 }
 
 export async function openSite(): Promise<Site> {
-  const certificates = await throwAwayCertificates();
-  const listener = await listenOnLoopback(certificates, 0);
-  const trusting = trustingFetch(certificates.ca);
+  const server = await openBentServer();
+  const trusting = trustingFetch(server.ca);
   const pages = new Map<string, Page | ((asked: Asked) => Page)>();
   const asked: Asked[] = [];
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const path = request.url ?? '/';
-    const body = await text(request);
-    const one = { method: request.method ?? '', path, headers: request.headers, body };
+  server.on('*', '*', ({ method, url, headers, body }) => {
+    const one = { method, path: url.pathname + url.search, headers, body };
     asked.push(one);
-    const laid = pages.get(path.split('?')[0] ?? path) ?? { status: 404 };
-    const page = typeof laid === 'function' ? laid(one) : laid;
-    const isJson = typeof page.body === 'object' && !Buffer.isBuffer(page.body);
-    response.writeHead(page.status ?? 200, {
-      ...(isJson ? { 'content-type': 'application/json' } : {}),
-      ...page.headers,
-    });
-    response.write(bytesOf(page.body));
-    if (!page.hangs) response.end();
-  };
-  listener.serve((request, response) => void answer(request, response));
+    const laid = pages.get(url.pathname) ?? { status: 404 };
+    return answerOf(typeof laid === 'function' ? laid(one) : laid);
+  });
   return {
-    origin: listener.origin,
-    ca: certificates.ca,
+    origin: server.origin,
+    ca: server.ca,
     http: { fetch: trusting.fetch, now: () => now, wall: () => now, allowInsecureLoopback: false },
     asked,
     lay: (path, page) => void pages.set(path, page),
@@ -90,7 +82,7 @@ export async function openSite(): Promise<Site> {
     },
     async close() {
       await trusting.close();
-      await listener.close();
+      await server.close();
     },
   };
 }
