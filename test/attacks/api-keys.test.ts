@@ -39,7 +39,7 @@ async function scene() {
 }
 
 describe('another program’s version', () => {
-  it('authority.json: another program’s version of the list of keys sends a key nowhere else', async () => {
+  it('authority.json: of the list of keys sends a key nowhere else', async () => {
     const { vault, attacker, key, restart } = await scene();
     attacker.writes(
       'authority.json',
@@ -58,7 +58,7 @@ describe('another program’s version', () => {
     expect(restarted.troubles()).toEqual([expect.stringContaining('authority.json')]);
   });
 
-  it('authority.json: another program’s version of an older copy brings no removed key back, and gives nobody a later one', async () => {
+  it('authority.json: of an older copy brings no removed key back, and gives nobody a later one', async () => {
     const { vault, broker, keys, key, attacker, restart } = await scene();
     attacker.keeps('authority.json');
     await broker.permissions.endAllFor(keySubject(key));

@@ -103,7 +103,7 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
 });
 
 describe('a process identifier', () => {
-  it('a process identifier that names another process by the time of the answer voids the question', () => {
+  it('that names another process by the time of the answer voids the question', () => {
     const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid } as const;
     const starts = ['100', '200'];
     const view = attested({
@@ -113,7 +113,7 @@ describe('a process identifier', () => {
     expect(view.standing()).toBe('changed');
   });
 
-  it('a process identifier of a process that has ended tells nothing of the one that has it now', () => {
+  it('of a process that has ended tells nothing of the one that has it now', () => {
     const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid, startTicks: '1' } as const;
     const { standing: _, ...facts } = attested({ peerNow: () => peer, isOpen: () => true });
     expect(facts).toMatchObject({ verified: true, file: 'unreadable' });

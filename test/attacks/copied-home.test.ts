@@ -22,7 +22,7 @@ function copyOf(home: TestHome): TestHome {
 }
 
 describe('a headless broker on a copy of the home', () => {
-  it('a headless broker on a copy of the home that runs since before the app changed the home gives nothing from then on, and leaves the desk closed', async () => {
+  it('that runs since before the app changed the home gives nothing from then on, and leaves the desk closed', async () => {
     const home = newHome({ vault: 'keychain' });
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed('early'));

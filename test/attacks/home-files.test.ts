@@ -84,7 +84,7 @@ describe('a document that Keyturn did not write', () => {
 });
 
 describe('a key file', () => {
-  it('owner.key: a key file of the owner that was deleted or written anew changes nothing that programs were given', async () => {
+  it('owner.key: of the owner that was deleted or written anew changes nothing that programs were given', async () => {
     const { folder, vault } = await usedHome();
     const before = await startOn(folder, vault);
     const [paired] = before.clients.all();
@@ -94,7 +94,7 @@ describe('a key file', () => {
     expect(after.troubles()).toEqual([]);
   });
 
-  it('clients/NAME.key: a key file of a removed program opens nothing, though one of the same name was paired since', async () => {
+  it('clients/NAME.key: of a removed program opens nothing, though one of the same name was paired since', async () => {
     const { folder, vault } = await usedHome();
     const { clients } = await startOn(folder, vault);
     const old = clients.resolve('editor');

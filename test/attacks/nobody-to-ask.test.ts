@@ -204,7 +204,7 @@ describe('a question that nobody can answer', () => {
   });
 
   it.each(kinds)(
-    'a question that nobody can answer of the kind %s is refused, and none stays open, where no window can be told',
+    'of the kind %s is refused, and none stays open, where no window can be told',
     async (kind) => {
       const interactions = new Interactions(
         () => 0,

@@ -124,7 +124,7 @@ describe('somebody else who signs in', () => {
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('somebody else who signs in during a step-up of a program leaves the program its account, even after a yes', async () => {
+  it('during a step-up of a program leaves the program its account, even after a yes', async () => {
     const rig = await victim();
     rig.person.account = 'bob';
     const before = rig.grant();

@@ -52,7 +52,7 @@ describe('a forged record of a sign-in', () => {
 });
 
 describe('an older document', () => {
-  it('authority.json: an older document revives nothing that the owner revoked', async () => {
+  it('authority.json: revives nothing that the owner revoked', async () => {
     const { rig, authorizationServer, restarted } = await ground();
     await rig.login();
     const older = readFileSync(documentOf(rig));

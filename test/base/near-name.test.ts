@@ -12,7 +12,7 @@ describe('the edit distance', () => {
     ['lits', 'list', 2],
     ['kitten', 'sitting', 3],
     ['sitting', 'kitten', 3],
-  ])('the edit distance of %j and %j is %i', (one, other, distance) => {
+  ])('of %j and %j is %i', (one, other, distance) => {
     expect(editDistance(one, other)).toBe(distance);
   });
 });

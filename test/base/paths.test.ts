@@ -22,7 +22,7 @@ describe('the folders of a home', () => {
     }
   });
 
-  it('the folders of a home need no HOME if the environment names each of them', () => {
+  it('need no HOME if the environment names each of them', () => {
     expect(homePaths({ HOME: '', KEYTURN_HOME: '/srv/keyturn' }, 'linux').config).toBe('/srv/keyturn/config');
     const env = { HOME: '', XDG_CONFIG_HOME: '/etc/me', XDG_STATE_HOME: '/var/me' };
     expect(homePaths(env, 'linux')).toEqual({

@@ -86,7 +86,7 @@ describe('a file of the home', () => {
 });
 
 describe('a replacement', () => {
-  it('a replacement creates or replaces a file that only the user can read and write', async () => {
+  it('creates or replaces a file that only the user can read and write', async () => {
     const file = fileOf();
     await replaceFile(file, 'one');
     await replaceFile(file, 'two');
@@ -95,7 +95,7 @@ describe('a replacement', () => {
     expect(readdirSync(path.dirname(file))).toHaveLength(1);
   });
 
-  it('a replacement replaces a symbolic link and leaves its target unchanged', async () => {
+  it('replaces a symbolic link and leaves its target unchanged', async () => {
     const [file, other] = [fileOf(), fileOf('theirs')];
     symlinkSync(other, file);
     await replaceFile(file, 'ours');
@@ -103,7 +103,7 @@ describe('a replacement', () => {
     expect(readFileSync(other, 'utf8')).toBe('theirs');
   });
 
-  it('a replacement works although a crash left the draft of an earlier one', async () => {
+  it('works although a crash left the draft of an earlier one', async () => {
     const file = fileOf('old');
     writeFileSync(`${file}.new`, 'half', { mode: 0o600 });
     await replaceFile(file, 'new');
@@ -111,7 +111,7 @@ describe('a replacement', () => {
     expect(readdirSync(path.dirname(file))).toHaveLength(1);
   });
 
-  it('a replacement on a full disk leaves the old file whole, even if a part of the new one was written', () => {
+  it('on a full disk leaves the old file whole, even if a part of the new one was written', () => {
     const { replaced, stands } = onFullDisk(fileOf());
     expect(replaced).toEqual(['kept', expect.stringContaining("can't be written (EFBIG)")]);
     expect(stands).toBe('old');

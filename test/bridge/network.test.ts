@@ -46,23 +46,23 @@ async function outcomes(
 }
 
 describe('a server whose authority', () => {
-  it('a server whose authority is nobody’s is refused', async () => {
+  it('is nobody’s is refused', async () => {
     const code = expect.stringMatching(/CERT|SIGN|VERIFY|ISSUER/);
     expect(await outcomes({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([code, code]);
   });
 
-  it('a server whose authority NODE_EXTRA_CA_CERTS names is trusted', async () => {
+  it('NODE_EXTRA_CA_CERTS names is trusted', async () => {
     expect(await outcomes({ NODE_EXTRA_CA_CERTS: caFile })).toEqual([401, 401]);
   });
 
-  it('a server whose authority the broker’s settings name is trusted, unless the entry names its own', async () => {
+  it('the broker’s settings name is trusted, unless the entry names its own', async () => {
     const told = { authorities: world.ca };
     expect(await outcomes({}, told)).toEqual([401, 401]);
     const code = expect.stringMatching(/CERT|SIGN|VERIFY|ISSUER/);
     expect(await outcomes({ NODE_EXTRA_CA_CERTS: '/dev/null' }, told)).toEqual([code, code]);
   });
 
-  it('a server whose authority the system has is trusted, by each of the first requests', async () => {
+  it('the system has is trusted, by each of the first requests', async () => {
     expect(await outcomes({ SSL_CERT_FILE: caFile })).toEqual([401, 401]);
   });
 });
@@ -70,7 +70,7 @@ describe('a server whose authority', () => {
 describe('the proxy', () => {
   const url = 'https://notes.example/mcp';
 
-  it('the proxy of the broker’s settings is used, unless the entry names its own', async () => {
+  it('of the broker’s settings is used, unless the entry names its own', async () => {
     const ofBroker = await proxyEar();
     const ofEntry = await proxyEar();
     const told = { httpsProxy: ofBroker.url };
@@ -82,14 +82,14 @@ describe('the proxy', () => {
     expect(ofBroker.asked).toHaveLength(2);
   });
 
-  it('the proxy is not asked for what the broker reaches without it, nor for this machine', async () => {
+  it('is not asked for what the broker reaches without it, nor for this machine', async () => {
     const ear = await proxyEar();
     await outcomes({}, { httpsProxy: ear.url, noProxy: 'notes.example' }, url);
     await outcomes({}, { httpsProxy: ear.url });
     expect(ear.asked).toEqual([]);
   });
 
-  it('the proxy that is a SOCKS proxy is refused, but for a server that goes without a proxy', async () => {
+  it('that is a SOCKS proxy is refused, but for a server that goes without a proxy', async () => {
     const env = { ALL_PROXY: 'socks5://127.0.0.1:9', NODE_EXTRA_CA_CERTS: caFile };
     await expect(outcomes(env, {}, url)).rejects.toThrow('ALL_PROXY names a SOCKS proxy');
     expect(await outcomes(env)).toEqual([401, 401]);
@@ -98,12 +98,9 @@ describe('the proxy', () => {
   it.each([
     ['the broker keeps', { proxyCredentials: 'withheld' }, /hands them to no program: write HTTPS_PROXY=/],
     ['nobody told', {}, /wants a user name and a password: write HTTPS_PROXY=/],
-  ] as const)(
-    'the proxy that wants a password which %s is named, with what to do',
-    async (_who, more, words) => {
-      const ear = await proxyEar('407 Proxy Authentication Required');
-      const said = expect.stringMatching(words);
-      expect(await outcomes({}, { httpsProxy: ear.url, ...more }, url)).toEqual([said, said]);
-    },
-  );
+  ] as const)('that wants a password which %s is named, with what to do', async (_who, more, words) => {
+    const ear = await proxyEar('407 Proxy Authentication Required');
+    const said = expect.stringMatching(words);
+    expect(await outcomes({}, { httpsProxy: ear.url, ...more }, url)).toEqual([said, said]);
+  });
 });

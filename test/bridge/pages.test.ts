@@ -123,7 +123,7 @@ describe.each([
 });
 
 describe('a page in the middle of a call', () => {
-  it('a page in the middle of a call is not opened where the broker refuses to show it, and the person is told why', async () => {
+  it('is not opened where the broker refuses to show it, and the person is told why', async () => {
     const { client, said } = await opened(await statefulServer(statefulShop), {}, async () => {
       throw new KeyturnError('insecure_url', 'Refused to show an address.');
     });
@@ -131,7 +131,7 @@ describe('a page in the middle of a call', () => {
     expect(said).toEqual([expect.stringMatching(/Refused to show an address\..*\(insecure_url\)$/)]);
   });
 
-  it('a page in the middle of a call is asked about beside a form, which the client gets alone', async () => {
+  it('is asked about beside a form, which the client gets alone', async () => {
     const asked: unknown[] = [];
     const able = { ...stateless, capabilities: { elicitation: { form: {} } } };
     const { client, shown } = await opened(await statelessServer(statelessShop), able, 'decline', (made) =>
@@ -145,7 +145,7 @@ describe('a page in the middle of a call', () => {
     expect(shown).toHaveLength(1);
   });
 
-  it('a page in the middle of a call is withdrawn with the call that it belongs to', async () => {
+  it('is withdrawn with the call that it belongs to', async () => {
     const { client, shown, withdrawn } = await opened(
       await statelessServer(statelessShop),
       {},
@@ -203,7 +203,7 @@ describe('a request that the server refuses until pages were opened', () => {
     };
   };
 
-  it('a request that the server refuses until pages were opened is answered with what was opened, after every yes, and not sent again', async () => {
+  it('is answered with what was opened, after every yes, and not sent again', async () => {
     const { error, shown, count } = await refusalOf('accept');
     expect(shown).toHaveLength(2);
     expect(error.code).toBe(-32_042);
@@ -213,14 +213,14 @@ describe('a request that the server refuses until pages were opened', () => {
     expect(count).toBe(1);
   });
 
-  it('a request that the server refuses until pages were opened is answered with the no, and further pages are not asked about', async () => {
+  it('is answered with the no, and further pages are not asked about', async () => {
     const { error, shown, count } = await refusalOf('decline');
     expect(shown).toHaveLength(1);
     expect(error.message).toMatch(/the person said no\. The request did not run\./);
     expect(count).toBe(1);
   });
 
-  it('a request that the server refuses until pages were opened passes unchanged to a client that shows pages', async () => {
+  it('passes unchanged to a client that shows pages', async () => {
     const { error, shown } = await refusalOf('accept', { capabilities: { elicitation: { url: {} } } });
     expect(shown).toEqual([]);
     expect(error.message).not.toContain('Keyturn');

@@ -39,7 +39,7 @@ const limited = async (): Promise<never> => {
 };
 
 describe('pages of a server that asks without end', () => {
-  it('pages of a server that asks without end cost one connection and one line until the pause is over that the broker named', async () => {
+  it('cost one connection and one line until the pause is over that the broker named', async () => {
     const { ask, pass, said, connections } = await desk(limited);
     for (let count = 0; count < 20; count += 1)
       expect(await ask()).toMatchObject({ action: 'cancel', trouble: { reason: 'rate_limited' } });

@@ -62,7 +62,7 @@ describe('a request for an account that nobody signed in with', () => {
 });
 
 describe('a program that may use several accounts', () => {
-  it('a program that may use several accounts and names none is asked about once, and the answer stays', async () => {
+  it('and names none is asked about once, and the answer stays', async () => {
     const { rig } = await twoAccounts();
     const asked = rig.ask();
     const question = await answer(rig, 'yes', 'home');

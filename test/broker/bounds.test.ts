@@ -13,7 +13,7 @@ function limit(): { tries: TryLimit; clock: HandClock } {
 }
 
 describe('the limit on tries', () => {
-  it('the limit on tries is reached at the third within ten minutes, and stays', () => {
+  it('is reached at the third within ten minutes, and stays', () => {
     const { tries, clock } = limit();
     for (const _ of [1, 2]) tries.add('a');
     expect(tries.isExhausted('a')).toBe(false);
@@ -24,7 +24,7 @@ describe('the limit on tries', () => {
     expect(tries.isExhausted('a')).toBe(true);
   });
 
-  it('the limit on tries counts each key by itself, and an act of the user clears only its own key', () => {
+  it('counts each key by itself, and an act of the user clears only its own key', () => {
     const { tries } = limit();
     for (const key of ['x https://a ', 'y https://a ', 'x https://b ']) {
       for (const _ of [1, 2, 3]) tries.add(key);
@@ -39,7 +39,7 @@ describe('the limit on tries', () => {
 });
 
 describe('the limit on step-ups', () => {
-  it('the limit on step-ups counts each operation by itself, and allows nine in all for a program and a resource', () => {
+  it('counts each operation by itself, and allows nine in all for a program and a resource', () => {
     const stepUps = new StepUpLimit(() => 0);
     const at = (operation: string, endpoint = 'https://a', clientId = 'x') => ({
       clientId,
@@ -57,7 +57,7 @@ describe('the limit on step-ups', () => {
 });
 
 describe('the wait after a failure', () => {
-  it('the wait after a failure starts at a second, doubles to five minutes, and is a little shorter by chance', () => {
+  it('starts at a second, doubles to five minutes, and is a little shorter by chance', () => {
     const clock = new HandClock();
     const backoff = new Backoff(() => clock.now());
     expect(backoff.left('a')).toBe(0);
@@ -85,14 +85,14 @@ describe('a token in memory', () => {
     ['a day', 24 * 60 * minute, 24 * 60 * minute - 5 * minute],
     ['ten minutes', 10 * minute, 8 * minute],
     ['half a minute', minute / 2, (minute / 2) * 0.8],
-  ])('a token in memory that lives for %s is fresh until its margin', (_name, lifetime, until) => {
+  ])('that lives for %s is fresh until its margin', (_name, lifetime, until) => {
     expect(isFresh(living(lifetime), until - 1)).toBe(true);
     expect(isFresh(living(lifetime), until)).toBe(false);
     expect(isAlive(living(lifetime), lifetime - 1)).toBe(true);
     expect(isAlive(living(lifetime), lifetime)).toBe(false);
   });
 
-  it('a token in memory is refreshed a little earlier by chance, never later than its margin', () => {
+  it('is refreshed a little earlier by chance, never later than its margin', () => {
     const hour = 60 * minute;
     expect(isFresh(living(hour, 1), hour - 5.5 * minute - 1)).toBe(true);
     expect(isFresh(living(hour, 1), hour - 5.5 * minute)).toBe(false);
@@ -104,7 +104,7 @@ describe('a token in memory', () => {
     expect(new Set(margins).size).toBeGreaterThan(1);
   });
 
-  it('a token in memory is fresh if it meets the required minimum, or was just issued', () => {
+  it('is fresh if it meets the required minimum, or was just issued', () => {
     const lifetime = 60 * minute;
     expect(isFresh(living(lifetime), 20 * minute, 39 * minute)).toBe(true);
     expect(isFresh(living(lifetime), 20 * minute, 40 * minute)).toBe(false);
@@ -127,7 +127,7 @@ describe('a token in memory', () => {
     expect(cache.get('h', '0')).toBeDefined();
   });
 
-  it('a token in memory that was refused is removed and remembered as refused, until its grant is dropped', () => {
+  it('that was refused is removed and remembered as refused, until its grant is dropped', () => {
     const cache = new TokenCache();
     const token = cache.put('g', 'a', fields);
     const other = cache.put('g', 'b', { ...fields, accessToken: 'u' });

@@ -17,7 +17,7 @@ const reject = ({ broker }: Rig, token: { tokenId: string } | { accessToken: str
   broker.rejectToken({ clientId, token }).isReplaced;
 
 describe('a refused token', () => {
-  it('a refused token is dropped, and the next request refreshes', async () => {
+  it('is dropped, and the next request refreshes', async () => {
     const rig = await allowed();
     const first = await rig.ask();
     places.world.expireAccessTokens();
@@ -27,7 +27,7 @@ describe('a refused token', () => {
     expect(places.world.counts().authorizationServer.refreshes).toBe(before + 1);
   });
 
-  it('a refused token makes many requests at once ask its protected server no more than one does', async () => {
+  it('makes many requests at once ask its protected server no more than one does', async () => {
     const rig = await allowed();
     const asked = async (requests: number): Promise<number> => {
       const { tokenId } = await rig.ask();
@@ -40,7 +40,7 @@ describe('a refused token', () => {
     expect(await asked(50)).toBe(await asked(1));
   });
 
-  it('a refused token of a server that gives no refresh token does not come back from the vault', async () => {
+  it('of a server that gives no refresh token does not come back from the vault', async () => {
     const server = oddServer(places.site, { scopesSupported: ['read'] });
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
     const rig = await brokerRig(server);
@@ -65,7 +65,7 @@ async function threeRefused(rig: Rig, operation?: string): Promise<void> {
 }
 
 describe('a server that refuses every token', () => {
-  it('a server that refuses every token gets three refreshes, then none for a while, and the refusal says until when', async () => {
+  it('gets three refreshes, then none for a while, and the refusal says until when', async () => {
     const rig = await allowed();
     await threeRefused(rig);
     const kept = await rig.ask();
@@ -79,7 +79,7 @@ describe('a server that refuses every token', () => {
     expect(places.world.counts().authorizationServer).toEqual(before);
   });
 
-  it('a server that refuses every token is asked again when the pause is over, and the next pause is twice as long', async () => {
+  it('is asked again when the pause is over, and the next pause is twice as long', async () => {
     const rig = await allowed();
     await threeRefused(rig);
     rig.clock.advance(60_000);
@@ -101,7 +101,7 @@ describe('a server that refuses every token', () => {
 });
 
 describe('one path that refuses every token', () => {
-  it('one path that refuses every token pauses its own operation and no other one', async () => {
+  it('pauses its own operation and no other one', async () => {
     const rig = await allowed();
     await threeRefused(rig, 'GET /closed');
     const { tokenId } = await rig.ask();

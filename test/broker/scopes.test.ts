@@ -36,7 +36,7 @@ const stepUp = (...scope: string[]) => ({
 });
 
 describe('a program with a narrow permission', () => {
-  it('PROMISE-10: a program with a narrow permission gets a narrowed token, never the broad one that is in memory', async () => {
+  it('PROMISE-10: gets a narrowed token, never the broad one that is in memory', async () => {
     const rig = await readerBesideWriter();
     await rig.allow('agent', both);
     const before = refreshes();
@@ -48,7 +48,7 @@ describe('a program with a narrow permission', () => {
     expect(refreshes()).toBe(before + 1);
   });
 
-  it('PROMISE-10: a program with a narrow permission gets no token from a server that does not narrow', async () => {
+  it('PROMISE-10: gets no token from a server that does not narrow', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, scope: 'read write' });
     const rig = await brokerRig(server);
@@ -61,7 +61,7 @@ describe('a program with a narrow permission', () => {
     expect(server.tokenRequests.map((form) => form.get('scope'))).toEqual([null, 'read']);
   });
 
-  it('PROMISE-10: a program with a narrow permission gets no token of a grant that can’t be narrowed because it has no refresh token', async () => {
+  it('PROMISE-10: gets no token of a grant that can’t be narrowed because it has no refresh token', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
     const rig = await brokerRig(server);
@@ -72,7 +72,7 @@ describe('a program with a narrow permission', () => {
 });
 
 describe('a refresh that comes back with fewer scopes', () => {
-  it('a refresh that comes back with fewer scopes is not handed out for a request that needs them', async () => {
+  it('is not handed out for a request that needs them', async () => {
     const server = oddServer(site);
     const rig = await brokerRig(server);
     await rig.login({ scope: ['read', 'write'] });
@@ -85,7 +85,7 @@ describe('a refresh that comes back with fewer scopes', () => {
 });
 
 describe('a step-up', () => {
-  it('a step-up asks for the earlier scopes together with the scopes that are needed now', async () => {
+  it('asks for the earlier scopes together with the scopes that are needed now', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', both);
     await rig.login({ scope: ['notes:read'] });
@@ -126,7 +126,7 @@ describe('a step-up', () => {
 });
 
 describe('a program that lies about its challenge', () => {
-  it('PROMISE-11: a program that lies about its challenge does not make the broker use foreign metadata', async () => {
+  it('PROMISE-11: does not make the broker use foreign metadata', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow();
     const foreign = 'https://127.0.0.1:1/.well-known/oauth-protected-resource';
@@ -137,7 +137,7 @@ describe('a program that lies about its challenge', () => {
     expect(origins.size).toBe(2);
   });
 
-  it('PROMISE-11: a program that lies about its challenge gets no scope beyond its permission, and none is requested', async () => {
+  it('PROMISE-11: gets no scope beyond its permission, and none is requested', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', ['notes:read']);
     const bearer = { scope: ['notes:read', 'notes:write'] };

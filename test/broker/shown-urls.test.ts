@@ -34,7 +34,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 describe('an address', () => {
-  it('an address of a server is a card with the server’s words, and opens after a yes and not before', async () => {
+  it('of a server is a card with the server’s words, and opens after a yes and not before', async () => {
     const { show, question, parts, opened, endpoint } = await ground();
     const shown = show();
     const { id, question: card } = await question('url');
@@ -55,7 +55,7 @@ describe('an address', () => {
   it.each([
     ['no', 'decline'],
     ['later', 'cancel'],
-  ] as const)('an address of a server does not open after the answer %s', async (answer, action) => {
+  ] as const)('of a server does not open after the answer %s', async (answer, action) => {
     const { show, question, parts, opened } = await ground();
     const shown = show();
     parts.interactions.answer((await question('url')).id, answer);
@@ -65,7 +65,7 @@ describe('an address', () => {
 });
 
 describe('a program', () => {
-  it('a program can show no address of a server that it may not reach', async () => {
+  it('can show no address of a server that it may not reach', async () => {
     const { show, parts, allow, endpoint } = await ground({ isAllowed: false });
     expect(await refusal(show())).toMatchObject({
       reason: 'consent_required',
@@ -76,7 +76,7 @@ describe('a program', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('a program has one address on a card at a time, and a few that wait', async () => {
+  it('has one address on a card at a time, and a few that wait', async () => {
     const { show, question, parts, opened, allow } = await ground();
     const addresses = [1, 2, 3, 4, 5].map((page) => `https://pay.example/${page}`);
     const shown = addresses.map((address) => show({ url: address }));

@@ -23,7 +23,7 @@ describe('shared work', () => {
     return { start, starts, end };
   }
 
-  it('shared work runs once for all callers that wait, and again for the next one', async () => {
+  it('runs once for all callers that wait, and again for the next one', async () => {
     const shared = new SharedWork<string>();
     const { start, starts, end } = work();
     const joined = [shared.join('k', start, never), shared.join('k', start, never)];
@@ -34,7 +34,7 @@ describe('shared work', () => {
     expect(starts).toHaveLength(2);
   });
 
-  it('shared work goes on for the others when one caller is interrupted, and is cancelled with the last', async () => {
+  it('goes on for the others when one caller is interrupted, and is cancelled with the last', async () => {
     const shared = new SharedWork<string>();
     const { start, starts } = work();
     const [one, two] = [new AbortController(), new AbortController()];
@@ -50,7 +50,7 @@ describe('shared work', () => {
     expect(starts[0]?.aborted).toBe(true);
   });
 
-  it('shared work that was cancelled can’t be joined: the next caller gets a run of its own', async () => {
+  it('that was cancelled can’t be joined: the next caller gets a run of its own', async () => {
     const shared = new SharedWork<string>();
     const cleaning = Promise.withResolvers<string>();
     const gone = new AbortController();
@@ -62,7 +62,7 @@ describe('shared work', () => {
     expect(await second).toBe('second');
   });
 
-  it('shared work that must finish can’t be cancelled, and can be joined', async () => {
+  it('that must finish can’t be cancelled, and can be joined', async () => {
     const shared = new SharedWork<string>({ finishes: true });
     const { start, starts, end } = work();
     const gone = new AbortController();
@@ -77,7 +77,7 @@ describe('shared work', () => {
 });
 
 describe('the queue of pages', () => {
-  it('the queue of pages opens the next page when the one before is done, however it ended', async () => {
+  it('opens the next page when the one before is done, however it ended', async () => {
     const queue = new PageQueue(() => 0);
     const first = Promise.withResolvers<void>();
     const order: string[] = [];
@@ -97,7 +97,7 @@ describe('the queue of pages', () => {
     expect(queue.isQueued('b')).toBe(false);
   });
 
-  it('the queue of pages opens the next page when a sign-in goes on without its page, and counts how that sign-in ends', async () => {
+  it('opens the next page when a sign-in goes on without its page, and counts how that sign-in ends', async () => {
     const queue = new PageQueue(() => 0);
     const answer = Promise.withResolvers<void>();
     const one = refusal(
@@ -114,7 +114,7 @@ describe('the queue of pages', () => {
     expect([queue.needsUser('a'), queue.needsUser('b')]).toEqual([true, false]);
   });
 
-  it('the queue of pages remembers a page that failed until the user acts', async () => {
+  it('remembers a page that failed until the user acts', async () => {
     const queue = new PageQueue(() => 0);
     await refusal(
       queue.run('a', never, async (opened) => {
@@ -127,7 +127,7 @@ describe('the queue of pages', () => {
     expect(queue.needsUser('a')).toBe(false);
   });
 
-  it('the queue of pages lets a waiting caller leave at once, and skips its place', async () => {
+  it('lets a waiting caller leave at once, and skips its place', async () => {
     const queue = new PageQueue(() => 0);
     const first = Promise.withResolvers<void>();
     const one = queue.run('a', never, () => first.promise);
@@ -144,7 +144,7 @@ describe('the queue of pages', () => {
 });
 
 describe('a request deadline', () => {
-  it('a request deadline rejects with DeadlineExceeded when the time is over', async () => {
+  it('rejects with DeadlineExceeded when the time is over', async () => {
     const clock = new HandClock();
     const { signal } = requestDeadline(clock, 1000, never);
     clock.advance(999);

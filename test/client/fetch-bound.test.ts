@@ -15,7 +15,7 @@ const provenIn = (seen: readonly Seen[]): unknown[] =>
   seen.map(({ dpop = '' }) => JSON.parse(Buffer.from(dpop.split('.')[0] ?? '', 'base64url').toString()));
 
 describe('a bound token', () => {
-  test('P-7: a bound token has a proof for the method and URL of each request, redirects included', async () => {
+  test('P-7: has a proof for the method and URL of each request, redirects included', async () => {
     const { origin, seen } = await startHttp(({ request }) =>
       request.endsWith('/old?x=1') ? [307, { location: '/api/new' }] : [200],
     );
@@ -29,7 +29,7 @@ describe('a bound token', () => {
     ]);
   });
 
-  test('P-8: a bound token is sent once more with the nonce that the server wants, and later requests have the newest', async () => {
+  test('P-8: is sent once more with the nonce that the server wants, and later requests have the newest', async () => {
     const { origin, seen } = await startHttp((_seen, count) =>
       count === 1 ? wantsNonce('n1') : [200, { 'dpop-nonce': `n${count}` }],
     );
@@ -46,18 +46,15 @@ describe('a bound token', () => {
     ['the same nonce each time', () => wantsNonce('n'), 2],
     ['a nonce that no header may hold', () => wantsNonce('a b'), 1],
     ['another proof', () => [401, { 'www-authenticate': 'DPoP error="invalid_dpop_proof"' }], 1],
-  ])(
-    'P-8: a bound token is not replaced, and there is no loop, where the server wants %s',
-    async (_what, reply, sent) => {
-      const { origin, seen } = await startHttp((_seen, count) => reply(count));
-      const { authorized, calls, resource } = await startFetch(origin, {}, bound);
-      expect((await authorized(resource)).status).toBe(401);
-      expect(seen).toHaveLength(sent);
-      expect(methodsOf(calls)).not.toContain('token.reject');
-    },
-  );
+  ])('P-8: is not replaced, and there is no loop, where the server wants %s', async (_what, reply, sent) => {
+    const { origin, seen } = await startHttp((_seen, count) => reply(count));
+    const { authorized, calls, resource } = await startFetch(origin, {}, bound);
+    expect((await authorized(resource)).status).toBe(401);
+    expect(seen).toHaveLength(sent);
+    expect(methodsOf(calls)).not.toContain('token.reject');
+  });
 
-  test('a bound token that the server refuses is replaced like any other', async () => {
+  test('that the server refuses is replaced like any other', async () => {
     const { origin, seen } = await startHttp(({ authorization }) =>
       authorization === 'DPoP secret-1' ? [401, { 'www-authenticate': 'DPoP error="invalid_token"' }] : [200],
     );
@@ -66,7 +63,7 @@ describe('a bound token', () => {
     expect(bearers(seen)).toEqual(['DPoP secret-1', 'DPoP secret-2']);
   });
 
-  test('a bound token that the broker no longer has is asked for again, once', async () => {
+  test('that the broker no longer has is asked for again, once', async () => {
     const { origin, seen } = await startHttp();
     const gone = { tokens: [{ token_type: 'DPoP', tokenId: 'gone' }] };
     const { authorized, calls, resource } = await startFetch(origin, {}, gone);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Reply, startHttp, startFetch, bearers, methodsOf, insufficient } from './fetch-rig.ts';
 
 describe('a challenge', () => {
-  test('a challenge of 401 has the token refused, and the request sent again with the next', async () => {
+  test('of 401 has the token refused, and the request sent again with the next', async () => {
     const header = 'Bearer error="invalid_token", resource_metadata="https://a.example/x"';
     const { origin, seen } = await startHttp(({ authorization }) =>
       authorization === 'Bearer secret-1' ? [401, { 'www-authenticate': header }] : [200],
@@ -27,7 +27,7 @@ describe('a challenge', () => {
     ]);
   });
 
-  test('a challenge of 401 to a token that worked before says so', async () => {
+  test('of 401 to a token that worked before says so', async () => {
     const { origin } = await startHttp((_seen, count) => (count === 2 ? [401] : [200]));
     const { authorized, calls, resource } = await startFetch(origin);
     for (const path of ['', '/closed']) expect((await authorized(`${resource}${path}`)).status).toBe(200);
@@ -52,7 +52,7 @@ describe('a challenge', () => {
     expect(calls.find(({ method }) => method === 'token.reject')?.params).toMatchObject({ worked: false });
   });
 
-  test('a challenge of 401 is left standing while the broker replaces no refused token', async () => {
+  test('of 401 is left standing while the broker replaces no refused token', async () => {
     const { origin, seen } = await startHttp(() => [401]);
     const { authorized, calls, resource } = await startFetch(
       origin,
@@ -69,7 +69,7 @@ describe('a challenge', () => {
     expect(methodsOf(calls)).toEqual(['token.get', 'token.reject']);
   });
 
-  test('U-3: a challenge of 403 for want of scope asks for a wider token for this operation', async () => {
+  test('U-3: of 403 for want of scope asks for a wider token for this operation', async () => {
     const { origin, seen } = await startHttp((_seen, count) => (count === 1 ? [403, insufficient] : [200]));
     const { authorized, calls, resource } = await startFetch(origin);
     expect((await authorized(`${resource}/reports?secret=1`, { method: 'DELETE' })).status).toBe(200);

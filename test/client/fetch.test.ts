@@ -106,7 +106,7 @@ describe('a redirect', () => {
     ]);
   });
 
-  test('a redirect that answers a POST with 303 goes on as GET, and a challenge there does not post again', async () => {
+  test('that answers a POST with 303 goes on as GET, and a challenge there does not post again', async () => {
     const { origin, seen } = await startHttp(({ request, authorization }) => {
       if (request.startsWith('POST')) return [303, { location: '/api/done' }];
       return authorization === 'Bearer secret-1' ? [401, { 'www-authenticate': 'Bearer' }] : [200];
@@ -121,7 +121,7 @@ describe('a redirect', () => {
     expect(seen[1]?.type).toBeUndefined();
   });
 
-  test('a redirect to another origin, or out of the path, is not followed', async () => {
+  test('to another origin, or out of the path, is not followed', async () => {
     const other = await startHttp();
     const places = [`${other.origin}/api`, '/other', '/apis', 'http://[broken'];
     const { origin, seen } = await startHttp((_seen, count) => [302, { location: places[count - 1] ?? '' }]);
@@ -135,7 +135,7 @@ describe('a redirect', () => {
     expect(other.seen).toEqual([]);
   });
 
-  test('a redirect in a loop ends', async () => {
+  test('in a loop ends', async () => {
     const { origin, seen } = await startHttp(() => [302, { location: '/api' }]);
     const { authorized, resource } = await startFetch(origin);
     expect((await authorized(resource)).status).toBe(302);

@@ -47,7 +47,7 @@ describe('a key that the broker refuses', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  test('a key that the broker refuses because its proof is wrong fails the first request with that reason', async () => {
+  test('because its proof is wrong fails the first request with that reason', async () => {
     const rig = await startRig({
       confirmPaired: async () => {
         throw new KeyturnError('unpaired', 'too late');
@@ -122,7 +122,7 @@ describe('a squatter on the socket', () => {
     expect(squatter.heard()).not.toContain(identity.key);
   });
 
-  test('a squatter on the socket that never answers is given up after the time that a broker with a slow keychain has', async () => {
+  test('that never answers is given up after the time that a broker with a slow keychain has', async () => {
     const paths = temporaryHome();
     const heard = Promise.withResolvers<void>();
     await squat(paths, () => {
@@ -162,7 +162,7 @@ describe('a squatter on the socket', () => {
     await expect(connect({ key: identity, paths })).rejects.toMatchObject({ reason: 'frame_invalid' });
   });
 
-  test('DOOR-3: a squatter on the socket that relays to the real broker gains nothing: the hello names its own socket', async () => {
+  test('DOOR-3: that relays to the real broker gains nothing: the hello names its own socket', async () => {
     const rig = await startRig();
     const key = rig.enrol();
     const paths = temporaryHome();

@@ -33,19 +33,16 @@ describe('a key file', () => {
     expect(readKeyFile(file)).toEqual(identity);
   });
 
-  test.each([0o640, 0o604, 0o666, 0o700])(
-    'a key file with mode %o is refused with how to mend it',
-    (mode) => {
-      const file = clientKeyFile(temporaryHome(), 'editor');
-      writeKeyFile(file, newIdentity());
-      chmodSync(file, mode);
-      expect(() => readKeyFile(file)).toThrow(
-        expect.objectContaining({ reason: 'file_unreadable', hint: expect.stringContaining('chmod 600') }),
-      );
-    },
-  );
+  test.each([0o640, 0o604, 0o666, 0o700])('with mode %o is refused with how to mend it', (mode) => {
+    const file = clientKeyFile(temporaryHome(), 'editor');
+    writeKeyFile(file, newIdentity());
+    chmodSync(file, mode);
+    expect(() => readKeyFile(file)).toThrow(
+      expect.objectContaining({ reason: 'file_unreadable', hint: expect.stringContaining('chmod 600') }),
+    );
+  });
 
-  test('a key file that is absent is another matter than one that is broken', () => {
+  test('that is absent is another matter than one that is broken', () => {
     const file = clientKeyFile(temporaryHome(), 'editor');
     expect(() => readKeyFile(file)).toThrow(expect.objectContaining({ reason: 'unpaired' }));
     mkdirSync(path.dirname(file), { recursive: true });

@@ -62,14 +62,14 @@ async function asked() {
 }
 
 describe('an account that a command adds to a permission', () => {
-  it('an account that a command adds to a permission is added with the scopes and the expiry that the card showed', async () => {
+  it('is added with the scopes and the expiry that the card showed', async () => {
     const { set, yes, standing, alice, work, until } = await asked();
     yes();
     await set;
     expect(standing()).toMatchObject([{ scope: ['read'], until, grants: [alice.id, work.id] }]);
   });
 
-  it('an account that a command adds to a permission is not added where the permission was ended while the card waited', async () => {
+  it('is not added where the permission was ended while the card waited', async () => {
     const { set, yes, standing, ...rig } = await asked();
     await asOwner(rig)('permission.end', place);
     yes();
@@ -77,7 +77,7 @@ describe('an account that a command adds to a permission', () => {
     expect(standing()).toEqual([]);
   });
 
-  it('an account that a command adds to a permission is not added, without a desk, where the permission is ended before it is written', async () => {
+  it('is not added, without a desk, where the permission is ended before it is written', async () => {
     const rig = await ground();
     const { permissions } = rig.parts;
     const write = permissions.set.bind(permissions);

@@ -50,7 +50,7 @@ async function endingThat(
 
 describe('a shutdown', () => {
   it.each([...[...new Set(steps)].map((step) => [step, [step]] as const), ['every step', steps] as const])(
-    'a shutdown goes on to the last step if this fails: %s',
+    'goes on to the last step if this fails: %s',
     async (_what, fails) => {
       const { shutdown, taken, lines, restore } = await endingThat(fails);
       try {

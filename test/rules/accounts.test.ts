@@ -25,7 +25,7 @@ async function answered({ rig }: Ground, kind: 'account' | 'allow', answer: 'yes
 }
 
 describe('a label', () => {
-  it('B-7: a label is the person’s own name for an account, and the subject stays the server’s', async () => {
+  it('B-7: is the person’s own name for an account, and the subject stays the server’s', async () => {
     const all = await ground();
     const { rig } = all;
     expect(await signInAs(all, 'subject-1', 'work')).toMatchObject({ account: 'work', subject: 'subject-1' });
@@ -35,7 +35,7 @@ describe('a label', () => {
     expect(rig.parts.grants.all()).toHaveLength(2);
   });
 
-  it('B-7: a label doesn’t turn one account into another: a sign-in with another subject needs the person’s yes', async () => {
+  it('B-7: doesn’t turn one account into another: a sign-in with another subject needs the person’s yes', async () => {
     const all = await ground();
     const { id } = await signInAs(all, 'subject-1', 'work');
     const login = refused(signInAs(all, 'subject-2', 'work'));
@@ -81,7 +81,7 @@ describe('an account that nobody is signed in as', () => {
 });
 
 describe('a step-up that comes back as another account', () => {
-  it('B-7: a step-up that comes back as another account goes on with it if the person keeps it and allows it to the program', async () => {
+  it('B-7: goes on with it if the person keeps it and allows it to the program', async () => {
     const all = await bobAtThePage();
     const { rig } = all;
     const asked = rig.ask(stepUp('write'));
@@ -95,7 +95,7 @@ describe('a step-up that comes back as another account', () => {
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('B-7: a step-up that comes back as another account gives the program nothing without that second yes', async () => {
+  it('B-7: gives the program nothing without that second yes', async () => {
     const all = await bobAtThePage();
     const asked = refused(all.rig.ask(stepUp('write')));
     await answered(all, 'account', 'yes');
@@ -104,7 +104,7 @@ describe('a step-up that comes back as another account', () => {
     expect((await all.rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('a step-up that comes back as another account is refused if the program named its account', async () => {
+  it('is refused if the program named its account', async () => {
     const all = await bobAtThePage();
     const asked = refused(all.rig.ask({ ...stepUp('write'), account: 'alice' }));
     await answered(all, 'account', 'yes');
@@ -117,14 +117,14 @@ describe('a step-up that comes back as another account', () => {
 describe('login_hint', () => {
   const hints = ({ rig }: Ground) => rig.pages.map((page) => parameter(page, 'login_hint'));
 
-  it('B-7: login_hint holds neither a label nor a subject', async () => {
+  it('B-7: holds neither a label nor a subject', async () => {
     const all = await ground();
     await signInAs(all, 'subject-1', 'work');
     await all.rig.ask(stepUp('write'));
     expect(hints(all)).toEqual([undefined, undefined]);
   });
 
-  it('B-7: login_hint holds the e-mail address of the ID token, or else its user name', async () => {
+  it('B-7: holds the e-mail address of the ID token, or else its user name', async () => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     const told: Record<string, unknown> = { preferred_username: 'alice' };
@@ -137,7 +137,7 @@ describe('login_hint', () => {
     expect(rig.texts().join('')).not.toContain('alice@example.com');
   });
 
-  it('B-7: login_hint holds only what this issuer said itself, even if one label is used at several issuers', async () => {
+  it('B-7: holds only what this issuer said itself, even if one label is used at several issuers', async () => {
     const all = await ground();
     const { rig, world, authorizationServer, protectedServer } = all;
     const other = await world.openAuthorizationServer();
@@ -150,7 +150,7 @@ describe('login_hint', () => {
     expect(hints(all)).toEqual([undefined, undefined, 'alice@one.example', 'alice@two.example']);
   });
 
-  it('login_hint tells nothing to another issuer that the server has moved to', async () => {
+  it('tells nothing to another issuer that the server has moved to', async () => {
     const all = await ground();
     const { rig, world, protectedServer } = all;
     await rig.login({ account: 'alice@example.com' });

@@ -54,7 +54,7 @@ describe('mixed-up authorization servers', () => {
     return { ...all, hostile, honest };
   }
 
-  it('N-1: mixed-up authorization servers get no code if the answer names its issuer', async () => {
+  it('N-1: get no code if the answer names its issuer', async () => {
     const { rig, hostile, honest } = await mixUp(true);
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9207 §2.4' });
     expect(honest.counts.authorizations).toBe(1);
@@ -62,7 +62,7 @@ describe('mixed-up authorization servers', () => {
     nothingKept({ rig });
   });
 
-  it('N-1: mixed-up authorization servers get no code if the hostile one promised to name its issuer and the answer names none', async () => {
+  it('N-1: get no code if the hostile one promised to name its issuer and the answer names none', async () => {
     const { rig, hostile, honest } = await mixUp(false);
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
     expect([...tokenRequests(hostile), ...tokenRequests(honest)]).toEqual([]);
@@ -90,7 +90,7 @@ describe('an answer', () => {
   );
 
   it.each(table)(
-    'N-1 N-2: an answer %s if it names %s and the server %s to name it',
+    'N-1 N-2: %s if it names %s and the server %s to name it',
     async (verdict, _who, promise, iss) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.metadata = (document) => ({
@@ -130,19 +130,16 @@ describe('an answer', () => {
       (parameters: URLSearchParams) => parameters.append('state', parameters.get('state') ?? ''),
     ],
     ['with a second, wrong state', (parameters: URLSearchParams) => parameters.append('state', 'another')],
-  ])(
-    'X-5: an answer %s is refused with 400, sends no code, and the sign-in goes on',
-    async (_what, change) => {
-      const { rig, world, authorizationServer, asked, callback } = await atThePage();
-      expect((await followed(world, altered(callback, change))).status).toBe(400);
-      expect(tokenRequests(authorizationServer)).toEqual([]);
-      expect((await followed(world, callback.href)).status).toBe(200);
-      expect((await asked).issuer).toBe(authorizationServer.issuer);
-      expect(rig.pages).toHaveLength(1);
-    },
-  );
+  ])('X-5: %s is refused with 400, sends no code, and the sign-in goes on', async (_what, change) => {
+    const { rig, world, authorizationServer, asked, callback } = await atThePage();
+    expect((await followed(world, altered(callback, change))).status).toBe(400);
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+    expect((await followed(world, callback.href)).status).toBe(200);
+    expect((await asked).issuer).toBe(authorizationServer.issuer);
+    expect(rig.pages).toHaveLength(1);
+  });
 
-  it('X-5: an answer that comes a second time is refused, and its code is sent once', async () => {
+  it('X-5: that comes a second time is refused, and its code is sent once', async () => {
     const { world, authorizationServer, asked, callback } = await atThePage();
     const replies: number[] = [];
     authorizationServer.bend.tokenRequest = async () => {
@@ -159,7 +156,7 @@ describe('an answer', () => {
     ['no code', (parameters: URLSearchParams) => parameters.delete('code')],
     ['two codes', (parameters: URLSearchParams) => parameters.append('code', 'second')],
     ['two issuers', (parameters: URLSearchParams) => parameters.append('iss', 'https://issuer.example')],
-  ])('X-6: an answer with %s ends the sign-in, and no code is sent', async (_what, change) => {
+  ])('X-6: with %s ends the sign-in, and no code is sent', async (_what, change) => {
     const { rig, world, authorizationServer, asked, callback } = await atThePage();
     expect((await followed(world, altered(callback, change))).status).toBe(400);
     expect(['login_failed', 'issuer_mismatch']).toContain((await refused(asked)).reason);
@@ -186,7 +183,7 @@ describe('an answer', () => {
   });
 
   it.each(['temporarily_unavailable', 'server_error'])(
-    'T-3: an answer that says %s refuses nobody: the server can’t serve now, and a later sign-in works',
+    'T-3: that says %s refuses nobody: the server can’t serve now, and a later sign-in works',
     async (code) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.authorizeError = () => ({ error: code });
@@ -286,7 +283,7 @@ describe('the authorization request', () => {
 });
 
 describe('the bodies of the requests for code, refresh and revocation', () => {
-  it('T-5: the bodies of the requests for code, refresh and revocation are forms, by their type and by their text', async () => {
+  it('T-5: are forms, by their type and by their text', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     rig.clock.advance(3_600_000);
@@ -313,7 +310,7 @@ describe('a code', () => {
     ['403 invalid_code', json({ error: 'invalid_code' }, 403)],
     ['a redirect', redirectTo('https://issuer.example/token', 307)],
   ] as const satisfies readonly (readonly [string, Answer])[])(
-    'B-6 X-8: a code is never sent twice, not even after %s',
+    'B-6 X-8: is never sent twice, not even after %s',
     async (_what, answer) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.tokenRequest = () => answer;
@@ -323,7 +320,7 @@ describe('a code', () => {
     },
   );
 
-  it('B-6: a code is never sent twice, not even when the time is over', async () => {
+  it('B-6: is never sent twice, not even when the time is over', async () => {
     const { deadline, hang } = handDeadline();
     const { rig, authorizationServer } = await ground({ rig: { deadline } });
     authorizationServer.bend.tokenRequest = hang;

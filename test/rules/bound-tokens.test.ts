@@ -74,7 +74,7 @@ describe('tokens are bound to a key', () => {
     expect(rig.grant().isKeyBound ?? false).toBe(isBound);
   });
 
-  it('tokens are bound to a key from the next sign-in on where a server begins to refuse others', async () => {
+  it('from the next sign-in on where a server begins to refuse others', async () => {
     const { rig, authorizationServer, protectedServer } = await ground();
     const { tokenId } = await rig.ask();
     authorizationServer.bend.metadata = (document) => ({
@@ -158,7 +158,7 @@ describe('a proof for a program', () => {
     return undefined;
   };
 
-  it('a proof for a program names its request, with the nonce that the server wants', async () => {
+  it('names its request, with the nonce that the server wants', async () => {
     const { rig, prove } = await proving();
     expect(claimsOf(prove({ url: `${rig.endpoint}/below?x=1`, nonce: 'n1' }))).toMatchObject({
       htm: 'POST',
@@ -170,7 +170,7 @@ describe('a proof for a program', () => {
     expect(rig.texts().join('\n')).toContain('"event":"proof"');
   });
 
-  it('a proof for a program is refused for any URL outside the endpoint that the person approved', async () => {
+  it('is refused for any URL outside the endpoint that the person approved', async () => {
     const { rig, prove } = await proving();
     const { origin } = new URL(rig.endpoint);
     for (const url of [
@@ -185,7 +185,7 @@ describe('a proof for a program', () => {
       expect(await reason(() => prove({ url })), url).toBe('resource_mismatch');
   });
 
-  it('a proof for a program is refused to another program, and for a token that is gone', async () => {
+  it('is refused to another program, and for a token that is gone', async () => {
     const { rig, prove } = await proving();
     await rig.allow('agent');
     expect(await reason(() => prove({ clientId: 'agent' }))).toBe('not_found');
@@ -194,7 +194,7 @@ describe('a proof for a program', () => {
     expect(await reason(() => prove())).toBe('not_found');
   });
 
-  it('a proof for a program is refused once its permission has ended, is denied, or all access is paused', async () => {
+  it('is refused once its permission has ended, is denied, or all access is paused', async () => {
     const { rig, prove } = await proving();
     const key = { clientId: 'editor', endpoint: rig.endpoint };
     await rig.parts.permissions.end(key.clientId, key.endpoint);
@@ -209,13 +209,13 @@ describe('a proof for a program', () => {
     expect(await reason(() => prove())).toBe('paused');
   });
 
-  it('a proof for a program is refused if its permission no longer has the scopes of the token', async () => {
+  it('is refused if its permission no longer has the scopes of the token', async () => {
     const { rig, prove } = await proving();
     await rig.allow('editor', ['other']);
     expect(await reason(() => prove())).toBe('consent_required');
   });
 
-  it('a proof for a program that was allowed one token is given as long as that token lives', async () => {
+  it('that was allowed one token is given as long as that token lives', async () => {
     const { rig } = await proving();
     rig.parts.leases.set({
       permission: {
@@ -236,7 +236,7 @@ describe('a proof for a program', () => {
     expect(await reason(prove)).toBe('consent_required');
   });
 
-  it('a proof for a program that was allowed one token is for no token of before, whose permission has ended', async () => {
+  it('that was allowed one token is for no token of before, whose permission has ended', async () => {
     const { rig } = await boundGround();
     const { tokenId: wide } = await rig.ask({ scope: ['mcp:read', 'mcp:write'] });
     const key = { clientId: 'editor', endpoint: rig.endpoint };
@@ -254,7 +254,7 @@ describe('a proof for a program', () => {
     expect(await reason(prove(wide))).toBe('consent_required');
   });
 
-  it('a proof for a program that asks too often has to wait, and no other program does', async () => {
+  it('that asks too often has to wait, and no other program does', async () => {
     const { rig, tokenId, prove } = await proving();
     for (let count = 0; count < 1000; count += 1) prove();
     expect(await reason(() => prove())).toBe('rate_limited');

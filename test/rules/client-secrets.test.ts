@@ -33,32 +33,29 @@ const oddServers: readonly (readonly [string, Server, string, string])[] = [
 ];
 
 describe('a client secret at a server that', () => {
-  it.each(oddServers)(
-    'W-7: a client secret at a server that %s is sent in the other form once, which is remembered',
-    async (...row) => {
-      const [, authorization, usual, other] = row;
-      const { rig, authorizationServer, restarted } = await ground({ authorization });
-      expect((await rig.ask()).accessToken).toBeTypeOf('string');
-      expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other]);
-      rig.clock.advance(anHour);
-      await rig.ask();
-      expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other, other]);
-      expect(rig.pages).toHaveLength(1);
-      const again = await restarted();
-      again.clock.advance(anHour);
-      await again.ask({ interaction: 'never' });
-      await revokeGrant(again.parts, again.grant());
-      const revoked = authorizationServer.server.asked('/revoke', 'POST').map(secretIn);
-      expect(new Set(revoked)).toEqual(new Set([other]));
-      expect(authorizationServer.counts).toMatchObject({
-        registrations: 1,
-        codesRedeemed: 1,
-        codeReuses: 0,
-        refreshes: 2,
-        refreshReuses: 0,
-      });
-    },
-  );
+  it.each(oddServers)('W-7: %s is sent in the other form once, which is remembered', async (...row) => {
+    const [, authorization, usual, other] = row;
+    const { rig, authorizationServer, restarted } = await ground({ authorization });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other]);
+    rig.clock.advance(anHour);
+    await rig.ask();
+    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other, other]);
+    expect(rig.pages).toHaveLength(1);
+    const again = await restarted();
+    again.clock.advance(anHour);
+    await again.ask({ interaction: 'never' });
+    await revokeGrant(again.parts, again.grant());
+    const revoked = authorizationServer.server.asked('/revoke', 'POST').map(secretIn);
+    expect(new Set(revoked)).toEqual(new Set([other]));
+    expect(authorizationServer.counts).toMatchObject({
+      registrations: 1,
+      codesRedeemed: 1,
+      codeReuses: 0,
+      refreshes: 2,
+      refreshReuses: 0,
+    });
+  });
 
   it('R-9: a client secret is sent in the body to a server that offers that and takes nothing else', async () => {
     const { rig, authorizationServer } = await ground();
@@ -208,7 +205,7 @@ describe('the second form', () => {
     ['invalid_grant', json({ error: 'invalid_grant' }, 400)],
     ['unauthorized_client', json({ error: 'unauthorized_client' }, 401)],
     ['a broken connection', 'destroy'],
-  ] as const)('B-6: the second form of a client secret is not tried after %s', async (_what, answer) => {
+  ] as const)('B-6: of a client secret is not tried after %s', async (_what, answer) => {
     const { rig, authorizationServer } = await ground({
       authorization: registered('a+b', { basicDecoding: 'lenient' }),
     });

@@ -49,7 +49,7 @@ describe('the document that a challenge names', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('D-2: the document that a challenge names may lie on another https origin', async () => {
+  it('D-2: may lie on another https origin', async () => {
     const { rig, world, protectedServer } = await ground();
     const other = await world.openServer();
     other.on('GET', '/document', () => json(protectedServer.document()));
@@ -152,7 +152,7 @@ describe('metadata that no challenge names', () => {
 });
 
 describe('a protected server', () => {
-  it('F-1: a protected server that answers 200 without a token and publishes nothing needs no authorization', async () => {
+  it('F-1: that answers 200 without a token and publishes nothing needs no authorization', async () => {
     const { rig } = await ground({ protection: { open: true, metadataAt: [] } });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_not_required' });
     expect(rig.pages).toEqual([]);
@@ -172,7 +172,7 @@ describe('a protected server', () => {
     },
   );
 
-  it('I-2: a protected server whose metadata names no resource is named by the canonical URI of its endpoint', async () => {
+  it('I-2: whose metadata names no resource is named by the canonical URI of its endpoint', async () => {
     const { rig, protectedServer } = await ground();
     protectedServer.bend.metadata = ({ resource: _left, ...document }) => document;
     expect((await rig.ask({ resource: `${protectedServer.url}/` })).resource).toBe(protectedServer.url);
@@ -339,7 +339,7 @@ describe('plain http', () => {
     expect(protectedServer.server.requests).toEqual([]);
   });
 
-  it('F-2: plain http works on this machine if the settings allow it', async () => {
+  it('F-2: works on this machine if the settings allow it', async () => {
     const { rig, protectedServer } = await ground({ plain: true, rig: { allowInsecureLoopback: true } });
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(protectedServer.url).toMatch(/^http:/);

@@ -32,7 +32,7 @@ async function earlier({ authorization, protection, rig }: GroundOptions = {}): 
 const withoutMetadata = { authorization: { metadataAt: [] } } as const;
 
 describe('a server without protected resource metadata', () => {
-  it('E-1: a server without protected resource metadata has its authorization server at its own origin, whatever its path', async () => {
+  it('E-1: has its authorization server at its own origin, whatever its path', async () => {
     const { rig, authorizationServer, protectedServer } = await earlier({
       protection: { path: '/deep/down/mcp' },
     });

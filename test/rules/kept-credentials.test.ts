@@ -62,7 +62,7 @@ async function goesOn({ rig }: Ground): Promise<void> {
 
 describe('the refresh token', () => {
   it.each([...troubles, ...refusals])(
-    'T-3: the refresh token survives a new sign-in whose code gets %s',
+    'T-3: survives a new sign-in whose code gets %s',
     async (_what, answer) => {
       const all = await ground();
       await all.rig.ask();
@@ -76,36 +76,30 @@ describe('the refresh token', () => {
     },
   );
 
-  it.each(troubles)(
-    'T-3: the refresh token survives a refresh that gets %s, byte for byte',
-    async (_what, answer) => {
-      const all = await ground();
-      await all.rig.ask();
-      const before = await stored(all);
-      answering(all, 'refresh_token', answer);
-      for (let n = 0; n < 4; n += 1) {
-        all.rig.clock.advance(n === 0 ? anHour : aWhile);
-        await refused(all.rig.ask(never));
-      }
-      expect(await stored(all)).toBe(before);
-      expect(all.rig.grant().state).toEqual({ kind: 'active' });
-      answering(all, 'refresh_token', undefined);
-      await goesOn(all);
-    },
-  );
-
-  it.each(refusals)(
-    'the refresh token stays in the vault after a refresh that gets %s',
-    async (_what, answer) => {
-      const all = await ground();
-      await all.rig.ask();
-      const before = await stored(all);
-      answering(all, 'refresh_token', answer);
-      all.rig.clock.advance(anHour);
+  it.each(troubles)('T-3: survives a refresh that gets %s, byte for byte', async (_what, answer) => {
+    const all = await ground();
+    await all.rig.ask();
+    const before = await stored(all);
+    answering(all, 'refresh_token', answer);
+    for (let n = 0; n < 4; n += 1) {
+      all.rig.clock.advance(n === 0 ? anHour : aWhile);
       await refused(all.rig.ask(never));
-      expect(await stored(all)).toBe(before);
-    },
-  );
+    }
+    expect(await stored(all)).toBe(before);
+    expect(all.rig.grant().state).toEqual({ kind: 'active' });
+    answering(all, 'refresh_token', undefined);
+    await goesOn(all);
+  });
+
+  it.each(refusals)('stays in the vault after a refresh that gets %s', async (_what, answer) => {
+    const all = await ground();
+    await all.rig.ask();
+    const before = await stored(all);
+    answering(all, 'refresh_token', answer);
+    all.rig.clock.advance(anHour);
+    await refused(all.rig.ask(never));
+    expect(await stored(all)).toBe(before);
+  });
 });
 
 describe('a refresh answer', () => {
@@ -114,7 +108,7 @@ describe('a refresh answer', () => {
     ['with an empty scope', { scope: '' }],
     ['with null for the scope', { scope: null }],
     ['without a new refresh token', { refresh_token: undefined }],
-  ])('a refresh answer %s leaves the grant what it had', async (_what, fields) => {
+  ])('%s leaves the grant what it had', async (_what, fields) => {
     const all = await ground({ authorization: { rotation: 'same' } });
     const { rig, authorizationServer } = all;
     await rig.login({ scope: ['read', 'write'] });

@@ -19,7 +19,7 @@ async function pasting(options: GroundOptions = {}) {
 }
 
 describe('an address that is pasted back', () => {
-  it('B-8: an address that is pasted back finishes the sign-in, and no browser is opened', async () => {
+  it('B-8: finishes the sign-in, and no browser is opened', async () => {
     const { rig, login, callback, paste } = await pasting();
     await paste(`  ${callback.href}\n`);
     expect((await login).state).toEqual({ kind: 'active' });
@@ -106,7 +106,7 @@ async function atTheDevice(options: GroundOptions = {}): Promise<AtTheDevice> {
 }
 
 describe('a code on another device', () => {
-  it('P-6: a code on another device finishes the sign-in once the person has approved it', async () => {
+  it('P-6: finishes the sign-in once the person has approved it', async () => {
     const { rig, login, userCode, poll, authorizationServer, protectedServer } = await atTheDevice();
     await poll(1);
     authorizationServer.approveDevice(userCode);
@@ -133,19 +133,16 @@ describe('a code on another device', () => {
   it.each([
     ['denied', 'denyDevice', 'access_denied'],
     ['too old', 'expireDevice', 'login_failed'],
-  ] as const)(
-    'P-6: a code on another device that is %s ends the sign-in, and nothing is kept',
-    async (_what, end, reason) => {
-      const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
-      authorizationServer[end](userCode);
-      await poll(1);
-      expect(await refused(login)).toMatchObject({ reason });
-      expect(rig.parts.grants.all()).toEqual([]);
-      expect(rig.parts.interactions.list()).toEqual([]);
-    },
-  );
+  ] as const)('P-6: that is %s ends the sign-in, and nothing is kept', async (_what, end, reason) => {
+    const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
+    authorizationServer[end](userCode);
+    await poll(1);
+    expect(await refused(login)).toMatchObject({ reason });
+    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.parts.interactions.list()).toEqual([]);
+  });
 
-  it('P-6: a code on another device never reaches a local client, a file or the audit log', async () => {
+  it('P-6: never reaches a local client, a file or the audit log', async () => {
     const { rig, userCode } = await atTheDevice();
     const call = asClient(rig);
     const told = await refused(rig.ask({ interaction: 'never' }));

@@ -132,7 +132,7 @@ describe.each(names)('the override %s', (name) => {
 });
 
 describe('an override', () => {
-  it('O-1: an override about the issuer lets the document’s own count from then on, for iss too', async () => {
+  it('O-1: about the issuer lets the document’s own count from then on, for iss too', async () => {
     const { rig, set, authorizationServer } = await erring('issuer-mismatch');
     await set(true);
     expect((await rig.ask()).issuer).toBe(foreign);
@@ -141,7 +141,7 @@ describe('an override', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'issuer_mismatch' });
   });
 
-  it('O-3: an override about PKCE metadata still refuses a list that lacks S256', async () => {
+  it('O-3: about PKCE metadata still refuses a list that lacks S256', async () => {
     const { rig, set, authorizationServer } = await erring('no-pkce-metadata');
     await set(true);
     authorizationServer.bend.metadata = (document) => ({
@@ -151,7 +151,7 @@ describe('an override', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'pkce_unsupported' });
   });
 
-  it('O-2: an override about resource leaves it out of the requests for authorization, code and refresh', async () => {
+  it('O-2: about resource leaves it out of the requests for authorization, code and refresh', async () => {
     const { rig, world, set, authorizationServer, protectedServer } = await erring('no-resource');
     await set(true);
     await rig.ask();
@@ -164,7 +164,7 @@ describe('an override', () => {
     ]);
   });
 
-  it('O-2: an override about resource still refuses a token that names another audience', async () => {
+  it('O-2: about resource still refuses a token that names another audience', async () => {
     const { rig, set, authorizationServer } = await erring('no-resource');
     authorizationServer.settings.accessTokenFormat = 'jwt';
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
@@ -175,7 +175,7 @@ describe('an override', () => {
     });
   });
 
-  it('O-4: an override about the audience may be set by the resource, as the refusal names it, and the grant says so', async () => {
+  it('O-4: about the audience may be set by the resource, as the refusal names it, and the grant says so', async () => {
     const { rig, protectedServer } = await erring('audience');
     const { origin } = new URL(protectedServer.url);
     protectedServer.settings.resource = origin;

@@ -65,7 +65,7 @@ describe('a client that the server refuses in the redirect', () => {
   }
 
   it.each(['invalid_client', 'unauthorized_client', 'invalid_request'] as const)(
-    'Y-1 Y-2: a client that the server refuses in the redirect by %s is made anew, with a second page, and used from then on',
+    'Y-1 Y-2: by %s is made anew, with a second page, and used from then on',
     async (error) => {
       const { rig, authorizationServer } = await forgotten(error);
       expect((await rig.login()).state).toEqual({ kind: 'active' });

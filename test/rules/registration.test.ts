@@ -15,7 +15,7 @@ const takesDocuments = {
 } as const;
 
 describe('of the mechanisms', () => {
-  it('R-1: of the mechanisms of registration a client that the user entered comes first', async () => {
+  it('R-1: of registration a client that the user entered comes first', async () => {
     const { rig, authorizationServer } = await ground(takesDocuments);
     const { clientId, redirectUri } = await enter(rig, authorizationServer);
     await rig.ask();
@@ -60,7 +60,7 @@ describe('of the mechanisms', () => {
 });
 
 describe('a client ID metadata document', () => {
-  it('R-2: a client ID metadata document is used with the other port that it names, before any other, if its own is taken', async () => {
+  it('R-2: is used with the other port that it names, before any other, if its own is taken', async () => {
     const { rig } = await ground(takesDocuments);
     const asked: string[] = [];
     const taken = new KeyturnError('redirect_port_taken', 'It is taken.', {});
@@ -77,7 +77,7 @@ describe('a client ID metadata document', () => {
     await login;
   });
 
-  it('N-4: a client ID metadata document goes to each issuer that takes one, as it is', async () => {
+  it('N-4: goes to each issuer that takes one, as it is', async () => {
     const { rig, world } = await ground(takesDocuments);
     await rig.ask();
     const second = await world.openAuthorizationServer(takesDocuments.authorization);
@@ -92,7 +92,7 @@ describe('a client ID metadata document', () => {
 });
 
 describe('a dynamic registration', () => {
-  it('N-6 R-6 R-7 R-8: a dynamic registration is for a native public client with one concrete loopback port', async () => {
+  it('N-6 R-6 R-7 R-8: is for a native public client with one concrete loopback port', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     const [request] = authorizationServer.server.asked('/register', 'POST');
@@ -106,7 +106,7 @@ describe('a dynamic registration', () => {
     expect(request?.json).toMatchObject({ redirect_uris: [parameter(rig.pages[0], 'redirect_uri')] });
   });
 
-  it('N-6 R-6: a dynamic registration is kept and used again, with its port, after a restart', async () => {
+  it('N-6 R-6: is kept and used again, with its port, after a restart', async () => {
     const { rig, restarted, authorizationServer } = await ground();
     await rig.login();
     const again = await restarted();
@@ -117,7 +117,7 @@ describe('a dynamic registration', () => {
     }
   });
 
-  it('N-7: a dynamic registration tries localhost if 127.0.0.1 is refused, and uses what was accepted', async () => {
+  it('N-7: tries localhost if 127.0.0.1 is refused, and uses what was accepted', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { acceptsRedirect: (uri) => uri.startsWith('http://localhost:') },
     });
@@ -126,7 +126,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(2);
   });
 
-  it('N-7: a dynamic registration tries a fixed port, at a path of its own, if no other is allowed', async () => {
+  it('N-7: tries a fixed port, at a path of its own, if no other is allowed', async () => {
     const first: { port?: string } = {};
     const { rig, authorizationServer } = await ground({
       authorization: {
@@ -144,7 +144,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
   });
 
-  it('R-6: a dynamic registration names the scopes of permission and metadata, so that a later step-up is granted', async () => {
+  it('R-6: names the scopes of permission and metadata, so that a later step-up is granted', async () => {
     const { rig, protectedServer } = await ground({ authorization: { scopesByClient: true } });
     protectedServer.settings.scopesSupported = ['read', 'write'];
     expect((await rig.ask()).scope).toEqual(['read']);
@@ -152,7 +152,7 @@ describe('a dynamic registration', () => {
     expect(token.scope.toSorted()).toEqual(['read', 'write']);
   });
 
-  it('a dynamic registration is made anew for scopes that it did not name', async () => {
+  it('is made anew for scopes that it did not name', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { scopesByClient: true } });
     await rig.ask();
     const token = await rig.ask({ scope: ['read', 'write'], ...stepUp('write') });
@@ -162,7 +162,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('a dynamic registration for a scope that the server doesn’t know keeps the refresh token', async () => {
+  it('for a scope that the server doesn’t know keeps the refresh token', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { acceptsScopes: (scopes) => scopes.every((scope) => scope === 'read') },
     });
@@ -172,7 +172,7 @@ describe('a dynamic registration', () => {
     expect(last?.json).not.toHaveProperty('scope');
   });
 
-  it('R-6: a dynamic registration asks for fewer grants if they are refused', async () => {
+  it('R-6: asks for fewer grants if they are refused', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: {
         deviceAuthorization: true,
@@ -183,7 +183,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
   });
 
-  it('X-8: a dynamic registration follows no redirect', async () => {
+  it('X-8: follows no redirect', async () => {
     const { rig, world, authorizationServer } = await ground();
     const other = await world.openServer();
     authorizationServer.server.on('POST', '/register', {
@@ -194,7 +194,7 @@ describe('a dynamic registration', () => {
     expect(other.requests).toEqual([]);
   });
 
-  it('a dynamic registration whose secret has run out is made anew', async () => {
+  it('whose secret has run out is made anew', async () => {
     let passed = 0;
     const { rig, authorizationServer } = await ground({
       authorization: { registeredAuthMethod: 'client_secret_basic', now: () => Date.now() + passed },

@@ -111,7 +111,7 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
 });
 
 describe('registration that one endpoint found resting', () => {
-  it('M-8: registration that one endpoint found resting is left alone by the sign-ins of all endpoints of that issuer', async () => {
+  it('M-8: is left alone by the sign-ins of all endpoints of that issuer', async () => {
     const { rig, world, authorizationServer } = await ground();
     authorizationServer.server.on('POST', '/register', busy(429));
     const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
@@ -124,7 +124,7 @@ describe('registration that one endpoint found resting', () => {
 });
 
 describe('a protected server that asks to be left alone', () => {
-  it('M-8: a protected server that asks to be left alone keeps no program from signing in at another one of its origin', async () => {
+  it('M-8: keeps no program from signing in at another one of its origin', async () => {
     const { rig, world, authorizationServer, protectedServer } = await ground();
     const { server } = protectedServer;
     const other = await world.openProtectedServer({

@@ -12,7 +12,7 @@ const challenged = (status: 401 | 403, scope?: readonly string[]) => ({
 describe('the scope of a challenge that a program reports', () => {
   const refusal = { challenge: { status: 401, bearer: { scope: ['files:write'] } } } as const;
 
-  it('S-1: the scope of a challenge that a program reports wins over scopes_supported if the permission names no scopes', async () => {
+  it('S-1: wins over scopes_supported if the permission names no scopes', async () => {
     const { rig } = await ground({
       protection: { scopeInChallenge: false, scopesSupported: ['read', 'admin'], scopes: [] },
     });
@@ -22,17 +22,14 @@ describe('the scope of a challenge that a program reports', () => {
 });
 
 describe('a step-up', () => {
-  it.each([401, 403] as const)(
-    'U-1: a step-up follows insufficient_scope with the status %s',
-    async (status) => {
-      const { rig } = await ground();
-      await rig.login({ scope: ['read'] });
-      expect((await rig.ask(challenged(status, ['write']))).scope.toSorted()).toEqual(['read', 'write']);
-      expect(scopeOf(rig.pages[1])?.toSorted()).toEqual(['read', 'write']);
-    },
-  );
+  it.each([401, 403] as const)('U-1: follows insufficient_scope with the status %s', async (status) => {
+    const { rig } = await ground();
+    await rig.login({ scope: ['read'] });
+    expect((await rig.ask(challenged(status, ['write']))).scope.toSorted()).toEqual(['read', 'write']);
+    expect(scopeOf(rig.pages[1])?.toSorted()).toEqual(['read', 'write']);
+  });
 
-  it('B-22: a step-up after three refused tokens opens its page and gets its token', async () => {
+  it('B-22: after three refused tokens opens its page and gets its token', async () => {
     const { rig } = await ground();
     await rig.login({ scope: ['read'] });
     for (let n = 0; n < 4; n += 1) reject(rig, await rig.ask());
@@ -43,7 +40,7 @@ describe('a step-up', () => {
   });
 
   it.each([401, 403] as const)(
-    'U-2: a step-up with the status %s that names no scope asks for all of scopes_supported, once',
+    'U-2: with the status %s that names no scope asks for all of scopes_supported, once',
     async (status) => {
       const { rig, authorizationServer } = await ground({
         protection: { scopesSupported: ['read', 'write', 'admin'] },
@@ -59,14 +56,14 @@ describe('a step-up', () => {
     },
   );
 
-  it('U-2: a step-up that names no scope at a server that lists none keeps the token', async () => {
+  it('U-2: that names no scope at a server that lists none keeps the token', async () => {
     const { rig } = await ground();
     const token = await rig.ask();
     expect((await rig.ask(challenged(403))).accessToken).toBe(token.accessToken);
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('U-2: a step-up that names no scope asks the person before it goes beyond the permission', async () => {
+  it('U-2: that names no scope asks the person before it goes beyond the permission', async () => {
     const { rig } = await ground({ protection: { scopesSupported: ['read', 'write'] } });
     await rig.allow('editor', ['read']);
     await rig.ask();
@@ -79,7 +76,7 @@ describe('a step-up', () => {
 });
 
 describe('a scope that the server does not know', () => {
-  it('B-5 N-9: a scope that the server does not know and leaves out of its grant is in no later step-up', async () => {
+  it('B-5 N-9: and leaves out of its grant is in no later step-up', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.grantedScopes = (asked) => asked.filter((scope) => scope !== 'wriet');
     await rig.login({ scope: ['openid', 'read'] });
@@ -114,14 +111,14 @@ describe('offline_access', () => {
     return all;
   }
 
-  it('N-8: offline_access is asked for even if only the permission names scopes', async () => {
+  it('N-8: is asked for even if only the permission names scopes', async () => {
     const { rig } = await narrow();
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toEqual(['read', 'offline_access']);
     expect(rig.grant().hasRefreshToken).toBe(true);
   });
 
-  it('N-8: offline_access is no right that a permission has to name: nothing is narrowed for it', async () => {
+  it('N-8: is no right that a permission has to name: nothing is narrowed for it', async () => {
     const { rig, authorizationServer } = await narrow();
     const token = await rig.ask();
     expect(token.scope).toContain('read');

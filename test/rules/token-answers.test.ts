@@ -22,17 +22,14 @@ describe('a token answer', () => {
     ['whose token could break a header', { access_token: 'a\r\nHost: evil' }, 'token_invalid'],
     ['whose lifetime is no number', { expires_in: 'soon' }, 'token_invalid'],
     ['whose scopes would make every list unreadable', { scope: 's'.repeat(4097) }, 'token_invalid'],
-  ])(
-    'A-3 A-4 P-5: a token answer %s is refused, and nothing of it is kept',
-    async (_what, fields, reason) => {
-      const { rig, authorizationServer } = await answering(fields);
-      const error = await refused(rig.ask());
-      expect(error.reason).toBe(reason);
-      expect(rig.parts.grants.all()).toEqual([]);
-      expect(rig.vault.done.filter((call) => call.startsWith('set s-'))).toEqual([]);
-      for (const { token } of authorizationServer.accessTokens) expect(words(error)).not.toContain(token);
-    },
-  );
+  ])('A-3 A-4 P-5: %s is refused, and nothing of it is kept', async (_what, fields, reason) => {
+    const { rig, authorizationServer } = await answering(fields);
+    const error = await refused(rig.ask());
+    expect(error.reason).toBe(reason);
+    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.vault.done.filter((call) => call.startsWith('set s-'))).toEqual([]);
+    for (const { token } of authorizationServer.accessTokens) expect(words(error)).not.toContain(token);
+  });
 
   it.each([
     ['no lifetime', undefined, Infinity],
@@ -40,12 +37,12 @@ describe('a token answer', () => {
     ['a lifetime as text', '120', 120],
     ['a lifetime beyond all measure', 1e300, 365 * 24 * 3600],
     ['a broken second', 59.9, 59],
-  ])('A-4: a token answer with %s lives as long as is sensible', async (_what, expiresIn, seconds) => {
+  ])('A-4: with %s lives as long as is sensible', async (_what, expiresIn, seconds) => {
     const { rig } = await answering({ expires_in: expiresIn });
     expect((await rig.ask()).expiresAt).toBe(rig.clock.now() + seconds * 1000);
   });
 
-  it('W-4: a token answer with commas between its scopes grants several, to a permission that names them too', async () => {
+  it('W-4: with commas between its scopes grants several, to a permission that names them too', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { scopeSeparator: ',' } });
     await rig.allow('editor', ['mcp:read', 'mcp:write']);
     expect((await rig.ask({ scope: ['mcp:read', 'mcp:write'] })).scope).toEqual(['mcp:read', 'mcp:write']);
@@ -68,7 +65,7 @@ describe('a token answer', () => {
       (secret) => ({ access_token: undefined, error: 'invalid_request', error_description: `no ${secret}` }),
     ],
   ])(
-    'X-9: a token answer with status 200 that repeats a secret of the request in %s leaves it in no message',
+    'X-9: with status 200 that repeats a secret of the request in %s leaves it in no message',
     async (_what, change) => {
       const { rig, authorizationServer } = await ground();
       const plain = 'rt-k3v9x0q2m5z7w1p8t4r6y0u2i9o3a5s7';
@@ -90,7 +87,7 @@ describe('a token answer', () => {
     },
   );
 
-  it('A-4: a token answer that is over at once opens no second page for the same request', async () => {
+  it('A-4: that is over at once opens no second page for the same request', async () => {
     const { rig } = await answering({ expires_in: 0, refresh_token: undefined });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'token_invalid' });
     expect(rig.pages).toHaveLength(1);
@@ -101,7 +98,7 @@ describe('a token answer', () => {
     ['another path', (url: string) => `${url}-two`],
     ['another server among names of its own', () => ['account', 'https://one.example']],
     ['a list without us', () => ['https://one.example', 'https://two.example']],
-  ])('A-5: a token answer for the audience of %s is refused', async (_what, audience) => {
+  ])('A-5: for the audience of %s is refused', async (_what, audience) => {
     const { rig, authorizationServer, protectedServer } = await ground({
       authorization: { accessTokenFormat: 'jwt' },
     });
@@ -117,25 +114,22 @@ describe('a token answer', () => {
     ['the authorization server', (issuer: string) => issuer],
     ['a name of its own', () => 'account'],
     ['a urn', () => ['urn:example:api']],
-  ])(
-    'A-5: a token answer for the audience of %s is taken, and shown as bound to no server',
-    async (_what, audience) => {
-      const { rig, authorizationServer, restarted } = await ground({
-        authorization: { accessTokenFormat: 'jwt' },
-      });
-      await rig.ask();
-      const shown = async (one: Rig): Promise<unknown> =>
-        ((await asOwner(one)('signIn.list')) as { grants: unknown[] }).grants[0];
-      expect(await shown(rig)).toMatchObject({ audience: 'resource' });
-      const aud = audience(authorizationServer.issuer);
-      authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud });
-      rig.clock.advance(3_600_000);
-      expect((await rig.ask()).accessToken).toBeTypeOf('string');
-      expect(authorizationServer.counts.refreshes).toBe(1);
-      expect(await shown(await restarted())).toMatchObject({ audience: 'unbound' });
-      expect(explainGrant(rig.parts, rig.grant()).audience).toContain('names no server');
-    },
-  );
+  ])('A-5: for the audience of %s is taken, and shown as bound to no server', async (_what, audience) => {
+    const { rig, authorizationServer, restarted } = await ground({
+      authorization: { accessTokenFormat: 'jwt' },
+    });
+    await rig.ask();
+    const shown = async (one: Rig): Promise<unknown> =>
+      ((await asOwner(one)('signIn.list')) as { grants: unknown[] }).grants[0];
+    expect(await shown(rig)).toMatchObject({ audience: 'resource' });
+    const aud = audience(authorizationServer.issuer);
+    authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud });
+    rig.clock.advance(3_600_000);
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(authorizationServer.counts.refreshes).toBe(1);
+    expect(await shown(await restarted())).toMatchObject({ audience: 'unbound' });
+    expect(explainGrant(rig.parts, rig.grant()).audience).toContain('names no server');
+  });
 
   it('T-4: an answer to a refresh for another audience is never handed out, and its refresh token is not lost', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { accessTokenFormat: 'jwt' } });
@@ -154,7 +148,7 @@ describe('a clock', () => {
   it.each([
     ['an hour ahead', 3_600_000],
     ['an hour behind', -3_600_000],
-  ])('A-4: a clock %s of the server’s changes no lifetime and refuses no ID token', async (_what, skew) => {
+  ])('A-4: %s of the server’s changes no lifetime and refuses no ID token', async (_what, skew) => {
     const { rig, authorizationServer } = await ground();
     rig.clock.advance(skew);
     const token = await rig.ask({ scope: ['openid', 'read'] });
@@ -172,7 +166,7 @@ describe('an ID token', () => {
     ['of another sign-in', { nonce: 'another' }, 'another sign-in', 'again'],
     ['whose subject would make every list unreadable', { sub: 's'.repeat(256) }, '255', 'operator'],
   ])(
-    'an ID token %s refuses the whole answer, and the refusal says what is wrong',
+    '%s refuses the whole answer, and the refusal says what is wrong',
     async (_what, claims, message, hint) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.idTokenClaims = (right) => ({ ...right, ...claims });
@@ -189,7 +183,7 @@ describe('an ID token', () => {
     ['of another issuer', { iss: 'https://issuer.example' }],
     ['without an issuer', { iss: undefined }],
     ['that ended yesterday', { exp: 1 }],
-  ])('an ID token %s names nobody, and the access token beside it is good', async (_what, claims) => {
+  ])('%s names nobody, and the access token beside it is good', async (_what, claims) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.idTokenClaims = (right) => ({ ...right, ...claims });
     await rig.ask({ scope: ['openid'] });

@@ -6,7 +6,7 @@ import { ground, reject, rigIn, stepUp, tokenRequests, use } from './ground.ts';
 const anHour = 3_600_000;
 
 describe('tokens', () => {
-  it('A-2 PROMISE-4: tokens are in no URL, from the first sign-in to the revocation', async () => {
+  it('A-2 PROMISE-4: are in no URL, from the first sign-in to the revocation', async () => {
     const all = await ground();
     const { rig, world, authorizationServer, protectedServer } = all;
     await rig.login({ scope: ['read', 'list'] });
@@ -35,7 +35,7 @@ describe('tokens', () => {
     for (const url of urls) for (const secret of secrets) expect(url).not.toContain(secret);
   });
 
-  it('A-5: tokens of two issuers, or for two resources of one, are never mixed up', async () => {
+  it('A-5: of two issuers, or for two resources of one, are never mixed up', async () => {
     const { rig, world, authorizationServer, protectedServer } = await ground();
     const other = await world.openAuthorizationServer();
     const servers = [
@@ -59,7 +59,7 @@ describe('tokens', () => {
     expect(tokenRequests(other)).toHaveLength(2);
   });
 
-  it('X-4: tokens are in no file, from the first sign-in to a refusal', async () => {
+  it('X-4: are in no file, from the first sign-in to a refusal', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     rig.clock.advance(anHour);

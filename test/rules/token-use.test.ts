@@ -137,16 +137,13 @@ describe('scopes', () => {
     ['fewer', ['read']],
     ['others', ['basic', 'read']],
     ['more', ['read', 'write', 'admin']],
-  ])(
-    'B-5: scopes are recorded as granted when the server grants %s than asked for',
-    async (_what, granted) => {
-      const { rig, authorizationServer } = await ground();
-      authorizationServer.bend.grantedScopes = () => granted;
-      const token = await rig.ask({ scope: ['read'] });
-      expect(token.scope).toEqual(granted);
-      expect(rig.grant().scope).toEqual(granted);
-    },
-  );
+  ])('B-5: are recorded as granted when the server grants %s than asked for', async (_what, granted) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.grantedScopes = () => granted;
+    const token = await rig.ask({ scope: ['read'] });
+    expect(token.scope).toEqual(granted);
+    expect(rig.grant().scope).toEqual(granted);
+  });
 
   it.each([
     ['the same as', ['read', 'list'], ['read', 'list']],
@@ -154,7 +151,7 @@ describe('scopes', () => {
     ['more than', ['read', 'list'], ['read']],
     ['others than', ['list'], ['read', 'admin']],
   ])(
-    'S-3: scopes of a challenge are asked for as they are if they are %s scopes_supported',
+    'S-3: of a challenge are asked for as they are if they are %s scopes_supported',
     async (_relation, scopes, scopesSupported) => {
       const { rig } = await ground({ protection: { scopes, scopesSupported } });
       await rig.ask();

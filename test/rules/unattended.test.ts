@@ -26,7 +26,7 @@ async function machine(
 }
 
 describe('client credentials', () => {
-  it('P-1: client credentials give a token with a secret, and no person is asked', async () => {
+  it('P-1: give a token with a secret, and no person is asked', async () => {
     const { rig, authorizationServer, protectedServer } = await machine();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
@@ -38,25 +38,22 @@ describe('client credentials', () => {
     expect(request?.form.get('scope')).toBe('read');
   });
 
-  it.each(['PEM', 'JWK'])(
-    'P-1: client credentials give a token with a key as %s, signed for the issuer',
-    async (form) => {
-      const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
-      const jwk = JSON.stringify(createPrivateKey(pem).export({ format: 'jwk' }));
-      const { rig, authorizationServer } = await machine(
-        {},
-        { privateKey: form === 'PEM' ? pem : jwk, alg: 'ES256' },
-        { authMethod: 'private_key_jwt', jwk: publicKey.export({ format: 'jwk' }) },
-      );
-      expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
-      const [request] = tokenRequests(authorizationServer, 'client_credentials');
-      expect(request?.form.get('client_assertion')).toBeTruthy();
-      expect(authorizationServer.server.holding('PRIVATE KEY')).toEqual([]);
-    },
-  );
+  it.each(['PEM', 'JWK'])('P-1: give a token with a key as %s, signed for the issuer', async (form) => {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+    const jwk = JSON.stringify(createPrivateKey(pem).export({ format: 'jwk' }));
+    const { rig, authorizationServer } = await machine(
+      {},
+      { privateKey: form === 'PEM' ? pem : jwk, alg: 'ES256' },
+      { authMethod: 'private_key_jwt', jwk: publicKey.export({ format: 'jwk' }) },
+    );
+    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+    const [request] = tokenRequests(authorizationServer, 'client_credentials');
+    expect(request?.form.get('client_assertion')).toBeTruthy();
+    expect(authorizationServer.server.holding('PRIVATE KEY')).toEqual([]);
+  });
 
-  it('F-6: client credentials are off for a client that was entered for sign-ins', async () => {
+  it('F-6: are off for a client that was entered for sign-ins', async () => {
     const { rig, authorizationServer } = await machine({}, { grant: 'authorization_code', clientSecret });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_required' });
     await rig.ask();
@@ -64,7 +61,7 @@ describe('client credentials', () => {
     expect(tokenRequests(authorizationServer, 'client_credentials')).toEqual([]);
   });
 
-  it('F-6: client credentials are used at their issuer and at no other', async () => {
+  it('F-6: are used at their issuer and at no other', async () => {
     const { rig, world, authorizationServer } = await machine();
     const second = await world.openAuthorizationServer();
     const other = await world.openProtectedServer({ authorizationServers: [second] });
@@ -76,7 +73,7 @@ describe('client credentials', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('P-1: client credentials need the user’s permission as every token does', async () => {
+  it('P-1: need the user’s permission as every token does', async () => {
     const { rig, authorizationServer } = await machine();
     expect(await refused(rig.ask({ ...never, clientId: 'stranger' }))).toMatchObject({
       reason: 'consent_required',
@@ -84,7 +81,7 @@ describe('client credentials', () => {
     expect(authorizationServer.server.requests).toEqual([]);
   });
 
-  it('U-4: client credentials step up by themselves, a bounded number of times', async () => {
+  it('U-4: step up by themselves, a bounded number of times', async () => {
     const { rig, authorizationServer } = await machine();
     await rig.ask(never);
     for (const scope of ['s1', 's2', 's3']) {
@@ -96,14 +93,14 @@ describe('client credentials', () => {
     expect(authorizationServer.counts.clientCredentials).toBe(4);
   });
 
-  it('P-1 PROMISE-4: client credentials give no token for another audience', async () => {
+  it('P-1 PROMISE-4: give no token for another audience', async () => {
     const { rig, authorizationServer } = await machine({ authorization: { accessTokenFormat: 'jwt' } });
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'audience_mismatch' });
     expect(rig.parts.grants.all()).toEqual([]);
   });
 
-  it('X-2: client credentials work at a server that has no authorization endpoint', async () => {
+  it('X-2: work at a server that has no authorization endpoint', async () => {
     const { rig, authorizationServer } = await machine();
     authorizationServer.bend.metadata = ({
       authorization_endpoint: _none,

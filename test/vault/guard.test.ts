@@ -65,7 +65,7 @@ describe('a guard that is shut', () => {
     expect(await found).toBeUndefined();
   });
 
-  test('a guard that is shut forgets the root key, and still lets calls for `newest` through', async () => {
+  test('forgets the root key, and still lets calls for `newest` through', async () => {
     const vault = memoryVault();
     const { guard } = guarded(vault);
     const root = await guard.root();

@@ -56,7 +56,7 @@ describe('the uid of a peer', () => {
     ['our own end of the connection', table(row(`${v4}:1F90`, `${v4}:B415`, 1000))],
     ['the other family', table(row(`${v6}:B415`, `${v6}:1F90`, 1000))],
     ['no loopback address', table(row('0101A8C0:B415', '0101A8C0:1F90', 1000))],
-  ])('the uid of a peer is unknown in %s', (_name, text) => {
+  ])('is unknown in %s', (_name, text) => {
     expect(userIn(text, over4)).toBeUndefined();
   });
 

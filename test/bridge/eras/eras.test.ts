@@ -155,7 +155,7 @@ function regionServer(header: unknown = 'Region'): McpServer {
 const deploy = { name: 'deploy', arguments: { region: 'süd' } };
 
 describe('a stateless server', () => {
-  it('BR-10: a stateless server gets the headers that its revision wants', async () => {
+  it('BR-10: gets the headers that its revision wants', async () => {
     const server = await statelessServer(() => regionServer());
     const { client } = await bridged(server.url);
     await client.listTools();
@@ -168,7 +168,7 @@ describe('a stateless server', () => {
     expect(server.count('tools/list')).toBe(1);
   });
 
-  it('a stateless server gets its headers from a client that never lists: the bridge lists once, before the first calls', async () => {
+  it('gets its headers from a client that never lists: the bridge lists once, before the first calls', async () => {
     const server = await statelessServer(() => regionServer());
     const { client, said } = await bridged(server.url);
     await Promise.all([1, 2, 3].map(async () => client.callTool(deploy)));
@@ -181,7 +181,7 @@ describe('a stateless server', () => {
     expect(said).toEqual([]);
   });
 
-  it('BR-10: a stateless server is asked for its tools anew where it misses a header, and gets the call once more under another id', async () => {
+  it('BR-10: is asked for its tools anew where it misses a header, and gets the call once more under another id', async () => {
     let header = 'Zone';
     const server = await statelessServer(() => regionServer(header));
     const { client, said } = await bridged(server.url);
@@ -194,16 +194,13 @@ describe('a stateless server', () => {
     expect(said).toEqual([]);
   });
 
-  it.each([[''], ['a b'], [7]])(
-    'BR-11: a stateless server loses a tool whose declaration is forbidden: %j',
-    async (header) => {
-      const server = await statelessServer(() => regionServer(header));
-      const { client, said } = await bridged(server.url);
-      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['plain']);
-      await client.listTools();
-      expect(said).toEqual([expect.stringMatching(/tool "deploy" declares headers/)]);
-    },
-  );
+  it.each([[''], ['a b'], [7]])('BR-11: loses a tool whose declaration is forbidden: %j', async (header) => {
+    const server = await statelessServer(() => regionServer(header));
+    const { client, said } = await bridged(server.url);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['plain']);
+    await client.listTools();
+    expect(said).toEqual([expect.stringMatching(/tool "deploy" declares headers/)]);
+  });
 });
 
 describe('a declaration of a header', () => {
@@ -228,7 +225,7 @@ describe('a declaration of a header', () => {
     ['in the items of an array', { properties: { a: { items: text } } }, 0],
     ['in one of several', { oneOf: [{ properties: { a: text } }] }, 0],
     ['in a definition', { $defs: { a: text } }, 0],
-  ])('a declaration of a header is taken where the revision allows it: %s', (_what, schema, count) => {
+  ])('is taken where the revision allows it: %s', (_what, schema, count) => {
     expect(listed(schema)).toBe(count);
   });
 });

@@ -50,7 +50,7 @@ describe('a yes "as before"', () => {
   it.each([
     ['without end', undefined],
     ['with its end', hour],
-  ])('a yes "as before" adds to the permission that exists, %s', async (_what, until) => {
+  ])('adds to the permission that exists, %s', async (_what, until) => {
     const { rig, id, asked } = await asking(until);
     const end = kept(rig)?.until;
     rig.parts.interactions.answer(id, 'yes', asBefore);
@@ -60,7 +60,7 @@ describe('a yes "as before"', () => {
     expect(rig.parts.leases.of('editor', rig.clock.wall())).toEqual([]);
   });
 
-  it('a yes "as before" allows nothing if the earlier permission is ended right after it, and the yes is reported as void', async () => {
+  it('allows nothing if the earlier permission is ended right after it, and the yes is reported as void', async () => {
     const { rig, id, asked } = await asking();
     rig.parts.interactions.answer(id, 'yes', asBefore);
     const ending = rig.parts.permissions.end('editor', rig.endpoint);
@@ -72,7 +72,7 @@ describe('a yes "as before"', () => {
 
   // The yes can be at any step on its way to the disk by then.
   it.each(Array.from({ length: 12 }, (_none, steps) => steps))(
-    'a yes "as before" leaves no part of a permission that was ended %i steps after it',
+    'leaves no part of a permission that was ended %i steps after it',
     async (steps) => {
       const { rig, id, asked } = await asking();
       rig.parts.interactions.answer(id, 'yes', asBefore);

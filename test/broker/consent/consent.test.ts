@@ -33,7 +33,7 @@ async function decided({ broker, endpoint, clock }: Rig, changes: Partial<Permis
 }
 
 describe('a program without permission', () => {
-  it('PROMISE-6: a program without permission raises a question, and nothing is fetched before its answer', async () => {
+  it('PROMISE-6: raises a question, and nothing is fetched before its answer', async () => {
     const { ask, question, fetched, parts, endpoint } = await rig();
     const asked = ask({ scope: ['notes:read'] });
     const card = await question('allow');
@@ -66,7 +66,7 @@ describe('a program without permission', () => {
     expect(parts.permissions.find('editor', endpoint, clock.now())).toMatchObject({ scope: ['notes:read'] });
   });
 
-  it('a program without permission is refused at once if it wants no interaction', async () => {
+  it('is refused at once if it wants no interaction', async () => {
     const { ask, parts, fetched } = await rig();
     const error = await refusal(ask({ interaction: 'never' }));
     expect(error).toMatchObject({
@@ -86,7 +86,7 @@ describe('a program without permission', () => {
     for (const one of asked) expect(await refusal(one)).toMatchObject({ reason: 'consent_denied' });
   });
 
-  it('a program without permission can open only so many questions', async () => {
+  it('can open only so many questions', async () => {
     const { ask, parts, endpoint } = await rig();
     const withdrawn = new AbortController();
     const asked = Array.from({ length: 9 }, (_, n) =>
@@ -125,7 +125,7 @@ describe('an answer', () => {
     await second;
   });
 
-  it('an answer that comes after the request ran out of time still counts', async () => {
+  it('that comes after the request ran out of time still counts', async () => {
     const { ask, question, parts, clock } = await rig();
     const first = refusal(ask({ timeout: 5000 }));
     const card = await question('allow');
@@ -136,7 +136,7 @@ describe('an answer', () => {
     expect((await ask({ timeout: 60_000 })).accessToken).toBeTypeOf('string');
   });
 
-  it('an answer is no longer possible once the program has gone away', async () => {
+  it('is no longer possible once the program has gone away', async () => {
     const { ask, question, parts } = await rig();
     const program = new AbortController();
     const asked = refusal(ask({ signal: program.signal }));
@@ -148,7 +148,7 @@ describe('an answer', () => {
     );
   });
 
-  it('an answer stays possible when another program with the same question ran out of time before', async () => {
+  it('stays possible when another program with the same question ran out of time before', async () => {
     const { ask, question, parts, clock } = await rig();
     const patient = refusal(ask({ timeout: 1000 }));
     const { id } = await question('allow');
@@ -183,7 +183,7 @@ describe('an answer', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('an answer to a question of the command line gives a lease of one hour', async () => {
+  it('to a question of the command line gives a lease of one hour', async () => {
     const r = await rig();
     const asked = r.ask({ clientId: 'cli' });
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
@@ -197,7 +197,7 @@ describe('an answer', () => {
 });
 
 describe('a permission', () => {
-  it('a permission whose card named no scopes is fixed to the scopes and the resource of the first token', async () => {
+  it('whose card named no scopes is fixed to the scopes and the resource of the first token', async () => {
     const r = await rig();
     const first = r.ask();
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
@@ -211,7 +211,7 @@ describe('a permission', () => {
     await asked;
   });
 
-  it('a permission keeps its lease and its resource when a card widens it', async () => {
+  it('keeps its lease and its resource when a card widens it', async () => {
     const r = await rig();
     const until = r.clock.now() + hour;
     await decided(r, { scope: ['notes:read'], until, resource: world.protectedServer.resource });
@@ -225,7 +225,7 @@ describe('a permission', () => {
     });
   });
 
-  it('a permission stays when the user refuses more, and the refusal is remembered', async () => {
+  it('stays when the user refuses more, and the refusal is remembered', async () => {
     const r = await rig();
     await r.allow('editor', ['notes:read']);
     const asked = refusal(r.ask({ scope: ['notes:write'] }));
@@ -240,7 +240,7 @@ describe('a permission', () => {
     expect((await r.ask({ scope: ['notes:write'] })).scope).toContain('notes:write');
   });
 
-  it('a permission given by command answers the open card', async () => {
+  it('given by command answers the open card', async () => {
     const r = await rig();
     const asked = r.ask({ scope: ['notes:read'] });
     await r.question('allow');
@@ -249,7 +249,7 @@ describe('a permission', () => {
     expect(r.parts.interactions.list()).toEqual([]);
   });
 
-  it('a permission refused by command answers the open card', async () => {
+  it('refused by command answers the open card', async () => {
     const r = await rig();
     const asked = refusal(r.ask());
     await r.question('allow');
@@ -257,7 +257,7 @@ describe('a permission', () => {
     expect(await asked).toMatchObject({ reason: 'consent_denied' });
   });
 
-  it('a permission that ended gives no token from memory', async () => {
+  it('that ended gives no token from memory', async () => {
     const r = await rig();
     await r.allow();
     await r.ask();
@@ -265,7 +265,7 @@ describe('a permission', () => {
     expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
   });
 
-  it('a permission whose lease ran out gives no token from memory', async () => {
+  it('whose lease ran out gives no token from memory', async () => {
     const r = await rig();
     await decided(r, { until: r.clock.now() + 1000 });
     await r.ask();
@@ -273,7 +273,7 @@ describe('a permission', () => {
     expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
   });
 
-  it('PROMISE-4: a permission for another resource than the server now names gives no token', async () => {
+  it('PROMISE-4: for another resource than the server now names gives no token', async () => {
     const r = await rig();
     await decided(r, { resource: 'https://moved.example/mcp' });
     expect(await refusal(r.ask())).toMatchObject({ reason: 'resource_mismatch' });
@@ -393,7 +393,7 @@ describe('a decision of the user during a token request takes precedence', () =>
 });
 
 describe('two answers at once', () => {
-  it('two answers at once about one program and server give both what each allowed', async () => {
+  it('about one program and server give both what each allowed', async () => {
     const r = await rig();
     const one = r.ask({ scope: ['notes:read'] });
     const other = r.ask({ scope: ['notes:write'] });

@@ -58,7 +58,7 @@ function chosen(
 const revoked = { state: { kind: 'revoked', receipt: 'confirmed', endedAt: 0 } } as const;
 
 describe('a permission that names grants', () => {
-  it('a permission that names grants of several accounts is served by the one that the request or the person names, and by no other', async () => {
+  it('of several accounts is served by the one that the request or the person names, and by no other', async () => {
     const grants = await grantsOf({ alice: {}, bob: {}, carol: {} });
     const both = { ...allowed, grants: [idOf(grants, 'alice'), idOf(grants, 'bob')] };
     expect(chosen(grants, {}, both)).toBe('choose of alice bob');
@@ -117,7 +117,7 @@ describe('a permission that names none yet', () => {
 });
 
 describe('a grant that belongs to one program', () => {
-  it('a grant that belongs to one program serves that program and no other', async () => {
+  it('serves that program and no other', async () => {
     const purpose = { kind: 'narrow', clientId: 'editor' } as const;
     const grants = await grantsOf({ alice: { purpose } });
     const id = idOf(grants, 'alice');

@@ -37,7 +37,7 @@ function processNamed(run: string): ClientProcess & { standing: ProcessState } {
 const never = { interaction: 'never' } as const;
 
 describe('a yes for this run', () => {
-  it('a yes for this run applies to the run that asked, is written nowhere, and ends with it, even if a token is cached', async () => {
+  it('applies to the run that asked, is written nowhere, and ends with it, even if a token is cached', async () => {
     const { broker, ask, question, parts, texts, endpoint } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -55,7 +55,7 @@ describe('a yes for this run', () => {
     expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
-  it('a yes for this run also ends with its time, and is refused to a process that runs another program by now', async () => {
+  it('also ends with its time, and is refused to a process that runs another program by now', async () => {
     const { ask, question, parts, clock } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -70,7 +70,7 @@ describe('a yes for this run', () => {
     expect(await refusal(ask({ ...never, asker }))).toMatchObject({ reason: 'consent_required' });
   });
 
-  it('a yes for this run is ended by the owner, and by the owner’s next decision about the program', async () => {
+  it('is ended by the owner, and by the owner’s next decision about the program', async () => {
     for (const end of ['end', 'deny'] as const) {
       const r = await rig();
       const asker = processNamed('run 1');
@@ -96,7 +96,7 @@ describe('a yes for once', () => {
   const once = { once: true } as const;
   const refused = { reason: 'consent_required' };
 
-  it('a yes for once gives the run that asked one token, and the next request raises a new question', async () => {
+  it('gives the run that asked one token, and the next request raises a new question', async () => {
     const { ask, question, parts, texts } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -111,7 +111,7 @@ describe('a yes for once', () => {
     expect(texts().join('\n')).toContain('"allow once"');
   });
 
-  it('a yes for once serves no other request while its token is fetched, and ends with a run that never got it', async () => {
+  it('serves no other request while its token is fetched, and ends with a run that never got it', async () => {
     const { broker, ask, question, parts, person, endpoint } = await rig();
     person.isThere = false;
     const asker = processNamed('run 1');
@@ -127,7 +127,7 @@ describe('a yes for once', () => {
     expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
-  it('a yes for once is used only for a request that no lasting permission covers', () => {
+  it('is used only for a request that no lasting permission covers', () => {
     const leases = new Leases();
     const asker = processNamed('run 1');
     const permission = { clientId: 'editor', endpoint: 'e', decision: 'allow', createdAt: 0 } as const;
@@ -141,7 +141,7 @@ describe('a yes for once', () => {
     expect(leases.find('editor', 'e', asker, 0)).toEqual([permission]);
   });
 
-  it('a yes for once is refused for a run that is over', async () => {
+  it('is refused for a run that is over', async () => {
     const { ask, question, parts } = await rig();
     const gone = new AbortController();
     const asker = processNamed('run 1');
@@ -157,7 +157,7 @@ describe('a yes for once', () => {
 });
 
 describe('a yes for a time', () => {
-  it('a yes for a time is a permission with an end, if there was none', async () => {
+  it('is a permission with an end, if there was none', async () => {
     const { ask, question, parts, endpoint, clock } = await rig();
     const asked = ask();
     parts.interactions.answer((await question('allow')).id, 'yes', { time: minute, scope: ['notes:read'] });
@@ -168,7 +168,7 @@ describe('a yes for a time', () => {
     });
   });
 
-  it('a yes for a time is kept beside a permission without an end, which stays as it is', async () => {
+  it('is kept beside a permission without an end, which stays as it is', async () => {
     const { ask, allow, question, parts, clock } = await rig();
     await allow('editor', ['notes:read']);
     const asked = ask({ scope: ['notes:write'] });
@@ -183,7 +183,7 @@ describe('a yes for a time', () => {
 });
 
 describe('a process that runs another program since it asked', () => {
-  it('a process that runs another program since it asked voids its question: yes is refused, and nothing is granted', async () => {
+  it('voids its question: yes is refused, and nothing is granted', async () => {
     const { ask, question, parts, endpoint, clock, texts } = await rig();
     const asker = processNamed('run 1');
     const asked = refusal(ask({ asker }));
@@ -202,7 +202,7 @@ describe('a process that runs another program since it asked', () => {
 });
 
 describe('a broker that ends', () => {
-  it('a broker that ends refuses the requests that wait for the person, and begins nothing new', async () => {
+  it('refuses the requests that wait for the person, and begins nothing new', async () => {
     const { broker, ask, question, parts } = await rig();
     const asked = refusal(ask());
     await question('allow');

@@ -104,7 +104,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     await expectRightReply(receiver, awaited);
   });
 
-  it('DOOR-4: a sign-in goes on while a page asks a thousand times', async () => {
+  it('DOOR-4: while a page asks a thousand times', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     let answered = 0;
@@ -124,7 +124,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     expect(answered).toBe(1008);
   });
 
-  it('DOOR-4: a sign-in goes on while slow requests hold three quarters of the places', async () => {
+  it('DOOR-4: while slow requests hold three quarters of the places', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const slow = Array.from({ length: 24 }, () => dial(receiver));
@@ -133,7 +133,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     await expectRightReply(receiver, awaited);
   });
 
-  it('a sign-in goes on while another user opens more connections than there are places', async () => {
+  it('while another user opens more connections than there are places', async () => {
     const ownerOf = ({ remoteAddress }: Socket): PeerOwner =>
       remoteAddress === '127.0.0.2' ? 'other' : 'own';
     const receiver = await opened(new Loopback({ ownerOf }));
@@ -147,7 +147,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     await expectRightReply(receiver, awaited);
   });
 
-  it('DOOR-4: a sign-in goes on after a code of another session arrives: its state differs, and the other sign-in waits on', async () => {
+  it('DOOR-4: after a code of another session arrives: its state differs, and the other sign-in waits on', async () => {
     const loopback = new Loopback();
     const one = await opened(loopback);
     const other = await opened(loopback, one.redirectUri);

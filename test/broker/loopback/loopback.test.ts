@@ -22,7 +22,7 @@ function withQuery(receiver: Receiver, query: string): string {
 const never = new AbortController().signal;
 
 describe('the listener', () => {
-  it('the listener takes the reply with the right state and shows its page when the sign-in is done', async () => {
+  it('takes the reply with the right state and shows its page when the sign-in is done', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const answer = send(withQuery(receiver, 'code=c&state=right&iss=https%3A%2F%2Fa.example'));
@@ -32,7 +32,7 @@ describe('the listener', () => {
     expect(await answer).toMatchObject({ status: 200, page: expect.stringContaining('Signed in') });
   });
 
-  it('the listener uses a redirect URI of the literal address 127.0.0.1, and answers at [::1] as well', async () => {
+  it('uses a redirect URI of the literal address 127.0.0.1, and answers at [::1] as well', async () => {
     const receiver = await opened();
     expect(receiver.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/);
     const awaited = receiver.receive('right', never);
@@ -54,7 +54,7 @@ describe('the listener', () => {
     ['two states', 'code=c&state=right&state=right', {}],
     ['a very long target', `code=${'c'.repeat(9000)}&state=right`, {}],
   ];
-  it.each(wrong)('the listener answers 400 to %s and goes on', async (_name, query, sent, path) => {
+  it.each(wrong)('answers 400 to %s and goes on', async (_name, query, sent, path) => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const url = new URL(withQuery(receiver, query));
@@ -71,7 +71,7 @@ describe('the listener', () => {
     ['error=server_error&state=undefined', 'server_error'],
     ['code=c', ''],
     ['code=c&state=', ''],
-  ])('the listener reports %s, which has no state, and never takes it', async (query, error) => {
+  ])('reports %s, which has no state, and never takes it', async (query, error) => {
     const receiver = await opened();
     const reported: string[] = [];
     const awaited = receiver.receive('right', never, (code) => void reported.push(code));
@@ -90,7 +90,7 @@ describe('the listener', () => {
     await answer;
   });
 
-  it('the listener ignores a second reply, both while the first is processed and afterwards', async () => {
+  it('ignores a second reply, both while the first is processed and afterwards', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const url = withQuery(receiver, 'code=c&state=right');
@@ -102,7 +102,7 @@ describe('the listener', () => {
     expect((await send(url)).status).toBe(400);
   });
 
-  it('the listener sends its page with headers that keep it private and inert', async () => {
+  it('sends its page with headers that keep it private and inert', async () => {
     const receiver = await opened();
     const { headers, page } = await send(receiver.redirectUri);
     expect(headers).toMatchObject({
@@ -115,7 +115,7 @@ describe('the listener', () => {
     expect(page).not.toContain('<script');
   });
 
-  it('the listener does not repeat a hostile query in its pages', async () => {
+  it('does not repeat a hostile query in its pages', async () => {
     const receiver = await opened();
     const query = 'state=<script>alert(1)</script>&error_description=<b>pwned</b>';
     const { page } = await send(withQuery(receiver, encodeURI(query)));
@@ -208,7 +208,7 @@ describe('a reply that is not a top-level page', () => {
 });
 
 describe('two sign-ins with one redirect URI', () => {
-  it('two sign-ins with one redirect URI share the port; each gets the reply with its own state', async () => {
+  it('share the port; each gets the reply with its own state', async () => {
     const loopback = new Loopback();
     const one = await opened(loopback);
     const two = await opened(loopback, one.redirectUri);

@@ -20,7 +20,7 @@ function counting(): { interactions: Interactions; changes: () => number } {
 }
 
 describe('a question', () => {
-  it('a question is listed with its time while it is open, and subscribers get an event when it opens and closes', async () => {
+  it('is listed with its time while it is open, and subscribers get an event when it opens and closes', async () => {
     const { interactions, changes } = counting();
     const asked = interactions.ask(question, never);
     const [open] = interactions.list();
@@ -38,7 +38,7 @@ describe('a question', () => {
     expect(changes()).toBe(2);
   });
 
-  it('a question accepts the first of two answers, and no other', async () => {
+  it('accepts the first of two answers, and no other', async () => {
     const { interactions } = counting();
     const asked = interactions.ask(question, never);
     const id = interactions.list()[0]?.id ?? '';
@@ -63,7 +63,7 @@ describe('many questions', () => {
   ): Promise<unknown>[] =>
     Array.from({ length: count }, (_, n) => interactions.ask(of(n), never).catch((error: unknown) => error));
 
-  it('many questions of one program are bounded, and leave room for those of another', async () => {
+  it('of one program are bounded, and leave room for those of another', async () => {
     const { interactions } = counting();
     void openMany(interactions, 8, (n) => ({ ...question, endpoint: `https://${n}.example` }));
     expect(await refusal(interactions.ask(question, never))).toMatchObject({ reason: 'rate_limited' });
@@ -82,7 +82,7 @@ describe('many questions', () => {
     ...(starter === undefined ? {} : { starter }),
   });
 
-  it('many questions of all programs are bounded, but sign-ins go on', async () => {
+  it('of all programs are bounded, but sign-ins go on', async () => {
     const { interactions } = counting();
     void openMany(interactions, 64, (n) => ({ ...question, clientId: `${n}` }));
     expect(await refusal(interactions.ask({ ...question, clientId: 'late' }, never))).toMatchObject({
@@ -92,7 +92,7 @@ describe('many questions', () => {
     expect(interactions.list()).toHaveLength(65);
   });
 
-  it('many questions about sign-ins of commands are bounded, for one connection and in all, and delay no other sign-in', async () => {
+  it('about sign-ins of commands are bounded, for one connection and in all, and delay no other sign-in', async () => {
     const { interactions } = counting();
     const late = { reason: 'rate_limited' };
     for (const connection of [1, 2, 3, 4]) {

@@ -34,7 +34,7 @@ async function scene() {
 }
 
 describe('the value of an API key', () => {
-  it('the value of an API key is held from its first reading until it is cleared', async () => {
+  it('is held from its first reading until it is cleared', async () => {
     const { keys, key } = await scene();
     expect(keys.held(key.id)).toBeUndefined();
     await keys.read(key);
@@ -43,7 +43,7 @@ describe('the value of an API key', () => {
     expect(keys.held(key.id)).toBeUndefined();
   });
 
-  it('the value of an API key is not held if the vault was locked while it was read', async () => {
+  it('is not held if the vault was locked while it was read', async () => {
     const { keys, key, holds } = await scene();
     const release = holds();
     const reading = keys.read(key);
@@ -56,7 +56,7 @@ describe('the value of an API key', () => {
   it.each([
     ['set anew', (keys: ApiKeys) => keys.set(place, 'second', { setAt: 2 })],
     ['removed', (keys: ApiKeys, key: ApiKey) => keys.remove(key)],
-  ])('the value of an API key is not held if the key was %s while it was read', async (_what, change) => {
+  ])('is not held if the key was %s while it was read', async (_what, change) => {
     const { keys, key, holds } = await scene();
     const release = holds();
     const reading = keys.read(key);
@@ -66,7 +66,7 @@ describe('the value of an API key', () => {
     expect(keys.held(key.id)).toBeUndefined();
   });
 
-  it('the value of an API key stays as it was where its record can’t be written, and the other value is deleted', async () => {
+  it('stays as it was where its record can’t be written, and the other value is deleted', async () => {
     const { vault, keys, records, key } = await scene();
     records.keys.change = async () => {
       throw new Error('no space left');
@@ -81,7 +81,7 @@ describe('the value of an API key', () => {
     expect(records.unused.items).toEqual([]);
   });
 
-  it('the value of an API key leaves the vault when the key gets another header, and when it is removed', async () => {
+  it('leaves the vault when the key gets another header, and when it is removed', async () => {
     const { vault, keys, key } = await scene();
     const next = await keys.set({ ...place, header: 'Authorization' }, 'second', { setAt: 2 });
     expect(next.id).not.toBe(key.id);

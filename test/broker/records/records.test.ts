@@ -40,7 +40,7 @@ describe('grants', () => {
     return new Grants(store, () => changed(store.items));
   };
 
-  it('grants report every change once it is on the disk, and no change that was refused', async () => {
+  it('report every change once it is on the disk, and no change that was refused', async () => {
     const heard: (readonly Grant[])[] = [];
     const grants = await open((all) => heard.push(all));
     const read = await grants.add(fields);
@@ -83,7 +83,7 @@ describe('grants', () => {
     expect(grantRules.isLess?.(grant, { ...grant, ...more } as Grant)).toBe(false);
   });
 
-  it('PROMISE-8: grants refuse a writer whose knowledge is stale', async () => {
+  it('PROMISE-8: refuse a writer whose knowledge is stale', async () => {
     const grants = await open();
     const read = await grants.add(fields);
     const newer = await grants.change(read, { scope: ['read', 'write'] });
@@ -93,7 +93,7 @@ describe('grants', () => {
     expect(grants.byId(read.id)).toEqual(newer);
   });
 
-  it('PROMISE-8: grants refuse all but one of two writers at once', async () => {
+  it('PROMISE-8: refuse all but one of two writers at once', async () => {
     const grants = await open();
     const read = await grants.add(fields);
     const both = await Promise.allSettled([
@@ -126,7 +126,7 @@ describe('permissions', () => {
     expect(permissions.find('editor', permission.endpoint, 0)?.decision).toBe('deny');
   });
 
-  it('permissions end one by one, or all of a program', async () => {
+  it('end one by one, or all of a program', async () => {
     const permissions = await open();
     await permissions.set(permission);
     await permissions.set({ ...permission, endpoint: 'https://b.example/mcp' });
@@ -188,7 +188,7 @@ describe('registrations', () => {
     return { vault, records, registrations };
   };
 
-  it('registrations on trial replace no other until a sign-in with them has succeeded', async () => {
+  it('on trial replace no other until a sign-in with them has succeeded', async () => {
     const { registrations } = await open();
     const old = await registrations.add(registrationAt(issuer), undefined);
     const trial = await registrations.add(registrationAt(issuer), undefined, { isOnTrial: true });
@@ -200,7 +200,7 @@ describe('registrations', () => {
     expect(registrations.byId(old.id)).toMatchObject({ isRejected: true });
   });
 
-  it('registrations keep their secret in the vault, and delete it when they are removed', async () => {
+  it('keep their secret in the vault, and delete it when they are removed', async () => {
     const { registrations, vault } = await open();
     const record = await registrations.add(registrationAt(issuer), 'hush');
     expect(JSON.stringify(registrations.all())).not.toContain('hush');
@@ -210,7 +210,7 @@ describe('registrations', () => {
     expect(registrations.all()).toEqual([]);
   });
 
-  it('registrations whose record can’t be written keep their former secret, and leave no other', async () => {
+  it('whose record can’t be written keep their former secret, and leave no other', async () => {
     const { registrations, records, vault } = await open();
     const record = await registrations.add(registrationAt(issuer), 'first');
     records.registrations.change = async () => {

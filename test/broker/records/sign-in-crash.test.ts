@@ -86,7 +86,7 @@ async function afterEachStop(
 }
 
 describe('a broker that stops', () => {
-  it('a broker that stops during a sign-in leaves the sign-in of before whole, or the new one', async () => {
+  it('during a sign-in leaves the sign-in of before whole, or the new one', async () => {
     await afterEachStop(
       (rig) => rig.login(),
       async (next, before) => {
@@ -99,7 +99,7 @@ describe('a broker that stops', () => {
     );
   });
 
-  it('a broker that stops during a revocation has ended the grant, and the next one tells the server', async () => {
+  it('during a revocation has ended the grant, and the next one tells the server', async () => {
     await afterEachStop(
       (rig) => revokeGrant(rig.parts, rig.grant()),
       async (next) => {

@@ -104,7 +104,7 @@ describe('a broker that stops', () => {
     ['a client loses its secret', [enter], changed(undefined)],
     ['a client is removed', [enter], forget],
   ])(
-    'a broker that stops while %s leaves no item that the document doesn’t name or the next broker keeps',
+    'while %s leaves no item that the document doesn’t name or the next broker keeps',
     async (_when, before, change) => {
       for (let calls = 0; ; calls += 1) {
         const [folder, { vault, values }] = [temporaryFolder(), watchedVault()];

@@ -69,7 +69,7 @@ function stateOf(rig: Rig) {
 }
 
 describe('a pending revocation', () => {
-  it('a pending revocation is tried again by itself, after pauses that grow from a minute to six hours', async () => {
+  it('is tried again by itself, after pauses that grow from a minute to six hours', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     let before = forms().length;
@@ -94,7 +94,7 @@ describe('a pending revocation', () => {
     expect(await itemOf(rig)).toBeUndefined();
   });
 
-  it('a pending revocation is tried at once when the machine wakes up or is online again, unless the server asked to wait', async () => {
+  it('is tried at once when the machine wakes up or is online again, unless the server asked to wait', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     up();
@@ -115,7 +115,7 @@ describe('a pending revocation', () => {
     expect(told()).toEqual([]);
   });
 
-  it('a pending revocation waits as long as the server asked, over a restart too', async () => {
+  it('waits as long as the server asked, over a restart too', async () => {
     const rig = await pending({ 'retry-after': '7200' });
     up();
     const again = await brokerRig(server, { after: rig });
@@ -128,7 +128,7 @@ describe('a pending revocation', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('a pending revocation makes no call to a vault that is not open, or that is in trouble', async () => {
+  it('makes no call to a vault that is not open, or that is in trouble', async () => {
     const rig = await pending();
     up();
     const again = await brokerRig(server, { after: rig });
@@ -154,7 +154,7 @@ describe('a pending revocation', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('a pending revocation is given up 30 days after the grant ended, and its tokens are deleted', async () => {
+  it('is given up 30 days after the grant ended, and its tokens are deleted', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     rig.clock.advance(30 * day - 1);
@@ -171,7 +171,7 @@ describe('a pending revocation', () => {
     expect(told()).toEqual([]);
   });
 
-  it('a pending revocation does not end a grant that the user has signed in to again', async () => {
+  it('does not end a grant that the user has signed in to again', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     up();

@@ -37,7 +37,7 @@ const told = (): (string | null)[] =>
     .map(({ body }) => new URLSearchParams(body).get('token'));
 
 describe('a revocation', () => {
-  it('a revocation that the server confirms ends the token there and deletes its item here', async () => {
+  it('that the server confirms ends the token there and deletes its item here', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow();
     const { accessToken } = await rig.ask();
@@ -54,7 +54,7 @@ describe('a revocation', () => {
     expect(response.status).toBe(401);
   });
 
-  it('a revocation of a grant that the vault lost is explained as such, asks no server and is not tried again', async () => {
+  it('of a grant that the vault lost is explained as such, asks no server and is not tried again', async () => {
     const { rig } = await twice();
     const kept = rig.grant();
     const { id: _id, ...fields } = kept;
@@ -75,7 +75,7 @@ describe('a revocation', () => {
     expect(explainGrant(rig.parts, kept).now).toMatch(/^It is usable;/);
   });
 
-  it('a revocation that can’t reach the server takes effect here, keeps the tokens, and is finished by a second one', async () => {
+  it('that can’t reach the server takes effect here, keeps the tokens, and is finished by a second one', async () => {
     const { rig } = await twice();
     site.lay('/revoke', { status: 503 });
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
@@ -91,7 +91,7 @@ describe('a revocation', () => {
     expect(await getIfAny(rig.vault, item)).toBeUndefined();
   });
 
-  it('a revocation reaches a rotated token that the vault had refused', async () => {
+  it('reaches a rotated token that the vault had refused', async () => {
     const { rig, server } = await twice();
     rig.clock.advance(3_600_000);
     server.answer = (_form, usual) => {
@@ -106,7 +106,7 @@ describe('a revocation', () => {
     expect(told()).toEqual(['refresh-3', 'refresh-1']);
   });
 
-  it('a revocation that is asked for twice at once is sent once, and both callers get the same receipt', async () => {
+  it('that is asked for twice at once is sent once, and both callers get the same receipt', async () => {
     const { rig } = await twice();
     const both = await Promise.all([
       revokeGrant(rig.parts, rig.grant()),
@@ -118,7 +118,7 @@ describe('a revocation', () => {
 });
 
 describe('a revoked grant', () => {
-  it('a revoked grant gives no token and opens no page until the user signs in', async () => {
+  it('gives no token and opens no page until the user signs in', async () => {
     const { rig } = await twice();
     await revokeGrant(rig.parts, rig.grant());
     const pages = rig.pages.length;
@@ -131,7 +131,7 @@ describe('a revoked grant', () => {
     expect((await rig.ask()).accessToken).toBe('access-3');
   });
 
-  it('a revoked grant is not revived by an automatic sign-in that was under way', async () => {
+  it('is not revived by an automatic sign-in that was under way', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     const rig = await brokerRig(server);
     await rig.allow();

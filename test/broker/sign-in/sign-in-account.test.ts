@@ -54,7 +54,7 @@ describe('a sign-in', () => {
     ['under no label, as before under one', [labelled, alice], 'carol', {}, 'renews team'],
     ['under the first label of its subject', [alice], 'alice', { account: 'work' }, 'renews work'],
     ['of another subject after a revocation', [revoked], 'bob', {}, 'new bob'],
-  ] as const)('a sign-in needs no question: %s', (_what, there, subject, meant, expected) => {
+  ] as const)('needs no question: %s', (_what, there, subject, meant, expected) => {
     expect(outcome(there, subject, meant)).toBe(expected);
   });
 
@@ -80,11 +80,11 @@ describe('a sign-in', () => {
     ],
     ['with a subject where there was none', [unnamed], 'bob', {}, 'asks about default: new bob'],
     ['with a subject that is spelled as a label', [label], 'work', {}, 'asks about work: new work'],
-  ] as const)('a sign-in %s asks the person', (_what, there, subject, meant, expected) => {
+  ] as const)('%s asks the person', (_what, there, subject, meant, expected) => {
     expect(outcome(there, subject, meant)).toBe(expected);
   });
 
-  it('a sign-in under a new label is refused where its subject is signed in under another label', () => {
+  it('under a new label is refused where its subject is signed in under another label', () => {
     expect(outcome([labelled], 'carol', { account: 'work' })).toBe('mismatch work team carol');
   });
 });

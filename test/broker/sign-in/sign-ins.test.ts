@@ -71,7 +71,7 @@ it('a request that comes while the first sign-in stores its tokens joins it: one
 });
 
 describe('a sign-in page', () => {
-  it('PROMISE-5: a sign-in page that nobody answers is the last one until the user acts', async () => {
+  it('PROMISE-5: that nobody answers is the last one until the user acts', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = refusal(rig.ask({ timeout: 60 * minute }));
@@ -89,7 +89,7 @@ describe('a sign-in page', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('a sign-in page stays open for a request that ran out of time, and a late sign-in counts', async () => {
+  it('stays open for a request that ran out of time, and a late sign-in counts', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = refusal(rig.ask({ timeout: minute }));
@@ -103,7 +103,7 @@ describe('a sign-in page', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('a sign-in page closes with its listener and question when the program goes away, and only makes the next one wait', async () => {
+  it('closes with its listener and question when the program goes away, and only makes the next one wait', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const program = new AbortController();
@@ -120,7 +120,7 @@ describe('a sign-in page', () => {
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('a sign-in page that was never shown does not count: an unreachable server is asked again', async () => {
+  it('that was never shown does not count: an unreachable server is asked again', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     site.lay('/register', { status: 503 });
     const rig = await brokerRig(server);
@@ -213,7 +213,7 @@ describe('two servers', () => {
 });
 
 describe('a sign-in that the user starts', () => {
-  it('a sign-in that the user starts renews the grant of its account and keeps the earlier refresh token for a revocation', async () => {
+  it('renews the grant of its account and keeps the earlier refresh token for a revocation', async () => {
     const rig = await allowed();
     const first = await rig.login();
     const before = await rig.vault.get(first.item ?? '');
@@ -247,7 +247,7 @@ async function allowedAs(rig: Rig, account: string): Promise<Token> {
 describe('accounts', () => {
   const scope = ['openid', 'notes:read'];
 
-  it('accounts are told apart by the subject of an ID token', async () => {
+  it('are told apart by the subject of an ID token', async () => {
     const rig = await allowed();
     await rig.login({ scope });
     rig.person.account = 'bob';

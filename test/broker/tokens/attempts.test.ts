@@ -46,7 +46,7 @@ const html = { 'content-type': 'text/html' };
 const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 describe('an attempt', () => {
-  it('an attempt is in the vault before the request leaves, and gone when the outcome is kept', async () => {
+  it('is in the vault before the request leaves, and gone when the outcome is kept', async () => {
     const { rig, server } = await needingRefresh();
     // The first token fixes what the permission is for.
     await rig.ask(never);
@@ -70,7 +70,7 @@ describe('an attempt', () => {
     ['a 200 that is no token answer', page(200, '{}')],
     ['a gateway without an answer (502)', page(502)],
     ['a gateway that waited too long (504)', page(504)],
-  ])('an attempt stays noted after %s, since the server may have served it', async (_what, answer) => {
+  ])('stays noted after %s, since the server may have served it', async (_what, answer) => {
     const { rig, server } = await needingRefresh();
     server.answer = () => answer;
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
@@ -91,14 +91,14 @@ describe('an attempt', () => {
     ['a redirect', page(302, '', { location: 'https://portal.example/' })],
     ['a refusal of the client', page(401, '{"error":"unauthorized_client"}')],
     ['a refusal of the resource', page(400, '{"error":"invalid_target"}')],
-  ])('an attempt is over after %s: the server answered, and replaced nothing', async (_what, answer) => {
+  ])('is over after %s: the server answered, and replaced nothing', async (_what, answer) => {
     const { rig, server } = await needingRefresh();
     server.answer = () => answer;
     await refusal(rig.ask(never));
     expect(await inVault(rig)).not.toHaveProperty('attempt');
   });
 
-  it('an attempt is over if no server could be reached, because nothing was sent', async () => {
+  it('is over if no server could be reached, because nothing was sent', async () => {
     const nowhere = await deadOrigin();
     const server = oddServer(site);
     const around = { ...server };
@@ -119,7 +119,7 @@ describe('an attempt', () => {
     expect(await inVault(rig)).not.toHaveProperty('attempt');
   });
 
-  it('an attempt of a broker that crashed is reported as such, and success clears it', async () => {
+  it('of a broker that crashed is reported as such, and success clears it', async () => {
     const { rig } = await needingRefresh();
     await cutOff(rig, { startedAt });
     expect(explainGrant(rig.parts, rig.grant()).attempt).toBe(
@@ -143,7 +143,7 @@ describe('an attempt', () => {
       `The answer to the refresh of ${moment(startedAt)} was lost, so the provider may have replaced the token`,
     ],
   ])(
-    'an attempt %s is reported if the server refuses the token, with no more than is known',
+    '%s is reported if the server refuses the token, with no more than is known',
     async (_what, more, known) => {
       const { rig, server } = await needingRefresh();
       const attempt = { startedAt, ...more };
@@ -167,7 +167,7 @@ describe('an attempt', () => {
     expect(rig.fetched.slice(sent).filter((url) => url.endsWith('/token'))).toEqual([]);
   });
 
-  it('an attempt stays in the vault while the vault has not got the rotated token', async () => {
+  it('stays in the vault while the vault has not got the rotated token', async () => {
     const { rig, server } = await needingRefresh();
     server.answer = (_form, usual) => {
       rig.vault.failing.add('set');

@@ -64,7 +64,7 @@ async function refusedRotation(rig: Rig): Promise<unknown> {
 }
 
 describe('a rotated refresh token', () => {
-  it('PROMISE-3: a rotated refresh token is in the vault before any caller has the new access token', async () => {
+  it('PROMISE-3: is in the vault before any caller has the new access token', async () => {
     const rig = await needingRefresh();
     const before = await storedToken(rig);
     const order: string[] = [];
@@ -90,7 +90,7 @@ describe('a rotated refresh token', () => {
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('a rotated refresh token that the vault refuses stays in memory, and is written before it is used', async () => {
+  it('that the vault refuses stays in memory, and is written before it is used', async () => {
     const rig = await needingRefresh();
     const before = counts();
     expect(await refusedRotation(rig)).toMatchObject({ reason: 'vault_unavailable' });
@@ -107,7 +107,7 @@ describe('a rotated refresh token', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('a rotated refresh token that the vault refuses is written when the broker stops, if the vault is back', async () => {
+  it('that the vault refuses is written when the broker stops, if the vault is back', async () => {
     const rig = await needingRefresh();
     const before = await storedToken(rig);
     await refusedRotation(rig);
@@ -118,7 +118,7 @@ describe('a rotated refresh token', () => {
     expect(await storedToken(rig)).not.toBe(before);
   });
 
-  it('PROMISE-3: a rotated refresh token that the vault refuses never overwrites the token of a newer sign-in', async () => {
+  it('PROMISE-3: that the vault refuses never overwrites the token of a newer sign-in', async () => {
     const rig = await needingRefresh();
     await refusedRotation(rig);
     rig.vault.failing.clear();
@@ -130,7 +130,7 @@ describe('a rotated refresh token', () => {
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });
 
-  it('a rotated refresh token is kept when the access token beside it must be refused', async () => {
+  it('is kept when the access token beside it must be refused', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     const rig = await brokerRig(server);
     await rig.allow();
@@ -145,7 +145,7 @@ describe('a rotated refresh token', () => {
     expect(used).toEqual([null, 'refresh-1', 'refresh-2']);
   });
 
-  it('a rotated refresh token is kept through the stop of the broker', async () => {
+  it('is kept through the stop of the broker', async () => {
     const rig = await needingRefresh();
     const before = await storedToken(rig);
     const held = holdNextTokenRequest();
@@ -160,7 +160,7 @@ describe('a rotated refresh token', () => {
 });
 
 describe('a slow refresh', () => {
-  it('PROMISE-3: a slow refresh writes nothing over a sign-in that came meanwhile', async () => {
+  it('PROMISE-3: writes nothing over a sign-in that came meanwhile', async () => {
     const rig = await needingRefresh();
     const held = holdNextTokenRequest();
     const asked = rig.ask();
@@ -181,7 +181,7 @@ describe('a slow refresh', () => {
     expect(earlier[0]?.item).not.toBe(item);
   });
 
-  it('a slow refresh gives no token after a revocation, and what it brought is revoked, too', async () => {
+  it('gives no token after a revocation, and what it brought is revoked, too', async () => {
     const rig = await needingRefresh();
     const held = holdNextTokenRequest();
     const asked = refusal(rig.ask());
@@ -200,7 +200,7 @@ describe('a slow refresh', () => {
     expect(counts().revocations).toBeGreaterThan(before);
   });
 
-  it('PROMISE-8: a slow refresh gives no token when the revocation comes during its last write', async () => {
+  it('PROMISE-8: gives no token when the revocation comes during its last write', async () => {
     const rig = await needingRefresh();
     const { cache, refresher } = rig.parts;
     const revoked = Promise.withResolvers<unknown>();
@@ -216,7 +216,7 @@ describe('a slow refresh', () => {
     expect(cache.of(rig.grant().id)).toEqual([]);
   });
 
-  it('a slow refresh is reported as under way while it lasts', async () => {
+  it('is reported as under way while it lasts', async () => {
     const rig = await needingRefresh();
     const held = holdNextTokenRequest();
     const asked = rig.ask();
@@ -256,7 +256,7 @@ async function countingRig() {
 }
 
 describe('a refresh', () => {
-  it('a refresh reads the number of the document and its own item, and writes that item twice', async () => {
+  it('reads the number of the document and its own item, and writes that item twice', async () => {
     const { rig, calls, asked } = await countingRig();
     calls.length = 0;
     await rig.ask();
@@ -280,7 +280,7 @@ describe('a refresh', () => {
     },
   );
 
-  it('a refresh whose answer got lost leads to a new sign-in, not to a lost grant', async () => {
+  it('whose answer got lost leads to a new sign-in, not to a lost grant', async () => {
     const rig = await needingRefresh();
     world.failTokenRequests(1, 'loseAnswer');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
@@ -290,7 +290,7 @@ describe('a refresh', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('a refresh of a grant whose item the vault can’t read is refused, and the grant stays', async () => {
+  it('of a grant whose item the vault can’t read is refused, and the grant stays', async () => {
     const rig = await needingRefresh();
     await rig.vault.set(rig.grant().item ?? '', '{"refreshToken":7}');
     const before = counts().tokenRequests;
@@ -300,7 +300,7 @@ describe('a refresh', () => {
     expect(await rig.vault.get(rig.grant().item ?? '')).toBe('{"refreshToken":7}');
   });
 
-  it('T-1 W-6: a refresh of several scope sets takes turns: each uses the token that the one before left', async () => {
+  it('T-1 W-6: of several scope sets takes turns: each uses the token that the one before left', async () => {
     const server = oddServer(site);
     const rig = await brokerRig(server);
     await rig.login({ scope: ['a', 'b', 'c'] });

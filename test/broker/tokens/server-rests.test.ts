@@ -31,7 +31,7 @@ function world() {
 }
 
 describe('a server that could not serve', () => {
-  it('M-8: a server that could not serve is asked at once after the machine woke up, unless it asked to wait', async () => {
+  it('M-8: is asked at once after the machine woke up, unless it asked to wait', async () => {
     const { rests, fail, later, tries } = world();
     await fail('a');
     await fail('b', { error: down(30) });
@@ -42,7 +42,7 @@ describe('a server that could not serve', () => {
     expect(tries()).toBe(3);
   });
 
-  it('a server that could not serve pauses the whole operation as long as the step within it, and the error says so once', async () => {
+  it('pauses the whole operation as long as the step within it, and the error says so once', async () => {
     const { rests, fail, later, tries } = world();
     const whole = (what: string): Promise<unknown> =>
       refusal(

@@ -36,7 +36,7 @@ async function statusAt(endpoint: string, accessToken: string): Promise<number> 
 }
 
 describe('the first token', () => {
-  it('the first token needs one sign-in, and the protected server takes it', async () => {
+  it('needs one sign-in, and the protected server takes it', async () => {
     const before = counts();
     const rig = await brokerRig(inWorld(places.world));
     await rig.allow();
@@ -54,7 +54,7 @@ describe('the first token', () => {
 });
 
 describe('a token that is still good', () => {
-  it('a token that is still good is answered without a request and without a write', async () => {
+  it('is answered without a request and without a write', async () => {
     const rig = await signedIn();
     await rig.parts.audit.flush();
     const [fetched, footprint, done] = [rig.fetched.length, rig.footprint(), rig.vault.done.length];
@@ -78,7 +78,7 @@ describe('a token that is still good', () => {
 });
 
 describe('a token that is over', () => {
-  it('PROMISE-2 T-1 W-6: a token that is over is refreshed once for fifty callers, who all get the same', async () => {
+  it('PROMISE-2 T-1 W-6: is refreshed once for fifty callers, who all get the same', async () => {
     const rig = await signedIn();
     const first = await rig.ask();
     const before = counts();
@@ -91,7 +91,7 @@ describe('a token that is over', () => {
     expect(counts().refreshReuses).toBe(before.refreshReuses);
   });
 
-  it('a token that is over is refreshed for the other callers when one of them goes away', async () => {
+  it('is refreshed for the other callers when one of them goes away', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
     const before = counts().refreshes;
@@ -110,7 +110,7 @@ describe('a token that is over', () => {
 });
 
 describe('a server in trouble', () => {
-  it('a server in trouble is no reason to withhold a token that still works', async () => {
+  it('is no reason to withhold a token that still works', async () => {
     const rig = await signedIn();
     const first = await rig.ask();
     rig.clock.advance(almostOver + second);
@@ -119,7 +119,7 @@ describe('a server in trouble', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('a server in trouble leaves the grant as it is when the token is over', async () => {
+  it('leaves the grant as it is when the token is over', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
     places.world.failTokenRequests(1, { status: 503, retryAfter: 7 });
@@ -133,7 +133,7 @@ describe('a server in trouble', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('a server in trouble that ended the refresh token sets off a new sign-in under the permission', async () => {
+  it('that ended the refresh token sets off a new sign-in under the permission', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
     places.world.endGrants();

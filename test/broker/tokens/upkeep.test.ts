@@ -56,7 +56,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 const due = hour - 5 * minute - tickEvery;
 
 describe('a token that a program uses', () => {
-  it('a token that a program uses is replaced before its margin is reached, and the program meets a fresh one', async () => {
+  it('is replaced before its margin is reached, and the program meets a fresh one', async () => {
     const rig = await kept();
     const first = await rig.ask();
     rig.clock.advance(due - 1);
@@ -78,7 +78,7 @@ describe('a token that a program uses', () => {
     expect(await rig.tick()).toBe(0);
   });
 
-  it('a token that a program uses is not replaced while the vault is in trouble', async () => {
+  it('is not replaced while the vault is in trouble', async () => {
     const rig = await kept();
     await rig.ask();
     rig.clock.advance(due);
@@ -107,7 +107,7 @@ describe('tokens that are due at once', () => {
     return { ...rig, begun: () => ids.map((id) => refresher.turns.isTaken(id)) };
   }
 
-  it('tokens that are due at once are refreshed one after another, and none waits for the answer to another', async () => {
+  it('are refreshed one after another, and none waits for the answer to another', async () => {
     const { clock, upkeep, parts, begun } = await twoDue();
     const held = world.holdTokenRequests();
     upkeep.tick();
@@ -142,7 +142,7 @@ describe('a machine that wakes up, or is online again', () => {
 });
 
 describe('the tick', () => {
-  it('the tick notices that the machine slept, and that somebody set the clock', async () => {
+  it('notices that the machine slept, and that somebody set the clock', async () => {
     const rig = await kept();
     rig.clock.advance(hour);
     rig.upkeep.tick();
@@ -156,7 +156,7 @@ describe('the tick', () => {
     expect(await rows(rig, 'clock')).toEqual(told);
   });
 
-  it('the tick ends every wait after a suspend, but for one that the server asked for', async () => {
+  it('ends every wait after a suspend, but for one that the server asked for', async () => {
     const rig = await kept();
     const { backoff } = rig.parts.refresher;
     for (let failure = 0; failure < 12; failure += 1) backoff.failed('a');
@@ -169,16 +169,13 @@ describe('the tick', () => {
 });
 
 describe('somebody who sets the clock', () => {
-  it.each([10 * hour, -10 * hour])(
-    'somebody who sets the clock by %i ms ends no token and prolongs none',
-    async (by) => {
-      const rig = await kept();
-      const first = await rig.ask();
-      rig.clock.setWall(by);
-      expect((await rig.ask()).accessToken).toBe(first.accessToken);
-      rig.clock.advance(hour);
-      world.failTokenRequests(1);
-      expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-    },
-  );
+  it.each([10 * hour, -10 * hour])('by %i ms ends no token and prolongs none', async (by) => {
+    const rig = await kept();
+    const first = await rig.ask();
+    rig.clock.setWall(by);
+    expect((await rig.ask()).accessToken).toBe(first.accessToken);
+    rig.clock.advance(hour);
+    world.failTokenRequests(1);
+    expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+  });
 });

@@ -41,7 +41,7 @@ const wanted = {
 };
 
 describe('a permission', () => {
-  it('a permission is no wider if it asks for less, or denies', async () => {
+  it('is no wider if it asks for less, or denies', async () => {
     const { broker, clientId } = await brokerWith();
     expect(widens(broker, wanted)).toBe(false);
     expect(widens(broker, { ...wanted, client: clientId, scope: 'write read', until: end })).toBe(false);
@@ -58,7 +58,7 @@ describe('a permission', () => {
     ['for longer', { until: end + 1 }],
     ['for ever', { until: undefined }],
     ['with a limit that is not known here', { lease: 'longer' }],
-  ])('a permission is wider %s', async (_how, change) => {
+  ])('is wider %s', async (_how, change) => {
     const { broker } = await brokerWith();
     expect(widens(broker, { ...wanted, ...change })).toBe(true);
   });
@@ -67,18 +67,18 @@ describe('a permission', () => {
     ['was a denial', { decision: 'deny' as const }],
     ['was held to the scopes of its first token', { fixAtFirstToken: true, scope: undefined }],
     ['had a scope of it refused', { refused: ['read'] }],
-  ])('a permission is wider if the permission that exists %s', async (_what, held) => {
+  ])('is wider if the permission that exists %s', async (_what, held) => {
     const { broker } = await brokerWith(held);
     expect(widens(broker, wanted)).toBe(true);
   });
 
-  it('a permission is wider if it names no scopes and some were refused', async () => {
+  it('is wider if it names no scopes and some were refused', async () => {
     const { broker } = await brokerWith({ scope: undefined, refused: ['admin'] });
     expect(widens(broker, wanted)).toBe(false);
     expect(widens(broker, { ...wanted, scope: undefined })).toBe(true);
   });
 
-  it('a permission is no wider for what was refused beside it', async () => {
+  it('is no wider for what was refused beside it', async () => {
     const { broker } = await brokerWith({ refused: ['admin'] });
     expect(widens(broker, wanted)).toBe(false);
   });
@@ -96,7 +96,7 @@ describe('a permission for an account', () => {
     createdAt: 0,
   } as const;
 
-  it('a permission for an account is wider unless the program works as that account already', async () => {
+  it('is wider unless the program works as that account already', async () => {
     const { broker, clientId } = await brokerWith();
     const { id } = await broker.parts.grants.add({
       ...grant,
@@ -114,7 +114,7 @@ describe('a permission for an account', () => {
     );
   });
 
-  it('a permission for an account keeps the existing scopes, expiry and restrictions', async () => {
+  it('keeps the existing scopes, expiry and restrictions', async () => {
     const until = Date.now() + 3_600_000;
     const { broker, clientId } = await brokerWith({ scope: ['read'], until });
     const { id } = await broker.parts.grants.add({
@@ -136,7 +136,7 @@ describe('a permission for an account', () => {
     expect(decisionOf(broker, anew)).not.toHaveProperty('scope');
   });
 
-  it('a permission for an account needs a question if it ends an earlier refusal of accounts', async () => {
+  it('needs a question if it ends an earlier refusal of accounts', async () => {
     const { broker, clientId } = await brokerWith({ refusedGrants: ['f'.repeat(16)] });
     expect(endsRefusal(broker, { client: 'editor', resource: endpoint })).toBe(true);
     expect(refusalOf(broker, clientId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });

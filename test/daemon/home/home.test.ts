@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 
 describe('a home', () => {
-  it('a home gets folders and files that are the user’s alone', async () => {
+  it('gets folders and files that are the user’s alone', async () => {
     await openHome(paths);
     for (const name of [paths.config, paths.state]) expect(statSync(name).mode & 0o777).toBe(0o700);
     for (const file of [homeFile(paths), ownerKeyFile(paths)])
@@ -46,14 +46,14 @@ describe('a home', () => {
     ['no JSON', '{"version":1,'],
     ['a newer format', '{"version":2,"homeId":"AAAAAAAAAAAAAAAAAAAAAA","hasRoot":false}'],
     ['nothing', ''],
-  ])('a home with %s in home.json is refused, and nothing is written', async (_what, text) => {
+  ])('with %s in home.json is refused, and nothing is written', async (_what, text) => {
     writeFileSync(homeFile(paths), text, { mode: 0o600 });
     await expect(openHome(paths)).rejects.toMatchObject({ reason: 'file_unreadable' });
     expect(readFileSync(homeFile(paths), 'utf8')).toBe(text);
     expect(readdirSync(paths.config)).toEqual([]);
   });
 
-  it('a home of a newer Keyturn is refused by name', async () => {
+  it('of a newer Keyturn is refused by name', async () => {
     const newer = '{"version":2,"home":"AAAAAAAAAAAAAAAAAAAAAA"}';
     writeFileSync(homeFile(paths), newer, { mode: 0o600 });
     await expect(openHome(paths)).rejects.toMatchObject({
@@ -63,7 +63,7 @@ describe('a home', () => {
     expect(readFileSync(homeFile(paths), 'utf8')).toBe(newer);
   });
 
-  it('a home never shows a piece of a damaged key', async () => {
+  it('never shows a piece of a damaged key', async () => {
     await openHome(paths);
     const damaged = readFileSync(ownerKeyFile(paths), 'utf8').slice(0, 60);
     writeFileSync(ownerKeyFile(paths), damaged);
@@ -73,7 +73,7 @@ describe('a home', () => {
     expect(readFileSync(ownerKeyFile(paths), 'utf8')).toBe(damaged);
   });
 
-  it('a home with a key that others may read is refused with the command that mends it', async () => {
+  it('with a key that others may read is refused with the command that mends it', async () => {
     await openHome(paths);
     chmodSync(ownerKeyFile(paths), 0o640);
     await expect(openHome(paths)).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe('a home', () => {
     });
   });
 
-  it('a home in a folder that others may enter, or behind a symbolic link, is refused', () => {
+  it('in a folder that others may enter, or behind a symbolic link, is refused', () => {
     chmodSync(paths.state, 0o755);
     expect(() => prepareFolders(paths)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
     chmodSync(paths.state, 0o700);
@@ -105,7 +105,7 @@ describe('the files of a home', () => {
   ];
 
   it.each(files)(
-    'the files of a home (%s) prevent the broker from starting if others could read or change them',
+    '(%s) prevent the broker from starting if others could read or change them',
     async (name, at) => {
       const file = path.join(paths[at], name);
       writeFileSync(file, 'mine', { mode: 0o600 });
@@ -124,7 +124,7 @@ describe('the files of a home', () => {
   );
 
   it.runIf(process.getuid?.() === 0).each(files)(
-    'the files of a home (%s) that belong to another user prevent the broker from starting, too',
+    '(%s) that belong to another user prevent the broker from starting, too',
     async (name, at) => {
       const file = path.join(paths[at], name);
       writeFileSync(file, 'theirs', { mode: 0o600 });
@@ -137,7 +137,7 @@ describe('the files of a home', () => {
 });
 
 describe('the lock', () => {
-  it('the lock is held by one broker, until that broker releases it', async () => {
+  it('is held by one broker, until that broker releases it', async () => {
     const unlock = await takeLock(paths.state);
     await expect(takeLock(paths.state)).rejects.toMatchObject({ reason: 'broker_running' });
     unlock();
@@ -145,21 +145,18 @@ describe('the lock', () => {
     again();
   });
 
-  it.runIf(process.platform === 'linux')(
-    'the lock of another program is said to be that program’s',
-    async () => {
-      const file = path.join(paths.state, 'broker.lock');
-      const holder = spawn('flock', ['--no-fork', file, 'sh', '-c', 'echo locked; exec sleep 600']);
-      onTestFinished(() => void holder.kill());
-      await once(holder.stdout, 'data');
-      await expect(takeLock(paths.state)).rejects.toMatchObject({
-        message: expect.stringMatching(`: "(sh|sleep)", process ${holder.pid}\\.$`),
-        hint: expect.stringContaining(`kill ${holder.pid}`),
-      });
-    },
-  );
+  it.runIf(process.platform === 'linux')('of another program is said to be that program’s', async () => {
+    const file = path.join(paths.state, 'broker.lock');
+    const holder = spawn('flock', ['--no-fork', file, 'sh', '-c', 'echo locked; exec sleep 600']);
+    onTestFinished(() => void holder.kill());
+    await once(holder.stdout, 'data');
+    await expect(takeLock(paths.state)).rejects.toMatchObject({
+      message: expect.stringMatching(`: "(sh|sleep)", process ${holder.pid}\\.$`),
+      hint: expect.stringContaining(`kill ${holder.pid}`),
+    });
+  });
 
-  it('broker.lock: the lock is not held by a mere file that a crash left', async () => {
+  it('broker.lock: is not held by a mere file that a crash left', async () => {
     writeFileSync(path.join(paths.state, 'broker.lock'), '');
     const unlock = await takeLock(paths.state);
     unlock();

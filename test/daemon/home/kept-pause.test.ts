@@ -62,7 +62,7 @@ function stage(): Stage {
 }
 
 describe('a pause that the owner begins', () => {
-  it('a pause that the owner begins ends what programs have open before the vault has it, and though it can’t keep it', async () => {
+  it('ends what programs have open before the vault has it, and though it can’t keep it', async () => {
     const scene = stage();
     scene.trouble = new VaultError('locked', 'the vault is locked');
     const seen: boolean[] = [];
@@ -72,7 +72,7 @@ describe('a pause that the owner begins', () => {
     await expect(paused).rejects.toMatchObject({ reason: 'locked' });
   });
 
-  it('a pause that the owner begins is kept by the vault and noted, and so is its end', async () => {
+  it('is kept by the vault and noted, and so is its end', async () => {
     const { kept, pause, stored, rows } = stage();
     const begun = kept.begin(61_000);
     // At once, before the vault has it.
@@ -84,14 +84,14 @@ describe('a pause that the owner begins', () => {
     expect(rows).toEqual(['paused until 1970-01-01T00:01:01.000Z', 'resumed']);
   });
 
-  it('a pause that the owner begins stands in vault and broker if it begins while an earlier one is ended', async () => {
+  it('stands in vault and broker if it begins while an earlier one is ended', async () => {
     const { kept, pause, stored } = stage();
     await kept.begin();
     await Promise.all([kept.end(), kept.begin()]);
     expect([pause.current, stored.at(-1)]).toEqual([{ since: 1000 }, { since: 1000 }]);
   });
 
-  it('a pause that the owner begins stands at the next start, and a start pauses if something could not be stored', async () => {
+  it('stands at the next start, and a start pauses if something could not be stored', async () => {
     const before = stage();
     await before.kept.begin();
     before.pause.end();
@@ -104,7 +104,7 @@ describe('a pause that the owner begins', () => {
     await expect.poll(() => held.stored).toEqual([{ since: 1000 }]);
   });
 
-  it('a pause that the owner begins leaves one row when its time is over, and the windows are told', async () => {
+  it('leaves one row when its time is over, and the windows are told', async () => {
     const scene = stage();
     await scene.kept.begin(2000);
     scene.kept.look();

@@ -43,7 +43,7 @@ async function rig() {
 }
 
 describe('a private host that is confirmed', () => {
-  it('a private host that is confirmed is shown on the card without port or path', async () => {
+  it('is shown on the card without port or path', async () => {
     const { approvals, question } = await rig();
     const gone = new AbortController();
     const caller = { signal: gone.signal } as Caller;
@@ -86,7 +86,7 @@ const late = { reason: 'rate_limited' };
 const denied = { reason: 'consent_denied' };
 
 describe('a command’s card', () => {
-  it('a command’s card is void if another program runs by now in the process that asked', async () => {
+  it('is void if another program runs by now in the process that asked', async () => {
     const { command, parts, question, asker, texts } = await rig();
     const { approved } = command();
     const { id } = await question('command');
@@ -99,7 +99,7 @@ describe('a command’s card', () => {
     expect(texts().join()).toContain('settings: void');
   });
 
-  it('a command’s card is refused and closed when its time is over', async () => {
+  it('is refused and closed when its time is over', async () => {
     const { command, clock, parts, question } = await rig();
     const { approved } = command();
     await question('command');
@@ -111,7 +111,7 @@ describe('a command’s card', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('a command’s card is withdrawn when the command goes away', async () => {
+  it('is withdrawn when the command goes away', async () => {
     const { command, parts, question } = await rig();
     const { approved, leave } = command();
     await question('command');
@@ -120,7 +120,7 @@ describe('a command’s card', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('a command’s card leaves room for the cards of programs, even if many commands ask', async () => {
+  it('leaves room for the cards of programs, even if many commands ask', async () => {
     const { command, parts } = await rig();
     const asked = Array.from({ length: 9 }, command);
     expect(await refusal(asked[8]?.approved ?? Promise.resolve())).toMatchObject(late);
@@ -130,7 +130,7 @@ describe('a command’s card', () => {
     expect(parts.interactions.list().length).toBe(9);
   });
 
-  it('a command’s card comes again only after a pause that grows with each refusal, and at once after a yes', async () => {
+  it('comes again only after a pause that grows with each refusal, and at once after a yes', async () => {
     const { command, clock, answer } = await rig();
     for (const longest of [1000, 2000, 4000]) {
       const { approved } = command();

@@ -27,7 +27,7 @@ function change(settings: SettingsBook, name: string, value: unknown): string {
 }
 
 describe('a change', () => {
-  it('a change of a live setting applies at once, and of another setting at the next start', () => {
+  it('of a live setting applies at once, and of another setting at the next start', () => {
     const settings = book();
     expect(change(settings, 'browser', 'firefox')).toBe('now');
     expect(settings.current.browser).toBe('firefox');
@@ -37,14 +37,14 @@ describe('a change', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('a change to the vault that is already in use needs no restart', () => {
+  it('to the vault that is already in use needs no restart', () => {
     const settings = book();
     expect(change(settings, 'vault', 'keychain')).toBe('now');
     expect(change(settings, 'vault', 'sealed-file')).toBe('nextStart');
     expect(change(settings, 'vault', 'keychain')).toBe('now');
   });
 
-  it('a change to null takes the setting back to its default', () => {
+  it('to null takes the setting back to its default', () => {
     const settings = book();
     change(settings, 'logLevel', 'debug');
     expect(settings.current.logLevel).toBe('debug');
@@ -53,7 +53,7 @@ describe('a change', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({});
   });
 
-  it('a change of a setting waits for the next start if the user started the broker with the setting in its environment', () => {
+  it('of a setting waits for the next start if the user started the broker with the setting in its environment', () => {
     const settings = book({ KEYTURN_BROWSER: 'lynx' }, false);
     expect(change(settings, 'browser', 'firefox')).toBe('nextStart');
     expect(settings.current.browser).toBe('lynx');
@@ -68,7 +68,7 @@ describe('a change', () => {
     ['browser', '', 'invalid_request'],
     ['loglevel', 'debug', 'not_found'],
     ['__proto__', 'x', 'not_found'],
-  ])('a change of %s to %j is refused, and nothing is written', (name, value, reason) => {
+  ])('of %s to %j is refused, and nothing is written', (name, value, reason) => {
     writeFileSync(file, '{"browser":"lynx"}', { mode: 0o600 });
     expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ reason }));
     expect(readFileSync(file, 'utf8')).toBe('{"browser":"lynx"}');
@@ -83,13 +83,13 @@ describe('a change', () => {
       'httpsProxy takes the URL of an http or https proxy.',
     ],
   ])(
-    'a change of %s to %j is refused with the accepted values, without repeating the given one',
+    'of %s to %j is refused with the accepted values, without repeating the given one',
     (name, value, said) => {
       expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ message: said }));
     },
   );
 
-  it('a change that fails on a full disk is reported with the file, and does not apply', () => {
+  it('that fails on a full disk is reported with the file, and does not apply', () => {
     const { settings } = onFullDisk(path.join(folder, 'log.jsonl'));
     expect(settings).toEqual(['kept', `${file} can't be written (EFBIG), and stays as it was.`, 'firefox']);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ browser: 'firefox' });
@@ -98,7 +98,7 @@ describe('a change', () => {
 });
 
 describe('the list', () => {
-  it('the list of settings says where each value comes from, and shows no password', () => {
+  it('of settings says where each value comes from, and shows no password', () => {
     writeFileSync(file, '{"httpsProxy":"http://me:hunter2@proxy.example","protocolVersion":"2025-03-26"}', {
       mode: 0o600,
     });

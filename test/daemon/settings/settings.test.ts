@@ -34,7 +34,7 @@ it('a file that an editor of Windows saved is read', () => {
 });
 
 describe('a new home', () => {
-  it('a new home records the environment it is made in', () => {
+  it('records the environment it is made in', () => {
     const made = read(
       { KEYTURN_VAULT: 'memory', BROWSER: 'lynx', https_proxy: 'http://proxy.example:3128' },
       true,
@@ -51,7 +51,7 @@ describe('a new home', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('a new home with settings of a newer Keyturn is refused by name, and the file stays as it is', () => {
+  it('with settings of a newer Keyturn is refused by name, and the file stays as it is', () => {
     const newer = '{"version":2,"vault":"shoebox"}';
     writeFileSync(file, newer, { mode: 0o600 });
     expect(() => read({}, false)).toThrow(
@@ -63,7 +63,7 @@ describe('a new home', () => {
     expect(readFileSync(file, 'utf8')).toBe(newer);
   });
 
-  it('B-28: a new home takes the name and the value of the version header from the file', () => {
+  it('B-28: takes the name and the value of the version header from the file', () => {
     const named = { protocolVersionHeader: 'X-Protocol-Version', protocolVersion: '2026-07-28' };
     writeFileSync(file, JSON.stringify(named), { mode: 0o600 });
     expect(read({}, false)).toMatchObject(named);
@@ -71,12 +71,12 @@ describe('a new home', () => {
 });
 
 describe('a home that exists', () => {
-  it('a home that exists keeps the recorded settings if the broker was started automatically', () => {
+  it('keeps the recorded settings if the broker was started automatically', () => {
     const made = read({ KEYTURN_VAULT: 'memory' }, true);
     expect(read({ KEYTURN_VAULT: 'keychain', KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' }, false)).toEqual(made);
   });
 
-  it('a home that exists takes the environment, for this run only, if the user starts the broker', () => {
+  it('takes the environment, for this run only, if the user starts the broker', () => {
     read({ KEYTURN_VAULT: 'memory', BROWSER: 'lynx' }, true);
     expect(read({ BROWSER: 'firefox' }, false, false)).toMatchObject({ vault: 'memory', browser: 'firefox' });
     expect(read({}, false)).toMatchObject({ vault: 'memory', browser: 'lynx' });
@@ -91,7 +91,7 @@ describe('a value that can’t be used', () => {
     ['KEYTURN_CLIENT_METADATA_URL', 'http://keyturn.example/client.json'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/a/../client.json'],
-  ])('B-16: a value that can’t be used in the variable %s is named: %s', (name, value) => {
+  ])('B-16: in the variable %s is named: %s', (name, value) => {
     expect(() => read({ [name]: value }, true)).toThrow(
       expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(name) }),
     );
@@ -103,7 +103,7 @@ describe('a value that can’t be used', () => {
     '{"insecureLoopback":"yes"}',
     '{"lockAfter":0}',
     '{"protocolVersionHeader":"a b"}',
-  ])('a value that can’t be used in the file (%s) is reported, and the file stays as it is', (text) => {
+  ])('in the file (%s) is reported, and the file stays as it is', (text) => {
     writeFileSync(file, text, { mode: 0o600 });
     expect(() => read({}, false)).toThrow(
       expect.objectContaining({ reason: 'file_unreadable', message: expect.stringContaining(file) }),

@@ -38,12 +38,12 @@ const url = 'https://issuer.example/auth?state=a&scope=a%20b;$(touch x)`touch y`
 const env = { PATH: process.env['PATH'] };
 
 describe('a browser command', () => {
-  it('N-11: a browser command gets its own arguments and then the URL as one argument, whatever the URL holds', async () => {
+  it('N-11: gets its own arguments and then the URL as one argument, whatever the URL holds', async () => {
     await openBrowser(url, { command: `${scribe('browser')} --private  --new-window`, env });
     expect(await argumentsGiven()).toEqual(['--private', '--new-window', url]);
   });
 
-  it('a browser command gets a unit of its own if systemd started the broker, and systemd expands nothing in the URL', async () => {
+  it('gets a unit of its own if systemd started the broker, and systemd expands nothing in the URL', async () => {
     scribe('systemd-run');
     const where = { PATH: `${folder}:${process.env['PATH']}`, DISPLAY: ':7' };
     await openBrowser(url, { command: 'firefox', env: where, isService: true });
@@ -56,7 +56,7 @@ describe('a browser command', () => {
     expect(isService({ SYSTEMD_EXEC_PID: String(process.ppid) })).toBe(false);
   });
 
-  it('a browser command that fails is reported with its exit code', async () => {
+  it('that fails is reported with its exit code', async () => {
     const command = path.join(folder, 'fails');
     writeFileSync(command, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
     await expect(openBrowser(url, { command, env })).rejects.toMatchObject({
@@ -64,7 +64,7 @@ describe('a browser command', () => {
     });
   });
 
-  it('a browser command is the default of the system if none is set, and nothing if the system has none', async () => {
+  it('is the default of the system if none is set, and nothing if the system has none', async () => {
     scribe('xdg-open');
     await openBrowser(url, { env: { PATH: `${folder}:${process.env['PATH']}` }, platform: 'linux' });
     expect(await argumentsGiven()).toEqual([url]);

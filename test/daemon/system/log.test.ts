@@ -25,7 +25,7 @@ beforeEach(() => {
 const then = (): number => Date.UTC(2026, 0, 2, 3, 4, 5);
 
 describe('a log in a file', () => {
-  it('a log in a file has the time and the level in each line, and is private', () => {
+  it('has the time and the level in each line, and is private', () => {
     const log = fileLog(file, then);
     log.write('started');
     log.write('two\nlines', 'error');
@@ -41,7 +41,7 @@ describe('a log in a file', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('a log in a file keeps three full files of 1 MiB and drops the oldest', () => {
+  it('keeps three full files of 1 MiB and drops the oldest', () => {
     const log = fileLog(file, then);
     const line = 'x'.repeat(256 * 1024);
     for (let n = 0; n < 20; n += 1) log.write(`${n} ${line}`);
@@ -62,14 +62,14 @@ describe('a log in a file', () => {
     }
   });
 
-  it('a log in a file makes a file private that others could read', () => {
+  it('makes a file private that others could read', () => {
     writeFileSync(file, 'old\n', { mode: 0o644 });
     fileLog(file, then).write('new');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toMatch(/^old\n.* new\n$/);
   });
 
-  it('a log in a file goes on if it can’t be written, and later says how many lines are missing', () => {
+  it('goes on if it can’t be written, and later says how many lines are missing', () => {
     mkdirSync(file);
     const log = fileLog(file, then);
     log.write('lost');
@@ -81,7 +81,7 @@ describe('a log in a file', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/ warn 2 lines could not be written\n.* info kept\n$/);
   });
 
-  it('broker.log: a log in a file follows no symbolic link', () => {
+  it('broker.log: follows no symbolic link', () => {
     const elsewhere = path.join(folder, 'elsewhere');
     symlinkSync(elsewhere, file);
     const log = fileLog(file, then);

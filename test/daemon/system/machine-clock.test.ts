@@ -29,7 +29,7 @@ function machine(hasBoot = true) {
 }
 
 describe('steady time on Linux', () => {
-  it('steady time on Linux starts at the wall clock and runs with the machine', () => {
+  it('starts at the wall clock and runs with the machine', () => {
     const box = machine();
     expect(box.clock.now()).toBe(start);
     box.run(1234);
@@ -37,7 +37,7 @@ describe('steady time on Linux', () => {
     expect(box.clock.awake()).toBe(1234);
   });
 
-  it('steady time on Linux goes on while the machine sleeps', () => {
+  it('goes on while the machine sleeps', () => {
     const box = machine();
     box.run(1000);
     box.sleep(8 * hour);
@@ -47,7 +47,7 @@ describe('steady time on Linux', () => {
     expect(box.clock.now()).toBe(start + 8 * hour + 1500);
   });
 
-  it.each([hour, -hour])('steady time on Linux does not move when somebody sets the clock by %i ms', (by) => {
+  it.each([hour, -hour])('does not move when somebody sets the clock by %i ms', (by) => {
     const box = machine();
     box.run(1000);
     box.set(by);
@@ -57,7 +57,7 @@ describe('steady time on Linux', () => {
     expect(box.clock.now()).toBe(start + 2000);
   });
 
-  it('steady time on Linux separates a suspend from a set clock when both come together', () => {
+  it('separates a suspend from a set clock when both come together', () => {
     const box = machine();
     box.sleep(hour);
     box.set(-3 * hour);
@@ -65,7 +65,7 @@ describe('steady time on Linux', () => {
     expect(box.clock.wall()).toBe(start - 2 * hour);
   });
 
-  it('steady time on Linux is turned into wall-clock time and back by the clock as it stands', () => {
+  it('is turned into wall-clock time and back by the clock as it stands', () => {
     const box = machine();
     const expiresAt = box.clock.now() + hour;
     box.set(-2 * hour);
@@ -75,7 +75,7 @@ describe('steady time on Linux', () => {
 });
 
 describe('steady time elsewhere', () => {
-  it('steady time elsewhere follows the wall clock, through a suspend too', () => {
+  it('follows the wall clock, through a suspend too', () => {
     const box = machine(false);
     box.run(1000);
     box.sleep(hour);

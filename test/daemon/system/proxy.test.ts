@@ -98,12 +98,12 @@ async function bodyOf(daemon: DaemonFetch, from: string): Promise<string> {
 }
 
 describe('a proxy that the settings name', () => {
-  it('a proxy that the settings name gets only the name of the host, and resolves it by itself', async () => {
+  it('gets only the name of the host, and resolves it by itself', async () => {
     expect(await bodyWith({ httpsProxy })).toBe('behind the proxy');
     expect(asked).toEqual([`${name}:443`]);
   });
 
-  it('a proxy that the settings name may have a name with a private address, because the person named it', async () => {
+  it('may have a name with a private address, because the person named it', async () => {
     const looked = resolveBy((host) => (host === 'proxy.example' ? ['127.0.0.1'] : undefined));
     expect(await bodyWith({ httpsProxy: httpsProxy.replace('127.0.0.1', 'proxy.example') })).toBe(
       'behind the proxy',
@@ -111,12 +111,12 @@ describe('a proxy that the settings name', () => {
     expect(looked).toEqual(['proxy.example']);
   });
 
-  it('a proxy that the settings name is not used for the hosts that noProxy names', async () => {
+  it('is not used for the hosts that noProxy names', async () => {
     await expect(bodyWith({ httpsProxy, noProxy: `other.example,${name}` })).rejects.toThrow();
     expect(asked).toEqual([]);
   });
 
-  it('a proxy that the settings name does not change the certificates that TLS trusts', async () => {
+  it('does not change the certificates that TLS trusts', async () => {
     const other = await generate([{ name: 'commonName', value: 'another authority' }], {
       keyType: 'ec',
       curve: 'P-256',
@@ -128,7 +128,7 @@ describe('a proxy that the settings name', () => {
     expect(asked).toEqual([`${name}:443`]);
   });
 
-  it('a proxy that the settings name changes nothing for a server that takes the TLS sessions of a trusted one', async () => {
+  it('changes nothing for a server that takes the TLS sessions of a trusted one', async () => {
     // The ticket of the session has come by the second answer.
     await expect(bodyWith({ httpsProxy }, url, url, strangerUrl)).rejects.toMatchObject({
       cause: { code: expect.stringMatching(/VERIFY|SELF_SIGNED/) },
@@ -136,7 +136,7 @@ describe('a proxy that the settings name', () => {
     expect(asked.at(-1)).toBe(`${name}:8443`);
   });
 
-  it('a proxy that the settings name is the only way if it is set: no request bypasses a proxy that is down', async () => {
+  it('is the only way if it is set: no request bypasses a proxy that is down', async () => {
     await expect(bodyWith({ httpsProxy: 'http://127.0.0.1:9' })).rejects.toThrow();
     expect(asked).toEqual([]);
   });

@@ -37,7 +37,7 @@ describe('a card in the app', () => {
       },
       { issuer: 'https://login.example/tenant', idp: 'https://idp.example' },
     ],
-  ])('a card in the app about %s shows the canonical spelling: %j', async (method, params, shown) => {
+  ])('about %s shows the canonical spelling: %j', async (method, params, shown) => {
     const { line, card, answer } = await openDesk(newHome());
     const asking = line.request(method, params);
     asking.catch(() => undefined);

@@ -26,34 +26,28 @@ beforeEach(() => {
 const unreadable = { reason: 'file_unreadable' };
 
 describe('the passphrase of an unattended vault', () => {
-  it('the passphrase of an unattended vault is a file without its last line break, also through a link, as containers mount it', async () => {
+  it('is a file without its last line break, also through a link, as containers mount it', async () => {
     expect(await passphraseFrom(file, {})).toBe(passphrase);
     symlinkSync(path.join(folder, 'key'), path.join(folder, 'link'));
     expect(await passphraseFrom(`file:/${folder.slice(1)}/link`, {})).toBe(passphrase);
     expect(await passphraseFrom(write('given', passphrase, 0o440), {})).toBe(passphrase);
   });
 
-  it.each([0o604, 0o620, 0o640 | 0o002])(
-    'the passphrase of an unattended vault is not taken from a file with mode %o',
-    async (mode) => {
-      const open = write('open', passphrase, mode);
-      await expect(passphraseFrom(open, {})).rejects.toMatchObject({
-        ...unreadable,
-        message: expect.stringContaining('others'),
-      });
-    },
-  );
+  it.each([0o604, 0o620, 0o640 | 0o002])('is not taken from a file with mode %o', async (mode) => {
+    const open = write('open', passphrase, mode);
+    await expect(passphraseFrom(open, {})).rejects.toMatchObject({
+      ...unreadable,
+      message: expect.stringContaining('others'),
+    });
+  });
 
-  it.runIf(process.getuid?.() === 0)(
-    'the passphrase of an unattended vault is not taken from a file of another user',
-    async () => {
-      const { chownSync } = await import('node:fs');
-      chownSync(path.join(folder, 'key'), 65534, 65534);
-      await expect(passphraseFrom(file, {})).rejects.toMatchObject(unreadable);
-    },
-  );
+  it.runIf(process.getuid?.() === 0)('is not taken from a file of another user', async () => {
+    const { chownSync } = await import('node:fs');
+    chownSync(path.join(folder, 'key'), 65534, 65534);
+    await expect(passphraseFrom(file, {})).rejects.toMatchObject(unreadable);
+  });
 
-  it('the passphrase of an unattended vault is not taken from what is absent, no file, or too long', async () => {
+  it('is not taken from what is absent, no file, or too long', async () => {
     mkdirSync(path.join(folder, 'folder'), { mode: 0o700 });
     // To open a pipe that nobody writes to would wait without end.
     execFileSync('mkfifo', ['-m', '600', path.join(folder, 'pipe')]);
@@ -66,7 +60,7 @@ describe('the passphrase of an unattended vault', () => {
       await expect(passphraseFrom(place, {})).rejects.toMatchObject(unreadable);
   });
 
-  it('the passphrase of an unattended vault is a credential of systemd, and refused where systemd gave none', async () => {
+  it('is a credential of systemd, and refused where systemd gave none', async () => {
     expect(await passphraseFrom('credential:key', { CREDENTIALS_DIRECTORY: folder })).toBe(passphrase);
     await expect(passphraseFrom('credential:key', {})).rejects.toMatchObject({
       ...unreadable,
@@ -74,7 +68,7 @@ describe('the passphrase of an unattended vault', () => {
     });
   });
 
-  it('the passphrase of an unattended vault is what a command prints, without a shell; the words of one that fails are in no message', async () => {
+  it('is what a command prints, without a shell; the words of one that fails are in no message', async () => {
     const env = { PATH: process.env['PATH'] };
     expect(await passphraseFrom(`command:head -n 1 ${folder}/key`, env)).toBe(passphrase);
     const shell = await passphraseFrom('command:echo $(id)', env);
@@ -89,7 +83,7 @@ describe('the passphrase of an unattended vault', () => {
     });
   });
 
-  it('the passphrase of an unattended vault is typed by a person, or not there, with the other settings', async () => {
+  it('is typed by a person, or not there, with the other settings', async () => {
     expect(await passphraseFrom('passphrase', {})).toBeUndefined();
     expect(await passphraseFrom('keychain', {})).toBeUndefined();
     for (const right of ['file:/a b', 'credential:key.1', 'command:pass show keyturn', 'keychain'])

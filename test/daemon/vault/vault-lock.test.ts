@@ -71,7 +71,7 @@ const client = { role: 'client' } as const;
 const owner = { role: 'owner' } as const;
 
 describe('locking', () => {
-  it('locking drops the root key and the access tokens, and refuses requests that need the vault', async () => {
+  it('drops the root key and the access tokens, and refuses requests that need the vault', async () => {
     const { rig, vaultLock, watch, rows } = await deskFor();
     const { vault } = rig.parts;
     await rig.allow();
@@ -98,7 +98,7 @@ describe('locking', () => {
     expect(rig.grant().state.kind).toBe('active');
   });
 
-  it('locking refuses every request of local programs, and the owner’s requests for tokens', async () => {
+  it('refuses every request of local programs, and the owner’s requests for tokens', async () => {
     const { vaultLock } = await deskFor();
     await vaultLock.lock('locked');
     for (const method of ['token.get', 'token.reject', 'signIn.list', 'subscribe'] as const) {
@@ -113,7 +113,7 @@ describe('locking', () => {
     expect(() => vaultLock.admit(client, 'token.get')).not.toThrow();
   });
 
-  it('locking waits for a refresh under way, whose rotated token is in the vault before it is locked', async () => {
+  it('waits for a refresh under way, whose rotated token is in the vault before it is locked', async () => {
     const { rig, vaultLock, rows } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
@@ -137,7 +137,7 @@ describe('locking', () => {
     expect(world.counts().authorizationServer.refreshReuses).toBe(0);
   });
 
-  it('locking keeps a rotated token that the vault could not take, until it can', async () => {
+  it('keeps a rotated token that the vault could not take, until it can', async () => {
     const { rig, vaultLock } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
@@ -152,7 +152,7 @@ describe('locking', () => {
     expect(rig.grant().state.kind).toBe('active');
   });
 
-  it('locking lets a grant end here while the vault is locked, and informs its server later', async () => {
+  it('lets a grant end here while the vault is locked, and informs its server later', async () => {
     const { rig, vaultLock } = await deskFor();
     await rig.allow();
     await rig.ask();
@@ -162,7 +162,7 @@ describe('locking', () => {
     expect(rig.grant().state.kind).toBe('revoked');
   });
 
-  it('locking cancels open sign-ins, because their tokens could not be kept', async () => {
+  it('cancels open sign-ins, because their tokens could not be kept', async () => {
     const { rig, vaultLock } = await deskFor();
     rig.person.isThere = false;
     const login = rig.login();
@@ -175,7 +175,7 @@ describe('locking', () => {
 });
 
 describe('unlocking', () => {
-  it('unlocking asks once for all callers, and all get the same result', async () => {
+  it('asks once for all callers, and all get the same result', async () => {
     const answered = Promise.withResolvers<void>();
     let asked = 0;
     const unlock = async (): Promise<void> => {
@@ -193,7 +193,7 @@ describe('unlocking', () => {
     await rig.parts.vault.root();
   });
 
-  it('unlocking pauses after a wrong passphrase, longer each time, and notes each failure', async () => {
+  it('pauses after a wrong passphrase, longer each time, and notes each failure', async () => {
     const unlock = async (_patience: number, passphrase?: string): Promise<void> => {
       if (passphrase !== 'right') throw new VaultError('locked', 'this passphrase does not open the vault');
     };
@@ -227,7 +227,7 @@ describe('unlocking', () => {
     await vaultLock.unlock({ passphrase: 'right' }, here());
   });
 
-  it('unlocking opens nothing if a lock comes during it', async () => {
+  it('opens nothing if a lock comes during it', async () => {
     const answered = Promise.withResolvers<void>();
     const { vaultLock, rig, watch } = await deskFor({ lockable: { unlock: () => answered.promise } });
     const unlocking = vaultLock.unlock({}, here());
@@ -287,7 +287,7 @@ it('looks for a missing keychain ever more seldom, and no more once there is one
 });
 
 describe('the idle lock', () => {
-  it('the idle lock locks after the time that the vault confirms, though the file named none', async () => {
+  it('locks after the time that the vault confirms, though the file named none', async () => {
     const { vaultLock, rig, watch, settings } = await deskFor();
     await rig.parts.vault.root();
     settings.lockAfter = 60;
@@ -298,7 +298,7 @@ describe('the idle lock', () => {
     expect(watch.state.state).toBe('locked');
   });
 
-  it('the idle lock locks when no program asks, and not while one does or for an owner who only looks', async () => {
+  it('locks when no program asks, and not while one does or for an owner who only looks', async () => {
     const { vaultLock, rig, watch, rows } = await deskFor({ lockAfter: 60 });
     const pass = async (seconds: number): Promise<void> => {
       rig.clock.advance(seconds * 1000);

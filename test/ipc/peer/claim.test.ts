@@ -5,7 +5,7 @@ import { claimIn } from '../../../src/ipc/peer/claim.ts';
 const of = (...given: string[]) => claimIn(['node', ...given, ''].join('\0'));
 
 describe('the arguments of an interpreter', () => {
-  it('the arguments of an interpreter name the script and what it was given', () => {
+  it('name the script and what it was given', () => {
     expect(of('--enable-source-maps', '/opt/agent/main.js', '--verbose', 'notes')).toEqual({
       script: '/opt/agent/main.js',
       arguments: ['--enable-source-maps', '/opt/agent/main.js', '--verbose', 'notes'],
@@ -62,7 +62,7 @@ describe('the arguments of an interpreter', () => {
     [['x7Kp2mQ9vRt4Lw8Z'], '…'],
     [['4111111111111111'], '…'],
     [['123e4567-e89b-12d3-a456-426614174000'], '…'],
-  ])('the arguments of an interpreter leave out what looks like a secret: %j', (given, shown) => {
+  ])('leave out what looks like a secret: %j', (given, shown) => {
     expect(
       of('main.js', ...given)
         .arguments.slice(1)
@@ -76,7 +76,7 @@ describe('the arguments of an interpreter', () => {
     '--port=8080',
     '2026-11-22',
     'LanguageServerMain',
-  ])('the arguments of an interpreter keep %s', (given) => {
+  ])('keep %s', (given) => {
     expect(of('main.js', given).arguments.at(-1)).toBe(given === '--author=Anna' ? '--author=…' : given);
   });
 });

@@ -12,14 +12,14 @@ import {
 const id = '0123456789ab'.repeat(6).slice(0, 64);
 
 describe('the cgroup of a process', () => {
-  it('the cgroup of a process is that of cgroup version 2, or else of systemd’s hierarchy', () => {
+  it('is that of cgroup version 2, or else of systemd’s hierarchy', () => {
     expect(cgroupIn('0::/user.slice/app.scope\n')).toBe('/user.slice/app.scope');
     expect(cgroupIn('9:name=systemd:/a.service\n8:pids:/b\n0::/\n')).toBe('/a.service');
     expect(cgroupIn('8:pids:/b\n')).toBe('/');
     expect(cgroupIn('nonsense')).toBe('/');
   });
 
-  it('the cgroup of a process names the innermost unit, and nothing that is not a unit', () => {
+  it('names the innermost unit, and nothing that is not a unit', () => {
     const app =
       '/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-org.example.Notes-42.scope';
     expect(unitIn(app)).toBe('app-gnome-org.example.Notes-42.scope');

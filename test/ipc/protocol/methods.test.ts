@@ -52,7 +52,7 @@ const tokens = fc
   .map(([field, value]) => ({ ...token, [field]: value }));
 
 describe('guards and schemas', () => {
-  test('guards and schemas agree about every answer to token.get', () => {
+  test('agree about every answer to token.get', () => {
     expect(isTokenResult(token)).toBe(true);
     fc.assert(
       fc.property(fc.oneof(tokens, fc.anything()), (value) => {
@@ -62,7 +62,7 @@ describe('guards and schemas', () => {
     );
   });
 
-  test('guards and schemas agree about every answer to token.reject', () => {
+  test('agree about every answer to token.reject', () => {
     const results = fc.record({
       rejected: fc.oneof(fc.boolean(), oddities),
       token: fc.oneof(tokens, oddities),
@@ -109,7 +109,7 @@ describe('the methods', () => {
     ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, once: true } }],
     ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: false } }],
     ['settings.set', { name: '__proto__', value: 1 }],
-  ] as const)('the methods refuse malformed parameters of %s: %j', (method, params) => {
+  ] as const)('refuse malformed parameters of %s: %j', (method, params) => {
     expect(methods[method].params.safeParse(params).success).toBe(false);
   });
 });
@@ -131,7 +131,7 @@ describe('a message', () => {
     '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}',
     '{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":"m"}}',
     `{"jsonrpc":"2.0","id":1,"method":"${'m'.repeat(65)}"}`,
-  ])('a message is refused as invalid: %s', (text) => {
+  ])('is refused as invalid: %s', (text) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ reason: 'frame_invalid' }));
   });
 
@@ -139,14 +139,14 @@ describe('a message', () => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ reason: 'parse_error' }));
   });
 
-  test('a message is refused when it is not UTF-8, without repeating its bytes', () => {
+  test('is refused when it is not UTF-8, without repeating its bytes', () => {
     const bytes = Buffer.concat([Buffer.from('{"secret":"'), Buffer.of(0xff, 0xfe), Buffer.from('"}')]);
     expect(() => parse(bytes)).toThrow(/^a frame is not JSON in UTF-8$/);
   });
 });
 
 describe('an error on the wire', () => {
-  test('PROMISE-7: an error on the wire comes back with its reason, hint, rule and pause', () => {
+  test('PROMISE-7: comes back with its reason, hint, rule and pause', () => {
     const error = new KeyturnError('rate_limited', 'too often', {
       hint: 'wait',
       rule: 'ours',
@@ -157,13 +157,13 @@ describe('an error on the wire', () => {
     expect(back.retryAfter).toBe(3);
   });
 
-  test('an error on the wire never carries the text of a foreign error', () => {
+  test('never carries the text of a foreign error', () => {
     const body = errorBody(new Error('the key is hunter2', { cause: 'hunter2' }));
     expect(JSON.stringify(body)).not.toContain('hunter2');
     expect(body).toMatchObject({ code: -32603, data: { reason: 'internal' } });
   });
 
-  test('an error on the wire shows control characters and direction overrides as escapes', () => {
+  test('shows control characters and direction overrides as escapes', () => {
     const message = 'a\u001b[2Jb\u202ec\nd';
     const error = errorFrom({ code: -1, message });
     expect(error.message).toBe(`${String.raw`a\u001b[2Jb\u202ec`}\nd`);

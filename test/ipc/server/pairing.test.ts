@@ -50,7 +50,7 @@ const newTicket = (): string => randomBytes(32).toString('base64url');
 const paired = (): Paired => ({ clientId: 'abc', key: createSecretKey(randomBytes(32)) });
 
 describe('a pairing', () => {
-  test('a pairing shows the same six digits to program and owner, and answers with the key', async () => {
+  test('shows the same six digits to program and owner, and answers with the key', async () => {
     const { cards, client } = await rigWithCards();
     const program = client();
     const notice = await program.next();
@@ -68,7 +68,7 @@ describe('a pairing', () => {
     expect(await program.next()).toBeUndefined();
   });
 
-  test('a pairing may outlast the five seconds of a handshake, but ends after two minutes', async () => {
+  test('may outlast the five seconds of a handshake, but ends after two minutes', async () => {
     const { rig, cards, client } = await rigWithCards();
     const program = client();
     await program.next();
@@ -79,7 +79,7 @@ describe('a pairing', () => {
     expect(await program.refusal()).toBe('pairing_denied');
   });
 
-  test('a pairing withdraws its card when the program leaves', async () => {
+  test('withdraws its card when the program leaves', async () => {
     const { cards, client } = await rigWithCards();
     const program = client();
     await program.next();
@@ -89,7 +89,7 @@ describe('a pairing', () => {
     await promise;
   });
 
-  test('a pairing must wait after each refusal, twice as long each time, even under another name', async () => {
+  test('must wait after each refusal, twice as long each time, even under another name', async () => {
     const { rig, cards, client } = await rigWithCards();
     for (const seconds of [1, 2, 4]) {
       const program = client();
@@ -106,7 +106,7 @@ describe('a pairing', () => {
     expect(await program.next()).toHaveProperty('result');
   });
 
-  test('a pairing with a ticket keeps its card and its code when the program leaves, for all who show that ticket', async () => {
+  test('with a ticket keeps its card and its code when the program leaves, for all who show that ticket', async () => {
     const { rig, cards, client, made } = await rigWithCards();
     const [ticket, other] = [newTicket(), newTicket()];
     const first = client('editor', ticket);
@@ -144,13 +144,13 @@ describe('a pairing', () => {
     ['x'.repeat(65), 'a name past 64 characters'],
     ['two\nlines', 'a line break'],
     ['evil\u202egnp', 'a direction override'],
-  ])('a pairing is refused for %j (%s)', async (name) => {
+  ])('is refused for %j (%s)', async (name) => {
     const { cards, client } = await rigWithCards();
     expect(await client(name).refusal()).toBe(name === '' ? 'handshake_failed' : 'invalid_request');
     expect(cards).toHaveLength(0);
   });
 
-  test('a pairing is refused if it was meant for another socket', async () => {
+  test('is refused if it was meant for another socket', async () => {
     const { rig, cards } = await rigWithCards();
     const program = new RawClient(rig.socket);
     const params = { versions: [1], name: 'editor', endpoint: 'unix:1:2' };

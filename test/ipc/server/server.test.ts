@@ -20,7 +20,7 @@ async function turns(): Promise<void> {
 }
 
 describe('an admitted client', () => {
-  test('an admitted client gets the reason, hint and rule of a refusal, and nothing of a foreign error', async () => {
+  test('gets the reason, hint and rule of a refusal, and nothing of a foreign error', async () => {
     const rig = await startRig({
       dispatch: async (_caller, method) => {
         if (method === 'a')
@@ -45,7 +45,7 @@ describe('an admitted client', () => {
     expect(JSON.stringify(answer)).not.toContain('hunter2');
   });
 
-  test('an admitted client may send frames up to 1 MiB, and none beyond', async () => {
+  test('may send frames up to 1 MiB, and none beyond', async () => {
     const rig = await startRig({ dispatch: async () => ({}) });
     const client = await admitted(rig, rig.enrol());
     const room = frameLimit - JSON.stringify(request(1, 'a', { text: '' })).length;
@@ -55,7 +55,7 @@ describe('an admitted client', () => {
     expect(await client.refusal()).toBe('frame_invalid');
   });
 
-  test('an admitted client that writes while the broker stops still reads its answer', async () => {
+  test('that writes while the broker stops still reads its answer', async () => {
     const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<object>()];
     const rig = await startRig({
       dispatch: async () => {
@@ -78,7 +78,7 @@ describe('an admitted client', () => {
     await closed;
   });
 
-  test('an admitted client has 64 requests in flight; the next waits for one of them', async () => {
+  test('has 64 requests in flight; the next waits for one of them', async () => {
     const release: (() => void)[] = [];
     const { promise: all64, resolve } = Promise.withResolvers<void>();
     const rig = await startRig({
@@ -103,7 +103,7 @@ describe('an admitted client', () => {
     expect(release).toHaveLength(70);
   });
 
-  test('an admitted client is cut off when it never reads what it asked for', async () => {
+  test('is cut off when it never reads what it asked for', async () => {
     const text = 'x'.repeat(frameLimit / 2);
     const rig = await startRig({ dispatch: async () => text });
     const client = await admitted(rig, rig.enrol());
@@ -113,7 +113,7 @@ describe('an admitted client', () => {
     expect(rig.server.callers()).toEqual([]);
   });
 
-  test('an admitted client has its questions withdrawn when it leaves', async () => {
+  test('has its questions withdrawn when it leaves', async () => {
     const { promise: withdrawn, resolve } = Promise.withResolvers<boolean>();
     const { promise: asked, resolve: markAsked } = Promise.withResolvers<void>();
     const rig = await startRig({
@@ -130,14 +130,14 @@ describe('an admitted client', () => {
     expect(await withdrawn).toBe(true);
   });
 
-  test('an admitted client gets the events that it subscribed to', async () => {
+  test('gets the events that it subscribed to', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
     rig.server.callers()[0]?.notify('signIn.changed', { id: 'a' });
     expect(await client.next()).toEqual({ jsonrpc: '2.0', method: 'signIn.changed', params: { id: 'a' } });
   });
 
-  test('an admitted client loses every connection when it is removed, including a handshake under way', async () => {
+  test('loses every connection when it is removed, including a handshake under way', async () => {
     const rig = await startRig();
     const identity = rig.enrol();
     const other = await admitted(rig, rig.enrol());
@@ -154,7 +154,7 @@ describe('an admitted client', () => {
 });
 
 describe('the socket', () => {
-  test('the socket has mode 0600 and is removed when the broker stops', async () => {
+  test('has mode 0600 and is removed when the broker stops', async () => {
     const rig = await startRig();
     expect(statSync(rig.socket).mode & 0o777).toBe(0o600);
     const client = await admitted(rig, rig.enrol());
@@ -163,7 +163,7 @@ describe('the socket', () => {
     expect(statSync(rig.socket, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  test('DOOR-1: the socket refuses another user before it reads a byte', async () => {
+  test('DOOR-1: refuses another user before it reads a byte', async () => {
     const uid = (process.getuid?.() ?? 0) + 1;
     let asked = 0;
     const rig = await startRig({
@@ -181,29 +181,26 @@ describe('the socket', () => {
   });
 
   // Only root can act as another user; an ordinary user runs only the test above.
-  test.skipIf(process.getuid?.() !== 0)(
-    'the socket receives nothing that a real other user sends',
-    async () => {
-      const rig = await startRig();
-      // Every user can reach the socket, as if its mode gave no protection.
-      for (let at = path.dirname(rig.socket); at !== tmpdir(); at = path.dirname(at)) chmodSync(at, 0o755);
-      chmodSync(rig.socket, 0o666);
-      const program = `
+  test.skipIf(process.getuid?.() !== 0)('receives nothing that a real other user sends', async () => {
+    const rig = await startRig();
+    // Every user can reach the socket, as if its mode gave no protection.
+    for (let at = path.dirname(rig.socket); at !== tmpdir(); at = path.dirname(at)) chmodSync(at, 0o755);
+    chmodSync(rig.socket, 0o666);
+    const program = `
       const line = ${JSON.stringify(`${helloLine(rig.enrol(), rig.server.endpoint)}\n`)};
       let heard = '';
       require('node:net').connect(process.argv[1], function () { this.write(line); })
         .on('data', (chunk) => (heard += chunk))
         .on('error', ({ code }) => code === 'EPIPE' || code === 'ECONNRESET' || (heard += code))
         .on('close', () => process.stdout.write(heard + 'closed'));`;
-      const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
-      const args = [...nobody, process.execPath, '-e', program, rig.socket];
-      expect((await promisify(execFile)('setpriv', args)).stdout).toBe('closed');
-      await rig.seen(({ event }) => event === 'refused');
-      expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted', peer: { uid: 65534 } }]);
-    },
-  );
+    const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+    const args = [...nobody, process.execPath, '-e', program, rig.socket];
+    expect((await promisify(execFile)('setpriv', args)).stdout).toBe('closed');
+    await rig.seen(({ event }) => event === 'refused');
+    expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted', peer: { uid: 65534 } }]);
+  });
 
-  test('the socket is not taken over from a running broker, and is from a dead one', async () => {
+  test('is not taken over from a running broker, and is from a dead one', async () => {
     const rig = await startRig();
     const deps = {
       path: rig.socket,

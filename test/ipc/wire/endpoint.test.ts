@@ -41,7 +41,7 @@ async function listening(socket: string): Promise<{ endpoint: string; server: ne
 describe('the path of the socket', () => {
   const env = { KEYTURN_HOME: `/${'x'.repeat(200)}`, XDG_RUNTIME_DIR: '/run/user/1000', HOME: '/home/ada' };
 
-  test('the path of the socket is hashed into a private folder where it would be longer than 103 bytes', () => {
+  test('is hashed into a private folder where it would be longer than 103 bytes', () => {
     const folder = (length: number) => homePaths({ KEYTURN_HOME: `/${'é'.repeat(length)}` });
     // 2 bytes each: "/" + 2n + "/run/broker.sock" is 103 bytes for n = 43.
     expect(socketPlaces(folder(43), env)[0]).toMatch(/é\/run\/broker\.sock$/);
@@ -51,7 +51,7 @@ describe('the path of the socket', () => {
     );
   });
 
-  test('the path of the socket is recorded in the home, so that a client with another environment finds it', async () => {
+  test('is recorded in the home, so that a client with another environment finds it', async () => {
     const folder = temporaryFolder();
     const desktop = { HOME: folder, XDG_RUNTIME_DIR: path.join(folder, 'runtime') };
     const paths = homePaths(desktop, 'linux');
@@ -73,7 +73,7 @@ describe('the path of the socket', () => {
     ['holds a relative path', (record) => void writtenTo(record, 'relative/socket\n')],
     ['holds more than a path', (record) => void writtenTo(record, `/${'x'.repeat(200)}\n`)],
     ['is a folder', (record) => mkdirSync(record)],
-  ])('the path of the socket is computed if the record %s', (_what, spoil) => {
+  ])('is computed if the record %s', (_what, spoil) => {
     const paths = temporaryHome();
     mkdirSync(paths.state, { recursive: true, mode: 0o700 });
     spoil(path.join(paths.state, 'broker.path'));
@@ -107,14 +107,14 @@ function writtenTo(file: string, content: string): string {
 }
 
 describe('the folder', () => {
-  test('the folder of the socket is made with mode 0700', () => {
+  test('of the socket is made with mode 0700', () => {
     const paths = temporaryHome();
     prepareSocket(paths, {});
     expect(statSync(paths.run).mode & 0o7777).toBe(0o700);
   });
 
   test.each([0o755, 0o770, 0o701, 0o500])(
-    'the folder of the socket is refused with mode %o, and the hint mends it',
+    'of the socket is refused with mode %o, and the hint mends it',
     (mode) => {
       const paths = temporaryHome();
       mkdirSync(paths.run, { recursive: true });
@@ -129,7 +129,7 @@ describe('the folder', () => {
     },
   );
 
-  test('DOOR-3: the folder of the socket is refused as a symbolic link, by broker and client', async () => {
+  test('DOOR-3: of the socket is refused as a symbolic link, by broker and client', async () => {
     const paths = temporaryHome();
     const elsewhere = temporaryFolder();
     mkdirSync(path.dirname(paths.run), { recursive: true });
@@ -145,15 +145,12 @@ describe('the folder', () => {
     });
   });
 
-  test.runIf(process.getuid?.() === 0)(
-    'the folder of the socket is refused when it belongs to someone else',
-    () => {
-      const paths = temporaryHome();
-      prepareSocket(paths, {});
-      chownSync(paths.run, 65534, 65534);
-      expect(() => prepareSocket(paths, {})).toThrow(/belongs to user 65534/);
-    },
-  );
+  test.runIf(process.getuid?.() === 0)('of the socket is refused when it belongs to someone else', () => {
+    const paths = temporaryHome();
+    prepareSocket(paths, {});
+    chownSync(paths.run, 65534, 65534);
+    expect(() => prepareSocket(paths, {})).toThrow(/belongs to user 65534/);
+  });
 
   test.runIf(process.platform === 'linux')(
     'a folder that can never be made is refused, and not tried for ever',
@@ -171,7 +168,7 @@ describe('the folder', () => {
 });
 
 describe('the socket', () => {
-  test('DOOR-3: the socket is refused by a client when others may write to it, and the hint mends it', async () => {
+  test('DOOR-3: is refused by a client when others may write to it, and the hint mends it', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     await listening(socket);
     chmodSync(socket, 0o666);
@@ -181,7 +178,7 @@ describe('the socket', () => {
     });
   });
 
-  test('DOOR-3: the socket is refused as a symbolic link to a socket', async () => {
+  test('DOOR-3: is refused as a symbolic link to a socket', async () => {
     const real = prepareSocket(temporaryHome(), {});
     await listening(real);
     const link = prepareSocket(temporaryHome(), {});
@@ -191,7 +188,7 @@ describe('the socket', () => {
     expect(existsSync(link)).toBe(true);
   });
 
-  test('the socket is never deleted when it is a plain file', async () => {
+  test('is never deleted when it is a plain file', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     writeFileSync(socket, 'mine', { mode: 0o600 });
     await expect(listenAt(net.createServer(), socket)).rejects.toMatchObject({ reason: 'socket_unsafe' });
@@ -213,7 +210,7 @@ describe('the socket', () => {
   );
 
   test.runIf(process.getuid?.() === 0)(
-    'the socket is refused by both ends when it belongs to someone else',
+    'is refused by both ends when it belongs to someone else',
     async () => {
       const socket = prepareSocket(temporaryHome(), {});
       await listening(socket);
@@ -223,7 +220,7 @@ describe('the socket', () => {
     },
   );
 
-  test('the socket is used by neither end in a folder that others may write to', async () => {
+  test('is used by neither end in a folder that others may write to', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     await listening(socket);
     chmodSync(path.dirname(socket), 0o777);

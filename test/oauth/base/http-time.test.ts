@@ -20,11 +20,11 @@ describe('Retry-After', () => {
     ['1.5', undefined],
     ['soon', undefined],
     ['', undefined],
-  ])('Retry-After %j is %s seconds', (value, seconds) => {
+  ])('%j is %s seconds', (value, seconds) => {
     expect(retryAfterSeconds(headers({ 'retry-after': value }), now)).toBe(seconds);
   });
 
-  it('Retry-After is compared with the Date header of the same response', () => {
+  it('is compared with the Date header of the same response', () => {
     for (const skew of [-hour, 0, hour]) {
       const at = (time: number): string => new Date(time + skew).toUTCString();
       const both = headers({ 'retry-after': at(now + 90_000), date: at(now) });

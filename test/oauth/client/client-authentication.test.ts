@@ -58,7 +58,7 @@ describe('client_secret_basic', () => {
     return Buffer.from(header.replace(/^Basic /, ''), 'base64').toString();
   };
 
-  it('W-7: client_secret_basic escapes only the characters that a decoder would change, and the colon', async () => {
+  it('W-7: escapes only the characters that a decoder would change, and the colon', async () => {
     const plain = 'aZ09-._~/=!*()$&,;@?#[]{}|^"<>\\`\'';
     expect(await basic('urn:client/1', plain)).toBe(`urn%3Aclient/1:${plain}`);
     expect(await basic('c', 'a%b+c:d e\u00e9\n')).toBe('c:a%25b%2Bc%3Ad%20e%C3%A9%0A');
@@ -79,27 +79,24 @@ describe('private_key_jwt', () => {
     ['RS256', rsa, {}, 'sha256'],
     ['PS256', rsa, pssSalt, 'sha256'],
     ['EdDSA', ed, {}, null],
-  ])(
-    'P-1 R-5: private_key_jwt signs with %s, for the issuer and for a minute',
-    async (signingAlg, pair, options, hash) => {
-      await request({ signingAlg }, pem(pair.privateKey));
-      const { header, claims, signed, signature } = assertion();
-      expect(header).toEqual({ alg: signingAlg });
-      expect(verify(hash, signed, { key: pair.publicKey, ...options }, signature)).toBe(true);
-      expect(claims).toMatchObject({ iss: 'client-1.a_b', sub: 'client-1.a_b', aud: site.origin });
-      const seconds = now / 1000;
-      expect(claims['exp']).toBeGreaterThanOrEqual(seconds + 59);
-      expect(claims['exp']).toBeLessThanOrEqual(seconds + 62);
-      expect(sent().get('client_assertion_type')).toBe(
-        'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-      );
-      expect(sent().get('client_id')).toBe('client-1.a_b');
-      expect(sent().has('client_secret')).toBe(false);
-      expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
-    },
-  );
+  ])('P-1 R-5: signs with %s, for the issuer and for a minute', async (signingAlg, pair, options, hash) => {
+    await request({ signingAlg }, pem(pair.privateKey));
+    const { header, claims, signed, signature } = assertion();
+    expect(header).toEqual({ alg: signingAlg });
+    expect(verify(hash, signed, { key: pair.publicKey, ...options }, signature)).toBe(true);
+    expect(claims).toMatchObject({ iss: 'client-1.a_b', sub: 'client-1.a_b', aud: site.origin });
+    const seconds = now / 1000;
+    expect(claims['exp']).toBeGreaterThanOrEqual(seconds + 59);
+    expect(claims['exp']).toBeLessThanOrEqual(seconds + 62);
+    expect(sent().get('client_assertion_type')).toBe(
+      'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    );
+    expect(sent().get('client_id')).toBe('client-1.a_b');
+    expect(sent().has('client_secret')).toBe(false);
+    expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
+  });
 
-  it('private_key_jwt accepts a JWK, and names its key id', async () => {
+  it('accepts a JWK, and names its key id', async () => {
     const jwk = JSON.stringify({ ...ec.privateKey.export({ format: 'jwk' }), kid: 'key-1' });
     await request({ signingAlg: 'ES256' }, jwk);
     expect(assertion().header).toEqual({ alg: 'ES256', kid: 'key-1' });
@@ -109,12 +106,12 @@ describe('private_key_jwt', () => {
     ['ES256', ec],
     ['RS256', rsa],
     ['EdDSA', ed],
-  ])('private_key_jwt signs with %s if the registration names no algorithm', async (alg, pair) => {
+  ])('signs with %s if the registration names no algorithm', async (alg, pair) => {
     await request({}, pem(pair.privateKey));
     expect(assertion().header).toEqual({ alg });
   });
 
-  it('private_key_jwt makes a new assertion for each request', async () => {
+  it('makes a new assertion for each request', async () => {
     await request({}, pem(ec.privateKey));
     await request({}, pem(ec.privateKey));
     expect(assertion(0).claims['jti']).not.toBe(assertion(1).claims['jti']);
@@ -133,7 +130,7 @@ describe('private_key_jwt', () => {
     ['a broken JWK', 'ES256', '{"kty":"EC","d":"s3cretpart"}'],
     ['something else', 'ES256', 's3cretpart'],
     ['no key', 'ES256', undefined],
-  ] as const)('R-5: private_key_jwt refuses %s before anything is sent', async (_what, signingAlg, key) => {
+  ] as const)('R-5: refuses %s before anything is sent', async (_what, signingAlg, key) => {
     const refusal = await refusalOf(() => request(signingAlg === undefined ? {} : { signingAlg }, key));
     expect(refusal.reason).toBe('client_rejected');
     expect(everyWordOf(refusal)).not.toMatch(/s3cretpart|BEGIN|bm90aGluZ3M/);

@@ -46,7 +46,7 @@ describe('the locations', () => {
 });
 
 describe('a document', () => {
-  it('a document becomes plain data, without the optional fields that it lacks', async () => {
+  it('becomes plain data, without the optional fields that it lacks', async () => {
     site.lay(oauthLocation, document({ scopes_supported: ['a'], something_else: { deep: true } }));
     const server = await discover();
     expect(server).toMatchObject({ issParameterSupported: false, scopesSupported: ['a'] });

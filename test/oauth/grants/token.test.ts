@@ -224,7 +224,7 @@ describe('an ID token', () => {
     });
   };
 
-  it('an ID token says who signed in, and is checked by the clock that was passed in', async () => {
+  it('says who signed in, and is checked by the clock that was passed in', async () => {
     lay({});
     expect(await exchanged({ nonce: 'n' })).toMatchObject({
       subject: { issuer: site.origin, subject: 'alice' },

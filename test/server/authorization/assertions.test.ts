@@ -75,7 +75,7 @@ const redeem = async (signed: string, more: Record<string, string> = {}) =>
   tokenRequest(rig, { grant_type: grant, assertion: signed, client_id: editor, ...more });
 
 describe('an identity assertion', () => {
-  it('AS-21: an identity assertion gives a token of its subject for its resource, and no refresh token', async () => {
+  it('AS-21: gives a token of its subject for its resource, and no refresh token', async () => {
     const { status, body } = await redeem(await assertion());
     expect(status).toBe(200);
     expect(body).not.toHaveProperty('refresh_token');
@@ -87,7 +87,7 @@ describe('an identity assertion', () => {
     });
   });
 
-  it('AS-21: an identity assertion is used once', async () => {
+  it('AS-21: is used once', async () => {
     const signed = await assertion();
     const answers = await Promise.all([redeem(signed), redeem(signed), redeem(signed)]);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -104,12 +104,12 @@ describe('an identity assertion', () => {
     ['an end in the past', { exp: 1_700_000_000 }, 'invalid_grant'],
     ['a beginning long ago', { iat: 1_700_000_000 }, 'invalid_grant'],
     ['no id', { jti: undefined }, 'invalid_grant'],
-  ])('AS-21: an identity assertion that names %s is refused', async (_what, changes, error) => {
+  ])('AS-21: that names %s is refused', async (_what, changes, error) => {
     const changed = Array.isArray(changes['aud']) ? { aud: ['https://other.example', rig.issuer] } : changes;
     expect((await redeem(await assertion(changed))).body['error']).toBe(error);
   });
 
-  it('an identity assertion of another key, of another type, or without a signature is refused', async () => {
+  it('of another key, of another type, or without a signature is refused', async () => {
     const [header, payload] = (await assertion()).split('.');
     const unsigned = `${Buffer.from('{"alg":"none","typ":"oauth-id-jag+jwt"}').toString('base64url')}.${payload}.`;
     expect(header).toBeDefined();

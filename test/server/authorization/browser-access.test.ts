@@ -22,17 +22,17 @@ describe('the limit of registrations', () => {
     return found;
   };
 
-  it('AS-30: the limit of registrations counts each client of a trusted proxy, by the address that the proxy wrote', async () => {
+  it('AS-30: counts each client of a trusted proxy, by the address that the proxy wrote', async () => {
     const senders = ['192.0.2.1', '192.0.2.2', '192.0.2.1', '9.9.9.9, 192.0.2.1', '192.0.2.2', '192.0.2.2'];
     expect(await statuses(['127.0.0.0/8'], senders)).toEqual([201, 201, 201, 429, 201, 429]);
   });
 
-  it('AS-30: the limit of registrations counts addresses of one IPv6 network together', async () => {
+  it('AS-30: counts addresses of one IPv6 network together', async () => {
     const senders = ['2001:db8::1', '2001:db8::2', '2001:db8::3'];
     expect(await statuses(['127.0.0.1'], senders)).toEqual([201, 201, 429]);
   });
 
-  it('AS-30: the limit of registrations is sixteen times as high for the networks of one IPv6 site together', async () => {
+  it('AS-30: is sixteen times as high for the networks of one IPv6 site together', async () => {
     const networks = Array.from({ length: 33 }, (_, number) => `2001:db8:1:${number.toString(16)}::1`);
     const answers = await statuses(['127.0.0.1'], [...networks, '2001:db8:2::1']);
     expect(answers.slice(0, 32)).toEqual(networks.slice(0, 32).map(() => 201));
@@ -46,34 +46,31 @@ describe('the limit of requests', () => {
     ['for revocations', 'POST', '/token/revocation'],
     ['for the change of a registration', 'PUT', '/reg/somebody'],
     ['for what a registration says', 'GET', '/reg/somebody'],
-  ])(
-    'AS-30: the limit of requests %s ends by itself, for one address and no other',
-    async (_what, method, path) => {
-      let now = Date.now();
-      const rig = await startServer({
-        requestLimit: { requests: 3, seconds: 60 },
-        trustedProxies: ['127.0.0.1'],
-        now: () => now,
-      });
-      const ask = async (sender: string) => {
-        const body = method === 'GET' ? {} : { body: new URLSearchParams({ token: 'guessed' }) };
-        return rig.request(path, { method, headers: { 'x-forwarded-for': sender }, ...body });
-      };
-      const answered = [];
-      for (let sent = 0; sent < 3; sent += 1) answered.push((await ask('192.0.2.1')).status);
-      expect(answered).not.toContain(429);
-      const refused = await ask('192.0.2.1');
-      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '20']);
-      expect((await ask('192.0.2.2')).status).not.toBe(429);
-      const metadata = await rig.request('/.well-known/oauth-authorization-server', {
-        headers: { 'x-forwarded-for': '192.0.2.1' },
-      });
-      expect(metadata.status).toBe(200);
-      now += 20_000;
-      expect([(await ask('192.0.2.1')).status, (await ask('192.0.2.1')).status]).toEqual([answered[0], 429]);
-      await rig.close();
-    },
-  );
+  ])('AS-30: %s ends by itself, for one address and no other', async (_what, method, path) => {
+    let now = Date.now();
+    const rig = await startServer({
+      requestLimit: { requests: 3, seconds: 60 },
+      trustedProxies: ['127.0.0.1'],
+      now: () => now,
+    });
+    const ask = async (sender: string) => {
+      const body = method === 'GET' ? {} : { body: new URLSearchParams({ token: 'guessed' }) };
+      return rig.request(path, { method, headers: { 'x-forwarded-for': sender }, ...body });
+    };
+    const answered = [];
+    for (let sent = 0; sent < 3; sent += 1) answered.push((await ask('192.0.2.1')).status);
+    expect(answered).not.toContain(429);
+    const refused = await ask('192.0.2.1');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '20']);
+    expect((await ask('192.0.2.2')).status).not.toBe(429);
+    const metadata = await rig.request('/.well-known/oauth-authorization-server', {
+      headers: { 'x-forwarded-for': '192.0.2.1' },
+    });
+    expect(metadata.status).toBe(200);
+    now += 20_000;
+    expect([(await ask('192.0.2.1')).status, (await ask('192.0.2.1')).status]).toEqual([answered[0], 429]);
+    await rig.close();
+  });
 });
 
 describe('a page of another origin', () => {
@@ -92,7 +89,7 @@ describe('a page of another origin', () => {
     return headers.get('access-control-allow-origin');
   };
 
-  it('a page of another origin reads both metadata documents and the keys', async () => {
+  it('reads both metadata documents and the keys', async () => {
     for (const path of [
       '/.well-known/oauth-authorization-server',
       '/.well-known/openid-configuration',
@@ -101,7 +98,7 @@ describe('a page of another origin', () => {
       expect(await readers(path, 'https://any.example')).not.toBeNull();
   });
 
-  it('AS-31: a page of another origin reads an answer of the token endpoint if it is of the client’s own origin, and not otherwise', async () => {
+  it('AS-31: reads an answer of the token endpoint if it is of the client’s own origin, and not otherwise', async () => {
     const body = new URLSearchParams({
       grant_type: 'authorization_code',
       code: 'x',
@@ -112,7 +109,7 @@ describe('a page of another origin', () => {
     expect(await readers('/token', 'null', body)).toBeNull();
   });
 
-  it('AS-31: a page of another origin registers a client, after its browser asked', async () => {
+  it('AS-31: registers a client, after its browser asked', async () => {
     const origin = 'https://any.example';
     const asked = await rig.request('/reg', {
       method: 'OPTIONS',
@@ -130,7 +127,7 @@ describe('a page of another origin', () => {
     expect([status, headers.get('access-control-allow-origin')]).toEqual([201, '*']);
   });
 
-  it('AS-31: a page of another origin reads no page of a sign-in', async () => {
+  it('AS-31: reads no page of a sign-in', async () => {
     const { headers } = await rig.request('/interaction/any', { headers: { origin: 'https://app.example' } });
     expect(headers.get('access-control-allow-origin')).toBeNull();
     const auth = await rig.request('/auth?client_id=web-app', { headers: { origin: 'https://app.example' } });

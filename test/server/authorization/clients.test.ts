@@ -74,14 +74,14 @@ const register = async (to: Rig, body: unknown, headers: Record<string, string> 
 };
 
 describe('a client ID metadata document', () => {
-  it('AS-11: a client ID metadata document makes its client known, with any port of a loopback redirect that names none', async () => {
+  it('AS-11: makes its client known, with any port of a loopback redirect that names none', async () => {
     const clientId = publish('/good.json');
     const { status, body } = await signIn(rig, { client_id: clientId });
     expect(status).toBe(200);
     expect(claimsOf(body['access_token'])).toMatchObject({ client_id: clientId, aud: notes });
   });
 
-  it('AS-11: a client ID metadata document is fetched once while its cache headers let it be kept', async () => {
+  it('AS-11: is fetched once while its cache headers let it be kept', async () => {
     const clientId = publish('/kept.json', {}, { 'cache-control': 'max-age=600' });
     const { url } = authorizationOf(rig, { client_id: clientId });
     await rig.request(url);
@@ -101,19 +101,16 @@ describe('a client ID metadata document', () => {
     ['lists another scheme', '/scheme.json', { redirect_uris: ['com.example.app:/callback'] }],
     ['holds a secret', '/secret.json', { client_secret: 'x'.repeat(43) }],
     ['wants a shared secret', '/method.json', { token_endpoint_auth_method: 'client_secret_basic' }],
-  ])(
-    'AS-12 AS-13: a client ID metadata document that %s is refused on a page, with no redirect',
-    async (_what, path, changes) => {
-      const clientId = publish(path, changes);
-      const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
-      expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
-        status: 400,
-        location: null,
-      });
-      expect(await answer.text()).toMatch(/invalid_client|invalid_redirect_uri/);
-      expect(fetched).toContain(path);
-    },
-  );
+  ])('AS-12 AS-13: that %s is refused on a page, with no redirect', async (_what, path, changes) => {
+    const clientId = publish(path, changes);
+    const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
+    expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
+      status: 400,
+      location: null,
+    });
+    expect(await answer.text()).toMatch(/invalid_client|invalid_redirect_uri/);
+    expect(fetched).toContain(path);
+  });
 
   it.each<[string, string, (response: ServerResponse) => void]>([
     [
@@ -147,7 +144,7 @@ describe('a client ID metadata document', () => {
       (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('{}'),
     ],
     ['is missing', '/missing.json', (response) => response.writeHead(404).end()],
-  ])('AS-13 AS-15: a client ID metadata document that %s is refused', async (_what, path, answer) => {
+  ])('AS-13 AS-15: that %s is refused', async (_what, path, answer) => {
     documents.set(path, answer);
     const refused = await rig.request(authorizationOf(rig, { client_id: origin + path }).url);
     expect(refused.status).toBe(400);
@@ -155,7 +152,7 @@ describe('a client ID metadata document', () => {
     expect(fetched).not.toContain('/target.json');
   });
 
-  it('AS-14: a client ID metadata document must list the redirect URI of the request', async () => {
+  it('AS-14: must list the redirect URI of the request', async () => {
     const clientId = publish('/narrow.json', { redirect_uris: ['https://app.example/callback'] });
     const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
     expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
@@ -168,7 +165,7 @@ describe('a client ID metadata document', () => {
     'https://10.0.0.1/client.json',
     'https://169.254.169.254/latest/client.json',
     'https://[fd00::1]/client.json',
-  ])('AS-15: a client ID metadata document at the inner address %s is never asked for', async (clientId) => {
+  ])('AS-15: at the inner address %s is never asked for', async (clientId) => {
     const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
     expect(answer.status).toBe(400);
     expect(await answer.text()).toContain('address');
@@ -177,24 +174,21 @@ describe('a client ID metadata document', () => {
   it.each([
     ['none', 'none' as const],
     ['other hosts only', ['apps.example'] as const],
-  ])(
-    'AS-16: a client ID metadata document is not fetched where the operator trusts %s',
-    async (_what, clientDocuments) => {
-      const strict = await startServer({ clientDocuments, authorities });
-      try {
-        const clientId = publish('/untrusted.json');
-        const answer = await strict.request(authorizationOf(strict, { client_id: clientId }).url);
-        expect(answer.status).toBe(400);
-        expect(fetched).not.toContain('/untrusted.json');
-      } finally {
-        await strict.close();
-      }
-    },
-  );
+  ])('AS-16: is not fetched where the operator trusts %s', async (_what, clientDocuments) => {
+    const strict = await startServer({ clientDocuments, authorities });
+    try {
+      const clientId = publish('/untrusted.json');
+      const answer = await strict.request(authorizationOf(strict, { client_id: clientId }).url);
+      expect(answer.status).toBe(400);
+      expect(fetched).not.toContain('/untrusted.json');
+    } finally {
+      await strict.close();
+    }
+  });
 });
 
 describe('dynamic registration', () => {
-  it('AS-19: dynamic registration gives a public client an id and no secret, and a client that names no method a secret', async () => {
+  it('AS-19: gives a public client an id and no secret, and a client that names no method a secret', async () => {
     const asked = { redirect_uris: [redirectUri], client_name: 'Registered' };
     const { status, body } = await register(rig, { ...asked, token_endpoint_auth_method: 'none' });
     expect(status).toBe(201);
@@ -226,7 +220,7 @@ describe('dynamic registration', () => {
     ['dot segments', { redirect_uris: ['https://app.example/x/../callback'] }, 'invalid_redirect_uri'],
     ['no redirect', {}, 'invalid_redirect_uri'],
     ['something that is not JSON', '{', 'invalid_request'],
-  ])('AS-7: dynamic registration refuses %s', async (_what, body, error) => {
+  ])('AS-7: refuses %s', async (_what, body, error) => {
     const answer = await register(rig, body);
     expect({ status: answer.status, error: answer.body['error'] }).toEqual({ status: 400, error });
   });
@@ -239,7 +233,7 @@ describe('dynamic registration', () => {
     ['of a curve that it does not know', { kty: 'EC', crv: 'P-999', x: 'eA', y: 'eQ', d: held }],
     ['of a kind that it does not know', { kty: 'NEW', x: 'eA', d: held }],
     ['that is symmetric', { kty: 'oct', k: held }],
-  ])('AS-19: dynamic registration refuses a registration with a private key %s', async (_what, key) => {
+  ])('AS-19: refuses a registration with a private key %s', async (_what, key) => {
     const { status, body } = await register(rig, {
       redirect_uris: [redirectUri],
       token_endpoint_auth_method: 'private_key_jwt',
@@ -249,7 +243,7 @@ describe('dynamic registration', () => {
     expect(JSON.stringify(body)).not.toContain(held);
   });
 
-  it('AS-19: dynamic registration keeps what it can of what real clients send, and says what it registered', async () => {
+  it('AS-19: keeps what it can of what real clients send, and says what it registered', async () => {
     const asked = {
       client_name: 'n'.repeat(150),
       redirect_uris: [redirectUri, 'cursor://anysphere.cursor-mcp/oauth/callback', redirectUri],
@@ -285,7 +279,7 @@ describe('dynamic registration', () => {
     expect(body).not.toHaveProperty('logo_uri');
   });
 
-  it('AS-19: dynamic registration lets a client read, change and remove its own registration, with its own token only', async () => {
+  it('AS-19: lets a client read, change and remove its own registration, with its own token only', async () => {
     const mine = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Mine' })).body;
     const other = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Other' })).body;
     const at = String(mine['registration_client_uri']);
@@ -299,7 +293,7 @@ describe('dynamic registration', () => {
     expect(gone.status).toBe(400);
   });
 
-  it('AS-19: dynamic registration stops a flood with 429 and says when to come back', async () => {
+  it('AS-19: stops a flood with 429 and says when to come back', async () => {
     const strict = await startServer({ registrationLimit: { requests: 2, seconds: 60 } });
     try {
       const ask = async () => register(strict, { redirect_uris: [redirectUri] });
@@ -354,7 +348,7 @@ describe('a machine client', () => {
     });
   }
 
-  it('AS-20: a machine client gets a token by private_key_jwt, and none by another key, or by an assertion that was used or names another server', async () => {
+  it('AS-20: gets a token by private_key_jwt, and none by another key, or by an assertion that was used or names another server', async () => {
     const foreign = await generateKeyPair('ES256');
     const { issuer } = machines;
     const good = await assertionBy(own.privateKey);

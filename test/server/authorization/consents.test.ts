@@ -28,7 +28,7 @@ describe('a remembered consent', () => {
     ['fewer scopes', { scopes: ['notes:read'] }],
     ['another redirect of the same host', { redirectUri: 'https://app.example/b' }],
     ['the same redirects in another order', { redirectUris: asked.redirectUris.toReversed() }],
-  ])('a remembered consent is enough for %s, of the same account', async (_what, changes) => {
+  ])('is enough for %s, of the same account', async (_what, changes) => {
     const consents = rememberedAt(() => 0);
     await consents.remember('alice', asked);
     expect(await consents.covers('alice', { ...asked, ...changes })).toBe(true);
@@ -47,13 +47,13 @@ describe('a remembered consent', () => {
     ],
     ['a client that has a redirect less now', { redirectUris: ['https://app.example/a'] }],
     ['a client that calls itself otherwise now', { clientName: 'Bank' }],
-  ])('AS-29: a remembered consent is not enough for %s', async (_what, changes) => {
+  ])('AS-29: is not enough for %s', async (_what, changes) => {
     const consents = rememberedAt(() => 0);
     await consents.remember('alice', asked);
     expect(await consents.covers('alice', { ...asked, ...changes })).toBe(false);
   });
 
-  it('a remembered consent is forgotten after a year, by a no, and when it is withdrawn', async () => {
+  it('is forgotten after a year, by a no, and when it is withdrawn', async () => {
     let now = 0;
     const consents = rememberedAt(() => now);
     await consents.remember('alice', asked);
@@ -68,7 +68,7 @@ describe('a remembered consent', () => {
     expect(await consents.list('alice')).toEqual([]);
   });
 
-  it('AS-29: a remembered consent is never one for a redirect to the person’s own machine', async () => {
+  it('AS-29: is never one for a redirect to the person’s own machine', async () => {
     const consents = rememberedAt(() => 0);
     const local = { ...asked, redirectUri: 'http://127.0.0.1:5000/callback' };
     await consents.remember('alice', local);
@@ -131,7 +131,7 @@ describe('an app that a person has allowed', () => {
     });
   }
 
-  it('AS-29: an app that a person has allowed is not asked for again, unless it asks for more, or for the question', async () => {
+  it('AS-29: is not asked for again, unless it asks for more, or for the question', async () => {
     const jar = new CookieJar();
     expect((await authorize(jar)).consents).toBe(1);
     const again = await authorize(jar);
@@ -143,7 +143,7 @@ describe('an app that a person has allowed', () => {
     expect((await authorize(jar, { prompt: 'consent', keyturn_unasked: '1' })).consents).toBe(1);
   });
 
-  it('AS-29: an app that a person has allowed loses its refresh token when the consent is withdrawn, and is asked for again', async () => {
+  it('AS-29: loses its refresh token when the consent is withdrawn, and is asked for again', async () => {
     const jar = new CookieJar();
     const refresh = async (clientId: string, { body }: Awaited<ReturnType<typeof tokensOf>>) =>
       tokenRequest(rig, {
@@ -167,7 +167,7 @@ describe('an app that a person has allowed', () => {
 });
 
 describe('a withdrawal', () => {
-  it('a withdrawal of consent concerns what was answered before it, of one account and one client', async () => {
+  it('of consent concerns what was answered before it, of one account and one client', async () => {
     const consents = rememberedAt(() => 5000);
     await consents.withdraw('alice', 'app');
     expect(await consents.isWithdrawn('alice', 'app', 5)).toBe(true);

@@ -63,7 +63,7 @@ describe('documents of strangers', () => {
   const statusFor = async (address: string, client_id: string): Promise<number> =>
     (await rig.request(authorizationOf(rig, { client_id }).url, { headers: from(address) })).status;
 
-  it('AS-15: documents of strangers are looked for without a thread of the process, which a silent name server would hold', async () => {
+  it('AS-15: are looked for without a thread of the process, which a silent name server would hold', async () => {
     const lookups: string[] = [];
     const hook = createHook({
       init(_id, type) {
@@ -75,14 +75,14 @@ describe('documents of strangers', () => {
     expect(new Set(lookups)).toEqual(new Set(['QUERYWRAP']));
   });
 
-  it('AS-15: documents of strangers that never come keep nobody else from being known', async () => {
+  it('AS-15: that never come keep nobody else from being known', async () => {
     await hold(['192.0.2.1'], 40);
     expect(await statusFor('192.0.2.2', `${host.origin}/good.json`)).toBe(303);
   });
 });
 
 describe('a page in somebody’s browser', () => {
-  it('AS-30: a page in somebody’s browser uses up no registrations and no sign-ins of the programs and tabs beside it', async () => {
+  it('AS-30: uses up no registrations and no sign-ins of the programs and tabs beside it', async () => {
     const at = Date.now();
     const rig = await startServer({
       registrationLimit: { requests: 5, seconds: 3600 },

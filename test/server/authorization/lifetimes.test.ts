@@ -18,7 +18,7 @@ afterEach(async () => {
 const pass = (seconds: number): void => void vi.setSystemTime(Date.now() + seconds * 1000);
 
 describe('a sign-in', () => {
-  it('a sign-in that is used goes on for longer than a refresh token lives, and one that is not used ends with it', async () => {
+  it('that is used goes on for longer than a refresh token lives, and one that is not used ends with it', async () => {
     let { body } = await signIn(rig);
     const refresh = async () => {
       const form = { grant_type: 'refresh_token', client_id: editor };
@@ -53,7 +53,7 @@ describe('a registration', () => {
     return (await rig.request(authorizationOf(rig, { client_id: clientId }).url)).status === 303;
   };
 
-  it('AS-19: a registration ends after a day without a token, and a year after the last one', async () => {
+  it('AS-19: ends after a day without a token, and a year after the last one', async () => {
     const day = 24 * 60 * 60;
     const { client_id: unused } = await register();
     const { client_id: used, ...management } = await register();

@@ -79,7 +79,7 @@ async function atConsent(asked: Asked = {}): Promise<Visitor> {
 }
 
 describe('the consent page', () => {
-  it('AS-17: the consent page names the app, the account, where the answer goes, the resource and each scope in words', async () => {
+  it('AS-17: names the app, the account, where the answer goes, the resource and each scope in words', async () => {
     const { body } = await atConsent({ scope: 'notes:read notes:write' });
     const said = body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
     for (const words of [
@@ -96,7 +96,7 @@ describe('the consent page', () => {
     }
   });
 
-  it('AS-23: the consent page warns of an app whose redirects all lead to this machine, and of no other', async () => {
+  it('AS-23: warns of an app whose redirects all lead to this machine, and of no other', async () => {
     expect((await atConsent()).body).toContain('Take care');
     const registered = await rig.request('/reg', {
       method: 'POST',
@@ -112,7 +112,7 @@ describe('the consent page', () => {
     );
   });
 
-  it('AS-18: the consent page can’t be framed, kept or scripted', async () => {
+  it('AS-18: can’t be framed, kept or scripted', async () => {
     const visitor = await atConsent();
     const { headers } = await visitor.get();
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -129,7 +129,7 @@ describe('the consent page', () => {
     ['with a token of another length', { form_token: 'x' }, {}],
     ['from a page of another origin', {}, { origin: 'https://evil.example' }],
     ['that the browser calls cross-site', {}, { 'sec-fetch-site': 'cross-site' }],
-  ])('AS-18: the consent page takes no yes %s', async (_what, fields, headers) => {
+  ])('AS-18: takes no yes %s', async (_what, fields, headers) => {
     const visitor = await atConsent();
     const { token } = visitor;
     const answer = await visitor.post({ form_token: token, decision: 'allow', ...fields }, headers);
@@ -137,7 +137,7 @@ describe('the consent page', () => {
     expect(answer.headers.get('location')).toBeNull();
   });
 
-  it('AS-18: the consent page takes no yes from another browser, though it knows the address and the token', async () => {
+  it('AS-18: takes no yes from another browser, though it knows the address and the token', async () => {
     const owner = await atConsent();
     const body = new URLSearchParams({ form_token: owner.token, decision: 'allow' });
     const thief = await atConsent();
@@ -160,7 +160,7 @@ describe('every answer', () => {
     ];
   }
 
-  it('AS-18: every answer refuses to be framed: the provider’s own page at a change of account too', async () => {
+  it('AS-18: refuses to be framed: the provider’s own page at a change of account too', async () => {
     const visitor = await atConsent();
     await visitor.post({ decision: 'allow' });
     visitor.url = authorizationOf(rig, { prompt: 'login' }).url;
@@ -177,7 +177,7 @@ describe('every answer', () => {
     ['an address that there is not', '/nothing', 404],
     ['an authorization that can’t be', '/auth?client_id=nobody', 400],
     ['a sign-in that there is not', '/interaction/none', 400],
-  ])('every answer refuses to be framed: %s', async (_what, path, status) => {
+  ])('refuses to be framed: %s', async (_what, path, status) => {
     const answer = await rig.request(path);
     expect([answer.status, ...holes(answer)]).toEqual([status]);
   });
@@ -238,7 +238,7 @@ describe('the pages in a real browser', () => {
     return page;
   }
 
-  it('AS-18: the pages in a real browser know no session that a page of a neighbouring host put there', async () => {
+  it('AS-18: know no session that a page of a neighbouring host put there', async () => {
     const { certificates } = rig;
     const listener = await listenOnLoopback(certificates, 0);
     const issuer = `https://login.${domain}:${listener.port}`;
@@ -271,7 +271,7 @@ describe('the pages in a real browser', () => {
     }
   });
 
-  it('AS-18: the pages in a real browser take no yes from the second press of a double click that uncovered them, a later press counts, and a key at once', async () => {
+  it('AS-18: take no yes from the second press of a double click that uncovered them, a later press counts, and a key at once', async () => {
     const page = await newPage();
     await page.goto(authorizationOf(rig).url);
     await page.getByLabel('Account').fill('alice');
@@ -293,7 +293,7 @@ describe('the pages in a real browser', () => {
     expect(await (await untouchedConsent(page.context(), 'mouse')).type()).toBe(1);
   });
 
-  it('the pages in a real browser have no fault that axe finds, and bring a person with a keyboard to the end', async () => {
+  it('have no fault that axe finds, and bring a person with a keyboard to the end', async () => {
     const page = await newPage();
     await page.goto(authorizationOf(rig, { client_id: editor }).url);
     expect(await accessibilityFaults(page)).toEqual([]);

@@ -23,7 +23,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-storage-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a server with a database', () => {
-  it('AS-25: a server with a database goes on after a restart, and its file holds no refresh token', async () => {
+  it('AS-25: goes on after a restart, and its file holds no refresh token', async () => {
     const file = path.join(folder, 'server.db');
     const storage = sqliteStorage(file);
     const rig = await startServer({ storage });
@@ -46,7 +46,7 @@ describe('a server with a database', () => {
     await again.close();
   });
 
-  it('AS-26: a server with a database keeps neither a signing key nor a client’s secret readable where the storage is sealed, and goes on under a new key', async () => {
+  it('AS-26: keeps neither a signing key nor a client’s secret readable where the storage is sealed, and goes on under a new key', async () => {
     const file = path.join(folder, 'sealed.db');
     const [older, newer] = ['older', 'newer'].map((id) => ({ id, key: new Uint8Array(randomBytes(32)) }));
     if (!older || !newer) throw new Error('two keys');
@@ -91,7 +91,7 @@ describe('a server with a database', () => {
 });
 
 describe('a key change that fails once', () => {
-  it('a key change that fails once is tried again at the next request', async () => {
+  it('is tried again at the next request', async () => {
     let now = Date.now();
     let isBroken = false;
     const storage = memoryStorage();
@@ -113,7 +113,7 @@ describe('a key change that fails once', () => {
 });
 
 describe('a refresh token in the storage', () => {
-  it('a refresh token in the storage is used up once though both requests found it unused, and the second use ends its grant', async () => {
+  it('is used up once though both requests found it unused, and the second use ends its grant', async () => {
     const storage = memoryStorage();
     let replays = 0;
     const { errors } = await loadOidcProvider();
@@ -135,7 +135,7 @@ describe('a refresh token in the storage', () => {
 });
 
 describe('a client assertion in the storage', () => {
-  it('a client assertion in the storage is used up once though both requests found it unused', async () => {
+  it('is used up once though both requests found it unused', async () => {
     const { errors } = await loadOidcProvider();
     const shared = { storage: memoryStorage(), errors, now: Date.now };
     const parts = { ...shared, askedResource: () => undefined, onReplay: () => undefined, graceSeconds: 0 };
@@ -146,7 +146,7 @@ describe('a client assertion in the storage', () => {
 });
 
 describe('a signing key', () => {
-  it('AS-24: a signing key is published before it signs, and until the last token that it signed has ended', async () => {
+  it('AS-24: is published before it signs, and until the last token that it signed has ended', async () => {
     const storage = memoryStorage();
     let now = 0;
     const keysAt = async (seconds: number) => {
@@ -164,7 +164,7 @@ describe('a signing key', () => {
     expect(await keysAt(1301)).toEqual([second, third]);
   });
 
-  it('a signing key is the same for two processes that start at the same time on one storage', async () => {
+  it('is the same for two processes that start at the same time on one storage', async () => {
     const storage = memoryStorage();
     const times = { rotation: 1000, longestToken: 300, now: () => 0 };
     // Both looked before either of them made a key.
@@ -174,7 +174,7 @@ describe('a signing key', () => {
     expect(await signingKeys(storage, times)).toEqual(first);
   });
 
-  it('AS-24: a signing key is replaced while the server runs', async () => {
+  it('AS-24: is replaced while the server runs', async () => {
     let now = Date.now();
     const rig = await startServer({ keyRotation: 3600, now: () => now });
     try {
@@ -266,12 +266,9 @@ describe('an authorization server', () => {
     ],
     ['a host of documents that is a URL', 'clientDocuments', { clientDocuments: ['https://app.example'] }],
     ['a host of documents in capitals', 'clientDocuments', { clientDocuments: ['App.example'] }],
-  ])(
-    'AS-22 AS-26: an authorization server does not start with %s, and names the option',
-    async (_what, name, changes) => {
-      await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(
-        `The option ${name} of authorizationServer`,
-      );
-    },
-  );
+  ])('AS-22 AS-26: does not start with %s, and names the option', async (_what, name, changes) => {
+    await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(
+      `The option ${name} of authorizationServer`,
+    );
+  });
 });

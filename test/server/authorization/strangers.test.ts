@@ -35,12 +35,9 @@ describe('a client that registers itself', () => {
       'for a code with an ID token',
       { grant_types: ['authorization_code', 'implicit'], response_types: ['code id_token'] },
     ],
-  ])(
-    'AS-2 AS-19: a client that registers itself is refused if it asks %s, though a machine was entered',
-    async (_what, asked) => {
-      expect((await register({ redirect_uris: [redirectUri], ...asked })).status).toBe(400);
-    },
-  );
+  ])('AS-2 AS-19: is refused if it asks %s, though a machine was entered', async (_what, asked) => {
+    expect((await register({ redirect_uris: [redirectUri], ...asked })).status).toBe(400);
+  });
 
   it.each([
     ['x', 'x'],
@@ -48,7 +45,7 @@ describe('a client that registers itself', () => {
     ['an access token', 'token'],
     ['a code and an ID token', 'code id_token'],
   ])(
-    'AS-8: a client that registers itself can’t have its errors sent on without a person, by asking for %s: a page names where they would go',
+    'AS-8: can’t have its errors sent on without a person, by asking for %s: a page names where they would go',
     async (_what, response_type) => {
       const uri = 'https://phish.example/callback';
       const { status, clientId } = await register({
@@ -93,16 +90,16 @@ describe('an authorization request', () => {
     ['wants what nobody knows', 'a page', { prompt: 'constructor x' }, ''],
     ['escapes plain characters of its resource', 'a page', { resource: 'https://notes.example/%6dcp' }, ''],
     ['names another resource', 'invalid_target', { resource: 'https://notes.example/%2fmcp' }, ''],
-  ])('AS-3: an authorization request that %s leads to: %s', async (_what, outcome, asked, more) => {
+  ])('AS-3: that %s leads to: %s', async (_what, outcome, asked, more) => {
     expect(await says(asked, more)).toEqual([303, outcome]);
   });
 
-  it('an authorization request longer than 8 KiB is refused, since what it asks is kept', async () => {
+  it('longer than 8 KiB is refused, since what it asks is kept', async () => {
     const answer = await rig.request(`${authorizationOf(rig).url}&more=${'m'.repeat(8 * 1024)}`);
     expect(answer.status).toBe(414);
   });
 
-  it('an authorization request is not kept by an endpoint that anybody could fill: there are no pushed requests', async () => {
+  it('is not kept by an endpoint that anybody could fill: there are no pushed requests', async () => {
     const answer = await rig.request('/request', { method: 'POST', body: new URLSearchParams({ a: 'b' }) });
     expect(answer.status).toBe(404);
   });

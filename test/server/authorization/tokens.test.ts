@@ -31,7 +31,7 @@ const refreshOf = (token: unknown, more: Record<string, string> = {}): Record<st
 
 describe('the metadata of an authorization server', () => {
   it.each(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])(
-    'AS-1: the metadata of an authorization server names its issuer, S256 and metadata documents at %s',
+    'AS-1: names its issuer, S256 and metadata documents at %s',
     async (path) => {
       const metadata = (await (await rig.request(path)).json()) as Record<string, unknown>;
       expect(metadata).toMatchObject({
@@ -44,7 +44,7 @@ describe('the metadata of an authorization server', () => {
     },
   );
 
-  it('AS-1: the metadata of an authorization server is found at all three places of an issuer with a path', async () => {
+  it('AS-1: is found at all three places of an issuer with a path', async () => {
     const tenant = await startServer({}, '/tenant');
     try {
       const found = await Promise.all(
@@ -71,7 +71,7 @@ describe('the metadata of an authorization server', () => {
 });
 
 describe('a sign-in at the authorization server', () => {
-  it('AS-3 AS-4: a sign-in at the authorization server gives a short-lived signed token for the resource only, with the issuer in the answer', async () => {
+  it('AS-3 AS-4: gives a short-lived signed token for the resource only, with the issuer in the answer', async () => {
     const authorization = authorizationOf(rig);
     const { code, iss, state } = await walk(rig, authorization);
     expect({ iss, state }).toEqual({ iss: rig.issuer, state: 'the-state' });
@@ -100,18 +100,15 @@ describe('a sign-in at the authorization server', () => {
     ['a plain challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['a resource that is not known', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['a resource below one that is known', { resource: `${notes}/admin` }, 'invalid_target'],
-  ])(
-    'AS-2 AS-3: a sign-in at the authorization server refuses a request with %s at the redirect URI',
-    async (_what, asked, error) => {
-      const answer = await rig.request(authorizationOf(rig, asked).url);
-      const location = new URL(answer.headers.get('location') ?? '');
-      expect(location.origin + location.pathname).toBe(redirectUri);
-      expect(location.searchParams.get('error')).toBe(error);
-      expect(location.searchParams.get('iss')).toBe(rig.issuer);
-    },
-  );
+  ])('AS-2 AS-3: refuses a request with %s at the redirect URI', async (_what, asked, error) => {
+    const answer = await rig.request(authorizationOf(rig, asked).url);
+    const location = new URL(answer.headers.get('location') ?? '');
+    expect(location.origin + location.pathname).toBe(redirectUri);
+    expect(location.searchParams.get('error')).toBe(error);
+    expect(location.searchParams.get('iss')).toBe(rig.issuer);
+  });
 
-  it('AS-3: a sign-in at the authorization server refuses a request without a resource where there are several protected servers', async () => {
+  it('AS-3: refuses a request without a resource where there are several protected servers', async () => {
     const answer = await rig.request(authorizationOf(rig, { resource: undefined }).url);
     expect(new URL(answer.headers.get('location') ?? '').searchParams.get('error')).toBe('invalid_target');
   });
@@ -132,7 +129,7 @@ describe('a redirect URI', () => {
     ['another scheme', `https://${at}/callback`],
     ['a script', 'javascript:alert(1)'],
     ['an address without a scheme', '//evil.example/callback'],
-  ])('AS-6 AS-8: a redirect URI that differs by %s gets a page and never a redirect', async (_what, uri) => {
+  ])('AS-6 AS-8: that differs by %s gets a page and never a redirect', async (_what, uri) => {
     const answer = await rig.request(authorizationOf(rig, { redirect_uri: uri }).url);
     expect(answer.status).toBe(400);
     expect(answer.headers.get('location')).toBeNull();
@@ -140,7 +137,7 @@ describe('a redirect URI', () => {
     expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   });
 
-  it('AS-6: a redirect URI may have any port on the loopback address', async () => {
+  it('AS-6: may have any port on the loopback address', async () => {
     const answer = await rig.request(
       authorizationOf(rig, { redirect_uri: 'http://127.0.0.1:5822/callback' }).url,
     );
@@ -169,7 +166,7 @@ describe('a code', () => {
     ['another redirect URI', { redirect_uri: 'http://127.0.0.1:1/callback' }, 'invalid_grant'],
     ['another resource', { resource: files }, 'invalid_target'],
     ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
-  ])('AS-2 AS-3: a code is refused with %s', async (_what, changes, error) => {
+  ])('AS-2 AS-3: is refused with %s', async (_what, changes, error) => {
     const { answer } = await exchange(changes);
     expect(answer.body['error']).toBe(error);
   });
@@ -178,7 +175,7 @@ describe('a code', () => {
     ['another resource', [files]],
     ['a resource that is not known', ['https://other.example/mcp']],
     ['two resources', [notes, files]],
-  ])('AS-9: a code that is shown for %s is refused, and still good for its own', async (_what, asked) => {
+  ])('AS-9: that is shown for %s is refused, and still good for its own', async (_what, asked) => {
     const { form, answer } = await exchange({ code_verifier: 'v'.repeat(43) });
     const other = await tokenRequest(rig, { ...form, redirect_uri: 'http://127.0.0.1:1/callback' });
     expect([answer.body['error'], other.body['error']]).toEqual(['invalid_grant', 'invalid_grant']);
@@ -190,7 +187,7 @@ describe('a code', () => {
     expect([right.status, claimsOf(right.body['access_token'])['aud']]).toEqual([200, notes]);
   });
 
-  it('AS-9: a code that is used twice ends the tokens of its first use', async () => {
+  it('AS-9: that is used twice ends the tokens of its first use', async () => {
     const { form, answer } = await exchange({});
     expect((await tokenRequest(rig, form)).body['error']).toBe('invalid_grant');
     expect((await tokenRequest(rig, refreshOf(answer.body['refresh_token']))).body['error']).toBe(
@@ -198,7 +195,7 @@ describe('a code', () => {
     );
   });
 
-  it('AS-9: a code that two requests bring at once gives at most one token', async () => {
+  it('AS-9: that two requests bring at once gives at most one token', async () => {
     const authorization = authorizationOf(rig);
     const { code } = await walk(rig, authorization);
     const form = {
@@ -215,7 +212,7 @@ describe('a code', () => {
 });
 
 describe('a refresh token', () => {
-  it('AS-5: a refresh token is replaced at each use', async () => {
+  it('AS-5: is replaced at each use', async () => {
     const first = await signIn(rig);
     const second = await tokenRequest(rig, refreshOf(first.body['refresh_token']));
     expect(second.status).toBe(200);
@@ -231,7 +228,7 @@ describe('a refresh token', () => {
     return { own, pass: (seconds: number) => void (late += seconds) };
   }
 
-  it('AS-5: a refresh token that is used twice ends the one that replaced it', async () => {
+  it('AS-5: that is used twice ends the one that replaced it', async () => {
     const { own, pass } = await ownServer();
     const first = await signIn(own);
     const second = await tokenRequest(own, refreshOf(first.body['refresh_token']));
@@ -242,7 +239,7 @@ describe('a refresh token', () => {
     }
   });
 
-  it('AS-5: a refresh token that two processes use at once gives both the same successor, which is used once', async () => {
+  it('AS-5: that two processes use at once gives both the same successor, which is used once', async () => {
     const { own, pass } = await ownServer();
     const first = refreshOf((await signIn(own)).body['refresh_token']);
     const answers = await Promise.all([1, 2, 3].map(async () => tokenRequest(own, first)));
@@ -268,14 +265,14 @@ describe('a refresh token', () => {
       { 'content-type': 'application/x-www-form-urlencoded' },
       (form) => `${form.toString()}&client_id=${editor}&scope=`,
     ],
-  ])('a refresh token counts in a request %s', async (_what, headers, write) => {
+  ])('counts in a request %s', async (_what, headers, write) => {
     const { body } = await signIn(rig);
     const form = new URLSearchParams(refreshOf(body['refresh_token']));
     const answer = await rig.request('/token', { method: 'POST', headers, body: write(form) });
     expect(answer.status).toBe(200);
   });
 
-  it('AS-5: a refresh token gives no more than was granted, and nothing for another resource', async () => {
+  it('AS-5: gives no more than was granted, and nothing for another resource', async () => {
     const { body } = await signIn(rig);
     const wider = await tokenRequest(
       rig,
@@ -293,20 +290,17 @@ describe('a refresh token', () => {
     ['another resource', [files]],
     ['a resource that is not known', ['https://other.example/mcp']],
     ['two resources', [notes, files]],
-  ])(
-    'AS-5: a refresh token that is shown for %s is refused, and still good for its own',
-    async (_what, asked) => {
-      const { body } = await signIn(rig);
-      const form = new URLSearchParams(refreshOf(body['refresh_token']));
-      for (const resource of asked) form.append('resource', resource);
-      const refused = await rig.request('/token', { method: 'POST', body: form });
-      expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
-      const answer = await tokenRequest(rig, refreshOf(body['refresh_token'], { resource: notes }));
-      expect([answer.status, claimsOf(answer.body['access_token'])['aud']]).toEqual([200, notes]);
-    },
-  );
+  ])('AS-5: that is shown for %s is refused, and still good for its own', async (_what, asked) => {
+    const { body } = await signIn(rig);
+    const form = new URLSearchParams(refreshOf(body['refresh_token']));
+    for (const resource of asked) form.append('resource', resource);
+    const refused = await rig.request('/token', { method: 'POST', body: form });
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
+    const answer = await tokenRequest(rig, refreshOf(body['refresh_token'], { resource: notes }));
+    expect([answer.status, claimsOf(answer.body['access_token'])['aud']]).toEqual([200, notes]);
+  });
 
-  it('AS-5: a refresh token of one client is refused from another', async () => {
+  it('AS-5: of one client is refused from another', async () => {
     const { body } = await signIn(rig);
     const registered = (await (
       await rig.request('/reg', {
@@ -326,7 +320,7 @@ describe('a refresh token', () => {
     expect(answer.body['error']).toBe('invalid_grant');
   });
 
-  it('AS-10: a refresh token ends when its client revokes it, and the grant’s other tokens with it', async () => {
+  it('AS-10: ends when its client revokes it, and the grant’s other tokens with it', async () => {
     const { body } = await signIn(rig);
     const revoked = await rig.request('/token/revocation', {
       method: 'POST',

@@ -22,13 +22,13 @@ const take = async (turns: Turns, asker: string, url: string): Promise<string> =
   turns.askedBy(asker, async () => turns.take(url, async () => 'read')).catch(() => 'refused');
 
 describe('turns', () => {
-  it('AS-15: turns of one stranger are four at once, and leave others theirs', async () => {
+  it('AS-15: of one stranger are four at once, and leave others theirs', async () => {
     const turns = heldBy(1);
     expect(await take(turns, 'stranger 0', 'https://app.example/a')).toBe('refused');
     expect(await take(turns, 'somebody', 'https://app.example/a')).toBe('read');
   });
 
-  it('AS-15: turns of all strangers are fifty at once, and take none of a client with a token and of what the operator named', async () => {
+  it('AS-15: of all strangers are fifty at once, and take none of a client with a token and of what the operator named', async () => {
     const turns = heldBy(13);
     turns.know('https://known.example/app');
     const urls = ['https://app.example/a', 'https://known.example/app', keys];

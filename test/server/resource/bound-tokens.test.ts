@@ -36,14 +36,14 @@ function dpopChallenge(answer: Response) {
 }
 
 describe('a bound token', () => {
-  it('RS-17: a bound token passes with a proof of its key, and gives the handler neither', async () => {
+  it('RS-17: passes with a proof of its key, and gives the handler neither', async () => {
     const { call, handled } = rig(new Issuer(key));
     const proof = await proofOf(device, bound);
     expect((await call(bound, { scheme, headers: { dpop: proof } })).status).toBe(200);
     expect([...(handled[0]?.request.headers.keys() ?? [])]).toEqual([]);
   });
 
-  it('RS-17: a bound token is refused in the Bearer scheme, with a proof or without one', async () => {
+  it('RS-17: is refused in the Bearer scheme, with a proof or without one', async () => {
     const { call } = rig(new Issuer(key));
     const proof = await proofOf(device, bound);
     for (const headers of [{}, { dpop: proof }] as Record<string, string>[]) {
@@ -111,7 +111,7 @@ describe('a bound token', () => {
     ],
   ];
 
-  it.each(wrong)('RS-17: a bound token is refused with a proof %s', async (_what, problem, make) => {
+  it.each(wrong)('RS-17: is refused with a proof %s', async (_what, problem, make) => {
     const { call, handled } = rig(new Issuer(key));
     const answer = await call(bound, { scheme, headers: { dpop: await make() } });
     expect(answer.status).toBe(401);
@@ -120,7 +120,7 @@ describe('a bound token', () => {
     expect(handled).toEqual([]);
   });
 
-  it('RS-17: a bound token passes once with one proof, also where two requests come at once', async () => {
+  it('RS-17: passes once with one proof, also where two requests come at once', async () => {
     const { call, pass } = rig(new Issuer(key));
     const headers = { dpop: await proofOf(device, bound) };
     const statuses = await Promise.all(
@@ -133,7 +133,7 @@ describe('a bound token', () => {
     expect(await (await call(bound, { scheme, headers })).text()).toContain('too old');
   });
 
-  it('RS-17: a bound token passes once with a proof whose clock is ahead, to the last moment at which it counts', async () => {
+  it('RS-17: passes once with a proof whose clock is ahead, to the last moment at which it counts', async () => {
     const { call, pass } = rig(new Issuer(key));
     const headers = { dpop: await proofOf(device, bound, { iat: now + 5 }) };
     const send = async () => (await call(bound, { scheme, headers })).text();
@@ -144,7 +144,7 @@ describe('a bound token', () => {
     expect(await send()).toContain('too old');
   });
 
-  it('RS-17: a bound token needs a nonce of this server where one is wanted, and the server gives it', async () => {
+  it('RS-17: needs a nonce of this server where one is wanted, and the server gives it', async () => {
     const { call, pass } = rig(new Issuer(key), { dpop: { nonceSeconds: 30 } });
     const send = async (nonce?: string) =>
       call(bound, { scheme, headers: { dpop: await proofOf(device, bound, { nonce }) } });
@@ -161,7 +161,7 @@ describe('a bound token', () => {
 });
 
 describe('a token without a key', () => {
-  it('a token without a key is refused where only bound ones are taken, and the challenge says so', async () => {
+  it('is refused where only bound ones are taken, and the challenge says so', async () => {
     const { call } = rig(new Issuer(key), { dpop: { required: true } });
     for (const answer of [await call(plain), await call(undefined)]) {
       expect(answer.status).toBe(401);

@@ -89,7 +89,7 @@ describe('a token', () => {
 });
 
 describe('an answer', () => {
-  it('RS-9: an answer of introspection is kept for thirty seconds, and asked for once by requests that come together', async () => {
+  it('RS-9: of introspection is kept for thirty seconds, and asked for once by requests that come together', async () => {
     const from = issuerThatSays(active);
     const { call, pass } = asking(from);
     from.introspect = async () => {
@@ -106,7 +106,7 @@ describe('an answer', () => {
     expect((await call('opaque')).status).toBe(401);
   });
 
-  it('RS-7: an answer of introspection is not kept past the expiry of its token', async () => {
+  it('RS-7: of introspection is not kept past the expiry of its token', async () => {
     const from = issuerThatSays({ ...active, exp: now + 10 });
     const { call, pass } = asking(from);
     await call('opaque');
@@ -159,26 +159,23 @@ describe('an answer', () => {
       'without an endpoint in the metadata',
       (from: Issuer) => void delete from.metadata['introspection_endpoint'],
     ],
-  ])(
-    'RS-9: an answer of introspection that says nothing lets nothing pass: %s',
-    async (_what, bend, problem = '') => {
-      const from = issuerThatSays(active);
-      bend(from);
-      const { call, handled, events } = asking(from);
-      const answer = await call('opaque');
-      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
-      expect(events[0]).toMatchObject({
-        type: 'outage',
-        what: 'introspection',
-        isBridged: false,
-        problem: expect.stringContaining(problem),
-      });
-      expect(handled).toEqual([]);
-      expect(JSON.stringify(events)).not.toContain('opaque');
-    },
-  );
+  ])('RS-9: of introspection that says nothing lets nothing pass: %s', async (_what, bend, problem = '') => {
+    const from = issuerThatSays(active);
+    bend(from);
+    const { call, handled, events } = asking(from);
+    const answer = await call('opaque');
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(events[0]).toMatchObject({
+      type: 'outage',
+      what: 'introspection',
+      isBridged: false,
+      problem: expect.stringContaining(problem),
+    });
+    expect(handled).toEqual([]);
+    expect(JSON.stringify(events)).not.toContain('opaque');
+  });
 
-  it('RS-9: an answer of introspection that takes too long lets nothing pass', async () => {
+  it('RS-9: of introspection that takes too long lets nothing pass', async () => {
     const from = issuerThatSays(active);
     const hanging: typeof fetch = async (input, init) => {
       const request = new Request(input, init);
@@ -196,7 +193,7 @@ describe('the metadata of the issuer', () => {
   const documents = (from: Issuer): number =>
     from.asked.filter((path) => path.startsWith('/.well-known')).length;
 
-  it('RS-9: the metadata of the issuer is fetched once for many tokens that come at once, and once a minute whatever its headers say', async () => {
+  it('RS-9: is fetched once for many tokens that come at once, and once a minute whatever its headers say', async () => {
     const from = issuerThatSays({ active: false });
     const uncached: typeof fetch = async (input, init) => {
       const answer = await from.fetch(input, init);

@@ -14,7 +14,7 @@ describe('limits', () => {
   const address = '192.0.2.7';
   const limit = { requests: 3, seconds: 60 };
 
-  it('RS-16: limits stop an address that sends wrong tokens, and let others pass', async () => {
+  it('RS-16: stop an address that sends wrong tokens, and let others pass', async () => {
     const { call, pass } = rig(new Issuer(key), { rateLimit: { failedTokens: limit } });
     for (let n = 0; n < 3; n += 1) expect((await call('x', { address })).status).toBe(401);
     const answer = await call(token, { address });
@@ -24,7 +24,7 @@ describe('limits', () => {
     expect((await call(token, { address })).status).toBe(200);
   });
 
-  it('RS-16: limits let a token pass that passed before, whatever else its address sends', async () => {
+  it('RS-16: let a token pass that passed before, whatever else its address sends', async () => {
     const { call, pass } = rig(new Issuer(key), { rateLimit: { failedTokens: limit } });
     expect((await call(token, { address })).status).toBe(200);
     for (let n = 0; n < 4; n += 1) await call('x', { address });
@@ -41,7 +41,7 @@ describe('limits', () => {
     expect((await call(token, { address })).status).toBe(429);
   });
 
-  it('RS-16: limits by address count what pages in browsers send apart from what programs and tabs there send', async () => {
+  it('RS-16: by address count what pages in browsers send apart from what programs and tabs there send', async () => {
     const { call } = rig(new Issuer(key), { rateLimit: { perAddress: { requests: 1, seconds: 60 } } });
     const sent = async (headers: Record<string, string>) => (await call(token, { address, headers })).status;
     const picture = {
@@ -57,7 +57,7 @@ describe('limits', () => {
     expect([await sent(tab), await sent({ 'sec-fetch-mode': 'cors' })]).toEqual([200, 429]);
   });
 
-  it('RS-16: limits of a client count each account by itself, since many people may use one app', async () => {
+  it('RS-16: of a client count each account by itself, since many people may use one app', async () => {
     const { call } = rig(new Issuer(key), { rateLimit: { perClient: limit } });
     const mallory = await tokenOf(key, { sub: 'mallory' });
     for (let n = 0; n < 3; n += 1) expect((await call(mallory, { address })).status).toBe(200);
@@ -65,7 +65,7 @@ describe('limits', () => {
     expect((await call(token, { address })).status).toBe(200);
   });
 
-  it('RS-16: limits stop a client whatever addresses it comes from, until its time has come', async () => {
+  it('RS-16: stop a client whatever addresses it comes from, until its time has come', async () => {
     const { call, pass } = rig(new Issuer(key), { rateLimit: { perClient: limit } });
     for (let n = 0; n < 3; n += 1) expect((await call(token, { address: `192.0.2.${n}` })).status).toBe(200);
     expect((await call(token, { address })).status).toBe(429);

@@ -18,7 +18,7 @@ const challengeOf = (answer: Response) => bearerChallenge(answer.headers.get('ww
 describe('the metadata', () => {
   const places = [metadataUrl, 'https://notes.example/.well-known/oauth-protected-resource'];
 
-  it.each(places)('RS-2 RS-3: the metadata is at %s, for any page and any cache', async (url) => {
+  it.each(places)('RS-2 RS-3: is at %s, for any page and any cache', async (url) => {
     const { send, handled } = rig(new Issuer(key), { name: 'Notes' });
     const answer = await send(new Request(url));
     expect(answer.status).toBe(200);
@@ -38,7 +38,7 @@ describe('the metadata', () => {
     expect(handled).toEqual([]);
   });
 
-  it('RS-2: the metadata answers HEAD without a body, a preflight of a page, and no other method', async () => {
+  it('RS-2: answers HEAD without a body, a preflight of a page, and no other method', async () => {
     const { send } = rig(new Issuer(key));
     const head = await send(new Request(metadataUrl, { method: 'HEAD' }));
     expect([head.status, await head.text()]).toEqual([200, '']);
@@ -49,7 +49,7 @@ describe('the metadata', () => {
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  it('RS-2: the metadata gives the resource byte for byte, with a slash at its end too', async () => {
+  it('RS-2: gives the resource byte for byte, with a slash at its end too', async () => {
     const { send } = rig(new Issuer(key), { resource: `${resource}/` });
     expect(await (await send(new Request(`${metadataUrl}/`))).json()).toMatchObject({
       resource: `${resource}/`,
@@ -58,7 +58,7 @@ describe('the metadata', () => {
 });
 
 describe('a request without a token', () => {
-  it('RS-3 RS-4: a request without a token gets a challenge with metadata and scope, and no error', async () => {
+  it('RS-3 RS-4: gets a challenge with metadata and scope, and no error', async () => {
     const answer = await rig(new Issuer(key)).call(undefined);
     expect(answer.status).toBe(401);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -101,7 +101,7 @@ describe('a malformed request', () => {
     ['a path with an escape of half a letter', (t: string) => ({ url: `${resource}/%61%ff`, t })],
     ['a path that leads up behind an escaped slash', (t: string) => ({ url: `${resource}/x%2f..%2Fy`, t })],
     ['an https server asked over plain http', (t: string) => ({ url: 'http://notes.example/mcp', t })],
-  ])('RS-12 RS-14 RS-19: a malformed request is refused with 400: %s', async (_what, make) => {
+  ])('RS-12 RS-14 RS-19: is refused with 400: %s', async (_what, make) => {
     const { call, handled, events } = rig(new Issuer(key));
     const { t, ...changes } = { t: undefined, ...make(token) };
     const answer = await call(t, changes);
@@ -112,7 +112,7 @@ describe('a malformed request', () => {
   });
 
   it.each(['Bearer', 'Other'])(
-    'RS-12: a malformed request with a long %s header takes time by its length, and no more',
+    'RS-12: with a long %s header takes time by its length, and no more',
     async (scheme) => {
       const { call, handled } = rig(new Issuer(key));
       // By the square of the length it would take minutes.
@@ -143,7 +143,7 @@ describe('a malformed request', () => {
   it.each([
     ['is longer than 64 KiB', `a=${'x'.repeat(64 * 1024)}`],
     ['has more than a thousand fields', 'a&'.repeat(1000)],
-  ])('a malformed request is refused with 413 if its form %s', async (_how, body) => {
+  ])('is refused with 413 if its form %s', async (_how, body) => {
     const { call, handled } = rig(new Issuer(key));
     expect((await call(token, { headers: form, body })).status).toBe(413);
     expect(handled).toEqual([]);
@@ -152,7 +152,7 @@ describe('a malformed request', () => {
 });
 
 describe('a handler', () => {
-  it('RS-15: a handler gets who asks, and neither the token nor a proof of it', async () => {
+  it('RS-15: gets who asks, and neither the token nor a proof of it', async () => {
     const { call, handled } = rig(new Issuer(key));
     const answer = await call(token, { headers: { dpop: 'x', 'x-other': '1' }, body: 'body' });
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -173,7 +173,7 @@ describe('a handler', () => {
         return { from, tokens: introspection({ client: { id: 'notes', secret: 's' } }) };
       },
     ],
-  ])('RS-10: a handler can’t give a later request more than its token has: %s', async (_what, make) => {
+  ])('RS-10: can’t give a later request more than its token has: %s', async (_what, make) => {
     const { from, tokens } = make(new Issuer(key));
     const { call, handled } = rig(from, { tokens, operations: { tools: { '*': ['notes:admin'] } } });
     const own = await tokenOf(key, { roles: [{ name: 'reader' }] });
@@ -199,7 +199,7 @@ describe('a handler', () => {
     expect(handled[1]?.access.authInfo.scopes).toEqual(['notes:read']);
   });
 
-  it('a handler isn’t reached if the session of the token ended, or can’t be checked', async () => {
+  it('isn’t reached if the session of the token ended, or can’t be checked', async () => {
     const answers = await Promise.all(
       [() => 'ended' as const, () => 'unavailable' as const, () => Promise.reject(new Error('x'))].map(
         async (checkSession) => rig(new Issuer(key), { checkSession }).call(token),
@@ -285,7 +285,7 @@ describe('behind a proxy or a mount that strips a prefix', () => {
 describe('a server on this machine, under development', () => {
   const local = { resource: 'http://127.0.0.1:8080/mcp' };
 
-  it('RS-14: a server on this machine, under development answers over plain http, and to this machine alone', async () => {
+  it('RS-14: answers over plain http, and to this machine alone', async () => {
     const { call } = rig(new Issuer(key), local);
     const own = await tokenOf(key, { aud: local.resource });
     expect((await call(own, { address: '127.0.0.1' })).status).toBe(200);
@@ -295,7 +295,7 @@ describe('a server on this machine, under development', () => {
 });
 
 describe('events', () => {
-  it('RS-16: events say who was let in, and why somebody was not, without tokens, queries and bodies', async () => {
+  it('RS-16: say who was let in, and why somebody was not, without tokens, queries and bodies', async () => {
     const { call, events } = rig(new Issuer(key), { operations: {} });
     const body = JSON.stringify({ method: 'resources/read', params: { uri: 'notes://a?key=secret' } });
     await call(token, { url: `${resource}?secret=1`, body, address: '192.0.2.7' });
@@ -337,7 +337,7 @@ describe('options', () => {
     ['dpop.algorithms', { dpop: { algorithms: ['HS256' as never] } }],
     ['scope', { scope: ['a'] } as never],
   ] as const)(
-    'options that can’t be right are refused by name: %s (%#)',
+    'that can’t be right are refused by name: %s (%#)',
     (name, changes: Partial<ProtectedServerOptions>) => {
       const make = () =>
         protectedServer({

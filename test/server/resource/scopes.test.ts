@@ -83,7 +83,7 @@ describe('scopes', () => {
     ['a method', message('logging/setLevel'), 'notes:admin'],
     ['one message of a batch', [message('ping'), addNote], 'notes:write'],
     ['a notification', { jsonrpc: '2.0', method: 'tools/call', params: { name: 'add-note' } }, 'notes:write'],
-  ])('RS-10 RS-20: scopes are needed for %s', async (_what, body, needed) => {
+  ])('RS-10 RS-20: are needed for %s', async (_what, body, needed) => {
     const { call, handled } = rig(new Issuer(key), { operations });
     const answer = await call(token, { body: JSON.stringify(body) });
     expect(answer.status).toBe(403);
@@ -102,7 +102,7 @@ describe('scopes', () => {
     ['minimal', ['notes:read', 'notes:write']],
     ['recommended', ['notes:read', 'notes:team', 'notes:write']],
     ['extended', ['notes:read', 'notes:team', 'notes:write', 'notes:delete']],
-  ] as const)('RS-11: scopes of a challenge follow the strategy %s', async (strategy, scope) => {
+  ] as const)('RS-11: of a challenge follow the strategy %s', async (strategy, scope) => {
     const { call } = rig(new Issuer(key), {
       strategy,
       operations,
@@ -113,7 +113,7 @@ describe('scopes', () => {
     expect(challengeOf(await call(granted, { body: JSON.stringify(addNote) }))?.scope).toEqual(scope);
   });
 
-  it('RS-10: scopes imply others as they are told to, over several steps, and never by their names', async () => {
+  it('RS-10: imply others as they are told to, over several steps, and never by their names', async () => {
     const implies = { 'notes:admin': ['notes:write'], 'notes:write': ['notes:read'] };
     const { call } = rig(new Issuer(key), { operations, scopes: { required: ['notes:read'], implies } });
     const statuses = await Promise.all(
@@ -126,7 +126,7 @@ describe('scopes', () => {
   });
 
   it.each(['/mcp/admin', '/mcp/admin/x', '/mcp/ADMIN', '/mcp//admin', '/mcp/%61dmin', '/mcp/admin/'])(
-    'RS-10: scopes of a route are needed at %s',
+    'RS-10: of a route are needed at %s',
     async (path) => {
       const { call } = rig(new Issuer(key), { routes: [{ path: '/mcp/admin', scopes: ['notes:admin'] }] });
       const url = `https://notes.example${path}`;
@@ -143,22 +143,19 @@ describe('scopes', () => {
     ['another tool', { 'mcp-method': 'tools/call', 'mcp-name': 'list-notes' }, 400],
     ['another tool alone', { 'mcp-name': 'list-notes' }, 400],
     ['a tool in a broken encoding', { 'mcp-name': '=?base64?%?=' }, 400],
-  ])(
-    'RS-13: scopes are checked for what the body says: its headers name %s',
-    async (_what, headers, status) => {
-      const { call } = rig(new Issuer(key), { operations });
-      const wide = await tokenOf(key, { scope: 'notes:read notes:write' });
-      const answer = await call(wide, { headers, body: JSON.stringify({ ...addNote, id: 7 }) });
-      expect(answer.status).toBe(status);
-      if (status === 400) expect(await answer.json()).toMatchObject({ id: 7, error: { code: -32_020 } });
-    },
-  );
+  ])('RS-13: are checked for what the body says: its headers name %s', async (_what, headers, status) => {
+    const { call } = rig(new Issuer(key), { operations });
+    const wide = await tokenOf(key, { scope: 'notes:read notes:write' });
+    const answer = await call(wide, { headers, body: JSON.stringify({ ...addNote, id: 7 }) });
+    expect(answer.status).toBe(status);
+    if (status === 400) expect(await answer.json()).toMatchObject({ id: 7, error: { code: -32_020 } });
+  });
 
   it.each([
     ['no JSON', '{', 400],
     ['nothing', '', 400],
     ['too long', `"${'x'.repeat(100)}"`, 413],
-  ])('scopes can’t be read from a body that is %s', async (_what, body, status) => {
+  ])('can’t be read from a body that is %s', async (_what, body, status) => {
     const { call, handled } = rig(new Issuer(key), { operations, maxBodyBytes: 100 });
     expect((await call(token, { body })).status).toBe(status);
     expect(handled).toEqual([]);
@@ -191,7 +188,7 @@ describe('scopes', () => {
       -32_602,
     ],
     ['more than a thousand messages', Array.from({ length: 1001 }, () => message('ping')), -32_600],
-  ])('RS-20: scopes can’t be got around by %s', async (_what, body, code) => {
+  ])('RS-20: can’t be got around by %s', async (_what, body, code) => {
     const { call, handled } = rig(new Issuer(key), { operations });
     const answer = await call(token, { body: JSON.stringify(body) });
     expect([answer.status, await answer.json()]).toEqual([
@@ -211,7 +208,7 @@ describe('scopes', () => {
       'a subscription to no resource',
       message('subscriptions/listen', { notifications: { toolsListChanged: true } }),
     ],
-  ])('RS-20: scopes of operations aren’t needed for %s', async (_what, body) => {
+  ])('RS-20: of operations aren’t needed for %s', async (_what, body) => {
     expect(
       (await rig(new Issuer(key), { operations }).call(token, { body: JSON.stringify(body) })).status,
     ).toBe(200);

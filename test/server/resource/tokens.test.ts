@@ -30,7 +30,7 @@ describe('a signed token', () => {
     ['with the long form of its type', {}, { typ: 'application/at+jwt' }],
     ['with its type in capital letters', {}, { typ: 'AT+JWT' }],
     ['whose clock is a few seconds ahead', { iat: now + 4, nbf: now + 4 }, {}],
-  ])('RS-1: a signed token passes %s', async (_how, changes, header) => {
+  ])('RS-1: passes %s', async (_how, changes, header) => {
     const { call, handled } = rig(new Issuer(key));
     expect((await call(await tokenOf(key, changes, header))).status).toBe(200);
     expect(handled[0]?.access).toMatchObject({
@@ -42,7 +42,7 @@ describe('a signed token', () => {
   });
 
   it.each(['ES256', 'ES384', 'ES512', 'EdDSA', 'PS256', 'RS256'])(
-    'a signed token passes if it is signed with %s',
+    'passes if it is signed with %s',
     async (alg) => {
       const own = await newKey(alg);
       expect((await rig(new Issuer(own)).call(await tokenOf(own))).status).toBe(200);
@@ -167,7 +167,7 @@ describe('a signed token', () => {
     ['bound to a certificate', 'bound to a key', () => tokenOf(key, { cnf: { 'x5t#S256': 'abc' } })],
   ];
 
-  it.each(hostile)('RS-5 RS-6: a signed token is refused %s', async (_what, problem, make) => {
+  it.each(hostile)('RS-5 RS-6: is refused %s', async (_what, problem, make) => {
     const from = new Issuer(key);
     const { call, handled, events } = rig(from);
     const token = await make();
@@ -186,7 +186,7 @@ describe('a signed token', () => {
     ).toEqual([]);
   });
 
-  it('RS-7: a signed token counts no longer than its exp, though it passed a moment before', async () => {
+  it('RS-7: counts no longer than its exp, though it passed a moment before', async () => {
     const { call, pass } = rig(new Issuer(key));
     const token = await tokenOf(key, { exp: now + 10 });
     expect((await call(token)).status).toBe(200);
@@ -196,7 +196,7 @@ describe('a signed token', () => {
     expect(await (await call(token)).text()).toContain('expired');
   });
 
-  it('RS-8: a signed token is checked by the keys of the issuer that it names, of several', async () => {
+  it('RS-8: is checked by the keys of the issuer that it names, of several', async () => {
     const other = 'https://other-login.example';
     const otherKey = await newKey();
     const [first, second] = [new Issuer(key), new Issuer(otherKey)];
@@ -233,7 +233,7 @@ describe('the keys of an issuer', () => {
     );
   });
 
-  it('RS-8: the keys of an issuer are fetched again for an unknown one, and so a new key counts', async () => {
+  it('RS-8: are fetched again for an unknown one, and so a new key counts', async () => {
     const from = new Issuer(key);
     const { call, pass } = rig(from);
     await call(await tokenOf(key));
@@ -243,7 +243,7 @@ describe('the keys of an issuer', () => {
     expect((await call(await tokenOf(next))).status).toBe(200);
   });
 
-  it('RS-8: the keys of an issuer are fetched at most once in thirty seconds, whatever keys strangers name', async () => {
+  it('RS-8: are fetched at most once in thirty seconds, whatever keys strangers name', async () => {
     const from = new Issuer(key);
     const { call, pass } = rig(from);
     for (let n = 0; n < 20; n += 1) await call(await tokenOf(stranger, {}, { kid: `x${n}` }));
@@ -253,7 +253,7 @@ describe('the keys of an issuer', () => {
     expect(from.asked.filter((path) => path === '/keys')).toHaveLength(2);
   });
 
-  it('RS-8: the keys of an issuer count no longer once the issuer withdrew them', async () => {
+  it('RS-8: count no longer once the issuer withdrew them', async () => {
     const from = new Issuer(key);
     const { call, pass } = rig(from);
     const token = await tokenOf(key, { exp: now + 10_000 });
@@ -263,7 +263,7 @@ describe('the keys of an issuer', () => {
     expect(await (await call(token)).text()).toContain('unknown key');
   });
 
-  it('RS-8: the keys of an issuer serve on through an outage, for an hour, and then nothing passes', async () => {
+  it('RS-8: serve on through an outage, for an hour, and then nothing passes', async () => {
     const from = new Issuer(key);
     const { call, pass, events } = rig(from);
     const token = await tokenOf(key, { exp: now + 100_000 });
@@ -294,7 +294,7 @@ describe('the keys of an issuer', () => {
       'has a key set of another form',
       (from: Issuer) => void (from.metadata['jwks_uri'] = `${issuer}/introspect`),
     ],
-  ])('RS-8: the keys of an issuer are missing, and nothing passes, if the issuer %s', async (_what, bend) => {
+  ])('RS-8: are missing, and nothing passes, if the issuer %s', async (_what, bend) => {
     const from = new Issuer(key);
     bend(from);
     const { call, handled, events } = rig(from);

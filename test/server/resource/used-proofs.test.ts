@@ -25,13 +25,13 @@ function memory(max: number) {
 }
 
 describe('the memory of used proofs', () => {
-  it('the memory of used proofs leaves half of itself to others when one holder floods it, and a place when three do', () => {
+  it('leaves half of itself to others when one holder floods it, and a place when three do', () => {
     const { used, fill } = memory(16);
     expect(['one', 'two', 'three'].map(fill)).toEqual([8, 4, 2]);
     expect(used.add('mine', 'somebody')).toBe('new');
   });
 
-  it('the memory of used proofs never has more than its bound, and forgets none before its end', () => {
+  it('never has more than its bound, and forgets none before its end', () => {
     const { used, to, fill } = memory(16);
     expect(used.add('mine', 'somebody')).toBe('new');
     let all = 1;
@@ -82,7 +82,7 @@ describe('a flood of proofs', () => {
     };
   }
 
-  it('RS-17: a flood of proofs by one client, with a key for each, stops no other account and no other client', async () => {
+  it('RS-17: by one client, with a key for each, stops no other account and no other client', async () => {
     const [one, two, three] = keys as [Key, Key, Key];
     const send = sender();
     expect([await send(one), await send(two)]).toEqual(['passed', 'passed']);

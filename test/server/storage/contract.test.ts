@@ -44,8 +44,7 @@ function inPostgres(url: string): [string, () => Promise<Storage>] {
 
 if (!postgres) {
   describe('storage in PostgreSQL', () => {
-    it.skip('storage in PostgreSQL is not tried here: the Debian package postgresql is missing', () =>
-      undefined);
+    it.skip('is not tried here: the Debian package postgresql is missing', () => undefined);
   });
 }
 
@@ -175,7 +174,7 @@ describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, p
 });
 
 describe.runIf(postgres)('two authorization servers on one PostgreSQL database', () => {
-  it('AS-27: two authorization servers on one PostgreSQL database take a code and a refresh token once, whichever of them is asked', async () => {
+  it('AS-27: take a code and a refresh token once, whichever of them is asked', async () => {
     // The database was sealed by the test before.
     const storages = await Promise.all(
       [1, 2].map(async () => sealedStorage(await postgresStorage(postgres?.url ?? ''), keys)),

@@ -9,7 +9,7 @@ const second = { id: 'second', key: new Uint8Array(randomBytes(32)) };
 const secret = { payload: { secret: 'the-secret-itself' }, uid: 'u' };
 
 describe('an item in a sealed storage', () => {
-  it('AS-26: an item in a sealed storage lies there in no readable form, and never twice in the same', async () => {
+  it('AS-26: lies there in no readable form, and never twice in the same', async () => {
     const below = memoryStorage();
     const storage = sealedStorage(below, [first]);
     await storage.put('Client', 'a', secret);
@@ -41,7 +41,7 @@ describe('an item in a sealed storage', () => {
       'Client',
       'a',
     ],
-  ])('AS-26: an item in a sealed storage is refused where it %s', async (_what, change, kind, id) => {
+  ])('AS-26: is refused where it %s', async (_what, change, kind, id) => {
     const below = memoryStorage();
     const storage = sealedStorage(below, [first, second]);
     await storage.put('Client', 'a', secret);
@@ -55,7 +55,7 @@ describe('an item in a sealed storage', () => {
     await expect(storage.replace(kind, id, secret.payload, {})).rejects.toThrow(refusal);
   });
 
-  it('AS-26: an item in a sealed storage opens with an older key, and after a reseal without it', async () => {
+  it('AS-26: opens with an older key, and after a reseal without it', async () => {
     const below = memoryStorage();
     await sealedStorage(below, [first]).put('Client', 'a', { ...secret, expiresAt: 9, grantId: 'g' });
     await below.consume('Client', 'a', 5);
@@ -80,7 +80,7 @@ describe('the keys of a sealed storage', () => {
     ['a key of 33 bytes', [{ id: 'k', key: new Uint8Array(33) }]],
     ['two of one name', [first, { ...second, id: 'first' }]],
     ['a name with a space', [{ ...first, id: 'a key' }]],
-  ])('the keys of a sealed storage are refused where there is %s', (_what, keys) => {
+  ])('are refused where there is %s', (_what, keys) => {
     expect(() => sealedStorage(memoryStorage(), keys)).toThrow("keys of sealedStorage can't be used");
   });
 });

@@ -28,7 +28,7 @@ const endings = (session: string) =>
   flow.events.filter((each) => each.session === session && each.kind === 'session_ended');
 
 describe('a session', () => {
-  it('TP-2: a session whose upstream ended refuses its tokens at the next look, and gives no new ones', async () => {
+  it('TP-2: whose upstream ended refuses its tokens at the next look, and gives no new ones', async () => {
     const { access, refresh, session } = await signIn(flow);
     expect(await flow.call(access)).toBe(200);
     bend({ introspection: { active: false }, refusesRenewal: true });
@@ -39,7 +39,7 @@ describe('a session', () => {
     expect(await flow.post('/token', form)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
   });
 
-  it('TP-2: a session asks the upstream once a minute at most', async () => {
+  it('TP-2: asks the upstream once a minute at most', async () => {
     const { access } = await signIn(flow);
     const before = requestsTo('/introspect').length;
     flow.clock.ahead = 59;
@@ -50,7 +50,7 @@ describe('a session', () => {
     expect(requestsTo('/introspect')).toHaveLength(before + 1);
   });
 
-  it('TP-4: a session renews its upstream token by one request, though two requests and two processes need it', async () => {
+  it('TP-4: renews its upstream token by one request, though two requests and two processes need it', async () => {
     const { access, session } = await signIn(flow);
     const second = await thirdPartyServer(flow.options);
     flow.upstream.state.requests.length = 0;
@@ -76,7 +76,7 @@ describe('a session', () => {
     await second.close();
   });
 
-  it('TP-2: a session goes on for the stated time while the upstream can’t be asked, and not longer', async () => {
+  it('TP-2: goes on for the stated time while the upstream can’t be asked, and not longer', async () => {
     const { access, refresh } = await signIn(flow);
     bend({ fault: { path: '/introspect', status: 500 } });
     flow.clock.ahead = 61;
@@ -90,7 +90,7 @@ describe('a session', () => {
     expect((await flow.post('/token', form)).status).toBe(200);
   });
 
-  it('TP-8: a session ends where a renewal brings fewer scopes', async () => {
+  it('TP-8: ends where a renewal brings fewer scopes', async () => {
     const { access, session } = await signIn(flow, { scope: 'notes:write' });
     bend({ token: { scope: 'openid offline_access read' } });
     flow.clock.ahead = 620;
@@ -101,7 +101,7 @@ describe('a session', () => {
   it.each<[string, number, string]>([
     ['an hour without a request', 3601, 'idle'],
     ['two hours, whatever happened in it', 7201, 'too_old'],
-  ])('TP-7: a session ends after %s', async (_what, seconds, why) => {
+  ])('TP-7: ends after %s', async (_what, seconds, why) => {
     const { access, session } = await signIn(flow);
     if (why === 'too_old') {
       flow.clock.ahead = 3000;
@@ -116,7 +116,7 @@ describe('a session', () => {
     expect(await flow.server.receipt(session)).toBe('confirmed');
   });
 
-  it('TP-1: a session takes no token of another client or person under its name', async () => {
+  it('TP-1: takes no token of another client or person under its name', async () => {
     const { session, claims } = await signIn(flow);
     const token = {
       issuer: flow.issuer,
@@ -139,7 +139,7 @@ describe('a session', () => {
 });
 
 describe('a revocation', () => {
-  it('TP-3: a revocation by the client ends the session here at once, and both tokens upstream, with a receipt', async () => {
+  it('TP-3: by the client ends the session here at once, and both tokens upstream, with a receipt', async () => {
     const { access, refresh, session } = await signIn(flow);
     await flow.post('/token/revocation', { token: refresh, client_id: 'editor' });
     // Before anybody uses the token again.
@@ -152,7 +152,7 @@ describe('a revocation', () => {
     expect(endings(session)).toMatchObject([{ why: 'revoked' }]);
   });
 
-  it('a revocation leaves no upstream token alive that another process renews at that moment', async () => {
+  it('leaves no upstream token alive that another process renews at that moment', async () => {
     const { access, session } = await signIn(flow);
     const storage: Storage = {
       ...flow.storage,
@@ -181,7 +181,7 @@ describe('a revocation', () => {
     expect(await flow.call(body['access_token'])).toBe(401);
   });
 
-  it('TP-3: a revocation that the upstream does not confirm is pending, tried again, and abandoned after the tenth try', async () => {
+  it('TP-3: that the upstream does not confirm is pending, tried again, and abandoned after the tenth try', async () => {
     const { access, session } = await signIn(flow);
     const token = `upstream-refresh-${flow.upstream.state.count}`;
     const tried = () => requestsTo('/revoke').filter(({ form }) => form.get('token') === token);
@@ -202,7 +202,7 @@ describe('a revocation', () => {
 });
 
 describe('an upstream with neither introspection nor revocation', () => {
-  it('TP-2: an upstream with neither introspection nor revocation decides by a renewal every five minutes, and the receipt says that no revocation is offered', async () => {
+  it('TP-2: decides by a renewal every five minutes, and the receipt says that no revocation is offered', async () => {
     const plain = await startFlow();
     Object.assign(plain.upstream.state.offers, { introspection: false, revocation: false });
     try {
@@ -227,7 +227,7 @@ describe('an upstream with neither introspection nor revocation', () => {
 });
 
 describe('an upstream that gives no answer', () => {
-  it('an upstream that gives no answer is told from one that answers with an error', async () => {
+  it('is told from one that answers with an error', async () => {
     const { upstream } = flow.options;
     const tokens = { accessToken: 'a', refreshToken: 'r', scope: 'read' };
     const problemAt = async (issuer: string): Promise<unknown> =>
@@ -280,7 +280,7 @@ describe('thirdPartyServer', () => {
       'upstream',
       ({ upstream }) => ({ upstream: { ...upstream, surprise: true } }),
     ],
-  ])('TP-6: thirdPartyServer refuses %s, and names the option', async (_what, name, changes) => {
+  ])('TP-6: refuses %s, and names the option', async (_what, name, changes) => {
     await expect(thirdPartyServer({ ...flow.options, ...changes(flow.options) })).rejects.toThrow(
       `The option ${name}`,
     );

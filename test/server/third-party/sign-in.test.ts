@@ -20,7 +20,7 @@ const bend = (next: Bend): void => void (flow.upstream.state.bend = next);
 const requestsTo = (path: string) => flow.upstream.state.requests.filter((each) => each.path === path);
 
 describe('a sign-in by way of an upstream', () => {
-  it('TP-8: a sign-in by way of an upstream gives a token of ours that calls the upstream by the upstream’s token', async () => {
+  it('TP-8: gives a token of ours that calls the upstream by the upstream’s token', async () => {
     const { access, claims } = await signIn(flow);
     expect(claims).toMatchObject({
       iss: flow.issuer,
@@ -35,7 +35,7 @@ describe('a sign-in by way of an upstream', () => {
     expect(Number(claims['exp']) - Number(claims['iat'])).toBe(300);
   });
 
-  it('TP-5: a sign-in by way of an upstream asks upstream with PKCE, one exact redirect URI, the upstream’s scopes and its resource', async () => {
+  it('TP-5: asks upstream with PKCE, one exact redirect URI, the upstream’s scopes and its resource', async () => {
     await signIn(flow, { scope: 'notes:write' });
     const { asked } = flow.upstream.state;
     expect(asked.get('redirect_uri')).toBe(`${flow.issuer}/login/callback`);
@@ -47,13 +47,13 @@ describe('a sign-in by way of an upstream', () => {
     expect(exchange?.form.get('code_verifier')).toMatch(/^[\w-]{43,}$/);
   });
 
-  it('TP-8: a sign-in by way of an upstream gives a client no scope that the upstream did not grant', async () => {
+  it('TP-8: gives a client no scope that the upstream did not grant', async () => {
     bend({ token: { scope: 'openid offline_access read' } });
     const { claims } = await signIn(flow, { scope: 'notes:read notes:write' });
     expect(claims['scope']).toBe('notes:read');
   });
 
-  it('a sign-in by way of an upstream refreshes a client’s token, and lets somebody else sign in by the same browser', async () => {
+  it('refreshes a client’s token, and lets somebody else sign in by the same browser', async () => {
     const browser = flow.browser();
     await authorize(flow, {}, browser);
     bend({ claims: { sub: 'bob' } });
@@ -66,7 +66,7 @@ describe('a sign-in by way of an upstream', () => {
     expect([status, await flow.call(body['access_token'])]).toEqual([200, 200]);
   });
 
-  it('TP-1 TP-6: a sign-in by way of an upstream is readable nowhere in the storage below the seal', async () => {
+  it('TP-1 TP-6: is readable nowhere in the storage below the seal', async () => {
     await signIn(flow);
     const text = JSON.stringify(await flow.below.scan());
     expect(text).toContain('UpstreamSession');

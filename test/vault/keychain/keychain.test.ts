@@ -36,14 +36,14 @@ describe('a locked keyring', () => {
   const spawnWorker: SpawnWorker = () => forkWorker(session.env);
 
   // The first one, since the keyring is still empty.
-  test('a locked keyring is noticed even in a home that never stored anything', async () => {
+  test('is noticed even in a home that never stored anything', async () => {
     const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
     await session.lock();
     await expect(vault.get('grant')).rejects.toMatchObject({ reason: 'locked' });
     await session.restartUnlocked();
   });
 
-  test('PROMISE-9: a locked keyring never counts as empty: every call is locked or unreadable', async () => {
+  test('PROMISE-9: never counts as empty: every call is locked or unreadable', async () => {
     const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
     await vault.set('grant', 'kept');
     await session.lock();
