@@ -1,10 +1,8 @@
 /**
- * Messages of the wire and their distortions: frames made from the schemas of protocol/, then distorted.
+ * Messages of the wire and their distortions: frames of every method, then distorted.
  *
  * Invariant: everything follows from the seed, never from timing, so that a failure can be run again.
  */
-import * as z from 'zod';
-
 import { methods } from '../../../src/ipc/protocol/methods.ts';
 
 /** Numbers from a seed: mulberry32, as good as a fuzz run needs and the same everywhere. */
@@ -43,64 +41,16 @@ export class Dice {
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
-interface Schema {
-  readonly type?: string;
-  readonly enum?: readonly Json[];
-  readonly const?: Json;
-  readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly pattern?: string;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-}
+const methodNames = Object.keys(methods);
 
-/** What each method takes, as the published schemas say it. */
-const grammar = Object.entries(methods).map(([method, { params }]): [string, Schema] => [
-  method,
-  z.toJSONSchema(params, { io: 'input', unrepresentable: 'any' }) as Schema,
-]);
-
-const words = [
-  'https://a.example/mcp',
-  'read write',
-  'editor',
-  'abcDEF123_-',
-  'no-resource',
-  'a.b-c',
-  '402917',
-  'x',
+/** Parameters as callers send them. */
+const samples: readonly Json[] = [
+  {},
+  { resource: 'https://a.example/mcp' },
+  { resource: 'https://a.example/mcp', scope: ['read', 'write'], interaction: 'never', minimumLifetime: 60 },
+  { id: '402917', decision: 'allow' },
+  { name: 'editor', versions: [1] },
 ];
-
-function sentence(dice: Dice, schema: Schema): Json {
-  if (schema.const !== undefined) return schema.const;
-  if (schema.enum) return dice.pick(schema.enum);
-  if (schema.anyOf) return sentence(dice, dice.pick(schema.anyOf));
-  if (schema.type === 'object') return object(dice, schema);
-  if (schema.type === 'array') {
-    const { items } = schema;
-    return items ? Array.from({ length: dice.below(3) }, () => sentence(dice, items)) : [];
-  }
-  if (schema.type === 'string') return text(dice, schema);
-  if (schema.type === 'integer' || schema.type === 'number') {
-    const low = schema.minimum ?? 0;
-    return low + dice.below(Math.min(1000, (schema.maximum ?? 1000) - low + 1));
-  }
-  return schema.type === 'boolean' ? dice.oneIn(2) : null;
-}
-
-function object(dice: Dice, { properties = {}, required = [] }: Schema): Json {
-  const chosen = Object.entries(properties).filter(([name]) => required.includes(name) || dice.oneIn(2));
-  return Object.fromEntries(chosen.map(([name, schema]) => [name, sentence(dice, schema)]));
-}
-
-function text(dice: Dice, { pattern, maxLength = 64 }: Schema): Json {
-  const matching = pattern ? words.filter((word) => new RegExp(pattern, 'u').test(word)) : words;
-  const word = dice.pick(matching.length > 0 ? matching : words);
-  return dice.oneIn(20) ? word.repeat(Math.ceil(maxLength / word.length)).slice(0, maxLength) : word;
-}
 
 const names = [
   '__proto__',
@@ -163,12 +113,13 @@ const badIds: readonly Json[] = [null, true, 0.5, 2 ** 53, '', 'x'.repeat(65), [
 
 /** A request or notification as text, its params right or wrong. */
 export function requestText(dice: Dice): string {
-  const [method, schema] = dice.pick(grammar);
-  const params = sentence(dice, schema);
+  const params = dice.pick(samples);
   const message = {
     jsonrpc: '2.0',
     ...(dice.oneIn(12) ? {} : { id: dice.pick(ids) }),
-    method: dice.oneIn(15) ? dice.pick([...names, 'hello', 'prove', 'pair', 'token.get ']) : method,
+    method: dice.oneIn(15)
+      ? dice.pick([...names, 'hello', 'prove', 'pair', 'token.get '])
+      : dice.pick(methodNames),
     ...(dice.oneIn(10) ? {} : { params: dice.oneIn(2) ? bent(dice, params) : params }),
   };
   return JSON.stringify(message);

@@ -1,8 +1,9 @@
 /** Tokens that their issuer is asked about: its answers, what of them is kept, and its silence. */
+import { createLocalJWKSet, exportJWK, jwtVerify } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { introspection } from '../../../src/server/index.ts';
 import type { IntrospectionClient, IntrospectionOptions } from '../../../src/server/index.ts';
-import { Issuer, issuer, newKey, resource, rig, start } from '../parties.ts';
+import { Issuer, issuer, type Key, newKey, resource, rig, start } from '../parties.ts';
 
 const client = { id: 'notes server', secret: 'a:b%c' };
 const now = start / 1000;
@@ -212,6 +213,7 @@ describe('the metadata of the issuer', () => {
 });
 
 describe('the question', () => {
+  let own: Key;
   beforeAll(async () => {
     own = await newKey();
   });
@@ -234,6 +236,14 @@ describe('the question', () => {
     const question = await asked(client);
     const [, encoded = ''] = question?.headers.get('authorization')?.split(' ') ?? [];
     expect(Buffer.from(encoded, 'base64').toString()).toBe('notes%20server:a%3Ab%25c');
+  });
+
+  it('RS-9: a request for introspection carries an assertion for this issuer, signed by the key', async () => {
+    const jwk = { ...(await exportJWK(own.privateKey)), alg: 'ES256', kid: 'k1' };
+    const question = await asked({ id: client.id, privateKey: jwk });
+    const keys = createLocalJWKSet({ keys: [own.jwk] });
+    const options = { issuer: client.id, subject: client.id, audience: issuer, currentDate: new Date(start) };
+    await jwtVerify(question?.form.get('client_assertion') ?? '', keys, options);
   });
 });
 

@@ -81,30 +81,6 @@ export const empty: Lists = {
   status: emptyStatus,
 };
 
-export const crowd: Lists = {
-  'signIn.list': {
-    grants: many(500).map((n) =>
-      grantOf({
-        id: `g${n}`,
-        endpoint: `https://server-${n}.example/mcp`,
-        resource: `https://server-${n}.example/mcp`,
-        clients: many(n % 7).map((at) => `program-${at}`),
-      }),
-    ),
-  },
-  'app.list': {
-    clients: many(200).map((n) =>
-      clientOf({
-        clientId: `c${n}`,
-        name: `program-${n}`,
-        permissions: [
-          { resource: `https://server-${n}.example/mcp`, scope: 'notes:read', decision: 'allow' },
-        ],
-      }),
-    ),
-  },
-};
-
 const keyPlace = { header: 'X-Api-Key' };
 
 export const long: Lists = {

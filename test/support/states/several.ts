@@ -7,13 +7,6 @@ export const severalStates: readonly DeskState[] = [
   { name: 'card-several', hash: 'card', sign: '.one-of-several', lists: waiting(...oneBreath) },
   { name: 'card-several-long', hash: 'card', sign: '.one-of-several', lists: waiting(...longBreath) },
   {
-    name: 'card-several-large',
-    hash: 'card',
-    sign: '.one-of-several',
-    lists: waiting(...oneBreath),
-    isLarge: true,
-  },
-  {
     name: 'card-several-left-out',
     hash: 'card',
     sign: '.left-out',

@@ -12,7 +12,6 @@ import { exampleAnswer, exampleQuestions, exampleStatus } from '../homes/example
 import {
   ago,
   ahead,
-  crowd,
   empty,
   forwarding,
   hour,
@@ -55,7 +54,7 @@ export interface DeskState {
  * soak looks at it.
  */
 export const isVariant = ({ name }: DeskState): boolean =>
-  /-(?:long|large|500|200)$|^(?:card-command-|vault-|server-trouble-[2-7]|card-allow-[aeu])/.test(name);
+  /-(?:long|large)$|^(?:card-command-|vault-|server-trouble-[2-7]|card-allow-[aeu])/.test(name);
 
 /** Each view, as it is opened: its address and its sign. */
 const views = {
@@ -91,11 +90,6 @@ const mainStates: readonly DeskState[] = [
   { name: 'activity-nothing-matches', hash: 'activity/nobody', sign: '#view h2' },
   ...inEachView('-empty', { lists: empty, sign: '#view h2' }),
   ...inEachView('-long', { lists: { ...long, ...wrong }, sign: '#view h2' }),
-  ...inEachView('-large', {
-    isLarge: true,
-    lists: { ...troubled, ...wrong, ...waiting(allow) },
-    sign: '#view h2',
-  }),
   ...inEachView('-refused', {
     sign: '.refused',
     refused: [
@@ -111,9 +105,6 @@ const mainStates: readonly DeskState[] = [
     ],
   }),
   { name: 'server-long', hash: 'servers/g1', sign: 'article', lists: long },
-  { name: 'servers-500', hash: 'servers', sign: '.pick', lists: crowd },
-  { name: 'overview-500', hash: 'overview', sign: '.node', lists: crowd },
-  { name: 'programs-200', hash: 'programs', sign: '.pick', lists: crowd },
   ...many(7).map((at) => ({
     name: `server-trouble-${at + 1}`,
     hash: `servers/g${at + 1}`,
@@ -220,28 +211,6 @@ const dialogStates: readonly DeskState[] = [
     hash: 'settings/advanced',
     sign: 'dialog',
     press: [({ proxies }) => proxies.rotateOf],
-  },
-  {
-    name: 'revoke-long',
-    hash: 'servers/g1',
-    sign: 'dialog .danger',
-    press: [revokeButton],
-    lists: long,
-  },
-  {
-    name: 'search-long',
-    hash: 'servers',
-    sign: 'dialog .search',
-    press: ['.search-button'],
-    type: [['dialog input', 'w']],
-    lists: long,
-  },
-  {
-    name: 'reduce-long',
-    hash: 'programs/c1',
-    sign: 'dialog .scopes.choice',
-    press: [reduceButton],
-    lists: long,
   },
   {
     name: 'unlock',
