@@ -1,10 +1,8 @@
 /** A permitted program tries to open more sign-in pages than a person would stand. */
 import { describe, expect, it } from 'vitest';
-import { oddServer } from '../broker/odd-server.ts';
 import { worldAndSite } from '../broker/places.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
-import { stepUp } from '../rules/ground.ts';
 
 const places = worldAndSite();
 
@@ -69,32 +67,4 @@ describe('a person whose program hung up', () => {
       expect((await rig.ask()).accessToken).toBeTypeOf('string');
     },
   );
-});
-
-describe('a program that names another operation each time', () => {
-  it('U-3: gets no more step-ups than a few operations would', async () => {
-    const server = oddServer(places.site);
-    const rig = await brokerRig(server);
-    const wanted = Array.from({ length: 20 }, (_, n) => `s${n}`);
-    await rig.allow('editor', ['read', ...wanted]);
-    await rig.login({ scope: ['read'] });
-    const before = rig.pages.length;
-    const outcomes: unknown[] = [];
-    for (const [n, scope] of wanted.entries()) {
-      const asked = rig.ask({ ...stepUp(scope), operation: `POST /${n}` });
-      outcomes.push(
-        await asked.then(
-          () => 'ok',
-          (error: unknown) => error,
-        ),
-      );
-    }
-    expect(rig.pages).toHaveLength(before + 9);
-    expect(outcomes.slice(9)).toEqual(
-      outcomes.slice(9).map(() => expect.objectContaining({ reason: 'step_up_exhausted' })),
-    );
-    rig.clock.advance(24 * 3_600_000);
-    await rig.login({ scope: ['read', ...wanted.slice(0, 9)] });
-    expect((await rig.ask({ ...stepUp('s9'), operation: 'POST /9' })).scope).toContain('s9');
-  });
 });

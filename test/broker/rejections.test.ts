@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { oddServer } from './odd-server.ts';
 import { worldAndSite } from './places.ts';
-import { brokerRig, inWorld, refusal } from './rig.ts';
+import { brokerRig, inWorld } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 const places = worldAndSite();
@@ -65,31 +65,6 @@ async function threeRefused(rig: Rig, operation?: string): Promise<void> {
 }
 
 describe('a server that refuses every token', () => {
-  it('gets three refreshes, then none for a while, and the refusal says until when', async () => {
-    const rig = await allowed();
-    await threeRefused(rig);
-    const kept = await rig.ask();
-    const before = places.world.counts().authorizationServer;
-    const { broker } = rig;
-    const rejection = { clientId: 'editor', token: { tokenId: kept.tokenId } };
-    expect(broker.rejectToken(rejection)).toEqual({ isReplaced: false, pause: 60_000 });
-    expect(await refusal(rig.ask(refusedOnce))).toMatchObject({ reason: 'token_refused', retryAfter: 60 });
-    // A program that reports no refusal gets the present token.
-    expect((await rig.ask()).tokenId).toBe(kept.tokenId);
-    expect(places.world.counts().authorizationServer).toEqual(before);
-  });
-
-  it('is asked again when the pause is over, and the next pause is twice as long', async () => {
-    const rig = await allowed();
-    await threeRefused(rig);
-    rig.clock.advance(60_000);
-    const { tokenId } = await rig.ask();
-    expect(reject(rig, { tokenId })).toBe(true);
-    const next = await rig.ask();
-    const rejection = { clientId: 'editor', token: { tokenId: next.tokenId } };
-    expect(rig.broker.rejectToken(rejection)).toEqual({ isReplaced: false, pause: 120_000 });
-  });
-
   it('a program whose every token is refused locks out no other program', async () => {
     const rig = await allowed();
     await rig.allow('agent');

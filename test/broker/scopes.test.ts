@@ -5,7 +5,6 @@ import type { Site } from '../oauth/site.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { oddServer } from './odd-server.ts';
-import type { OddServer } from './odd-server.ts';
 import { brokerRig, inWorld, refusal } from './rig.ts';
 import type { Rig } from './rig.ts';
 
@@ -93,35 +92,6 @@ describe('a step-up', () => {
     expect(token.scope.toSorted()).toEqual(both);
     expect(scopeAsked(rig.pages.at(-1)).toSorted()).toEqual(both);
     expect(rig.parts.grants.all()).toHaveLength(1);
-  });
-
-  describe('that is asked for again and again', () => {
-    const wanted = ['s1', 's2', 's3', 's4', 's5'];
-
-    async function insatiable(): Promise<{
-      server: OddServer;
-      rig: Rig;
-      want: (n: number) => Promise<unknown>;
-    }> {
-      const server = oddServer(site);
-      const rig = await brokerRig(server);
-      await rig.allow('editor', ['read', ...wanted]);
-      await rig.login({ scope: ['read'] });
-      const want = (n: number): Promise<unknown> => rig.ask({ ...stepUp(`s${n}`), operation: 'POST /a' });
-      return { server, rig, want };
-    }
-
-    it('a repeated step-up is tried three times, then refused until the user signs in', async () => {
-      const { rig, want } = await insatiable();
-      for (const n of [1, 2, 3]) await want(n);
-      const pages = rig.pages.length;
-      expect(await refusal(want(4))).toMatchObject({ reason: 'step_up_exhausted' });
-      rig.clock.advance(24 * 3_600_000);
-      expect(await refusal(want(4))).toMatchObject({ reason: 'step_up_exhausted' });
-      expect(rig.pages).toHaveLength(pages);
-      await rig.login({ scope: ['read', 's1', 's2', 's3'] });
-      expect(await want(4)).toMatchObject({ scope: expect.arrayContaining(['s4']) });
-    });
   });
 });
 

@@ -286,22 +286,6 @@ describe('metadata', () => {
 });
 
 describe('a local client that lies', () => {
-  it('B-1: a program that lies about the metadata document leads to no foreign server', async () => {
-    const { rig, world } = await ground(unnamed('path'));
-    const foreign = await world.openServer();
-    const bearer = { resourceMetadata: `${foreign.origin}/document` };
-    await rig.ask({ challenge: { status: 401, bearer } });
-    expect(foreign.requests).toEqual([]);
-  });
-
-  it('B-1 S-1 S-2: a program that lies about the scope gets no sign-in for more than it may have', async () => {
-    const { rig } = await ground();
-    await rig.allow('liar', ['read']);
-    const challenge = { status: 401, bearer: { scope: ['read', 'admin', 'offline_access'] } } as const;
-    await rig.ask({ clientId: 'liar', challenge });
-    expect(parameter(rig.pages[0], 'scope')).toBe('read');
-  });
-
   it('B-1: a program that lies about the scope of a step-up needs the user’s consent before anything is fetched', async () => {
     const { rig } = await ground();
     await rig.allow('liar', ['read']);

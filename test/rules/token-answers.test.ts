@@ -31,17 +31,6 @@ describe('a token answer', () => {
     for (const { token } of authorizationServer.accessTokens) expect(words(error)).not.toContain(token);
   });
 
-  it.each([
-    ['no lifetime', undefined, Infinity],
-    ['an empty lifetime', null, Infinity],
-    ['a lifetime as text', '120', 120],
-    ['a lifetime beyond all measure', 1e300, 365 * 24 * 3600],
-    ['a broken second', 59.9, 59],
-  ])('A-4: with %s lives as long as is sensible', async (_what, expiresIn, seconds) => {
-    const { rig } = await answering({ expires_in: expiresIn });
-    expect((await rig.ask()).expiresAt).toBe(rig.clock.now() + seconds * 1000);
-  });
-
   it('W-4: with commas between its scopes grants several, to a permission that names them too', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { scopeSeparator: ',' } });
     await rig.allow('editor', ['mcp:read', 'mcp:write']);

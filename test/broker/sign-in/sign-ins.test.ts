@@ -1,7 +1,6 @@
 /** Sign-ins: one page at a time, none unattended, and each for the account it was started for. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Token } from '../../../src/broker/questions/token-request.ts';
 import { openSite } from '../../oauth/site.ts';
 import type { Site } from '../../oauth/site.ts';
 import { openWorld } from '../../support/world.ts';
@@ -232,31 +231,5 @@ describe('a sign-in that the user starts', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
     rig.clock.advance(3_600_000);
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
-  });
-});
-
-/** A token of the account, once the person said yes to the card that names it. */
-async function allowedAs(rig: Rig, account: string): Promise<Token> {
-  const asked = rig.ask({ account });
-  const { id, question } = await rig.question('allow');
-  expect(question).toMatchObject({ grant: { account, isAnother: true } });
-  rig.parts.interactions.answer(id, 'yes');
-  return asked;
-}
-
-describe('accounts', () => {
-  const scope = ['openid', 'notes:read'];
-
-  it('are told apart by the subject of an ID token', async () => {
-    const rig = await allowed();
-    await rig.login({ scope });
-    rig.person.account = 'bob';
-    const kept = rig.login({ scope });
-    rig.parts.interactions.answer((await rig.question('account')).id, 'yes');
-    await kept;
-    expect(rig.parts.grants.all().map(({ account }) => account)).toEqual(['alice', 'bob']);
-    const [one, other] = [await allowedAs(rig, 'alice'), await allowedAs(rig, 'bob')];
-    expect([one.account, other.account]).toEqual(['alice', 'bob']);
-    expect(one.accessToken).not.toBe(other.accessToken);
   });
 });

@@ -203,18 +203,4 @@ describe('a network with a captive portal', () => {
       expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
     },
   );
-
-  it.each(portals)(
-    'a captive portal that answers for metadata with %s harms no grant',
-    async (_what, answer) => {
-      const { rig } = await needingRefresh();
-      rig.parts.servers.forget();
-      const metadata = '/.well-known/oauth-authorization-server';
-      site.lay(metadata, answer);
-      const error = await refusal(rig.ask(never));
-      expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 1 });
-      expect(rig.grant().state).toEqual({ kind: 'active' });
-      expect(await inVault(rig)).not.toHaveProperty('attempt');
-    },
-  );
 });

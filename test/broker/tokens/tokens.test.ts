@@ -118,29 +118,6 @@ describe('a server in trouble', () => {
     expect((await rig.ask()).accessToken).toBe(first.accessToken);
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
-
-  it('leaves the grant as it is when the token is over', async () => {
-    const rig = await signedIn();
-    rig.clock.advance(61 * minute);
-    places.world.failTokenRequests(1, { status: 503, retryAfter: 7 });
-    expect(await refusal(rig.ask())).toMatchObject({
-      reason: 'authorization_server_unreachable',
-      retryAfter: 7,
-    });
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-    rig.clock.advance(7 * second);
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    expect(rig.pages).toHaveLength(1);
-  });
-
-  it('that ended the refresh token sets off a new sign-in under the permission', async () => {
-    const rig = await signedIn();
-    rig.clock.advance(61 * minute);
-    places.world.endGrants();
-    expect(await statusAt(rig.endpoint, (await rig.ask()).accessToken)).toBe(200);
-    expect(rig.pages).toHaveLength(2);
-    expect(rig.parts.grants.all()).toHaveLength(1);
-  });
 });
 
 describe('a server that gives no refresh token', () => {

@@ -242,11 +242,4 @@ describe('chooseRegistration', () => {
     const refusal = await refusalOf(() => chooseRegistration(everything, { preregistered: elsewhere }));
     expect(refusal.reason).toBe('issuer_mismatch');
   });
-
-  it('R-1: asks the user to register if no way to register is left', async () => {
-    const { registrationEndpoint: _none, ...server } = serverAt(issuer);
-    const refusal = await refusalOf(() => chooseRegistration(server, {}));
-    expect(refusal.reason).toBe('registration_required');
-    expect(refusal.hint).toContain(`keyturn oauth-client add ${issuer} --client-id`);
-  });
 });

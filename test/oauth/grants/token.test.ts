@@ -1,7 +1,7 @@
 /** Token requests at a real endpoint that answers in all the shapes that servers have. */
 import { describe, expect, it } from 'vitest';
 
-import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
+import { RuleRefusal } from '../../../src/base/errors.ts';
 import { exchangeCode } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { resource, tokenRequests } from '../token-requests.ts';
@@ -59,20 +59,6 @@ describe('the requests', () => {
     site.lay('/token', { body: good });
     expect(await refreshed({ scope: ['a'] })).toMatchObject({ scope: ['a'], scopeStated: false });
     expect(sent()).toMatchObject({ scope: 'a' });
-  });
-
-  it('F-4 R-9: authenticates a confidential client by the method of its registration', async () => {
-    site.lay('/token', { body: good });
-    const basic = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
-    await refreshed({ registration: basic, clientSecret: 's:c r-t' });
-    const expected = Buffer.from('client-1.a_b:s%3Ac%20r-t').toString('base64');
-    expect(site.asked[0]?.headers['authorization']).toBe(`Basic ${expected}`);
-    expect(sent()).not.toHaveProperty('client_secret');
-    site.asked.length = 0;
-    const post = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_post' });
-    await refreshed({ registration: post, clientSecret: 's3cret' });
-    expect(sent()).toMatchObject({ client_id: 'client-1.a_b', client_secret: 's3cret' });
-    expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
   });
 
   it('N-4: makes no token request with a registration of another issuer, or without its secret', async () => {
@@ -152,63 +138,6 @@ describe('an answer', () => {
   });
 });
 
-describe('a JWT access token', () => {
-  it.each([
-    [undefined],
-    [null],
-    [''],
-    [[]],
-    [['api://default']],
-    ['account'],
-    ['urn:example:api'],
-    ['6ad6a9b6-2f4e-4bf0-8a9d-0e7b1f8f5f77'],
-    ['server.example'],
-    [7],
-    [{}],
-    [[['https://other.example']]],
-  ])('a JWT for the audience %j counts as unbound', async (aud) => {
-    site.lay('/token', { body: { ...good, access_token: jwt({ aud }) } });
-    expect(await refreshed()).toMatchObject({ audience: 'unbound' });
-  });
-
-  it('A-5: a JWT for the issuer, its userinfo endpoint or our client counts as unbound', async () => {
-    for (const aud of [site.origin, `${site.origin}/`, `${site.origin}/userinfo`, 'client-1.a_b']) {
-      site.lay('/token', { body: { ...good, access_token: jwt({ aud: [aud, 'account'] }) } });
-      const metadata = { userinfo_endpoint: `${site.origin}/userinfo` };
-      expect(await refreshed({ server: serverAt(site.origin, { metadata }) })).toMatchObject({
-        audience: 'unbound',
-      });
-    }
-    const clientId = 'https://keyturn.example/client.json';
-    site.lay('/token', { body: { ...good, access_token: jwt({ aud: clientId }) } });
-    const registration = registrationAt(site.origin, { clientId });
-    expect(await refreshed({ registration })).toMatchObject({ audience: 'unbound' });
-  });
-
-  it.each([
-    'https://other.example',
-    'https://server.example/mcpx',
-    'HTTP://other.example',
-    ['account', 'https://other.example', 7],
-  ])('A-5: refuses a JWT for the audience %j', async (aud) => {
-    const token = jwt({ aud });
-    site.lay('/token', { body: { ...good, access_token: token, refresh_token: 'n3xt' } });
-    const kept: string[] = [];
-    const refusal = await refusalOf(() => refreshed({ onRotation: (next) => void kept.push(next) }));
-    expect(refusal).toBeInstanceOf(RuleRefusal);
-    expect(refusal.reason).toBe('audience_mismatch');
-    expect(everyWordOf(refusal)).not.toContain(token);
-    expect(kept).toEqual(['n3xt']);
-  });
-
-  it.each(['opaque', 'a.b.c', 'a.b', 'v4.public.eyJhdWQiOiJ4In0'])('%s is no JWT', async (token) => {
-    site.lay('/token', { body: { ...good, access_token: token } });
-    const answer = await refreshed();
-    expect(answer).toMatchObject({ accessToken: token });
-    expect(answer).not.toHaveProperty('audience');
-  });
-});
-
 describe('an ID token', () => {
   const claims = () => ({
     iss: site.origin,
@@ -285,29 +214,6 @@ describe('an error that repeats the request', () => {
 });
 
 describe('a refresh that is refused', () => {
-  it.each<[string, Page]>([
-    ['invalid_grant', { status: 400, body: { error: 'invalid_grant' } }],
-    [
-      'invalid_grant with 401 and a challenge',
-      {
-        status: 401,
-        headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-        body: { error: 'invalid_grant' },
-      },
-    ],
-    ['invalid_grant with 403', { status: 403, body: { error: 'invalid_grant' } }],
-    ['invalid_grant as a form', { status: 400, headers: form, body: 'error=invalid_grant' }],
-    ['invalid_grant without a content type', { status: 400, body: '{"error":"invalid_grant"}' }],
-    ['an empty 400', { status: 400 }],
-    ['401 invalid_request', { status: 401, body: { error: 'invalid_request' } }],
-    ['200 with an error', { status: 200, body: { error: 'bad_refresh_token' } }],
-  ])('T-2 W-1 W-2: a refresh needs a new sign-in after %s', async (_what, page) => {
-    site.lay('/token', page);
-    const error = await refusalOf(() => refreshed());
-    expect(error.reason).toBe('login_required');
-    expect(error).not.toBeInstanceOf(Unreachable);
-  });
-
   it.each([
     ['invalid_client', 401, 'client_rejected'],
     ['unauthorized_client', 400, 'client_rejected'],
