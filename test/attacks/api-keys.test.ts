@@ -58,7 +58,7 @@ describe('another program’s version', () => {
     expect(restarted.troubles()).toEqual([expect.stringContaining('authority.json')]);
   });
 
-  it('authority.json: of an older copy brings no removed key back, and gives nobody a later one', async () => {
+  it('authority.json: of an older copy restores no removed key, and grants no later one', async () => {
     const { vault, broker, keys, key, attacker, restart } = await scene();
     attacker.keeps('authority.json');
     await broker.permissions.endAllFor(keySubject(key));
@@ -77,7 +77,7 @@ describe('the owner’s key, in another program’s hands,', () => {
   const set = { resource: endpoint, header: 'X-Api-Key', value, unchecked: true } as const;
   const allow = { client: 'cli', resource: endpoint, decision: 'allow' } as const;
 
-  it('sets no key, and allows nobody one, without a yes on a card that shows server and header and not the key', async () => {
+  it('sets and allows no key without approval of server and header on a card', async () => {
     const { line, owner, card, answer } = await openDesk(newHome());
     const setting = line.request('apiKey.set', set);
     setting.catch(() => undefined);

@@ -66,7 +66,7 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
     expect(view.standing()).toBe('changed');
   });
 
-  it('stays the one that was shown when its file is replaced on the disk, as an update does', async () => {
+  it('stays the same when its file is replaced on disk, as an update does', async () => {
     const editor = programAt(path.join(temporaryFolder(), 'editor'));
     const { view } = await asker((socket) =>
       spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),

@@ -34,7 +34,7 @@ async function serverBy(answering: Answering): Promise<{ url: URL; methods: stri
 
 const request = (id: number, method = 'ping'): string => JSON.stringify({ jsonrpc: '2.0', id, method });
 
-it('BR-3: answers with an error in place of a result that is nested too deeply to be written', async () => {
+it('BR-3: answers with an error if a result is nested too deeply', async () => {
   const depth = 100_000;
   const { url } = await serverBy(({ id, method }, response) => {
     if (method !== 'tools/call') return false;
@@ -51,7 +51,7 @@ it('BR-3: answers with an error in place of a result that is nested too deeply t
   expect(await exchange(bridge, request(2))).toMatchObject({ id: 2, result: {} });
 });
 
-it('lets go of a cancelled request though the server never takes what has to come before it', async () => {
+it('releases a cancelled request though the server takes nothing before it', async () => {
   const { url, methods } = await serverBy(({ method }) => method === 'notifications/initialized');
   const bridge = await startBridge(url);
   await exchange(bridge, request(0, 'initialize'));
@@ -68,7 +68,7 @@ it('lets go of a cancelled request though the server never takes what has to com
   expect(heard.join('')).not.toContain('under way');
 });
 
-it('reads no more of a client that takes none of its answers, and goes on when it does', async () => {
+it('reads no more of a client that takes no answers, and resumes', async () => {
   const { url, methods } = await serverBy(({ id, method }, response) => {
     if (method !== 'tools/call') return false;
     response.writeHead(200, { 'content-type': 'application/json' });

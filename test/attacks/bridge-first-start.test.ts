@@ -4,7 +4,7 @@ import { homeInWorld } from '../support/home.ts';
 import { questionOf } from '../support/homes/ask-broker.ts';
 import { clientOf } from '../support/processes/bridge-client.ts';
 
-it('asks the next broker where the one that asked was killed, and goes on with its answers', async () => {
+it('asks the next broker if the first was killed, and uses its answers', async () => {
   const { home, world, resource } = await homeInWorld();
   await home.ok(['sign-in', 'list']);
   const start = clientOf(home, resource, '--as', 'an-editor');

@@ -22,7 +22,7 @@ function copyOf(home: TestHome): TestHome {
 }
 
 describe('a headless broker on a copy of the home', () => {
-  it('that runs since before the app changed the home gives nothing from then on, and leaves the desk closed', async () => {
+  it('gives nothing after the app changed the home, and leaves the desk closed', async () => {
     const home = newHome({ vault: 'keychain' });
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed('early'));
@@ -42,7 +42,7 @@ describe('a headless broker on a copy of the home', () => {
     await expect(line.request('permission.set', evil)).rejects.toMatchObject(closed);
   });
 
-  it('authority.json: adds nothing that counts at the desk, whenever its file is put back', async () => {
+  it('authority.json: adds nothing valid at the desk, whenever its file is put back', async () => {
     const home = newHome({ vault: 'keychain' });
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed('early'));

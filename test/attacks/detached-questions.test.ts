@@ -30,7 +30,7 @@ const unattended = async (name: string) =>
   );
 
 describe('a question that its program left', () => {
-  it('is about the program’s key: a yes counts though the process has ended, for the next one and for no other program', async () => {
+  it('is about the program’s key: approval is valid though the process ended', async () => {
     const { home } = there;
     const program = await pairedProgram(home, 'a-leaver');
     await paired(home, 'a-bystander');
@@ -41,7 +41,7 @@ describe('a question that its program left', () => {
     expect(await unattended('a-bystander')).toBe('consent_required');
   });
 
-  it('ends with the program’s pairing: no yes can come after it, and its name paired anew has nothing', async () => {
+  it('ends with the program’s pairing, and its name paired again has nothing', async () => {
     const { home } = there;
     const program = await pairedProgram(home, 'an-unpaired-one');
     await leave(program);

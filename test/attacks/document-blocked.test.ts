@@ -8,7 +8,7 @@ import { getIfAny } from '../../src/vault/base/vault.ts';
 import { refusal } from '../broker/rig.ts';
 import { ground } from '../rules/ground.ts';
 
-it('authority.json: a document that the broker can no longer write keeps no revoked grant alive: its server is told, and its token is deleted', async () => {
+it('authority.json: a document that can’t be written keeps no revoked grant alive', async () => {
   const { rig, restarted, authorizationServer } = await ground();
   await rig.login();
   await rig.ask();

@@ -36,7 +36,7 @@ it('stay while another exec starts, whatever their variable is called', async ()
   expect(await running.ended).toMatchObject({ code: 0 });
 });
 
-it('are made beside those of others that start at the same moment, and a folder that is not locked yet stays', async () => {
+it('are made beside those of others that start at the same moment', async () => {
   const { home, runtime, env, words } = await signedIn();
   const young = path.join(runtime, 'keyturn-exec-young');
   mkdirSync(young, { mode: 0o700 });

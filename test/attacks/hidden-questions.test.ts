@@ -39,7 +39,7 @@ async function deskWithEditor(): Promise<{ desk: Desk; editor: Connection }> {
   return { desk, editor };
 }
 
-it('a question with more words than a card takes is refused, and hides no other question', async () => {
+it('too long for a card is refused, and hides no other question', async () => {
   const { desk, editor } = await deskWithEditor();
   const wwwAuthenticate = `Bearer error="insufficient_scope", scope="${scopes('b')}"`;
   const asking = { resource: other, interaction: 'allow', timeout: 5 };
@@ -57,7 +57,7 @@ it('a question with more words than a card takes is refused, and hides no other 
   }
 });
 
-it('a program below one whose file has a long name is asked about, and hides no other question', async () => {
+it('of a program below one with a long file name hides no other question', async () => {
   const { desk } = await deskWithEditor();
   const shell = path.join(temporaryFolder(), 'a'.repeat(200));
   copyFileSync('/bin/sh', shell);
@@ -76,7 +76,7 @@ it('a program below one whose file has a long name is asked about, and hides no 
   expect(cards[1]?.asker?.parents?.[0]).toBe(`${'a'.repeat(63)}…`);
 });
 
-it('a setting that was written with a long value is shown whole on its card, and a longer one keeps the app from starting', async () => {
+it('a long written value is shown whole on its card', async () => {
   const home = newHome({ vault: 'keychain' });
   const allow = { client: 'cli', resource, decision: 'allow' };
   const first = await openDesk(home);

@@ -44,7 +44,7 @@ async function usedHome() {
 const forgetful = (home: object): string => JSON.stringify({ ...home, hasRoot: false });
 
 describe('home.json that says no root key was ever made', () => {
-  it('authority.json home.json: lets no file that Keyturn did not write count where the vault was emptied too', async () => {
+  it('authority.json home.json: accepts no foreign file if the vault was emptied too', async () => {
     const { folder, attacker, forget } = await usedHome();
     forget();
     attacker.writes('authority.json', forged(['clients', client], ['permissions', permission]));
@@ -54,7 +54,7 @@ describe('home.json that says no root key was ever made', () => {
 });
 
 describe('a document that Keyturn did not write', () => {
-  it('authority.json: does not count where the broker was killed right after it made the root key', async () => {
+  it('authority.json: is ignored if the broker was killed right after it made the root key', async () => {
     const [folder, vault] = [temporaryFolder(), lastingVault()];
     const made = Promise.withResolvers<void>();
     const root = async (): Promise<never> => {
@@ -70,7 +70,7 @@ describe('a document that Keyturn did not write', () => {
     expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
   });
 
-  it('home.json: does not count where home.json could not be written after the root key was made', async () => {
+  it('home.json: is ignored if home.json could not be written after the root key was made', async () => {
     const [folder, vault] = [temporaryFolder(), lastingVault()];
     await openHome(homeOf(folder));
     mkdirSync(path.join(folder, 'state', 'home.json.new'));
@@ -84,7 +84,7 @@ describe('a document that Keyturn did not write', () => {
 });
 
 describe('a key file', () => {
-  it('owner.key: of the owner that was deleted or written anew changes nothing that programs were given', async () => {
+  it('owner.key: of the owner, deleted or rewritten, changes no permission', async () => {
     const { folder, vault } = await usedHome();
     const before = await startOn(folder, vault);
     const [paired] = before.clients.all();
@@ -94,7 +94,7 @@ describe('a key file', () => {
     expect(after.troubles()).toEqual([]);
   });
 
-  it('clients/NAME.key: of a removed program opens nothing, though one of the same name was paired since', async () => {
+  it('clients/NAME.key: of a removed program opens nothing, even if its name was paired again', async () => {
     const { folder, vault } = await usedHome();
     const { clients } = await startOn(folder, vault);
     const old = clients.resolve('editor');

@@ -205,7 +205,7 @@ describe('metadata that names an authorization server in a private network', () 
     expect(asked()).toBe(0);
   });
 
-  it('B-2: is followed once the person confirmed that host, and no other confirmation stands in for it', async () => {
+  it('B-2: is followed once the user confirmed that host, and no other', async () => {
     const { rig, asked, set } = await named();
     await set('https://server.example/mcp', true);
     await set('https://localhost', true);
@@ -217,7 +217,7 @@ describe('metadata that names an authorization server in a private network', () 
     expect(grants.map(({ overrides }) => overrides)).toEqual([['private-address']]);
   });
 
-  it('is not followed by a grant that stands once the confirmation is taken back, and the grant stays', async () => {
+  it('is not followed for an existing grant once the confirmation is withdrawn', async () => {
     const { rig, set } = await named();
     await set('https://127.0.0.1', true);
     const { tokenId } = await rig.ask();
@@ -255,7 +255,7 @@ const spawnProxy: SpawnChild = (env) => {
   };
 };
 
-it('H-17: a program by a proxy reaches an inner host as long as the person confirms that host, and no longer', async () => {
+it('H-17: a proxied program reaches an inner host only while it is confirmed', async () => {
   const home = newHome({ env: { NODE_EXTRA_CA_CERTS: caFile } });
   const daemon = await startDaemon({
     paths: home.paths,

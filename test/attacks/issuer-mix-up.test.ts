@@ -74,7 +74,7 @@ async function fallInto({ rig }: Mixed): Promise<unknown> {
 const pathOf = (uri: string | undefined): string => new URL(uri ?? '').pathname;
 
 describe('with dynamic registration', () => {
-  it('N-13: sends the honest code to no hostile token endpoint: the honest server refuses the redirect', async () => {
+  it('N-13: the honest code reaches no hostile token endpoint', async () => {
     const all = await mixed();
     await all.rig.ask({ resource: all.notes.url });
     const [client] = [...all.honest.clients.keys()];
@@ -83,7 +83,7 @@ describe('with dynamic registration', () => {
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
-  it('N-13: takes no answer at the path of another registration, also where its state is right', async () => {
+  it('N-13: refuses an answer at another registration’s path, even with the right state', async () => {
     const all = await mixed();
     await all.rig.ask({ resource: all.notes.url });
     const [client] = [...all.honest.clients.keys()];
@@ -105,7 +105,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     return all;
   }
 
-  it('N-13: registers dynamically at a second issuer, so that the honest server refuses its redirect', async () => {
+  it('N-13: registers dynamically at a second issuer', async () => {
     const all = await withDocuments();
     await all.rig.ask({ resource: all.notes.url });
     expect(parameter(all.rig.pages[0], 'client_id')).toBe(clientMetadataUrl);
@@ -114,7 +114,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
-  it('N-13 R-2: refuses a second issuer that takes nothing but the document, and opens no page', async () => {
+  it('N-13 R-2: refuses a second issuer that takes only the document, and opens no page', async () => {
     const all = await withDocuments({ registration: 'absent' });
     await all.rig.ask({ resource: all.notes.url });
     expect(await refused(all.rig.ask())).toMatchObject({
@@ -127,7 +127,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
-  it('N-13: looks again before the code is sent: another issuer may have become known by the document', async () => {
+  it('N-13: checks again before the code is sent', async () => {
     const all = await withDocuments({ registration: 'absent' });
     all.rig.person.isThere = false;
     const asked = refused(all.rig.ask());

@@ -62,7 +62,7 @@ describe('an older copy of the document', () => {
     expect(next.troubles()).toEqual([expect.stringContaining('authority.json')]);
   });
 
-  it('authority.json: does not count where the broker was killed between its two steps, and the file before was put back', async () => {
+  it('authority.json: is ignored if the broker was killed between its two steps', async () => {
     const { folder, vault, program, attacker, restart } = await scene();
     // It has something harmless denied, and kills the broker once the file is written and the vault has not got its number.
     attacker.keeps('authority.json');
@@ -116,7 +116,7 @@ describe('a document that is gone', () => {
 });
 
 describe('a copy of the whole home, in which another broker runs,', () => {
-  it('authority.json: takes nothing back that was taken away in the home, and ends what the home serves instead', async () => {
+  it('authority.json: restores nothing that was taken away, and ends what the home serves', async () => {
     const { folder, vault, broker, program, attacker, restart } = await scene();
     const { id: decoy } = await broker.clients.add('decoy', now);
     const copy = temporaryFolder();

@@ -11,7 +11,7 @@ import { memoryKeychain } from '../vault/doubles.ts';
 import { newPlace, said, sealedVault } from '../vault/vaults.ts';
 
 describe('a file of the folder items', () => {
-  it('items/NAME: an older one, one of another item and one that is gone harm their own item only', async () => {
+  it('an older, foreign or missing one harms its own item only', async () => {
     const [folder, keychain] = [newPlace(), memoryKeychain()];
     const vault = sealedVault(folder, keychain);
     const file = (name: string): string => path.join(folder, name);
@@ -29,7 +29,7 @@ describe('a file of the folder items', () => {
     expect(await said(after, 's-4')).toBe('s-4 first');
   });
 
-  it('items/NAME: files that another keychain’s key sealed are not taken, and ours open nothing there', async () => {
+  it('files sealed by another keychain’s key are refused, and ours stay closed to it', async () => {
     const [ours, theirs] = [newPlace(), newPlace()];
     const [keychain, other] = [memoryKeychain(), memoryKeychain()];
     await sealedVault(ours, keychain).set('s-1', 'ours');
@@ -39,7 +39,7 @@ describe('a file of the folder items', () => {
     expect(await said(sealedVault(ours, memoryKeychain()), 's-1')).toBe('vault_unreadable');
   });
 
-  it('items/NAME: an older folder does not bring a removed program back together with older files of authority', async () => {
+  it('an older folder and document together restore no removed program', async () => {
     const [home, keychain] = [temporaryFolder(), memoryKeychain()];
     const folder = path.join(home, 'items');
     const vault = sealedVault(folder, keychain);

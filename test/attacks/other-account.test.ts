@@ -36,7 +36,7 @@ async function bobIsKept(rig: Rig): Promise<void> {
 }
 
 describe('a second grant at a program’s server', () => {
-  it('gives the program nothing: it stays with the grant that it got its first token of', async () => {
+  it('gives the program nothing: it stays with its first token’s grant', async () => {
     const rig = await victim();
     await bobIsKept(rig);
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');

@@ -48,7 +48,7 @@ async function allowed(home: TestHome, program: Program, ...how: readonly string
 }
 
 describe('what a person allowed for one run', () => {
-  it('DOOR-6: outlives no new connection, no other process of the program, and no new start of it or of the broker', async () => {
+  it('DOOR-6: ends with its connection, process, start and broker', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['sign-in', 'list']);
     await paired(home, 'editor');
@@ -73,7 +73,7 @@ describe('what a person allowed for one run', () => {
 });
 
 describe('what a person allowed once', () => {
-  it('DOOR-6: gives no second token to a new connection, another process, a restarted broker, or the name paired anew', async () => {
+  it('DOOR-6: gives no second token to another connection, process, broker or pairing', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['sign-in', 'list']);
     await paired(home, 'editor');
@@ -100,7 +100,7 @@ describe('what a person allowed for an hour', () => {
   });
   afterAll(async () => world.close());
 
-  it('DOOR-6: belongs to the key that it was given to: the name paired anew, or another name, has nothing of it', async () => {
+  it('DOOR-6: belongs to its key: the name paired again has nothing of it', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['sign-in', 'list']);
     await paired(home, 'editor');

@@ -65,7 +65,7 @@ it('a secret goes to no issuer that only the server names', async () => {
   expect(await issuersEntered(bent)).not.toContain(authorizationServer.issuer);
 });
 
-it('a server without metadata does not put its own issuer in place of the one that was typed', async () => {
+it('a server without metadata does not replace the typed issuer by its own', async () => {
   const bent = await open({ protection: { metadataAt: [] } });
   const named = [
     '--issuer',

@@ -26,7 +26,7 @@ async function usedDesk(): Promise<TestHome> {
 const reasonOf = (error: { reason: string }): string => error.reason;
 
 describe('settings.json, written while the app is closed', () => {
-  it('settings.json: sends nothing through a proxy that it names, and status tells the difference', async () => {
+  it('settings.json: sends nothing through its proxy, and status tells the difference', async () => {
     const home = await usedDesk();
     const proxy = await proxyEar();
     const authorities = path.join(home.folder, 'evil.pem');
@@ -63,7 +63,7 @@ describe('settings.json, written while the app is closed', () => {
     expect(await owner.call('settings.get', {})).toMatchObject({ settings: { lockWithScreen: true } });
   });
 
-  it('settings.json: moves the home to no other vault: not in the app, and not headless', async () => {
+  it('settings.json: moves the home to no other vault, in the app and headless', async () => {
     const home = await usedDesk();
     writeSettings(home, { vault: 'memory' });
     const headless = (): ReturnType<typeof openHeadless> => openHeadless(home, { KEYTURN_VAULT: undefined });
@@ -87,7 +87,7 @@ describe('the card about settings that nobody confirmed', () => {
   const env = { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' };
   const plain = { resource: 'http://127.0.0.1:9/mcp', timeout: 1 };
 
-  it('keeps everything from the network until it is answered, and the owner’s key can’t say yes', async () => {
+  it('blocks the network until it is answered; the owner’s key can’t approve', async () => {
     const { owner, line, card } = await openDesk(newHome({ env }), { leaves: true });
     const { id, settings } = await card();
     expect(settings).toEqual([{ name: 'insecureLoopback', value: true, held: false }]);

@@ -34,7 +34,7 @@ const notOurs = { reason: 'not_permitted' };
 
 describe('the owner’s key at a desk', () => {
   it.each(['browser', 'paste', 'device'] as const)(
-    'starts no sign-in by %s without a yes in the window, and reaches no server before it',
+    'starts no sign-in by %s without approval in the window',
     async (method) => {
       const there = await homeInBentWorld({ authorization: { deviceAuthorization: true } });
       const desk = await openDesk(there.home);
@@ -51,7 +51,7 @@ describe('the owner’s key at a desk', () => {
     },
   );
 
-  it('has Keyturn registered anew within a sign-in that its card allowed, once, and in nobody else’s', async () => {
+  it('registers Keyturn again only in the sign-in that its card allowed', async () => {
     const there = await homeInBentWorld();
     const desk = await openDesk(there.home);
     const [attacker, other] = [await attackerOf(desk), await attackerOf(desk)];
@@ -77,7 +77,7 @@ describe('the owner’s key at a desk', () => {
     expect(there.authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('reads no address of a sign-in that the person started, and can’t end it at an address of its own', async () => {
+  it('reads no address of the user’s sign-in, and can’t end it elsewhere', async () => {
     const there = await homeInBentWorld();
     const desk = await openDesk(there.home);
     const attacker = await attackerOf(desk);

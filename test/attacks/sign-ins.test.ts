@@ -38,7 +38,7 @@ describe('a forged record of a sign-in', () => {
     },
   );
 
-  it('A-5: a sign-in gives no token outside its resource, even where its record lists the endpoint', async () => {
+  it('A-5: gives no token outside its resource, even if its record lists the endpoint', async () => {
     const { rig, restarted } = await ground();
     await rig.login();
     const harmless = 'https://harmless.example/mcp';
@@ -65,7 +65,7 @@ describe('an older document', () => {
     expect(tokenRequests(authorizationServer, 'refresh_token')).toEqual([]);
   });
 
-  it('authority.json: with an older number in the vault beside it, it gives no token once an item is newer', async () => {
+  it('authority.json: with an older number in the vault gives no token once an item is newer', async () => {
     const vaults: Vault[] = [];
     const documentFront = (vault: Vault): Vault => {
       vaults.push(vault);
@@ -88,7 +88,7 @@ describe('an older document', () => {
 });
 
 describe('scopes of a token', () => {
-  it('a program with fewer scopes gets no wide token where the record says fewer than the token has', async () => {
+  it('get no program a wide token if the record says fewer than the token has', async () => {
     const { rig, authorizationServer, restarted } = await ground();
     await rig.login({ scope: ['read', 'write'] });
     await rig.allow('reader', ['read']);

@@ -24,7 +24,7 @@ describe('a program that names no scopes', () => {
     expect((await rig.ask({ interaction: 'never' })).scope).toEqual(['notes:read']);
   });
 
-  it('is asked about again, with the scopes, when somebody signed in after a card that could list none', async () => {
+  it('is asked about again after a sign-in, if its card listed no scopes', async () => {
     const rig = await brokerRig(inWorld(world));
     const asked = rig.ask();
     const card = await rig.question('allow');

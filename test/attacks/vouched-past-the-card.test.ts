@@ -40,7 +40,7 @@ function takeSettingOut(home: TestHome, name: string): void {
 const proxy = 'http://127.0.0.1:9';
 
 describe('a headless broker in a desk’s home', () => {
-  it('settings.json: lets no setting be set to what was written into the file, before the vault was asked', async () => {
+  it('settings.json: sets nothing to a value from the file before the vault was asked', async () => {
     const home = await closedDesk();
     writeSettings(home, { httpsProxy: proxy });
     const { line, stop } = await openHeadless(home);

@@ -126,7 +126,7 @@ describe('reachOf', () => {
     expect(URL.canParse('https://[fe80::1%25eth0]/')).toBe(false);
   });
 
-  it('the refusal of a private host names the command that confirms it, and puts no foreign text into it', () => {
+  it('the refusal names the command that confirms the host, without foreign text', () => {
     const trust = { endpoint: 'https://server.example/mcp', isConfirmed: () => false };
     const command = (host: string): string => `keyturn exception add ${host} private-address.`;
     for (const [url, host] of [

@@ -92,7 +92,7 @@ describe('this machine', () => {
   ])('%s is not', (host) => expect(isThisMachine(new URL(`https://${host}/`).hostname)).toBe(false));
 
   it.each(['localhost.', 'a.localhost', '[::ffff:7f00:1]', '0.0.0.0'])(
-    'plain http goes to %s only over https, since a resolver or a system may lead it elsewhere',
+    '%s gets https only, since a resolver may lead it elsewhere',
     (host) => expect(isLoopbackHost(host)).toBe(false),
   );
 });

@@ -50,7 +50,7 @@ describe('a file of the home', () => {
     },
   );
 
-  it('refuses a symbolic link in the place of a private file, whether its target is good or missing', async () => {
+  it('refuses a symbolic link, whether its target is good or missing', async () => {
     for (const target of [fileOf('text'), '/nowhere']) {
       const file = fileOf();
       symlinkSync(target, file);
@@ -63,7 +63,7 @@ describe('a file of the home', () => {
     }
   });
 
-  it('refuses a folder or a pipe in the place of a private file, and doesn’t wait for a writer of the pipe', async () => {
+  it('refuses a folder or a pipe, and waits for no writer', async () => {
     const folder = fileOf();
     mkdirSync(folder, { mode: 0o700 });
     const pipe = fileOf();
@@ -111,7 +111,7 @@ describe('a replacement', () => {
     expect(readdirSync(path.dirname(file))).toHaveLength(1);
   });
 
-  it('on a full disk leaves the old file whole, even if a part of the new one was written', () => {
+  it('on a full disk leaves the old file whole', () => {
     const { replaced, stands } = onFullDisk(fileOf());
     expect(replaced).toEqual(['kept', expect.stringContaining("can't be written (EFBIG)")]);
     expect(stands).toBe('old');

@@ -4,24 +4,21 @@ import { RepeatedWork } from '../../src/base/repeated-work.ts';
 /** More steps of the microtask queue than one run takes. */
 const steps = Array.from({ length: 30 }, (_, step) => step);
 
-it.each(steps)(
-  'repeated work runs once more after a call that comes %i steps after the first one',
-  async (step) => {
-    let newest = 'old';
-    let seen = '';
-    const work = new RepeatedWork(async () => {
-      const read = newest;
-      await Promise.resolve();
-      await Promise.resolve();
-      seen = read;
-    });
-    void work.run();
-    for (let n = 0; n < step; n += 1) await Promise.resolve();
-    newest = 'new';
-    await work.run();
-    expect(seen).toBe('new');
-  },
-);
+it.each(steps)('repeated work runs again after a call %i steps after the first', async (step) => {
+  let newest = 'old';
+  let seen = '';
+  const work = new RepeatedWork(async () => {
+    const read = newest;
+    await Promise.resolve();
+    await Promise.resolve();
+    seen = read;
+  });
+  void work.run();
+  for (let n = 0; n < step; n += 1) await Promise.resolve();
+  newest = 'new';
+  await work.run();
+  expect(seen).toBe('new');
+});
 
 it('repeated work runs once more after many calls that come during a run', async () => {
   let runs = 0;

@@ -52,7 +52,7 @@ function answering(client: Client): void {
 const repeat = { name: 'repeat', arguments: { text: 'ab', times: 2 } };
 
 describe('a session', () => {
-  it('BR-14: carries requests, and what the server asks of the client in the middle of one', async () => {
+  it('BR-14: carries requests, and the server’s questions in the middle of one', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url, { capabilities }, answering);
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('ask');
@@ -65,7 +65,7 @@ describe('a session', () => {
     );
   });
 
-  it('BR-4: names its session and its revision in each request after the handshake, and takes both kinds of answer', async () => {
+  it('BR-4: names session and revision in each request, and takes both kinds of answer', async () => {
     const server = await statefulServer(textServer);
     const { client } = await bridged(server.url);
     await client.callTool(repeat);
@@ -154,7 +154,7 @@ describe('a server that forgets its sessions', () => {
   });
 });
 
-it('asks for no token to end its session once its broker has gone, since that would start another one', async () => {
+it('asks for no token to end its session once its broker has gone', async () => {
   const server = await statefulServer(textServer);
   const connection = await tokenConnection(server.url.href);
   let isOpen = true;
@@ -190,7 +190,7 @@ describe('a stream that breaks', () => {
     },
   );
 
-  it('BR-7: sends a request whose stream breaks again under another id, if it changes nothing', async () => {
+  it('BR-7: resends a request whose stream breaks, if it changes nothing', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url);
     let left = 2;
@@ -320,7 +320,7 @@ describe('what goes wrong at the start', () => {
     expect(server.count('initialize')).toBe(1);
   });
 
-  it('sends nothing to another server that redirects there, also where the first one wants no token', async () => {
+  it('sends nothing to another server after a redirect', async () => {
     const [server, other] = [await statefulServer(textServer), await statefulServer(textServer)];
     const open: Dispatch = async () => {
       throw new KeyturnError('authorization_not_required', 'open to all');

@@ -98,7 +98,7 @@ describe.each([
   ['a stateless client, a stateless server', stateless, async () => statelessServer(statelessShop)],
 ])('a page in the middle of a call: %s', (_what, options: ClientOptions, start) => {
   it.each(['accept', 'decline', 'cancel'] as const)(
-    'a page in the middle of a call is a question of the broker’s, and the server gets the answer: %s',
+    'is a question of the broker’s, and the server gets the answer: %s',
     async (action) => {
       const { client, shown, said, resource } = await opened(await start(), options, action);
       expect(text(await client.callTool({ name: 'pay' }))).toBe(action);

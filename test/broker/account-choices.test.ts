@@ -43,7 +43,7 @@ async function answer(rig: Rig, verdict: 'yes' | 'no' | 'later', account?: strin
 }
 
 describe('a request for an account that nobody signed in with', () => {
-  it('gets no other account, and names those that the program may use, to the command line all of them', async () => {
+  it('gets no other account, and names the allowed ones', async () => {
     const { rig, work } = await twoAccounts();
     await rig.parts.permissions.end('editor', rig.endpoint);
     for (const clientId of ['editor', 'cli']) await allow(rig, [work], clientId);
@@ -103,7 +103,7 @@ describe('a program that was allowed without an account, where several are signe
     return { ...ground, permission };
   }
 
-  it('a program that was allowed without an account is asked about once, and keeps its scopes and its end', async () => {
+  it('is asked about once, and keeps its scopes and its end', async () => {
     const { rig, home, permission } = await unnamed();
     const asked = rig.ask();
     expect(await answer(rig, 'yes', 'home')).toMatchObject({ accounts: ['work', 'home'] });
@@ -117,7 +117,7 @@ describe('a program that was allowed without an account, where several are signe
     });
   });
 
-  it('a program that was allowed without an account gets no other account than the chosen one, though that ended before the answer', async () => {
+  it('gets no account but the chosen one, even if that ended before the answer', async () => {
     const { rig, home, permission } = await unnamed();
     const asked = refusal(rig.ask());
     await rig.question('choice');

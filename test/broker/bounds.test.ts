@@ -39,7 +39,7 @@ describe('the limit on tries', () => {
 });
 
 describe('the limit on step-ups', () => {
-  it('counts each operation by itself, and allows nine in all for a program and a resource', () => {
+  it('counts each operation separately, nine in all for a program and a resource', () => {
     const stepUps = new StepUpLimit(() => 0);
     const at = (operation: string, endpoint = 'https://a', clientId = 'x') => ({
       clientId,
@@ -127,7 +127,7 @@ describe('a token in memory', () => {
     expect(cache.get('h', '0')).toBeDefined();
   });
 
-  it('that was refused is removed and remembered as refused, until its grant is dropped', () => {
+  it('that was refused is removed and remembered until its grant is dropped', () => {
     const cache = new TokenCache();
     const token = cache.put('g', 'a', fields);
     const other = cache.put('g', 'b', { ...fields, accessToken: 'u' });

@@ -88,7 +88,7 @@ describe('one path that refuses every token', () => {
     expect(open).toEqual({ isReplaced: true });
   });
 
-  it('refusals of one path are not counted with tokens that worked elsewhere, up to ten in ten minutes', async () => {
+  it('are not counted with tokens that worked elsewhere, up to ten in ten minutes', async () => {
     const rig = await allowed();
     const outcomes: boolean[] = [];
     for (let n = 0; n < 12; n += 1) {

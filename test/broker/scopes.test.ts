@@ -60,7 +60,7 @@ describe('a program with a narrow permission', () => {
     expect(server.tokenRequests.map((form) => form.get('scope'))).toEqual([null, 'read']);
   });
 
-  it('PROMISE-10: gets no token of a grant that can’t be narrowed because it has no refresh token', async () => {
+  it('PROMISE-10: gets no token of a grant without a refresh token, which can’t be narrowed', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
     const rig = await brokerRig(server);

@@ -34,7 +34,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 describe('an address', () => {
-  it('of a server is a card with the server’s words, and opens after a yes and not before', async () => {
+  it('is a card with the server’s words, and opens only after approval', async () => {
     const { show, question, parts, opened, endpoint } = await ground();
     const shown = show();
     const { id, question: card } = await question('url');

@@ -34,7 +34,7 @@ describe('shared work', () => {
     expect(starts).toHaveLength(2);
   });
 
-  it('goes on for the others when one caller is interrupted, and is cancelled with the last', async () => {
+  it('continues for the others after an interruption, and ends with the last', async () => {
     const shared = new SharedWork<string>();
     const { start, starts } = work();
     const [one, two] = [new AbortController(), new AbortController()];
@@ -97,7 +97,7 @@ describe('the queue of pages', () => {
     expect(queue.isQueued('b')).toBe(false);
   });
 
-  it('opens the next page when a sign-in goes on without its page, and counts how that sign-in ends', async () => {
+  it('opens the next page when a sign-in continues without its page', async () => {
     const queue = new PageQueue(() => 0);
     const answer = Promise.withResolvers<void>();
     const one = refusal(

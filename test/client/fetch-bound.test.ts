@@ -29,7 +29,7 @@ describe('a bound token', () => {
     ]);
   });
 
-  test('P-8: is sent once more with the nonce that the server wants, and later requests have the newest', async () => {
+  test('P-8: is resent once with the server’s nonce, and later requests use the newest', async () => {
     const { origin, seen } = await startHttp((_seen, count) =>
       count === 1 ? wantsNonce('n1') : [200, { 'dpop-nonce': `n${count}` }],
     );

@@ -43,7 +43,7 @@ describe('a challenge', () => {
     });
   });
 
-  test('a redirect, which something before the server may give, does not show that a token worked', async () => {
+  test('a redirect does not show that a token worked', async () => {
     const { origin } = await startHttp((_seen, count) =>
       count === 1 ? [307, { location: '/api/elsewhere' }] : [401],
     );

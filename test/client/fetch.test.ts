@@ -39,7 +39,7 @@ describe('the token', () => {
     expect(bearers(other.seen)).toEqual([undefined]);
   });
 
-  test('is no refused API key where the server named a URL outside the key’s path, to which no key went', async () => {
+  test('no API key goes to a URL outside its path, and none counts as refused', async () => {
     const { origin } = await startHttp(() => [401]);
     const named = `${origin}/messages?id=1`;
     const key = { kind: 'key', keyId: 'k1', header: 'x-key', value: 'secret-key', resource: `${origin}/api` };
@@ -106,7 +106,7 @@ describe('a redirect', () => {
     ]);
   });
 
-  test('that answers a POST with 303 goes on as GET, and a challenge there does not post again', async () => {
+  test('that answers a POST with 303 continues as GET', async () => {
     const { origin, seen } = await startHttp(({ request, authorization }) => {
       if (request.startsWith('POST')) return [303, { location: '/api/done' }];
       return authorization === 'Bearer secret-1' ? [401, { 'www-authenticate': 'Bearer' }] : [200];

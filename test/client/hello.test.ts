@@ -122,7 +122,7 @@ describe('a squatter on the socket', () => {
     expect(squatter.heard()).not.toContain(identity.key);
   });
 
-  test('that never answers is given up after the time that a broker with a slow keychain has', async () => {
+  test('that never answers is given up after a slow keychain’s time', async () => {
     const paths = temporaryHome();
     const heard = Promise.withResolvers<void>();
     await squat(paths, () => {
@@ -162,7 +162,7 @@ describe('a squatter on the socket', () => {
     await expect(connect({ key: identity, paths })).rejects.toMatchObject({ reason: 'frame_invalid' });
   });
 
-  test('DOOR-3: that relays to the real broker gains nothing: the hello names its own socket', async () => {
+  test('DOOR-3: that relays to the real broker gains nothing', async () => {
     const rig = await startRig();
     const key = rig.enrol();
     const paths = temporaryHome();

@@ -169,7 +169,7 @@ def ask(**more):
         print(error.reason, error, sep=": ")
 `;
 
-  test('is told apart from one that nobody listens on: its path is too long, or its folder is closed to the program', async () => {
+  test('tells apart a long path, a closed folder and a missing listener', async () => {
     const paths = temporaryHome();
     await squat(paths, () => '{}');
     const { stdout, stderr } = await pythonProgram(
@@ -196,7 +196,7 @@ os.chmod(home, 0o700)
   });
 });
 
-test('closes the connection under a thread that asks, which hears so; a later request makes a new one', async () => {
+test('closes the connection under a thread that asks, which hears so', async () => {
   let asked = 0;
   const rig = await startRig({
     dispatch: async () => {

@@ -56,7 +56,7 @@ describe('trying again', () => {
     expect(await beside({ ...all, max: Infinity })).toBeGreaterThan(300_000);
   });
 
-  it('throws the first refusal where none of the tries succeeds, and at once what no broker would mend', async () => {
+  it('throws the first refusal if no try succeeds', async () => {
     const time = new SetTime();
     let tries = 0;
     const attempt = async (): Promise<never> => {

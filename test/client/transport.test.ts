@@ -16,24 +16,21 @@ async function startBroker(resource: string) {
 test.each([
   [undefined, 45],
   [7, 7],
-])(
-  'lets the first token take its time, and each request less than the SDK waits (%s)',
-  async (timeout, waits) => {
-    const { origin } = await startHttp();
-    const resource = `${origin}/api`;
-    const { calls, connection } = await startBroker(resource);
-    const { fetch } = await transportOptions(connection, {
-      resource,
-      interaction: 'allow',
-      scope: 'read',
-      ...(timeout === undefined ? {} : { timeout }),
-    });
-    const common = { resource, interaction: 'allow', scope: 'read' };
-    expect(calls).toEqual([{ method: 'token.get', params: common }]);
-    await fetch(resource);
-    expect(calls[1]).toEqual({ method: 'token.get', params: { ...common, timeout: waits } });
-  },
-);
+])('waits for the first token, and less than the SDK for each request (%s)', async (timeout, waits) => {
+  const { origin } = await startHttp();
+  const resource = `${origin}/api`;
+  const { calls, connection } = await startBroker(resource);
+  const { fetch } = await transportOptions(connection, {
+    resource,
+    interaction: 'allow',
+    scope: 'read',
+    ...(timeout === undefined ? {} : { timeout }),
+  });
+  const common = { resource, interaction: 'allow', scope: 'read' };
+  expect(calls).toEqual([{ method: 'token.get', params: common }]);
+  await fetch(resource);
+  expect(calls[1]).toEqual({ method: 'token.get', params: { ...common, timeout: waits } });
+});
 
 test('asks for a key first where the program can use one', async () => {
   const { origin } = await startHttp();

@@ -125,7 +125,7 @@ describe('one app', () => {
       expect(await permissions()).toMatchObject([{ scope: 'notes:read' }]);
     });
 
-    it('is not widened from the page without a press, where the list shows less than it is held to', async () => {
+    it('can’t be approved from the page without a press', async () => {
       // Nobody answers there: the permission stays held to the scopes of a first token.
       const resource = 'https://127.0.0.1:1/mcp';
       const { home, page } = desk;
@@ -173,7 +173,7 @@ describe('one app', () => {
       expect(await from(sender, elsewhere)).toMatchObject(refused);
     });
 
-    it('refuses channels that are not in the table, bad params, and what widens without a press', async () => {
+    it('refuses unknown channels, bad params, and grants without a press', async () => {
       const { page } = desk;
       for (const channel of ['token.get', 'broker.stop', '__proto__', 'vault.export']) {
         expect(await ask(page, channel as 'status', {})).toMatchObject({
@@ -292,7 +292,7 @@ describe('a command that waits for a sign-in', () => {
     await iconShows(opened, 'fine');
   });
 
-  it('opens the page of a sign-in that a command starts after a yes to its card, and not before', async () => {
+  it('opens the page of a command’s sign-in only after approval of its card', async () => {
     const { home } = desk;
     const [, world] = worlds;
     const { resource } = world.protectedServer;
@@ -330,7 +330,7 @@ describe('the host', () => {
     await until('the window', () => double.windows[0]?.isVisible());
   });
 
-  it('locks with the screen, and before the machine sleeps, where the person wants that and only there', async () => {
+  it('locks with the screen and before sleep, if the user wants that', async () => {
     const { env, say } = await screenSession();
     const opened = await openApp(newHome({ env }));
     const page = await onlyPage(opened);

@@ -11,7 +11,7 @@ const view = {
   ],
 };
 
-it('the menu of a window closes it, quits the app and changes the size of letters, and has no tools', () => {
+it('closes a window, quits the app, changes the text size, and has no tools', () => {
   const file = {
     label: 'File',
     submenu: [

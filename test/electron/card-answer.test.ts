@@ -56,7 +56,7 @@ const permissions = async (page: Page) =>
   );
 
 describe('a page that is taken over', () => {
-  it('allows by one press no questions of two programs, and none that its card didn’t show', async () => {
+  it('one press allows no questions of two programs, nor hidden ones', async () => {
     const { home, page, program } = await desk();
     void asks(program, { resource: server('one') });
     void asks(program, { resource: server('two') });
@@ -83,7 +83,7 @@ describe('a page that is taken over', () => {
 });
 
 describe('the answer to a card', () => {
-  it('goes to each question by itself; one that was answered elsewhere meanwhile needs none', async () => {
+  it('goes to each question that still needs one', async () => {
     const { home, page, program } = await desk();
     for (const name of ['one', 'two', 'three']) void asks(program, { resource: server(name) });
     const id = await idsOf(page, 3);

@@ -16,7 +16,7 @@ describe('the card window', () => {
     return { window, page, question: () => page.url().split('#card/')[1] ?? '' };
   }
 
-  it('comes up by itself without the keyboard, goes to the next question, and closes with the last answer', async () => {
+  it('appears without focus, shows the next question, and closes with the last', async () => {
     const home = newHome();
     await openApp(home, ['--hidden']);
     const first = allow(home, 'one.example');
@@ -38,7 +38,7 @@ describe('the card window', () => {
     await until('the window is closed', () => double.windows.length === 0);
   });
 
-  it('comes to the front by a click on its notification and loads nothing anew, and opens again once it was closed', async () => {
+  it('comes to the front by its notification, and opens again once closed', async () => {
     const home = newHome();
     const opened = await openApp(home, ['--hidden']);
     const asked = allow(home, 'one.example');
@@ -79,7 +79,7 @@ describe('the card window', () => {
     expect(double.windows).toEqual([window]);
   });
 
-  it('shows a question that comes while the window before is still closing in a new one', async () => {
+  it('shows a question that comes while it is closing in a new one', async () => {
     const home = newHome();
     await openApp(home, ['--hidden']);
     const first = allow(home, 'one.example');

@@ -26,7 +26,7 @@ const copyingByPress = (page: Page, text: string) => byPress(page, 'text.copy', 
 const refusal = (reason: string) => ({ ok: false, refusal: { reason } });
 
 describe(`the clipboard (${where})`, () => {
-  it('gets nothing from a page that nobody pressed anything in, and one text for one press', async () => {
+  it('gets nothing without a press, and one text for one press', async () => {
     const page = await lookedAt();
     expect(await copying(page, planted)).toMatchObject(refusal('not_permitted'));
     expect(await copyingByPress(page, command)).toEqual({ ok: true, value: {} });
@@ -34,7 +34,7 @@ describe(`the clipboard (${where})`, () => {
     if (binary === undefined) expect(double.clipboard).toBe(command);
   });
 
-  it('gets nothing that nobody could see, that ends with the key that runs it, or that is too long', async () => {
+  it('gets nothing invisible, self-running or too long', async () => {
     const page = await lookedAt();
     for (const text of ['', `${command}\n`, 'a\u0008b', 'a\rb', 'a\u202eb', 'a\u200bb', 'x'.repeat(2049)]) {
       expect(await copyingByPress(page, text), JSON.stringify(text.slice(0, 9))).toMatchObject(

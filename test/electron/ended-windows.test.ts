@@ -4,7 +4,7 @@ import { double } from '../support/electron/electron-double.ts';
 import { newHome, until } from '../support/home.ts';
 import { onlyPage, openApp } from './rig.ts';
 
-it('a window whose page crashed is told of, and opens again at the person’s word only', async () => {
+it('a window whose page crashed is reported, and opens again on request', async () => {
   await onlyPage(await openApp(newHome()));
   double.pressed = 1;
   double.windows[0]?.webContents.emit('render-process-gone');

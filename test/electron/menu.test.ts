@@ -55,7 +55,7 @@ describe('the icon', () => {
 });
 
 describe('a notification', () => {
-  it('goes with the app, also one that waits for nothing, and one that the system refuses is logged', async () => {
+  it('closes with the app; one that the system refuses is logged', async () => {
     double.reset();
     double.isReady = true;
     const lines: string[] = [];
@@ -98,7 +98,7 @@ describe('a notification', () => {
 });
 
 describe('the menu', () => {
-  it('has questions first, then servers with those signed out before the others, then the rest', () => {
+  it('has questions first, then signed-out servers, then the rest', () => {
     const rows = menuRows({
       ...fine,
       questions: [question('allow'), question('pair', 'q2'), question('login', 'q3')],
@@ -214,7 +214,7 @@ describe('several questions of one card', () => {
     { ...second, card: 'q1', resource: 'https://other.example' },
   ];
 
-  it('are one row of the menu and one notification, which say how many servers it is about', () => {
+  it('are one row and one notification, with the number of servers', () => {
     const both = 'editor wants access to 2 servers';
     const [row] = menuRows({ ...fine, questions: several });
     expect(row).toMatchObject({ label: both, action: { type: 'card', id: 'q1' } });

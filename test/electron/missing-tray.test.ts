@@ -44,7 +44,7 @@ describe('the wait for a tray', () => {
     expect(await waiting(comes)).toEqual([is, waited]);
   });
 
-  it('makes no icon before one is there, and then shows the window of a hidden start if none came', async () => {
+  it('makes no icon before one is there, and then shows a hidden start’s window', async () => {
     const { env } = await screenSession();
     const steps: (() => void)[] = [];
     const after = (_ms: number, run: () => void) => {

@@ -149,7 +149,7 @@ describe('the packed app', () => {
     expect(served).toEqual({ op: 'state', entry: 'notes', state: 'open' });
   });
 
-  it('brings the executable of one file along as its keyturn, where the app looks for it', async () => {
+  it('brings the single executable as its keyturn', async () => {
     const resources = path.join(packed, 'resources');
     const program = path.join(packed, 'keyturn-desktop');
     const brought = broughtCommand({ env: {}, isPackaged: true, program }, resources, 'linux') ?? '';

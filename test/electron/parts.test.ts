@@ -20,7 +20,7 @@ function folder(): string {
 }
 
 describe('the page’s own scheme', () => {
-  it('serves the folder’s files under a policy that allows nothing inline and nothing outside', async () => {
+  it('serves the folder’s files under a policy without inline or outside content', async () => {
     const page = servePage(pageFolder);
     const response = await page(new Request(entryPage));
     expect(response.status).toBe(200);
@@ -114,7 +114,7 @@ describe('start at login', () => {
     expect(text).toContain(`\nExec=${command} --hidden\n`);
   });
 
-  it('starts the app where it lies now after a move, and leaves the other lines and a start that is off', async () => {
+  it('starts the app at its new place after a move, and keeps other lines', async () => {
     const home = folder();
     const file = path.join(home, 'autostart', 'keyturn.desktop');
     const at = (program: string): LoginItem =>
@@ -270,7 +270,7 @@ describe('a sign-in’s page', () => {
     expect(opened).toEqual([address]);
   });
 
-  it('opens one page within a sign-in that the person started there, and none elsewhere, nor after an approval of yesterday', async () => {
+  it('opens one page within a sign-in that the user started there', async () => {
     const { pages, opened, pass } = setUp();
     await pages.withPage(resource, async () => {
       await pages.openIfAllowed(url);
@@ -284,7 +284,7 @@ describe('a sign-in’s page', () => {
     expect(opened).toEqual([url]);
   });
 
-  it('opens for a sign-in of the person’s also where an earlier one there has ended with its page', async () => {
+  it('opens for the user’s sign-in although an earlier one there has ended', async () => {
     const { pages, opened } = setUp();
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const earlier = pages.withPage(resource, () => first.promise);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { newHome, until } from '../support/home.ts';
 import { ask, iconShows, onlyPage, openApp, valueOf } from './rig.ts';
 
-it('the app pauses all access from its menu, and resumes by a press in the window only', async () => {
+it('the app pauses from its menu, and resumes by a press in the window only', async () => {
   const opened = await openApp(newHome());
   const page = await onlyPage(opened);
   await opened.choose('Pause all access > For 1 hour');

@@ -10,7 +10,7 @@ import { askByPress, lookAt, startInDouble } from './rig.ts';
 const logOf = ({ paths }: ReturnType<typeof newHome>): string =>
   readFileSync(path.join(paths.state, 'broker.log'), 'utf8');
 
-it('goes on without an icon that can’t be made, and shows its window, also in a hidden start', async () => {
+it('continues without an icon, and shows its window in a hidden start too', async () => {
   const home = newHome();
   await startInDouble(home, ['--hidden'], { trayFails: true });
   await until('the window', () => double.windows[0]?.isVisible());

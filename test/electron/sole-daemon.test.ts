@@ -106,7 +106,7 @@ esac
     expect(asked()).not.toContain('disable');
   });
 
-  it('is not taken for one that nobody holds where systemd doesn’t say, but for that where there is no systemd', async () => {
+  it('counts as held if systemd does not say, unless there is no systemd', async () => {
     const folder = temporaryFolder();
     const home = newHome({ env: { PATH: `${folder}:${process.env['PATH']}` } });
     const systemctl = path.join(folder, 'systemctl');

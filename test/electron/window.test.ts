@@ -98,7 +98,7 @@ const expected: Readonly<Record<keyof typeof outcomes, RegExp>> = {
   'read what the person copied': /^refused$/,
 };
 
-describe(`a page in a window of ours (${binary === undefined ? 'over the double' : 'in Electron'})`, () => {
+describe(`a page in our window (${binary === undefined ? 'over the double' : 'in Electron'})`, () => {
   it('is asked and answered over the bridge, and can’t get past it', async () => {
     const page = await onlyPage(await openApp(newHome()));
     const status = await ask(page, 'status', {});

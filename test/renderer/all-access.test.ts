@@ -26,7 +26,7 @@ it('the settings pause all access for an hour or until it is resumed', async () 
   await expect.poll(() => asked[1]).toMatchObject(['pause', { until: expect.any(Number) }]);
 });
 
-it('revoking all access names the apps and servers that it cuts off, and revokes each grant only after a confirmation', async () => {
+it('revoking all access names apps and servers, and needs a confirmation', async () => {
   const asked: unknown[] = [];
   const answer = noting(asked);
   const listed = await exampleAnswer()('signIn.list', {});

@@ -15,7 +15,7 @@ async function brokerWithKey() {
 }
 
 describe('the window', () => {
-  it('shows that a program asks for the key, in which header, and allows that and no token', async () => {
+  it('shows that a program asks for the key, and allows that and no token', async () => {
     const broker = await brokerWithKey();
     const { resource, answer, owner, answered } = broker;
     const editor = await broker.program('editor');

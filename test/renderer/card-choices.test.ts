@@ -174,7 +174,7 @@ describe('how long it is allowed', () => {
     }
   });
 
-  it('is never beyond an hour for the command, and no session where nothing tells who asks', async () => {
+  it('is at most an hour for the command, and no session for an unknown asker', async () => {
     const { page } = await openWindow({
       hash: 'card/cli',
       answer: exampleAnswer({

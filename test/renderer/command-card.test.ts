@@ -14,7 +14,7 @@ import {
 
 const openWindow = windowsOfTests();
 
-it('the card of another account names server, issuer and both accounts, and keeps it after a press', async () => {
+it('the card of another account names server, issuer and both accounts', async () => {
   const question = {
     id: 'q1',
     kind: 'account' as const,
@@ -206,7 +206,7 @@ describe('the card of a command', () => {
     }
   });
 
-  it('keeps the rules of every card: put off by Enter, but by no early key, allowed by a press on a card that may be approved only', async () => {
+  it('keeps the rules of every card', async () => {
     const answers: unknown[] = [];
     const example = exampleAnswer({
       'request.list': { interactions: [{ ...common, command: 'unlock' }] },

@@ -42,7 +42,7 @@ async function openApps(broker: PageBroker) {
 }
 
 describe('the panel that connects apps', () => {
-  it('shows what would change, changes the ticked entries after a press, and puts everything back', async () => {
+  it('shows the changes, applies the ticked ones, and puts everything back', async () => {
     const { broker, file, before, text } = await deskWithCursor();
     const { page, complaints } = await openApps(broker);
     const panel = page.getByRole('region', { name: 'Connect the apps on this computer' });

@@ -16,7 +16,7 @@ const partLength = Math.ceil(states.length / parts);
 
 describe('every state of the windows', () => {
   it.each(Array.from({ length: parts }, (_, at) => at + 1))(
-    'is whole at each width, breaks no policy, and has no fault that axe finds, in the light and in the dark (part %i of 4)',
+    'is whole at each width, and axe finds no fault (part %i of 4)',
     async (part) => {
       const opened = await openStatePage(await windowsChromium());
       onTestFinished(() => opened.page.close());

@@ -10,7 +10,7 @@ import { button, windowsOfTests } from './page-window.ts';
 
 const openWindow = windowsOfTests();
 
-it('the window lists what is open to other machines and sandboxes, and an end from there counts at once', async () => {
+it('the window lists open forwards, and ends one', async () => {
   const { answer, owner, resource } = await startPageBroker();
   const socket = path.join(temporaryFolder(), 'agent.sock');
   const opened = { label: 'agent', path: socket, resources: [resource], lifetime: 3600 };

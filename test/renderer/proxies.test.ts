@@ -10,7 +10,7 @@ interface Listed {
   readonly proxies: readonly { readonly url: string; readonly name: string; readonly port: number }[];
 }
 
-it('the window adds a proxy, gives it another address, and removes it with its app, and never sees the address', async () => {
+it('the window adds, changes and removes a proxy, and never sees its address', async () => {
   const broker = await startPageBroker();
   const { answer, owner, resource, answered, asked } = broker;
   const proxies = async (): Promise<Listed['proxies']> =>

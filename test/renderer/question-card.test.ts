@@ -293,7 +293,7 @@ it('a card allows the ticked permissions only, and nothing if none is ticked', a
 const clientsOf = async (broker: PageBroker): Promise<unknown> => broker.owner.request('app.list');
 
 describe('how long it is allowed', () => {
-  it('a yes for once serves the token that waits, and the next request is a question again', async () => {
+  it('for once serves the waiting token, and the next request asks again', async () => {
     const { page, broker, editor, token } = await asked();
     await page.getByLabel('Just this time').check();
     await approvable(page);
@@ -320,7 +320,7 @@ describe('how long it is allowed', () => {
 });
 
 describe('the card of a program that pairs', () => {
-  it('shows the digits that the program shows, in the main window too, and gives the focus back', async () => {
+  it('shows the program’s digits, and gives the focus back', async () => {
     const broker = await startPageBroker();
     const code = Promise.withResolvers<string>();
     const pairing = broker.pairing('editor', code.resolve);
@@ -350,7 +350,7 @@ describe('the card of a program that pairs', () => {
 });
 
 describe('the card of a sign-in', () => {
-  it('names server and issuer, takes a pasted address only if it is the right one, and calls it off', async () => {
+  it('names server and issuer, takes the right pasted address, and cancels', async () => {
     const broker = await startPageBroker();
     broker.person = false;
     const { resource, owner, world } = broker;

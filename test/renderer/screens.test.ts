@@ -70,7 +70,7 @@ async function goTo(page: Page, hash: string, sign: string): Promise<void> {
 }
 
 describe('every screen', () => {
-  it('is walked by the keyboard alone: tabs by arrows, every control by Tab, each with its focus shown', async () => {
+  it('works by the keyboard alone, with the focus shown', async () => {
     const { page } = await show(busy, 'servers');
     await page.locator('article').first().waitFor();
     await page.getByRole('tab', { name: 'Servers' }).focus();

@@ -77,7 +77,7 @@ const serverTick = (page: Page, id: string) =>
 const yes = (id: string) => ({ id, answer: 'yes' });
 
 describe('the card of several questions of one run', () => {
-  it('lists every server with its scopes, once names who asks, and is answered by one press', async () => {
+  it('lists every server with its scopes, and takes one press', async () => {
     const { page, calls } = await card();
     await page.getByRole('heading', { name: 'Allow editor to use 3 servers?' }).waitFor();
     expect(await page.locator('.one-of-several .address').allInnerTexts()).toEqual(
@@ -100,7 +100,7 @@ describe('the card of several questions of one run', () => {
       .toEqual([['card.answer', { answers: ['q1', 'q2', 'q3'].map((id) => ({ ...yes(id), lease })) }]]);
   });
 
-  it('puts off, last, a server without its tick, and gives of each other one what is ticked there', async () => {
+  it('puts off a server without its tick, and gives what is ticked elsewhere', async () => {
     const { page, calls } = await card();
     await approvable(page);
     await serverTick(page, 'q1').uncheck();
@@ -171,7 +171,7 @@ describe('the card of several questions of one run', () => {
 });
 
 describe('a card that grows', () => {
-  it('starts anew with every question that joins, and a press meant for the old content allows nothing', async () => {
+  it('restarts with every question that joins', async () => {
     const { page, ask, calls, shown } = await card({ questions: three.slice(0, 2), areTimersHeld: true });
     await timerHeld(page);
     await releaseTimers(page);
@@ -209,7 +209,7 @@ describe('a card that grows', () => {
     await expect.poll(() => calls).toEqual([['card.answer', { answers }]]);
   });
 
-  it('goes on as the card of one server after the question that opened it was answered elsewhere', async () => {
+  it('continues with one server after its first question was answered elsewhere', async () => {
     const { page, ask, calls } = await card({ questions: three.slice(0, 2) });
     await approvable(page);
     await ask(three[1] ?? {});

@@ -53,7 +53,7 @@ async function openForm(authorization: Partial<Settings>, bend: Partial<Bends> =
 
 const byHand = { registration: 'absent', issInResponse: false, resourceRequired: false } as const;
 
-it('a refusal without registration leads to the client, whose secret leaves its field; exceptions are named', async () => {
+it('a refusal without registration leads to entering a client', async () => {
   const secret = 'of-a-desktop-app-by-hand';
   const { page, authorizationServer, said, held, change, complaints } = await openForm(byHand, {
     metadata: (document) => ({ ...document, code_challenge_methods_supported: undefined }),

@@ -148,7 +148,7 @@ describe('what is out of the ordinary', () => {
     expect(asked).toEqual([]);
   });
 
-  it('and a locked vault is unlocked from every view, by a passphrase that stays in no field', async () => {
+  it('a locked vault is unlocked from every view, and no field keeps the passphrase', async () => {
     const asked: [unknown, unknown][] = [];
     const { page } = await show(troubled, 'activity', asked);
     await page.getByText('Keyturn is locked.').waitFor();
@@ -173,7 +173,7 @@ describe('what is out of the ordinary', () => {
 });
 
 describe('a card', () => {
-  it('has the facts of who asks on the card, and a changed issuer on the one of a sign-in', async () => {
+  it('has the facts about who asks, and a changed issuer at a sign-in', async () => {
     const interactions = [
       question({
         asker: attestedEditor,

@@ -25,7 +25,7 @@ async function usedBroker(): Promise<{ broker: PageBroker; editor: Connection; t
 const said = (page: Page) => page.locator('.announcement p').innerText();
 
 describe('Servers', () => {
-  it('shows a grant beside its issuer, and revokes it after a second step, with the receipt', async () => {
+  it('shows a grant, and revokes it after a second step, with the receipt', async () => {
     const { broker, editor, token } = await usedBroker();
     const { resource, world } = broker;
     const secrets = await broker.secrets([token]);
@@ -183,7 +183,7 @@ describe('Activity', () => {
 });
 
 describe('Settings', () => {
-  it('enters a client with a secret that never comes back, and waives a rule and keeps it again', async () => {
+  it('enters a client with a hidden secret, and sets and removes an exception', async () => {
     const broker = await startPageBroker();
     const { page, change } = await openWindow({ answer: broker.answer, hash: 'settings/providers' });
     const secret = 'only-the-vault-may-have-this';
@@ -234,7 +234,7 @@ describe('Settings', () => {
 });
 
 describe('the clients at issuers', () => {
-  it('are listed, those registered by themselves apart; one goes after a second step, unless a grant needs it', async () => {
+  it('are listed; one is removed after a second step, unless a grant needs it', async () => {
     const { broker } = await usedBroker();
     const { issuer } = broker.world.authorizationServer;
     const secret = 'only-the-vault-may-have-this';

@@ -35,7 +35,7 @@ describe('a label', () => {
     expect(rig.parts.grants.all()).toHaveLength(2);
   });
 
-  it('B-7: doesn’t turn one account into another: a sign-in with another subject needs the person’s yes', async () => {
+  it('B-7: does not merge accounts: another subject needs the user’s approval', async () => {
     const all = await ground();
     const { id } = await signInAs(all, 'subject-1', 'work');
     const login = refused(signInAs(all, 'subject-2', 'work'));
@@ -46,7 +46,7 @@ describe('a label', () => {
     expect(all.rig.grant()).toMatchObject({ id, subject: 'subject-1' });
   });
 
-  it('B-7: the first label takes the place of the subject as a name, and programs go on', async () => {
+  it('B-7: replaces the subject as a name, and programs continue', async () => {
     const all = await ground();
     const { rig, restarted } = all;
     const { id } = await signInAs(all, 'subject-1');
@@ -62,7 +62,7 @@ describe('a label', () => {
     expect((await signInAs({ ...all, rig: again }, 'subject-1')).account).toBe('work');
   });
 
-  it('B-7: one account can’t have two names: a sign-in under a second name is refused, and the refusal has both names', async () => {
+  it('B-7: refuses a sign-in under a second name, and names both', async () => {
     const all = await ground();
     await signInAs(all, 'subject-1', 'work');
     const error = await refused(signInAs(all, 'subject-1', 'home'));
@@ -137,7 +137,7 @@ describe('login_hint', () => {
     expect(rig.texts().join('')).not.toContain('alice@example.com');
   });
 
-  it('B-7: holds only what this issuer said itself, even if one label is used at several issuers', async () => {
+  it('B-7: holds only what this issuer said itself', async () => {
     const all = await ground();
     const { rig, world, authorizationServer, protectedServer } = all;
     const other = await world.openAuthorizationServer();

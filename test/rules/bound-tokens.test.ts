@@ -93,7 +93,7 @@ describe('tokens are bound to a key', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('P-9: tokens that were bound to a key stay so until the user ends the grant: no sign-in loosens them', async () => {
+  it('P-9: stay bound until the user ends the grant', async () => {
     const { rig, authorizationServer, protectedServer } = await boundGround();
     await rig.ask();
     authorizationServer.bend.metadata = undefined;
@@ -107,7 +107,7 @@ describe('tokens are bound to a key', () => {
     expect((await rig.ask()).tokenType).toBe('Bearer');
   });
 
-  it('tokens that were bound to a key during a sign-in stay so, and its Bearer tokens are revoked', async () => {
+  it('bound during a sign-in stay so, and its Bearer tokens are revoked', async () => {
     const { world, rig, authorizationServer, protectedServer } = await boundGround();
     await rig.ask();
     await rig.parts.grants.change(rig.grant(), { isKeyBound: undefined });
@@ -124,7 +124,7 @@ describe('tokens are bound to a key', () => {
     expect((await rig.ask()).tokenType).toBe('DPoP');
   });
 
-  it('P-9: tokens that were bound to a key are refused as Bearer tokens at a refresh, which ends nothing', async () => {
+  it('P-9: are refused as Bearer tokens at a refresh, which ends nothing', async () => {
     const { rig, authorizationServer } = await boundGround();
     const first = await rig.ask();
     authorizationServer.bend.tokenAnswer = undefined;

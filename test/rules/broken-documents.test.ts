@@ -62,7 +62,7 @@ describe.each(owners)('metadata of %s', (owner) => {
   });
 
   it.each(['another origin', 'plain http'] as const)(
-    'M-6: a redirect of metadata is not followed to %s, even if there is good metadata there',
+    'M-6: is not followed to %s, even if there is good metadata there',
     async (where) => {
       const { rig, world: bent, answer: lay } = await world();
       const other = await bent.openServer({ plain: true });

@@ -57,7 +57,7 @@ describe('a client secret at a server that', () => {
     });
   });
 
-  it('R-9: a client secret is sent in the body to a server that offers that and takes nothing else', async () => {
+  it('R-9: is sent in the body to a server that accepts nothing else', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer, { clientSecret: 's3cret' }, { authMethod: 'client_secret_post' });
     await rig.ask();
@@ -77,19 +77,16 @@ describe('a client secret at a server that', () => {
     ['words of its own', { status: 422, body: 'Failed to parse: missing field `client_id`' }],
     ['a list of faults', json({ errors: [{ path: ['clientId'], message: 'Required' }] }, 422)],
   ];
-  it.each(lacking)(
-    'W-7: a client secret is sent again with the id in the body to a server that misses it by %s',
-    async (_name, answer) => {
-      const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
-      authorizationServer.bend.tokenRequest = ({ form }) => (form.has('client_id') ? undefined : answer);
-      await rig.ask();
-      rig.clock.advance(anHour);
-      await rig.ask();
-      const sent = tokenRequests(authorizationServer);
-      expect(sent.map(({ form }) => form.has('client_id'))).toEqual([false, true, true]);
-      expect(sent.map(secretIn)).toEqual(['s', 's', 's']);
-    },
-  );
+  it.each(lacking)('W-7: is sent again with the id in the body after %s', async (_name, answer) => {
+    const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
+    authorizationServer.bend.tokenRequest = ({ form }) => (form.has('client_id') ? undefined : answer);
+    await rig.ask();
+    rig.clock.advance(anHour);
+    await rig.ask();
+    const sent = tokenRequests(authorizationServer);
+    expect(sent.map(({ form }) => form.has('client_id'))).toEqual([false, true, true]);
+    expect(sent.map(secretIn)).toEqual(['s', 's', 's']);
+  });
 
   const ofOther: readonly (readonly [string, Answer])[] = [
     ...['invalid_grant', 'authorization_pending', 'slow_down', 'expired_token', 'access_denied'].map(
@@ -99,7 +96,7 @@ describe('a client secret at a server that', () => {
     ['a body that is too large', { status: 413, body: 'client_id' }],
   ];
   it.each(ofOther)(
-    'B-6: a code is sent once to a server that refuses it by %s and speaks of the client id',
+    'B-6: a code is sent once after a refusal by %s about the client id',
     async (_name, answer) => {
       const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
       authorizationServer.bend.tokenRequest = () => answer;
@@ -123,7 +120,7 @@ describe('a client secret at a server that', () => {
     },
   );
 
-  it('R-9: a client secret is sent in the header to a server that refuses the body, which it listed and registered', async () => {
+  it('R-9: is sent in the header to a server that refuses the body', async () => {
     const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
     authorizationServer.bend.registrationAnswer = (reply) =>
       json({ ...reply.body, token_endpoint_auth_method: 'client_secret_post' }, reply.status);
@@ -133,7 +130,7 @@ describe('a client secret at a server that', () => {
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['body s', 's', 's']);
   });
 
-  it('B-6: a client secret is sent to no other place for a reply that speaks of the id, and stays refused', async () => {
+  it('B-6: is sent nowhere else after a reply about the id', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { authMethods: ['client_secret_basic'] },
     });
@@ -144,7 +141,7 @@ describe('a client secret at a server that', () => {
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['s', 's']);
   });
 
-  it('B-6: a client secret is not sent a third time to a server that refuses both forms', async () => {
+  it('B-6: is not sent a third time to a server that refuses both forms', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(
       rig,
@@ -186,7 +183,7 @@ describe('a client secret at a server that', () => {
 });
 
 describe('the second form', () => {
-  it('if a server calls the second form of a secret an invalid request, that says nothing about the refresh token', async () => {
+  it('called an invalid request says nothing about the refresh token', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: registered('a+b', { basicDecoding: 'lenient' }),
     });
@@ -216,7 +213,7 @@ describe('the second form', () => {
   });
 });
 
-it('R-5: the private key of an entered client is in no registration and in no other request', async () => {
+it('R-5: the private key of an entered client is in no other request', async () => {
   const { rig, world, authorizationServer } = await ground();
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = privateKey.export({ format: 'jwk' });

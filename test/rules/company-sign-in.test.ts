@@ -36,7 +36,7 @@ const signInFirst = (issuer: string) => ({
 });
 
 describe('the sign-in at the company', () => {
-  it('P-13: is one page for two servers, which asks for no resource and for an ID token', async () => {
+  it('P-13: is one page for two servers, with an ID token and without a resource', async () => {
     const { rig, provider, authorizationServer, second, other } = await company();
     expect(await refused(rig.ask(never))).toMatchObject(signInFirst(provider.issuer));
     const token = await rig.ask();
@@ -52,7 +52,7 @@ describe('the sign-in at the company', () => {
     expect(await asOwner(rig)('signIn.list')).toMatchObject({ grants: { length: 3 } });
   });
 
-  it('P-13: renews its ID token by itself, and its secrets go to the provider only and into no file', async () => {
+  it('P-13: renews its ID token; its secrets go to the provider only', async () => {
     const { rig, provider, authorizationServer, second, protectedServer } = await company();
     const signedIn = await rig.login({ resource: provider.issuer });
     expect(signedIn).toMatchObject({ resource: provider.issuer, account: 'alice' });
@@ -74,7 +74,7 @@ describe('the sign-in at the company', () => {
     }
   });
 
-  it('P-13: ends together with what it stands behind, and only the person starts it again, with one page', async () => {
+  it('P-13: ends with what depends on it, and only the user starts it again', async () => {
     const { rig, provider, other } = await company();
     await rig.ask();
     await rig.ask({ ...never, resource: other.url });

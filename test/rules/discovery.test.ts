@@ -21,7 +21,7 @@ describe('the document that a challenge names', () => {
     expect(metadataPaths(protectedServer.server)).toEqual([]);
   });
 
-  it('D-2: refuses a missing document that a challenge names, though the well-known places have one', async () => {
+  it('D-2: refuses a missing document that a challenge names', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['path', 'root'] } });
     protectedServer.settings.metadataUrl = protectedServer.metadataUrls.elsewhere;
     const error = await refused(rig.ask());
@@ -33,7 +33,7 @@ describe('the document that a challenge names', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('D-1: an unreadable document that a challenge names is an error, not a server of the earlier revision', async () => {
+  it('D-1: an unreadable document that a challenge names is an error', async () => {
     const { rig, protectedServer, authorizationServer } = await ground({
       oneOrigin: true,
       protection: { metadataAt: [] },
@@ -94,7 +94,7 @@ describe('a slash at the end of an endpoint', () => {
     },
   );
 
-  it('an endpoint with a slash is no second endpoint: one permission and one grant serve both', async () => {
+  it('an endpoint with a slash is no second endpoint', async () => {
     const { rig, protectedServer, authorizationServer, bare } = await slashed();
     const { tokenId } = await rig.ask({ resource: protectedServer.url });
     expect((await rig.ask({ resource: bare, interaction: 'never' })).tokenId).toBe(tokenId);
@@ -121,7 +121,7 @@ describe('a slash at the end of an endpoint', () => {
 });
 
 describe('metadata that no challenge names', () => {
-  it('D-3 N-12: looks for metadata that no challenge names at the path of the endpoint, then at the root', async () => {
+  it('D-3 N-12: looks for metadata at the path of the endpoint, then at the root', async () => {
     const { rig, protectedServer } = await ground(unnamed('root'));
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(metadataPaths(protectedServer.server)).toEqual([pathDocument, rootDocument]);
@@ -139,20 +139,17 @@ describe('metadata that no challenge names', () => {
   it.each([
     ['a 500', { status: 500 }],
     ['a broken connection', 'destroy'],
-  ] as const)(
-    'D-3 N-12: protected resource metadata is an error after %s, never a reason for defaults',
-    async (_what, answer) => {
-      const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
-      protectedServer.server.on('GET', pathDocument, answer);
-      expect(await refused(rig.ask())).toMatchObject({ reason: 'protected_server_unreachable' });
-      expect(authorizationServer.counts.metadataRequests).toBe(0);
-      expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
-    },
-  );
+  ] as const)('D-3 N-12: is an error after %s, never a reason for defaults', async (_what, answer) => {
+    const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
+    protectedServer.server.on('GET', pathDocument, answer);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'protected_server_unreachable' });
+    expect(authorizationServer.counts.metadataRequests).toBe(0);
+    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
+  });
 });
 
 describe('a protected server', () => {
-  it('F-1: that answers 200 without a token and publishes nothing needs no authorization', async () => {
+  it('F-1: that answers 200 without a token and metadata needs no authorization', async () => {
     const { rig } = await ground({ protection: { open: true, metadataAt: [] } });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_not_required' });
     expect(rig.pages).toEqual([]);
@@ -162,17 +159,14 @@ describe('a protected server', () => {
     ['has no authorization_servers', undefined],
     ['has an empty list of them', []],
     ['has a list of something else', [7]],
-  ])(
-    'D-4: refuses a protected server whose metadata %s, and doesn’t take it for one of the earlier revision',
-    async (_what, list) => {
-      const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true });
-      protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: list });
-      expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
-      expect(authorizationServer.counts.metadataRequests).toBe(0);
-    },
-  );
+  ])('D-4: refuses a protected server whose metadata %s', async (_what, list) => {
+    const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true });
+    protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: list });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
+    expect(authorizationServer.counts.metadataRequests).toBe(0);
+  });
 
-  it('I-2: whose metadata names no resource is named by the canonical URI of its endpoint', async () => {
+  it('I-2: whose metadata names no resource gets its endpoint’s canonical URI', async () => {
     const { rig, protectedServer } = await ground();
     protectedServer.bend.metadata = ({ resource: _left, ...document }) => document;
     expect((await rig.ask({ resource: `${protectedServer.url}/` })).resource).toBe(protectedServer.url);
@@ -205,7 +199,7 @@ describe('a protected server', () => {
 });
 
 describe('the metadata of an authorization server', () => {
-  it('M-1 M-2 M-3: looks for the metadata of an issuer with a path at three places in order', async () => {
+  it('M-1 M-2 M-3: looks for metadata of an issuer with a path at three places', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { issuerPath: '/tenant', metadataAt: ['oidcAppended'] },
     });
@@ -217,16 +211,13 @@ describe('the metadata of an authorization server', () => {
     ]);
   });
 
-  it.each([401, 403, 404])(
-    'N-12: looks for the metadata of an authorization server at the next place after a %i',
-    async (status) => {
-      const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
-      authorizationServer.server.on('GET', serverDocument, { status });
-      expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
-    },
-  );
+  it.each([401, 403, 404])('N-12: looks for server metadata at the next place after a %i', async (status) => {
+    const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
+    authorizationServer.server.on('GET', serverDocument, { status });
+    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+  });
 
-  it('M-1 M-2 M-3: an authorization server without metadata is an error, since only the earlier revision has defaults', async () => {
+  it('M-1 M-2 M-3: an authorization server without metadata is an error', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { metadataAt: [] } });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
@@ -250,7 +241,7 @@ describe('the metadata of an authorization server', () => {
 });
 
 describe('metadata', () => {
-  it('M-7: keeps metadata as long as its HTTP headers say, and asks for it again after that', async () => {
+  it('M-7: keeps metadata as long as its HTTP headers say', async () => {
     const { rig, world, authorizationServer } = await ground({ authorization: { accessTokenLifetime: 30 } });
     const document: unknown = await (await world.fetch(authorizationServer.issuer + serverDocument)).json();
     authorizationServer.server.on(
@@ -286,7 +277,7 @@ describe('metadata', () => {
 });
 
 describe('a local client that lies', () => {
-  it('B-1: a program that lies about the scope of a step-up needs the user’s consent before anything is fetched', async () => {
+  it('B-1: about the scope of a step-up needs the user’s consent first', async () => {
     const { rig } = await ground();
     await rig.allow('liar', ['read']);
     const challenge = { status: 403, bearer: { error: 'insufficient_scope', scope: ['admin'] } } as const;
@@ -309,7 +300,7 @@ describe('a local client that lies', () => {
 });
 
 describe('a hint of a local client', () => {
-  it('B-1: a program’s hint about the metadata document counts if it names the server’s own origin', async () => {
+  it('B-1: about the document is used if it names the server’s own origin', async () => {
     const { rig, protectedServer } = await ground(unnamed('elsewhere'));
     const bearer = { resourceMetadata: protectedServer.metadataUrls.elsewhere };
     expect((await rig.ask({ challenge: { status: 401, bearer } })).resource).toBe(protectedServer.url);

@@ -50,7 +50,7 @@ describe('of several authorization servers', () => {
     expect((await rig.login()).issuer).toBe(second.issuer);
   });
 
-  it('D-5: reports that the authorization server of the grant fails, and doesn’t replace it by another', async () => {
+  it('D-5: reports that the grant’s server fails, and does not replace it', async () => {
     const { rig, authorizationServer, second } = await two();
     await rig.login({ issuer: second.issuer });
     second.settings.metadataAt = [];
@@ -58,7 +58,7 @@ describe('of several authorization servers', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('D-5: takes no authorization server that the protected server does not name, even if the user asks for it', async () => {
+  it('D-5: takes none that the protected server does not name', async () => {
     const { rig, world } = await two();
     const third = await world.openAuthorizationServer();
     expect(await refused(rig.login({ issuer: third.issuer }))).toMatchObject({ reason: 'issuer_mismatch' });
@@ -76,7 +76,7 @@ describe('more authorization servers than are tried in one search', () => {
     return { ...all, stranger, names };
   }
 
-  it('D-5: tries a bounded number of authorization servers in one search, and the refusal says that others were left out', async () => {
+  it('D-5: tries a bounded number in one search, and the refusal says so', async () => {
     const { rig, stranger } = await many();
     const error = await refused(rig.login());
     expect(error).toMatchObject({ reason: 'metadata_invalid' });
@@ -86,7 +86,7 @@ describe('more authorization servers than are tried in one search', () => {
     expect(stranger.requests).toHaveLength(15);
   });
 
-  it('D-5: reaches an authorization server beyond the bound if the user names it or has a grant there', async () => {
+  it('D-5: reaches one beyond the bound if the user names it or has a grant there', async () => {
     const { rig, names, authorizationServer, protectedServer } = await many();
     protectedServer.bend.metadata = (document) => ({
       ...document,
@@ -98,7 +98,7 @@ describe('more authorization servers than are tried in one search', () => {
 });
 
 describe('an authorization server without a page to sign in at', () => {
-  it('X-2: refuses an authorization server without a page to sign in at before anything is registered there', async () => {
+  it('X-2: refuses one without a sign-in page before anything is registered', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => rest;
     expect(await refused(rig.login())).toMatchObject({
@@ -114,21 +114,18 @@ describe('an authorization server without a page and without a word about PKCE',
     ['says nothing', undefined, 'no-pkce-metadata'],
     ['lists none', [], undefined],
     ['lists only the plain one', ['plain'], undefined],
-  ])(
-    'X-2: refuses a code on another device at an authorization server without a page that %s',
-    async (_what, methods, override) => {
-      const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
-      authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => ({
-        ...rest,
-        code_challenge_methods_supported: methods,
-      });
-      const error = await refused(rig.login({ method: 'device' }));
-      expect(error).toMatchObject({ reason: 'pkce_unsupported' });
-      expect(error.hint?.includes('keyturn exception add')).toBe(override !== undefined);
-      expect(authorizationServer.counts.registrations).toBe(0);
-      expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
-    },
-  );
+  ])('X-2: refuses a code on another device if it %s', async (_what, methods, override) => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => ({
+      ...rest,
+      code_challenge_methods_supported: methods,
+    });
+    const error = await refused(rig.login({ method: 'device' }));
+    expect(error).toMatchObject({ reason: 'pkce_unsupported' });
+    expect(error.hint?.includes('keyturn exception add')).toBe(override !== undefined);
+    expect(authorizationServer.counts.registrations).toBe(0);
+    expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
+  });
 });
 
 /** Signed in at the first, and then the protected server names the second alone. */
@@ -143,7 +140,7 @@ async function moved(): Promise<
 }
 
 describe('a protected server that names another authorization server', () => {
-  it('N-5: notices after a refused token that a protected server names another issuer, and the sign-in names both', async () => {
+  it('N-5: notices another issuer after a refused token, and the sign-in names both', async () => {
     const { rig, world, authorizationServer, second, tokenId } = await moved();
     reject(rig, { tokenId });
     rig.person.isThere = false;
@@ -158,7 +155,7 @@ describe('a protected server that names another authorization server', () => {
     expect((await asked).issuer).toBe(second.issuer);
   });
 
-  it('N-5 PROMISE-4: a new issuer of a protected server gets no registration and no token of the old one', async () => {
+  it('N-5 PROMISE-4: a new issuer gets no registration and no token of the old one', async () => {
     const { rig, authorizationServer, second, tokenId } = await moved();
     const old = rig.grant();
     const before = authorizationServer.counts.refreshes;
@@ -179,7 +176,7 @@ describe('a protected server that names another authorization server', () => {
     expect(rig.parts.grants.byId(old.id)?.registrationId).toBe(old.registrationId);
   });
 
-  it('N-5: leaves the old issuer’s grant in its place, marked, until the user has signed in at the new issuer', async () => {
+  it('N-5: keeps the old issuer’s grant until the user has signed in at the new one', async () => {
     const { rig, tokenId } = await moved();
     const old = rig.grant();
     reject(rig, { tokenId });
@@ -193,7 +190,7 @@ describe('a protected server that names another authorization server', () => {
     expect(await rig.vault.get(old.item ?? '')).toContain('refreshToken');
   });
 
-  it('A-5 N-5: a protected server with a new issuer gets no token of the old one, even while the new one can’t be used', async () => {
+  it('A-5 N-5: gets no token of the old issuer, even while the new one fails', async () => {
     const { rig, second, authorizationServer, tokenId } = await moved();
     second.settings.metadataAt = [];
     const before = authorizationServer.counts.refreshes;
@@ -202,14 +199,14 @@ describe('a protected server that names another authorization server', () => {
     expect(authorizationServer.counts.refreshes).toBe(before);
   });
 
-  it('N-5: believes no move to another issuer while the protected server can’t be asked', async () => {
+  it('N-5: ignores a move to another issuer while the server can’t be asked', async () => {
     const { rig, protectedServer, authorizationServer, tokenId } = await moved();
     protectedServer.always({ status: 503 });
     reject(rig, { tokenId });
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
   });
 
-  it('N-4: a client that the user entered for the old issuer leads to a request for one at the new issuer', async () => {
+  it('N-4: a client entered for the old issuer leads to a request for a new one', async () => {
     const { rig, world, protectedServer, authorizationServer } = await ground();
     // Also where the new one would register anybody: the user chose a client, so the user chooses again.
     const second = await world.openAuthorizationServer();

@@ -29,7 +29,7 @@ const stored = async ({ vault, grant }: Rig): Promise<Record<string, unknown>> =
   JSON.parse(await vault.get(grant().item ?? ''));
 
 describe('a refresh token that a narrower refresh narrowed for good', () => {
-  it('W-9: reports a refresh token that a narrower refresh narrowed for good, and one sign-in brings its scopes back', async () => {
+  it('W-9: is reported, and one sign-in brings its scopes back', async () => {
     const all = await narrowed();
     const { rig } = all;
     const error = await refused(rig.ask({ scope: ['admin'], ...never }));
@@ -45,13 +45,13 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     expect(explainGrant(rig.parts, rig.grant()).now).toContain('It is usable');
   });
 
-  it('a request that names no scopes notices too that a refresh token was narrowed for good', async () => {
+  it('is noticed by a request that names no scopes', async () => {
     const { rig } = await narrowed();
     expect((await rig.ask()).scope).toEqual(['read', 'admin']);
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('W-9: notices and remembers over restarts that a refresh token was narrowed for good', async () => {
+  it('W-9: is noticed, and remembered over restarts', async () => {
     const { rig, restarted } = await narrowed();
     const second = await restarted();
     second.clock.advance(anHour);
@@ -68,7 +68,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
 });
 
 describe('an issuer that was seen to narrow for good', () => {
-  it('W-9: asks an issuer that narrowed for good for no narrower token any more: the program gets a refusal, and no other loses a scope', async () => {
+  it('W-9: is asked for no narrower token: the program is refused, no other loses a scope', async () => {
     const all = await narrowed();
     const { rig } = all;
     await rig.ask();
@@ -86,7 +86,7 @@ describe('an issuer that was seen to narrow for good', () => {
     expect((await rig.ask(reader)).scope).toEqual(['read', 'admin']);
   });
 
-  it('W-9: gives the narrow program a sign-in for itself alone, which costs the others nothing', async () => {
+  it('W-9: gives the narrow program a sign-in of its own', async () => {
     const all = await narrowed();
     const { rig, restarted } = all;
     await rig.ask();
@@ -114,7 +114,7 @@ describe('an issuer that was seen to narrow for good', () => {
     });
   });
 
-  it('opens no page for a narrow program whose own sign-in the user ended, until the user signs in', async () => {
+  it('opens no page if the user ended the narrow program’s own sign-in', async () => {
     const { rig } = await narrowed();
     await rig.ask();
     rig.clock.advance(anHour);
@@ -146,7 +146,7 @@ describe('an issuer that was seen to narrow for good', () => {
 });
 
 describe('a server that ends the other access token at a refresh', () => {
-  it('W-9: is asked for no narrower token after the first report, and each program keeps its token', async () => {
+  it('W-9: is asked for no narrower token after the first report', async () => {
     const all = await narrowed('endsOthers');
     const { rig, restarted } = all;
     const ended = await rig.ask(never);
@@ -188,7 +188,7 @@ describe('a server that ends the other access token at a refresh', () => {
 });
 
 describe('an issuer that was seen to narrow for good at one of two protected servers', () => {
-  it('an issuer that narrowed for good at one protected server takes no scope from the grant of the other, also after a restart', async () => {
+  it('an issuer that narrows at one server takes no scope at the other', async () => {
     const all = await narrowed();
     const { rig, world, authorizationServer, restarted } = all;
     await refused(rig.ask(never));

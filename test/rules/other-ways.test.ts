@@ -48,7 +48,7 @@ describe('an address that is pasted back', () => {
     },
   );
 
-  it('B-8 B-26: a pasted address from another issuer ends the sign-in, and no code is sent', async () => {
+  it('B-8 B-26: from another issuer ends the sign-in, and no code is sent', async () => {
     const { login, callback, paste, authorizationServer } = await pasting();
     callback.searchParams.set('iss', 'https://issuer.example');
     await paste(callback.href);
@@ -56,7 +56,7 @@ describe('an address that is pasted back', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('B-8: a pasted address counts once, and a browser that comes with the same one is refused', async () => {
+  it('B-8: is valid once; a browser that brings it again is refused', async () => {
     const { world, login, callback, paste, authorizationServer } = await pasting();
     const late: number[] = [];
     authorizationServer.bend.tokenRequest = async () => {
@@ -118,7 +118,7 @@ describe('a code on another device', () => {
     expect(tokenRequests(authorizationServer).every(({ form }) => form.has('resource'))).toBe(true);
   });
 
-  it('P-6: polls for a code on another device every five seconds less often after slow_down', async () => {
+  it('P-6: polls five seconds less often after slow_down', async () => {
     const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
     authorizationServer.slowDown(1);
     await poll(1);
@@ -155,7 +155,7 @@ describe('a code on another device', () => {
     expect(JSON.stringify(await asOwner(rig)('request.list'))).toContain(userCode);
   });
 
-  it('P-6: only the user starts a sign-in by a code on another device, never a request of a local client', async () => {
+  it('P-6: only the user starts it, never a request of a local client', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     await rig.ask();
     expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);

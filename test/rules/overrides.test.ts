@@ -62,7 +62,7 @@ describe.each(names)('the override %s', (name) => {
     expect(rig.parts.grants.all()).toEqual([]);
   });
 
-  it('O-1 O-2 O-3 O-4: an override lets this server pass once the owner has set it, with PKCE as ever', async () => {
+  it('O-1 O-2 O-3 O-4: lets this server pass once the owner has set it, with PKCE', async () => {
     const { rig, set, authorizationServer } = await erring(name);
     await set(true);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
@@ -110,7 +110,7 @@ describe.each(names)('the override %s', (name) => {
     expect(rig.parts.overrides.shown()).toEqual([]);
   });
 
-  it('O-1 O-2 O-3 O-4 X-10: an override is shown beside the grant, and a row of the audit log says that it was set', async () => {
+  it('O-1 O-2 O-3 O-4 X-10: is shown beside the grant and in the audit log', async () => {
     const { rig, set } = await erring(name);
     await set(true);
     await rig.ask();
@@ -120,7 +120,7 @@ describe.each(names)('the override %s', (name) => {
     expect(rig.texts().join('')).toContain(`"outcome":"${name} on"`);
   });
 
-  it('O-1 O-2 O-3 O-4: an override ends when it is switched off: the next sign-in is refused again', async () => {
+  it('O-1 O-2 O-3 O-4: ends when it is switched off', async () => {
     const { rig, set } = await erring(name);
     await set(true);
     await rig.login();
@@ -151,7 +151,7 @@ describe('an override', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'pkce_unsupported' });
   });
 
-  it('O-2: about resource leaves it out of the requests for authorization, code and refresh', async () => {
+  it('O-2: about resource leaves it out of all three requests', async () => {
     const { rig, world, set, authorizationServer, protectedServer } = await erring('no-resource');
     await set(true);
     await rig.ask();
@@ -175,7 +175,7 @@ describe('an override', () => {
     });
   });
 
-  it('O-4: about the audience may be set by the resource, as the refusal names it, and the grant says so', async () => {
+  it('O-4: about the audience may be set by the resource', async () => {
     const { rig, protectedServer } = await erring('audience');
     const { origin } = new URL(protectedServer.url);
     protectedServer.settings.resource = origin;

@@ -28,7 +28,7 @@ async function wrongAccount({ rig, authorizationServer }: Ground): Promise<void>
 }
 
 describe('a page to choose the account', () => {
-  it('B-7: asks for a page to choose the account after another account signed in, and not before', async () => {
+  it('B-7: is asked for only after another account signed in', async () => {
     const all = await advertising(['none', 'select_account']);
     const { rig } = all;
     await rig.login({ scope: openid, account: 'alice' });
@@ -40,7 +40,7 @@ describe('a page to choose the account', () => {
     expect(prompts(all)).toEqual([undefined, undefined, undefined, 'select_account', undefined]);
   });
 
-  it('B-7: the next sign-in leaves out a page to choose the account that the server answered with an error page', async () => {
+  it('B-7: is left out after the server answered it with an error page', async () => {
     const all = await advertising(['select_account'], { authorization: { failsOnPrompts: 'page' } });
     const { rig } = all;
     await rig.login({ scope: openid, account: 'alice' });
@@ -61,7 +61,7 @@ describe('a page for consent', () => {
     refreshTokens: 'afterConsent',
   } as const;
 
-  it('N-8: asks for a page for consent once no refresh token came without it, and from then on at that issuer', async () => {
+  it('N-8: is asked for once no refresh token came without it', async () => {
     const all = await ground({ authorization: provider });
     const { rig } = all;
     await rig.ask();
@@ -84,7 +84,7 @@ describe('a page for consent', () => {
     expect(parameter(after.pages[0], 'prompt')).toBe('consent');
   });
 
-  it('N-8: asks for a page for consent once in vain if the server gives no refresh tokens at all', async () => {
+  it('N-8: is asked for once in vain if the server gives no refresh tokens', async () => {
     const all = await ground({ authorization: { ...provider, refreshTokens: 'never' } });
     for (let n = 0; n < 4; n += 1) {
       await all.rig.ask();
@@ -95,7 +95,7 @@ describe('a page for consent', () => {
 });
 
 describe('a prompt that the server refuses in its answer', () => {
-  it('leaves out at once, in a second page, a prompt that the server refuses in its answer', async () => {
+  it('is left out at once, in a second page', async () => {
     const all = await advertising(['select_account'], { authorization: { failsOnPrompts: 'redirect' } });
     const { rig } = all;
     await rig.login({ scope: openid, account: 'alice' });
@@ -104,7 +104,7 @@ describe('a prompt that the server refuses in its answer', () => {
     expect(prompts(all)).toEqual([undefined, undefined, 'select_account', undefined]);
   });
 
-  it('sends a refused prompt to that issuer no more until the broker ends, and its page says that another one opens', async () => {
+  it('is sent to that issuer no more until the broker ends', async () => {
     const all = await ground({
       authorization: {
         scopesSupported: ['read', 'offline_access'],
@@ -135,7 +135,7 @@ describe('a server that wants to be asked for an ID token', () => {
   const lists = { authorization: { scopesSupported: ['read', 'openid'] } };
   const asksIt = ({ query }: RecordedRequest) => query.get('scope')?.split(' ').includes('openid') ?? false;
 
-  it('a server whose error page means that it wants a request for an ID token is reported while the sign-in waits, and at its end', async () => {
+  it('that wants a request for an ID token is reported', async () => {
     const { rig, authorizationServer } = await ground(lists);
     authorizationServer.bend.authorizeAnswer = (reply, request) =>
       asksIt(request) ? reply : html('<h1>Error</h1>', 400);

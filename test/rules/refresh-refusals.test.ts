@@ -55,35 +55,32 @@ const errors: readonly (readonly [string, string])[] = [
 ];
 
 describe('a refresh that the server refuses', () => {
-  it.each(errors)(
-    'W-8: a refresh that is refused with %s is tried three times, and then a person signs in',
-    async (code, reason) => {
-      const all = await refusing(json({ error: code }, 400));
-      const { rig, authorizationServer, restarted } = all;
-      const kept = await keptToken(rig);
-      expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
-      expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
-      expect(refreshes(all)).toBe(1);
-      expect(await listed(rig)).toMatchObject({ state: 'active', trouble: { reason } });
-      expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
-      await insisting(rig);
-      expect(refreshes(all)).toBe(3);
-      expect(await keptToken(rig)).toBe(kept);
-      const why = expect.stringContaining(code);
-      expect(await listed(rig)).toMatchObject({ state: 'loginRequired', why });
-      expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
-      const again = await restarted();
-      expect(await refused(again.ask(never))).toMatchObject({ reason: 'login_required', message: why });
-      expect(refreshes(all)).toBe(3);
-      authorizationServer.bend.tokenRequest = undefined;
-      await again.login();
-      again.clock.advance(anHour);
-      expect((await again.ask(never)).accessToken).toBeTypeOf('string');
-      expect(rig.pages).toHaveLength(1);
-    },
-  );
+  it.each(errors)('W-8: with %s is tried three times, and then a person signs in', async (code, reason) => {
+    const all = await refusing(json({ error: code }, 400));
+    const { rig, authorizationServer, restarted } = all;
+    const kept = await keptToken(rig);
+    expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
+    expect(refreshes(all)).toBe(1);
+    expect(await listed(rig)).toMatchObject({ state: 'active', trouble: { reason } });
+    expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
+    await insisting(rig);
+    expect(refreshes(all)).toBe(3);
+    expect(await keptToken(rig)).toBe(kept);
+    const why = expect.stringContaining(code);
+    expect(await listed(rig)).toMatchObject({ state: 'loginRequired', why });
+    expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
+    const again = await restarted();
+    expect(await refused(again.ask(never))).toMatchObject({ reason: 'login_required', message: why });
+    expect(refreshes(all)).toBe(3);
+    authorizationServer.bend.tokenRequest = undefined;
+    await again.login();
+    again.clock.advance(anHour);
+    expect((await again.ask(never)).accessToken).toBeTypeOf('string');
+    expect(rig.pages).toHaveLength(1);
+  });
 
-  it('a refresh whose answer can’t be used is tried three times, and loses no rotated token', async () => {
+  it('with an unusable answer is tried three times, and keeps a rotated token', async () => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     await rig.ask();
@@ -95,7 +92,7 @@ describe('a refresh that the server refuses', () => {
     expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
   });
 
-  it('a refresh whose answer is for another server goes on without a sign-in once the person waives that rule', async () => {
+  it('with another server’s answer continues once the user waives that rule', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { accessTokenFormat: 'jwt' } });
     await rig.ask();
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
@@ -107,7 +104,7 @@ describe('a refresh that the server refuses', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('W-8: a refresh is tried three times if the server can’t fetch the client’s document', async () => {
+  it('W-8: is tried three times if the server can’t fetch the client’s document', async () => {
     const all = await refusing(json({ error: 'invalid_client' }, 401), {
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       rig: { clientMetadataUrl: 'https://keyturn.example/client.json' },
@@ -118,7 +115,7 @@ describe('a refresh that the server refuses', () => {
     expect(all.authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('W-5: if a refused refresh is followed by one that calls the token dead, the refusal says both', async () => {
+  it('W-5: and then called dead: the refusal says both', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     authorizationServer.bend.tokenRequest = (request) => {
@@ -137,7 +134,7 @@ describe('a refresh that the server refuses', () => {
   });
 
   it.each(['550e8400-e29b-41d4-a716-446655440000', 'rt-k3v9x0q2m5z7w1p8t4r6y0u2i9o3a5s7'])(
-    'a refresh that is refused in words that repeat the refresh token %s leaves none of it in a file or a message',
+    'in words that repeat the refresh token %s leaves none of it anywhere',
     async (refreshToken) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, refresh_token: refreshToken });
@@ -160,7 +157,7 @@ describe('a refresh that the server refuses', () => {
     },
   );
 
-  it('W-8: a refresh for which the server wants the person goes on by itself where the server takes it again', async () => {
+  it('W-8: for want of the user continues when the server accepts it again', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     for (const code of ['interaction_required', 'login_required']) {
@@ -176,57 +173,51 @@ describe('a refresh that the server refuses', () => {
 });
 
 describe('a scope set that the server doesn’t narrow to', () => {
-  it.each(errors)(
-    'a scope set that the server refuses to narrow to with %s pauses by itself, and ends nothing',
-    async (code, reason) => {
-      const all = await ground();
-      const { rig, authorizationServer } = all;
-      await rig.login({ scope: ['read', 'admin'] });
-      await rig.allow('reader', ['read']);
-      authorizationServer.bend.tokenRequest = ({ form }) =>
-        form.has('scope') ? json({ error: code }, 400) : undefined;
-      const reading = () => refused(rig.ask({ clientId: 'reader', ...never }));
-      rig.clock.advance(anHour);
-      expect(await reading()).toMatchObject({ reason, retryAfter: 1 });
-      // The refresh of the whole grant doesn't wait for the end of that pause.
-      expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
-      for (let n = 0; n < 4; n += 1) {
-        rig.clock.advance(aWhile);
-        expect(await reading()).toMatchObject({ reason });
-      }
-      expect(rig.grant().state).toEqual({ kind: 'active' });
-      expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
-      expect(await reading()).toMatchObject({ retryAfter: expect.any(Number) });
-      authorizationServer.bend.tokenRequest = undefined;
-      // What the person mends counts for narrower tokens at once.
-      await asOwner(rig)('exception.set', { server: rig.endpoint, name: 'no-pkce-metadata', on: true });
-      expect((await rig.ask({ clientId: 'reader', ...never })).scope).toEqual(['read']);
-    },
-  );
+  it.each(errors)('refused with %s pauses, and ends nothing', async (code, reason) => {
+    const all = await ground();
+    const { rig, authorizationServer } = all;
+    await rig.login({ scope: ['read', 'admin'] });
+    await rig.allow('reader', ['read']);
+    authorizationServer.bend.tokenRequest = ({ form }) =>
+      form.has('scope') ? json({ error: code }, 400) : undefined;
+    const reading = () => refused(rig.ask({ clientId: 'reader', ...never }));
+    rig.clock.advance(anHour);
+    expect(await reading()).toMatchObject({ reason, retryAfter: 1 });
+    // The refresh of the whole grant doesn't wait for the end of that pause.
+    expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
+    for (let n = 0; n < 4; n += 1) {
+      rig.clock.advance(aWhile);
+      expect(await reading()).toMatchObject({ reason });
+    }
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
+    expect(await reading()).toMatchObject({ retryAfter: expect.any(Number) });
+    authorizationServer.bend.tokenRequest = undefined;
+    // What the person mends counts for narrower tokens at once.
+    await asOwner(rig)('exception.set', { server: rig.endpoint, name: 'no-pkce-metadata', on: true });
+    expect((await rig.ask({ clientId: 'reader', ...never })).scope).toEqual(['read']);
+  });
 
   it.each<[string, Answer, string]>([
     ['401 invalid_request', json({ error: 'invalid_request' }, 401), 'login_failed'],
     ['an empty 400', { status: 400 }, 'scope_insufficient'],
-  ])(
-    'T-2: a scope set that the server refuses to narrow to with %s, by which others say that a token is dead, ends nothing',
-    async (_what, answer, reason) => {
-      const { rig, authorizationServer } = await ground();
-      await rig.login({ scope: ['read', 'admin'] });
-      await rig.allow('reader', ['read']);
-      authorizationServer.bend.tokenRequest = ({ form }) => (form.has('scope') ? answer : undefined);
-      rig.clock.advance(anHour);
-      expect(await refused(rig.ask({ clientId: 'reader', ...never }))).toMatchObject({
-        reason,
-        retryAfter: 1,
-      });
-      expect(rig.grant().state).toEqual({ kind: 'active' });
-      expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
-      authorizationServer.bend.tokenRequest = () => answer;
-      rig.clock.advance(anHour);
-      await refused(rig.ask(never));
-      expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
-    },
-  );
+  ])('T-2: refused with %s, which others say of dead tokens, ends nothing', async (_what, answer, reason) => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login({ scope: ['read', 'admin'] });
+    await rig.allow('reader', ['read']);
+    authorizationServer.bend.tokenRequest = ({ form }) => (form.has('scope') ? answer : undefined);
+    rig.clock.advance(anHour);
+    expect(await refused(rig.ask({ clientId: 'reader', ...never }))).toMatchObject({
+      reason,
+      retryAfter: 1,
+    });
+    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
+    authorizationServer.bend.tokenRequest = () => answer;
+    rig.clock.advance(anHour);
+    await refused(rig.ask(never));
+    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+  });
 
   it('invalid_grant for a scope set ends the grant, since its refresh token is dead', async () => {
     const { rig, authorizationServer } = await ground();
@@ -239,7 +230,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
 });
 
 describe('a client that the server no longer takes at a refresh', () => {
-  it('a client that registered itself and is refused at a refresh needs a sign-in at once; its refresh token stays', async () => {
+  it('a self-registered client needs a sign-in at once; its refresh token stays', async () => {
     const all = await refusing(json({ error: 'invalid_client' }, 401));
     const kept = await keptToken(all.rig);
     await insisting(all.rig);
@@ -248,7 +239,7 @@ describe('a client that the server no longer takes at a refresh', () => {
     expect(await listed(all.rig)).toMatchObject({ why: expect.stringContaining('OAuth client') });
   });
 
-  it('a client that the user entered and that is refused at a refresh goes on without a sign-in once it is entered anew', async () => {
+  it('an entered client continues without a sign-in once it is entered again', async () => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     const basic = { authMethod: 'client_secret_basic' } as const;

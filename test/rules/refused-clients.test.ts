@@ -17,7 +17,7 @@ const inPlace = ({ parts }: Rig, { issuer }: { readonly issuer: string }): strin
   parts.registrations.for(issuer, 0)?.registration.clientId;
 
 describe('a registration that the server has forgotten', () => {
-  it('B-4: a registration that the token endpoint has forgotten is dropped and made anew once, with a second page', async () => {
+  it('B-4: is dropped and registered again once, with a second page', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     const forgotten = parameter(rig.pages[0], 'client_id');
@@ -30,7 +30,7 @@ describe('a registration that the server has forgotten', () => {
     expect(parameter(rig.pages[3], 'client_id')).toBe(parameter(rig.pages[2], 'client_id'));
   });
 
-  it('B-4: a forgotten registration is made anew only once: then the user gets a refusal', async () => {
+  it('B-4: is registered again only once: then the user gets a refusal', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
@@ -39,7 +39,7 @@ describe('a registration that the server has forgotten', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('B-4: a refresh notices a forgotten registration: the grant needs a new sign-in, which registers anew', async () => {
+  it('B-4: is noticed by a refresh: the next sign-in registers again', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     const forgotten = parameter(rig.pages[0], 'client_id');
@@ -77,7 +77,7 @@ describe('a client that the server refuses in the redirect', () => {
     },
   );
 
-  it('Y-1: a client that is refused in the redirect keeps its place until a sign-in with the new one, used again then, has succeeded', async () => {
+  it('Y-1: stays until a sign-in with the new one has succeeded', async () => {
     const { rig, authorizationServer } = await forgotten('invalid_client');
     const old = parameter(rig.pages[0], 'client_id');
     authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
@@ -89,7 +89,7 @@ describe('a client that the server refuses in the redirect', () => {
     expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[2], 'client_id'));
   });
 
-  it('Y-1: a client that is refused in the redirect is made anew once in a sign-in: then the user learns how to enter one', async () => {
+  it('Y-1: is registered again once in a sign-in: then the user may enter one', async () => {
     const { rig, authorizationServer } = await forgotten('invalid_client');
     authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
     expect(await refused(rig.login())).toMatchObject({
@@ -110,7 +110,7 @@ describe('a client that the server refuses in the redirect', () => {
   });
 
   it.each(['at the authorization endpoint', 'at the token endpoint'])(
-    'a client that was made a moment ago and is refused %s is not made anew, and no message says that it was accepted once',
+    'a client made a moment ago and refused %s is not made again',
     async (place) => {
       const { rig, authorizationServer } = await ground();
       if (place === 'at the token endpoint')
@@ -157,7 +157,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     return all;
   }
 
-  it('Y-5: a client whose page shows an error is made anew if the person says so, and stays until a sign-in with the new one succeeded', async () => {
+  it('Y-5: is registered again if the user says so, and stays until that succeeds', async () => {
     const { rig, world, authorizationServer } = await forgotten();
     const login = rig.login();
     const first = await shownPage(rig, 2);
@@ -178,7 +178,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(rig.parts.registrations.all().map(({ isRejected }) => isRejected)).toEqual([undefined, undefined]);
   });
 
-  it('Y-5: a client whose page shows an error is made anew once: a second error ends the sign-in, with the command that enters a client', async () => {
+  it('Y-5: is registered again once: a second error ends the sign-in', async () => {
     const { rig, authorizationServer } = await forgotten();
     const login = refused(rig.login());
     rig.person.isThere = false;
@@ -192,7 +192,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[0], 'client_id'));
   });
 
-  it('Y-5: an entered client whose page shows an error stays: the sign-in ends with the command that enters another', async () => {
+  it('Y-5: an entered client stays: the sign-in ends with the command for another', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer);
     rig.person.isThere = false;
@@ -214,7 +214,7 @@ describe('a client ID metadata document that the server refuses', () => {
   } as const;
 
   it.each(['invalid_client', 'invalid_request'] as const)(
-    'Y-3: a metadata document that the server refuses by %s in the redirect gives way to dynamic registration, once and for good',
+    'Y-3: refused by %s in the redirect gives way to dynamic registration',
     async (unknownClients) => {
       const { rig, authorizationServer } = await ground({
         ...refusing,
@@ -228,7 +228,7 @@ describe('a client ID metadata document that the server refuses', () => {
     },
   );
 
-  it('Y-3: a metadata document that the token endpoint refuses gives way to dynamic registration', async () => {
+  it('Y-3: refused by the token endpoint gives way to dynamic registration', async () => {
     const { rig, authorizationServer } = await ground(takesDocuments);
     authorizationServer.bend.tokenRequest = ({ form }) =>
       form.get('client_id') === clientMetadataUrl ? json({ error: 'invalid_client' }, 401) : undefined;
@@ -237,7 +237,7 @@ describe('a client ID metadata document that the server refuses', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('Y-3: refuses a metadata document’s client, with the command that enters a client, if the server registers nobody', async () => {
+  it('Y-3: names the command that enters a client if the server registers nobody', async () => {
     const { rig, authorizationServer } = await ground({
       ...refusing,
       authorization: {

@@ -35,7 +35,7 @@ describe('of the mechanisms', () => {
   });
 
   it.each([undefined, null, false, 'true', 1, [true]])(
-    'R-2: a client ID metadata document is not used where the metadata says %j instead of true',
+    'R-2: is not used if the metadata says %j instead of true',
     async (value) => {
       const { rig, authorizationServer } = await ground({ rig: { clientMetadataUrl } });
       authorizationServer.bend.metadata = (document) => ({
@@ -47,7 +47,7 @@ describe('of the mechanisms', () => {
     },
   );
 
-  it('R-1: the last mechanism of registration is to ask the user, by the command that enters a client', async () => {
+  it('R-1: the last mechanism is to ask the user, by the command that enters a client', async () => {
     const { rig } = await ground({ authorization: { registration: 'absent' } });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'registration_required',
@@ -60,7 +60,7 @@ describe('of the mechanisms', () => {
 });
 
 describe('a client ID metadata document', () => {
-  it('R-2: is used with the other port that it names, before any other, if its own is taken', async () => {
+  it('R-2: uses the other port that it names if its own is taken', async () => {
     const { rig } = await ground(takesDocuments);
     const asked: string[] = [];
     const taken = new KeyturnError('redirect_port_taken', 'It is taken.', {});
@@ -144,7 +144,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
   });
 
-  it('R-6: names the scopes of permission and metadata, so that a later step-up is granted', async () => {
+  it('R-6: names the scopes of permission and metadata', async () => {
     const { rig, protectedServer } = await ground({ authorization: { scopesByClient: true } });
     protectedServer.settings.scopesSupported = ['read', 'write'];
     expect((await rig.ask()).scope).toEqual(['read']);
@@ -215,7 +215,7 @@ describe('a dynamic registration', () => {
 });
 
 describe('a client that the user entered', () => {
-  it('R-7 R-8: an entered client whose port is taken is reported, and nothing is registered in its place', async () => {
+  it('R-7 R-8: whose port is taken is reported, and nothing is registered instead', async () => {
     const { rig, authorizationServer } = await ground();
     const { redirectUri } = await enter(rig, authorizationServer);
     await occupy(redirectUri);
@@ -261,7 +261,7 @@ describe('at the token endpoint', () => {
     },
   );
 
-  it('F-4 R-5 R-9: a client with a key signs its assertions at the token endpoint, also at refresh', async () => {
+  it('F-4 R-5 R-9: a client with a key signs its assertions, at refresh too', async () => {
     const { rig, authorizationServer } = await ground();
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();

@@ -42,7 +42,7 @@ const steps: Readonly<Record<string, Step>> = {
 
 describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { reason, lay, asked }) => {
   it.each([503, 429])(
-    'M-8: asks a resting server with Retry-After (%i) once in that time, and the refusal says when',
+    'M-8: is asked once within Retry-After (%i), and the refusal says when',
     async (status) => {
       const all = await ground();
       const { rig } = all;
@@ -63,7 +63,7 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
     },
   );
 
-  it('a resting server’s refusal tells a program that a person’s own sign-in may ask sooner, and gives the person no such hint', async () => {
+  it('tells a program, and not the user, that a user’s sign-in may ask sooner', async () => {
     const all = await ground();
     const end = lay(all, busy(503));
     await refused(all.rig.ask());
@@ -76,7 +76,7 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
     end();
   });
 
-  it('M-8: a person’s own sign-in asks a resting server once more, and not again and again', async () => {
+  it('M-8: is asked once more by a user’s own sign-in', async () => {
     const all = await ground();
     const { rig } = all;
     const end = lay(all, busy(503));
@@ -91,7 +91,7 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('programs ask a resting server without Retry-After with growing pauses, and the person at any time', async () => {
+  it('without Retry-After is asked with growing pauses, by the user at any time', async () => {
     const all = await ground();
     const { rig } = all;
     lay(all, { status: 503 });

@@ -40,7 +40,7 @@ describe('a step-up', () => {
   });
 
   it.each([401, 403] as const)(
-    'U-2: with the status %s that names no scope asks for all of scopes_supported, once',
+    'U-2: with the status %s and no scope asks for all of scopes_supported, once',
     async (status) => {
       const { rig, authorizationServer } = await ground({
         protection: { scopesSupported: ['read', 'write', 'admin'] },
@@ -87,7 +87,7 @@ describe('a scope that the server does not know', () => {
     expect(rig.pages).toHaveLength(3);
   });
 
-  it('B-5: a scope that the server refuses blocks no other step-up, and its own only after too many', async () => {
+  it('B-5: that the server refuses blocks no other step-up', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.authorizeError = ({ query }) =>
       query.get('scope')?.split(' ').includes('wriet') ? { error: 'invalid_scope' } : undefined;

@@ -26,7 +26,7 @@ async function obedient(all: Ground, most = 20): Promise<{ rounds: number; reaso
 }
 
 describe('a protected server that answers 403 without end', () => {
-  it('U-3: a server that answers 403 with another scope each time gets three more sign-ins, then nothing until the user signs in', async () => {
+  it('U-3: with another scope each time gets three more sign-ins, then none', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     let wanted = 0;
@@ -41,7 +41,7 @@ describe('a protected server that answers 403 without end', () => {
     expect((await rig.ask(stepUp('more'))).scope).toContain('more');
   });
 
-  it('U-3: a server that answers 403 to several operations gets three more sign-ins for each, and nine in all', async () => {
+  it('U-3: to several operations gets three more sign-ins for each, nine in all', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read'] });
     let scopes = 0;
@@ -73,7 +73,7 @@ describe('a protected server that answers 403 without end', () => {
     expect(authorizationServer.counts).toMatchObject({ authorizations: 1, refreshes: 0 });
   });
 
-  it('U-3: a server that answers 403 for a scope that is never granted gets one sign-in, and the next request none', async () => {
+  it('U-3: for a scope that is never granted gets one sign-in', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     authorizationServer.bend.grantedScopes = () => ['read'];
@@ -86,7 +86,7 @@ describe('a protected server that answers 403 without end', () => {
 });
 
 describe('a protected server that answers 401 without end', () => {
-  it('B-22: a server that answers 401 without end gets three fresh tokens, then none for a while or until the user signs in', async () => {
+  it('B-22: gets three fresh tokens, then none for a while or until a sign-in', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
@@ -101,7 +101,7 @@ describe('a protected server that answers 401 without end', () => {
     expect((await use(all, (await rig.ask()).accessToken)).status).toBe(200);
   });
 
-  it('B-22: a server that answers 401 to one of several operations gets fresh tokens for the others all the same', async () => {
+  it('B-22: to one of several operations gets fresh tokens for the others', async () => {
     const { rig, authorizationServer } = await ground();
     const refusedIn = async (tool: string): Promise<boolean> => {
       const { tokenId } = await rig.ask();
@@ -116,7 +116,7 @@ describe('a protected server that answers 401 without end', () => {
     expect(authorizationServer.counts).toMatchObject({ refreshes: 4, authorizations: 1 });
   });
 
-  it('B-22: a server that answers 401 and gives no refresh tokens gets a bounded number of sign-ins', async () => {
+  it('B-22: and gives no refresh tokens gets a bounded number of sign-ins', async () => {
     const all = await ground({ authorization: { refreshTokens: 'never' } });
     all.protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
     expect(await obedient(all)).toMatchObject({ reason: 'token_refused' });
@@ -125,7 +125,7 @@ describe('a protected server that answers 401 without end', () => {
 });
 
 describe('scopes', () => {
-  it('N-9 U-1 U-2: the scopes of a step-up are those of before with those that are needed now', async () => {
+  it('N-9 U-1 U-2: of a step-up are the earlier ones and those needed now', async () => {
     const { rig } = await ground();
     await rig.login({ scope: ['read', 'list'] });
     const token = await rig.ask(stepUp('write'));
@@ -233,7 +233,7 @@ describe('a refresh token that is dead', () => {
 });
 
 describe('a refresh that fails for a moment', () => {
-  it('W-5: a refresh that fails because the resource is unknown there says so, and ends no grant', async () => {
+  it('W-5: that fails because the resource is unknown says so, and ends no grant', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     authorizationServer.server.next('POST', '/token', json({ error: 'invalid_target' }, 400));

@@ -132,7 +132,7 @@ async function company() {
 }
 
 describe('enterprise-managed authorization', () => {
-  it('P-2 P-3 P-4: an ID token becomes an assertion at the company and that becomes a token, and no person is asked', async () => {
+  it('P-2 P-3 P-4: an ID token becomes an assertion and then a token, without a question', async () => {
     const { rig, provider, authorizationServer, protectedServer } = await company();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
@@ -148,7 +148,7 @@ describe('enterprise-managed authorization', () => {
     expect(redemption?.form.get('resource')).toBe(protectedServer.url);
   });
 
-  it('P-2 P-3 P-4: the ID token of the company goes only to the identity provider and is in no file of ours', async () => {
+  it('P-2 P-3 P-4: sends the company’s ID token to its provider only, and stores it nowhere', async () => {
     const { rig, authorizationServer, protectedServer, idToken, idTokenFile } = await company();
     await rig.ask(never);
     await rig.parts.audit.flush();
@@ -158,7 +158,7 @@ describe('enterprise-managed authorization', () => {
     expect(JSON.stringify(await asOwner(rig)('signIn.list'))).not.toContain(idTokenFile);
   });
 
-  it('P-2 P-3 P-4: refuses an authorization server that lists its profiles without this one, before the ID token is used', async () => {
+  it('P-2 P-3 P-4: refuses a server whose profiles lack this one, before the ID token is used', async () => {
     const { rig, provider, authorizationServer } = await company();
     authorizationServer.bend.metadata = (document) => ({
       ...document,
@@ -206,7 +206,7 @@ describe('enterprise-managed authorization', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('P-12: a grant of the company stays with its person: tokens for another one are given back, and the program gets none', async () => {
+  it('P-12: a company grant stays with its user: another user’s tokens are returned', async () => {
     const { rig, provider, authorizationServer, idTokenFile } = await company();
     await rig.ask(never);
     const alice = 'alice@company.example';
@@ -223,7 +223,7 @@ describe('enterprise-managed authorization', () => {
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
   });
 
-  it('an ID token of another person, or one that the company refuses, is sent again only after a minute, unless it changed', async () => {
+  it('sends a refused or foreign ID token again only after a minute or a change', async () => {
     const { rig, provider, idTokenFile } = await company();
     await rig.ask(never);
     rig.clock.advance(3_600_000);

@@ -36,7 +36,7 @@ async function workload(source: (file: string) => string = (file) => `file:${fil
 }
 
 describe('workload identity', () => {
-  it('P-10: an assertion from a file becomes a token for its resource, and no person is asked', async () => {
+  it('P-10: an assertion from a file becomes a token without a question', async () => {
     const { rig, protectedServer, authorizationServer, laid, redemptions } = await workload();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
@@ -49,7 +49,7 @@ describe('workload identity', () => {
     });
   });
 
-  it('P-10: an assertion is read anew for each token, also where the platform replaces the file behind a link', async () => {
+  it('P-10: an assertion is read again for each token, through replaced links too', async () => {
     const { rig, file, assertion, redemptions } = await workload();
     const folder = path.dirname(file);
     const mounted = (name: string): string => {
@@ -68,7 +68,7 @@ describe('workload identity', () => {
     expect(redemptions().map(({ form }) => form.get('assertion'))).toEqual([first, second]);
   });
 
-  it('P-10: an assertion is printed by a command without a shell, or lies in the environment', async () => {
+  it('P-10: an assertion comes from a command without a shell, or the environment', async () => {
     const byCommand = await workload((file) => `command:/bin/cat ${file}`);
     expect((await byCommand.rig.ask(never)).accessToken).toBeTypeOf('string');
     onTestFinished(() => void delete process.env['KEYTURN_TEST_ASSERTION']);
@@ -116,7 +116,7 @@ describe('workload identity', () => {
     expect(redemptions()).toEqual([]);
   });
 
-  it('P-10: sends an assertion that the server refused again only after a minute, unless it changed or the person asks', async () => {
+  it('P-10: sends a refused assertion again after a minute, a change or a request', async () => {
     const { rig, authorizationServer, lay, assertion, redemptions } = await workload();
     authorizationServer.bend.tokenAnswer = () => json({ error: 'invalid_grant' }, 400);
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'assertion_invalid' });
@@ -136,7 +136,7 @@ describe('workload identity', () => {
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
   });
 
-  it('starts a command that failed again only after ten seconds, and repeats none of its words', async () => {
+  it('restarts a failed command only after ten seconds, and quotes none of it', async () => {
     const folder = temporaryFolder();
     const script = path.join(folder, 'print');
     writeFileSync(script, `#!/bin/sh\necho run >> ${folder}/runs\necho s3cret >&2\nexit 1\n`);

@@ -123,7 +123,7 @@ describe.each(kinds)('%s', (_kind, make) => {
       body: JSON.stringify(message),
     });
 
-  it('RS-15: serves the metadata, refuses, and hands on what was checked without the token', async () => {
+  it('RS-15: serves the metadata, refuses, and passes on checked requests without token', async () => {
     const { resource, server, token } = await listen(make);
     expect(await (await fetch(server.metadataUrl)).json()).toMatchObject({ resource });
     const refused = await post(resource, undefined);
@@ -162,7 +162,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     expect(status).toBe(400);
   });
 
-  it('RS-18: answers nothing beside its path, in no spelling that a router may take for it', async () => {
+  it('RS-18: answers nothing outside its path, in any spelling', async () => {
     const { resource, token } = await listen(make);
     const own = await token();
     const { origin } = new URL(resource);
@@ -171,7 +171,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     }
   });
 
-  it('RS-19: refuses a target that its handler may read as another path than the checks', async () => {
+  it('RS-19: refuses a target that its handler may read as another path', async () => {
     const { resource, token } = await listen(make);
     const { origin } = new URL(resource);
     const statusOf = async (target: string) => statusOfTarget(resource, target, await token());
@@ -212,7 +212,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     }
   });
 
-  it('RS-20: asks the scopes of a message in the body of GET, and takes one without a body', async () => {
+  it('RS-20: asks the scopes of a message in the body of GET', async () => {
     const { resource, token } = await listen(make);
     const statusOf = async (body: string | undefined, headers: Readonly<Record<string, string>> = {}) => {
       const more = { 'content-type': 'application/json', ...headers };
@@ -228,7 +228,7 @@ describe.each(kinds)('%s', (_kind, make) => {
   });
 });
 
-it('a stream is passed on as it comes, and ends in the handler when the client leaves', async () => {
+it('streams an answer, and ends it in the handler when the client leaves', async () => {
   const ended = Promise.withResolvers<void>();
   const { resource, token } = await listen((server) =>
     fetchListener(server, (request) => {

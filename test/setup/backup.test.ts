@@ -14,7 +14,7 @@ const backup = { keys: [], files };
 const keysOf = (homeId: string, root = randomBytes(32)): BackupKeys =>
   new BackupKeys({ root: () => Promise.resolve(createSecretKey(root)), homeId });
 
-it('setup-N.sealed: a backup of a configuration opens as it was, only whole, and only by the vault that sealed it', async () => {
+it('setup-N.sealed: a backup opens whole, and only by the vault that sealed it', async () => {
   const folder = temporaryFolder();
   const root = randomBytes(32);
   const keys = keysOf('home', root);
@@ -49,7 +49,7 @@ it('runs of keyturn setup at the same moment keep a backup each', async () => {
   expect((await Promise.all(opened)).flatMap((one) => one.keys)).toEqual(names);
 });
 
-it('a file with the highest number hides no backup: the run says what to do, and changes nothing', async () => {
+it('a file with the highest number hides no backup', async () => {
   const folder = temporaryFolder();
   writeFileSync(path.join(folder, 'setup-999999999999999.sealed'), '{}', { mode: 0o600 });
   await expect(keepBackup(folder, backup, await keysOf('home').seal())).rejects.toMatchObject({

@@ -25,7 +25,7 @@ it.each([
   expect(back(saved)).toEqual({ standing: 'reversed', notes: expected });
 });
 
-it('an entry that says something else stays, and one that is back already is no entry left', () => {
+it('an entry that says something else stays, and one that is back counts as none', () => {
   const other = { ...after, args: ['bridge', 'https://other.example/mcp', '--as', 'a'] };
   expect(back(other)).toEqual({ standing: 'left', notes: other });
   expect(back(before)).toEqual({ standing: 'back', notes: before });

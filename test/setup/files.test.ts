@@ -43,7 +43,7 @@ it('a pipe in the place of a configuration is refused, and is not waited for', a
   await expect(readConfig(file)).rejects.toThrow('it is no regular file');
 });
 
-it('a configuration that its client wrote since it was read stays as the client wrote it', async () => {
+it('a configuration that its client rewrote meanwhile stays', async () => {
   const folder = newFolder();
   const file = path.join(folder, 'mcp.json');
   writeFileSync(file, '{}');
@@ -55,7 +55,7 @@ it('a configuration that its client wrote since it was read stays as the client 
 });
 
 it.each(['mcp.json', 'folder/mcp.json'])(
-  'a configuration of a project is read at %s only if no link leads out of the project',
+  'is read at %s only if no link leads out of the project',
   async (name) => {
     const [project, other] = [newFolder(), newFolder()];
     writeFileSync(path.join(other, 'mcp.json'), '{}');

@@ -39,7 +39,7 @@ it.each([
   expect(JSON.parse(after)).toEqual({ mcpServers: { notes: written } });
 });
 
-it('names the Keyturn that an entry starts if it is another one, and leaves the entry', () => {
+it('names the other Keyturn that an entry starts, and leaves the entry', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const other = path.join(folder, 'keyturn');

@@ -151,7 +151,7 @@ describe('keyturn setup', () => {
     ]);
   });
 
-  it('takes the secret of an mcp-remote entry from its own variables, and keeps only those that a kept header names', () => {
+  it('takes an mcp-remote entry’s secret from its own variables', () => {
     const args = [
       '-y',
       'mcp-remote',
@@ -372,7 +372,7 @@ describe('keyturn setup', () => {
     expect(shown.join('\n')).not.toMatch(new RegExp(`${secret}|short1`));
   });
 
-  it('looks below each folder that Claude Code keeps entries for, and marks their names', () => {
+  it('looks below each folder of Claude Code’s entries, and marks their names', () => {
     const servers = { mcpServers: { notes: { type: 'http', url: endpoint } } };
     const text = JSON.stringify({ projects: { '/a': servers, '/b': servers } });
     const names = read('claude-code', text).findings.map((found) =>

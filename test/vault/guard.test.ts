@@ -82,7 +82,7 @@ describe('a guard that is shut', () => {
 });
 
 describe('while a person is asked to unlock the vault', () => {
-  test('while a person is asked to unlock the vault, other calls fail at once, and succeed afterwards', async () => {
+  test('other calls fail at once, and succeed afterwards', async () => {
     const { guard, watch } = guarded();
     const putBack = guard.hold();
     await expect(getIfAny(guard, 'a')).rejects.toMatchObject({ reason: 'locked', trouble: 'waiting' });
@@ -114,7 +114,7 @@ describe('the listener of a guard', () => {
     expect(said).toEqual(['answered']);
   });
 
-  test('calls the listener once when the vault stops answering, and once when it answers again', async () => {
+  test('is called once when the vault stops answering, and once when it resumes', async () => {
     const { guard, answers, said } = heard();
     answers.trouble = new VaultError('crashed', 'gone');
     await expect(getIfAny(guard, 'a')).rejects.toThrow('gone');

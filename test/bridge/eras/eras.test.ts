@@ -99,7 +99,7 @@ describe.each([
     expect(said).toEqual([]);
   });
 
-  it('BR-12: a server of either era asks twice in the middle of a call, which runs once', async () => {
+  it('BR-12: asks twice in the middle of a call, which runs once', async () => {
     const { client, asked, said } = await open();
     const result = await client.callTool({ name: 'ask' });
     expect(result).toMatchObject({ content: [{ text: '"two" {"asked":2}' }] });
@@ -168,7 +168,7 @@ describe('a stateless server', () => {
     expect(server.count('tools/list')).toBe(1);
   });
 
-  it('gets its headers from a client that never lists: the bridge lists once, before the first calls', async () => {
+  it('gets its headers from a client that never lists', async () => {
     const server = await statelessServer(() => regionServer());
     const { client, said } = await bridged(server.url);
     await Promise.all([1, 2, 3].map(async () => client.callTool(deploy)));
@@ -181,7 +181,7 @@ describe('a stateless server', () => {
     expect(said).toEqual([]);
   });
 
-  it('BR-10: is asked for its tools anew where it misses a header, and gets the call once more under another id', async () => {
+  it('BR-10: is asked for its tools again if it misses a header', async () => {
     let header = 'Zone';
     const server = await statelessServer(() => regionServer(header));
     const { client, said } = await bridged(server.url);
@@ -230,7 +230,7 @@ describe('a declaration of a header', () => {
   });
 });
 
-it('follows a client that asks for the newer era, has no answer in time, and begins a handshake of the older one', async () => {
+it('follows a client that falls back to the older handshake', async () => {
   const server = await statefulServer(statefulTools);
   const gate = Promise.withResolvers<void>();
   const { toBridge, fromBridge } = await startBridge(server.url, async () => {

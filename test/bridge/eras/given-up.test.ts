@@ -44,7 +44,7 @@ const silence = async (signal: AbortSignal): Promise<never> =>
 
 const done = async ({ id }: JSONRPCRequest): Promise<Answer> => ({ jsonrpc: '2.0', id, result: {} });
 
-it('never sends a call that the client cancels while the log level is set, and sets the level again later', async () => {
+it('never sends a call that was cancelled while the log level is set', async () => {
   const levels = Promise.withResolvers<void>();
   const { between, asked } = scene(async (request, signal) => {
     if (request.method !== 'logging/setLevel' || asked.length > 1) return done(request);
@@ -61,7 +61,7 @@ it('never sends a call that the client cancels while the log level is set, and s
   expect(asked.slice(1)).toEqual(['logging/setLevel', 'tools/call']);
 });
 
-it('answers the questions of a call that the client doesn’t go on with, and cancels it at the server', async () => {
+it('answers the questions of an abandoned call, and cancels it', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { between, sent, aborted } = scene(async (request, signal) =>
@@ -83,7 +83,7 @@ const initialize = {
   params: { protocolVersion: '2025-11-25', capabilities: { elicitation: {} } },
 } as const;
 
-it('asks a stateful client no more questions at once than it keeps, and says so to the client', async () => {
+it('asks a stateful client no more questions at once than it keeps', async () => {
   const toClient: JSONRPCMessage[] = [];
   const many = Array.from({ length: maxQuestions + 1 }, (_, index) => [
     `q${index}`,

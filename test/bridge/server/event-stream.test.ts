@@ -49,7 +49,7 @@ it.each([
   expect(await events(pieces, 8)).toBe('too large');
 });
 
-it('BR-16: bounds a whole answer, and reads no further piece before the client has taken the last', async () => {
+it('BR-16: bounds a whole answer, and reads on only after the client took a piece', async () => {
   expect(await wholeText(answer(['1234', '5678']), undefined, 8)).toBe('12345678');
   await expect(wholeText(answer(['1234', '56789']), undefined, 8)).rejects.toThrow(TooLarge);
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -85,7 +85,7 @@ it('the listening stream ends with its session', async () => {
   await expect.poll(() => server.received.at(-1)?.http).toBe('DELETE');
 });
 
-it('BR-8: the listening stream begins with the first pause again after a stream that lasted, and keeps to the pause that the server names', async () => {
+it('BR-8: starts over after a stream that lasted, and keeps the server’s pause', async () => {
   let time = 0;
   const pauses: number[] = [];
   const endings: [number, Ending][] = [

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { olderServer } from '../../support/servers/older-server.ts';
 import { bridged } from '../rig.ts';
 
-it('BR-13: uses the older transport where the newer is refused, with a token where the server wants its messages', async () => {
+it('BR-13: uses the older transport if the newer is refused, with a token', async () => {
   const server = await olderServer();
   const { client, said } = await bridged(server.url);
   expect(await client.callTool({ name: 'hello' })).toMatchObject({ content: [{ text: 'hello' }] });
@@ -12,7 +12,7 @@ it('BR-13: uses the older transport where the newer is refused, with a token whe
   expect(said).toEqual([]);
 });
 
-it('says of a call whose stream broke that it may have run, and begins a new session for the next', async () => {
+it('says that a call may have run if its stream broke', async () => {
   const server = await olderServer();
   const { client } = await bridged(server.url);
   const call = client.callTool({ name: 'hold' });
@@ -24,7 +24,7 @@ it('says of a call whose stream broke that it may have run, and begins a new ses
   expect(server.requests.filter((line) => line.startsWith('GET /sse')).length).toBe(2);
 });
 
-it('sends what changes nothing again, gives calls their error, and takes the new URL for messages, after a break under way', async () => {
+it('resends what changes nothing, and gives calls their error', async () => {
   const server = await olderServer();
   const { client, said } = await bridged(server.url);
   const calls = [1, 2].map(async () => client.callTool({ name: 'hold' }));
@@ -42,7 +42,7 @@ it('sends what changes nothing again, gives calls their error, and takes the new
   expect(said).toHaveLength(2);
 });
 
-it('has a stream again after a restart that takes its time, though the client asks for nothing', async () => {
+it('has a stream again after a slow restart', async () => {
   const server = await olderServer();
   const { said } = await bridged(server.url);
   await expect.poll(() => server.sessions.length).toBe(2);
@@ -52,7 +52,7 @@ it('has a stream again after a restart that takes its time, though the client as
   expect(said).toEqual([]);
 });
 
-it('BR-5: begins a new session where the server has forgotten its own, and sends the call that it refused for that', async () => {
+it('BR-5: begins a new session if the server forgot its own, and resends the call', async () => {
   const server = await olderServer();
   const { client, said } = await bridged(server.url);
   await expect.poll(() => server.sessions.length).toBe(2);

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { Pauses } from '../../../src/bridge/server/pauses.ts';
 
-it('the pause grows to five seconds at a server that asks for none and ends each stream at once', () => {
+it('the pause grows to five seconds at a server that ends each stream', () => {
   const pauses = new Pauses();
   let now = 0;
   const made = Array.from({ length: 12 }, () => {
@@ -17,7 +17,7 @@ it('the pause grows to five seconds at a server that asks for none and ends each
   expect(pauses.next(0, now + 60_000)).toBe(250);
 });
 
-it('the pause is the one that the server asks for, a minute at most: a timer takes no larger number', () => {
+it('the pause is the server’s, a minute at most', () => {
   const pauses = new Pauses();
   expect(pauses.next(3000, 0)).toBe(3000);
   expect(pauses.next(99_999_999_999, 3000)).toBe(60_000);

@@ -54,7 +54,7 @@ function sinceRenewal({ received }: ProtocolServer): string[] {
     .flatMap(({ method, params }) => (method === undefined ? [] : [`${method} ${JSON.stringify(params)}`]));
 }
 
-it('BR-5: repeats the last log level and the subscriptions that are still wanted, before the next request', async () => {
+it('BR-5: repeats log level and wanted subscriptions before the next request', async () => {
   const { client, server, heard, said } = await open();
   await client.setLoggingLevel('debug');
   await client.setLoggingLevel('warning');
@@ -133,7 +133,7 @@ it('repairs a session that was lost behind a server that was away, in one reques
   expect(said).toEqual([]);
 });
 
-it('says that the server begins no new session if it takes the handshake and never answers', async () => {
+it('says that the server never answers a new handshake', async () => {
   const { client, server } = await open();
   const timeouts: number[] = [];
   const late = new AbortController();

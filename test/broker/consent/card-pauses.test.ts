@@ -30,29 +30,26 @@ describe('the cards of a program after an answer "later"', () => {
     while (!isSo()) await turnOfEvents();
   }
 
-  it.each(['later', 'withdrawn'] as const)(
-    'after the answer "later" a program’s cards come after a pause that grows with each: %s',
-    async (how) => {
-      const r = await rig();
-      for (const longest of [1000, 2000, 4000]) {
-        await getsNoYes(r, how);
-        r.clock.advance(longest * 0.75 - 1);
-        // Another server does not avoid the pause; another program isn't delayed.
-        const elsewhere = r.ask({ resource: `${r.endpoint}/elsewhere` });
-        expect(await refusal(elsewhere)).toMatchObject({ reason: 'rate_limited', hint: expect.any(String) });
-        r.clock.advance(longest * 0.25 + 1);
-      }
+  it.each(['later', 'withdrawn'] as const)('come after a pause that grows with each: %s', async (how) => {
+    const r = await rig();
+    for (const longest of [1000, 2000, 4000]) {
       await getsNoYes(r, how);
-      const other = refusal(r.ask({ clientId: 'agent' }));
-      r.parts.interactions.answer((await r.question('allow')).id, 'later');
-      expect(await other).toMatchObject({ reason: 'consent_required' });
-      r.clock.advance(8000 + 300_001);
-      await getsNoYes(r, how);
-      expect(await refusal(r.ask())).toMatchObject(late);
-    },
-  );
+      r.clock.advance(longest * 0.75 - 1);
+      // Another server does not avoid the pause; another program isn't delayed.
+      const elsewhere = r.ask({ resource: `${r.endpoint}/elsewhere` });
+      expect(await refusal(elsewhere)).toMatchObject({ reason: 'rate_limited', hint: expect.any(String) });
+      r.clock.advance(longest * 0.25 + 1);
+    }
+    await getsNoYes(r, how);
+    const other = refusal(r.ask({ clientId: 'agent' }));
+    r.parts.interactions.answer((await r.question('allow')).id, 'later');
+    expect(await other).toMatchObject({ reason: 'consent_required' });
+    r.clock.advance(8000 + 300_001);
+    await getsNoYes(r, how);
+    expect(await refusal(r.ask())).toMatchObject(late);
+  });
 
-  it('a program’s cards come at once after a sign-in at the same server, and not after one at another server', async () => {
+  it('come at once after a sign-in at the same server only', async () => {
     const r = await rig();
     const elsewhere = { resource: `${r.endpoint}/elsewhere` };
     await getsNoYes(r, 'later');

@@ -148,7 +148,7 @@ describe('an answer', () => {
     );
   });
 
-  it('stays possible when another program with the same question ran out of time before', async () => {
+  it('stays possible if another program with the same question timed out', async () => {
     const { ask, question, parts, clock } = await rig();
     const patient = refusal(ask({ timeout: 1000 }));
     const { id } = await question('allow');
@@ -197,7 +197,7 @@ describe('an answer', () => {
 });
 
 describe('a permission', () => {
-  it('whose card named no scopes is fixed to the scopes and the resource of the first token', async () => {
+  it('whose card named no scopes gets the first token’s scopes and resource', async () => {
     const r = await rig();
     const first = r.ask();
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
@@ -370,7 +370,7 @@ describe('a decision of the user during a token request takes precedence', () =>
     expect(permissionOf(r)?.decision).toBe('deny');
   });
 
-  it('a denial that is being written takes precedence when the permission is to be written down with its resource', async () => {
+  it('a denial being written wins over writing the permission’s resource', async () => {
     const r = await withToken();
     const { permissions } = r.parts;
     const replace = permissions.replace.bind(permissions);
@@ -384,7 +384,7 @@ describe('a decision of the user during a token request takes precedence', () =>
     expect(permissionOf(r)?.decision).toBe('deny');
   });
 
-  it('a revocation takes precedence while the permission is written down with its resource', async () => {
+  it('a revocation wins over writing the permission’s resource', async () => {
     const r = await withToken();
     const acted = whileBinding(r, () => revokeGrant(r.parts, r.grant()));
     expect(await refusal(r.ask())).toMatchObject({ reason: 'login_required' });

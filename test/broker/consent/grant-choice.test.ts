@@ -58,7 +58,7 @@ function chosen(
 const revoked = { state: { kind: 'revoked', receipt: 'confirmed', endedAt: 0 } } as const;
 
 describe('a permission that names grants', () => {
-  it('of several accounts is served by the one that the request or the person names, and by no other', async () => {
+  it('of several accounts is served by the one that request or user names', async () => {
     const grants = await grantsOf({ alice: {}, bob: {}, carol: {} });
     const both = { ...allowed, grants: [idOf(grants, 'alice'), idOf(grants, 'bob')] };
     expect(chosen(grants, {}, both)).toBe('choose of alice bob');
@@ -70,7 +70,7 @@ describe('a permission that names grants', () => {
     expect(chosen(grants, { account: 'dora' }, both)).toBe('unknown dora, beside bob alice');
   });
 
-  it('a permission whose chosen account was ended goes on with the only other one, and asks among several', async () => {
+  it('continues with the only other account, and asks if there are several', async () => {
     const grants = await grantsOf({ alice: revoked, bob: {}, carol: {} });
     const [alice, bob, carol] = ['alice', 'bob', 'carol'].map((account) => idOf(grants, account));
     const had = { ...allowed, account: 'alice', grants: [alice ?? '', bob ?? ''] };
@@ -78,7 +78,7 @@ describe('a permission that names grants', () => {
     expect(chosen(grants, {}, { ...had, grants: [...had.grants, carol ?? ''] })).toBe('choose of bob carol');
   });
 
-  it('a permission that names a grant without a sign-in gives way to a lease that names one of the same account, and of no other', async () => {
+  it('yields to a lease of the same account if its own grant has no sign-in', async () => {
     const signedOut = { account: 'alice', state: { kind: 'loginRequired', why: '' } } as const;
     const moved = { account: 'alice', issuer: 'https://new.example' };
     const grants = await grantsOf({ old: signedOut, new: moved, bob: {} });
@@ -104,7 +104,7 @@ describe('a permission that names none yet', () => {
     expect(chosen(grants, {}, { ...allowed, resource: endpoint })).toBe('use alice');
   });
 
-  it('a permission that names no grant yet leaves the account to the person if there are several', async () => {
+  it('leaves the account to the user if there are several', async () => {
     const grants = await grantsOf({ alice: {}, bob: { state: { kind: 'loginRequired', why: '' } } });
     expect(chosen(grants, {}, allowed)).toBe('choose of alice bob');
     expect(chosen(grants, {}, { ...allowed, refusedGrants: [idOf(grants, 'bob')] })).toBe('ask alice');

@@ -37,7 +37,7 @@ function processNamed(run: string): ClientProcess & { standing: ProcessState } {
 const never = { interaction: 'never' } as const;
 
 describe('a yes for this run', () => {
-  it('applies to the run that asked, is written nowhere, and ends with it, even if a token is cached', async () => {
+  it('applies to the run that asked, is not stored, and ends with it', async () => {
     const { broker, ask, question, parts, texts, endpoint } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -55,7 +55,7 @@ describe('a yes for this run', () => {
     expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
-  it('also ends with its time, and is refused to a process that runs another program by now', async () => {
+  it('ends with its time, and is refused if the process runs another program', async () => {
     const { ask, question, parts, clock } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -111,7 +111,7 @@ describe('a yes for once', () => {
     expect(texts().join('\n')).toContain('"allow once"');
   });
 
-  it('serves no other request while its token is fetched, and ends with a run that never got it', async () => {
+  it('serves no other request while its token is fetched', async () => {
     const { broker, ask, question, parts, person, endpoint } = await rig();
     person.isThere = false;
     const asker = processNamed('run 1');

@@ -147,7 +147,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     await expectRightReply(receiver, awaited);
   });
 
-  it('DOOR-4: after a code of another session arrives: its state differs, and the other sign-in waits on', async () => {
+  it('DOOR-4: after another session’s code arrives, whose own sign-in waits on', async () => {
     const loopback = new Loopback();
     const one = await opened(loopback);
     const other = await opened(loopback, one.redirectUri);

@@ -32,7 +32,7 @@ describe('the listener', () => {
     expect(await answer).toMatchObject({ status: 200, page: expect.stringContaining('Signed in') });
   });
 
-  it('uses a redirect URI of the literal address 127.0.0.1, and answers at [::1] as well', async () => {
+  it('uses the literal address 127.0.0.1, and answers at [::1] as well', async () => {
     const receiver = await opened();
     expect(receiver.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/);
     const awaited = receiver.receive('right', never);
@@ -132,7 +132,7 @@ describe('an address that redirects the browser to the sign-in page', () => {
     return { receiver, over, address: receiver.leadTo(page, over.signal) };
   }
 
-  it('the address of the sign-in page is unguessable, does not show its target, and is not stored or repeated', async () => {
+  it('is unguessable, does not show its target, and is not stored', async () => {
     const { receiver, address } = await leading();
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
     expect(new URL(address).port).toBe(new URL(receiver.redirectUri).port);
@@ -145,7 +145,7 @@ describe('an address that redirects the browser to the sign-in page', () => {
     });
   });
 
-  it('the address of the sign-in page redirects again after a reload and a prefetch, until the sign-in stops waiting', async () => {
+  it('redirects again after a reload and a prefetch, until the sign-in ends', async () => {
     const { over, address } = await leading();
     for (const headers of [{}, { 'sec-purpose': 'prefetch;prerender' }, {}] as Record<string, string>[]) {
       expect((await send(address, { headers })).status).toBe(303);
@@ -154,7 +154,7 @@ describe('an address that redirects the browser to the sign-in page', () => {
     expect((await send(address)).status).toBe(400);
   });
 
-  it('the address of the sign-in page redirects once if the system does not say which user asks; a prefetch or a stranger does not use it up', async () => {
+  it('redirects once if the user of the request is unknown; a prefetch does not count', async () => {
     const { address } = await leading(new Loopback({ ownerOf: () => 'unknown' }));
     expect((await send(address, { headers: { 'sec-purpose': 'prefetch' } })).status).toBe(400);
     expect((await send(address, { headers: { host: 'evil.example' } })).status).toBe(400);
@@ -188,23 +188,20 @@ describe('a reply that is not a top-level page', () => {
     ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
     ['a plug-in', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'embed' }],
     ['a page that is loaded ahead', { 'sec-fetch-mode': 'navigate', 'sec-purpose': 'prefetch;prerender' }],
-  ])(
-    'X-5: a reply that is no top-level page is refused: %s; the real page is accepted after it',
-    async (_what, headers) => {
-      const receiver = await opened();
-      const awaited = receiver.receive('right', never);
-      const url = withQuery(receiver, 'code=c&state=right');
-      expect((await send(url, { headers })).status).toBe(400);
-      const tab = {
-        'sec-fetch-mode': 'navigate',
-        'sec-fetch-dest': 'document',
-        'sec-fetch-site': 'cross-site',
-      };
-      const answer = send(url, { headers: tab });
-      (await awaited).show('done');
-      expect((await answer).status).toBe(200);
-    },
-  );
+  ])('X-5: is refused: %s; the real page is accepted after it', async (_what, headers) => {
+    const receiver = await opened();
+    const awaited = receiver.receive('right', never);
+    const url = withQuery(receiver, 'code=c&state=right');
+    expect((await send(url, { headers })).status).toBe(400);
+    const tab = {
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+      'sec-fetch-site': 'cross-site',
+    };
+    const answer = send(url, { headers: tab });
+    (await awaited).show('done');
+    expect((await answer).status).toBe(200);
+  });
 });
 
 describe('two sign-ins with one redirect URI', () => {
@@ -222,7 +219,7 @@ describe('two sign-ins with one redirect URI', () => {
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 200]);
   });
 
-  it('two sign-ins share the port at different paths; a reply at the path of the other gets nothing', async () => {
+  it('share the port at different paths; each takes replies at its own path only', async () => {
     const loopback = new Loopback();
     const one = await opened(loopback);
     const { origin } = new URL(one.redirectUri);
@@ -286,7 +283,7 @@ describe('closing', () => {
     return { over: () => void vi.runAllTimers() };
   }
 
-  it('the listener’s close does not wait for a connection that a browser opened in advance', async () => {
+  it('does not wait for a connection that a browser opened in advance', async () => {
     const receiver = await new Loopback().open();
     const { port, hostname } = new URL(receiver.redirectUri);
     const idle = connect(Number(port), hostname);

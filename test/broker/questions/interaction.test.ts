@@ -20,7 +20,7 @@ function counting(): { interactions: Interactions; changes: () => number } {
 }
 
 describe('a question', () => {
-  it('is listed with its time while it is open, and subscribers get an event when it opens and closes', async () => {
+  it('is listed while it is open; subscribers hear of its start and end', async () => {
     const { interactions, changes } = counting();
     const asked = interactions.ask(question, never);
     const [open] = interactions.list();
@@ -92,7 +92,7 @@ describe('many questions', () => {
     expect(interactions.list()).toHaveLength(65);
   });
 
-  it('about sign-ins of commands are bounded, for one connection and in all, and delay no other sign-in', async () => {
+  it('about sign-ins of commands are bounded, and delay no other sign-in', async () => {
     const { interactions } = counting();
     const late = { reason: 'rate_limited' };
     for (const connection of [1, 2, 3, 4]) {

@@ -33,13 +33,13 @@ function cardsOf(...questions: readonly Question[]): { interactions: Interaction
 }
 
 describe('a card', () => {
-  it('shows what one run asks while the card is open, and is named by its first question', () => {
+  it('shows what one run asks while it is open, under its first question’s name', () => {
     const { interactions, cards } = cardsOf(asked('one'), asked('two'), asked('three'));
     expect(cards).toEqual([0, 0, 0]);
     expect(interactions.list()[2]?.card).toBe(interactions.list()[0]?.id);
   });
 
-  it('keeps its name if its first question is answered elsewhere, and a question that comes then joins it', () => {
+  it('keeps its name if its first question is answered elsewhere', () => {
     const { interactions } = cardsOf(asked('one'), asked('two'));
     const [first] = interactions.list();
     interactions.answer(first?.id ?? '', 'no');

@@ -66,7 +66,7 @@ describe('the value of an API key', () => {
     expect(keys.held(key.id)).toBeUndefined();
   });
 
-  it('stays as it was where its record can’t be written, and the other value is deleted', async () => {
+  it('stays if its record can’t be written, and the other value is deleted', async () => {
     const { vault, keys, records, key } = await scene();
     records.keys.change = async () => {
       throw new Error('no space left');

@@ -49,7 +49,7 @@ describe('grants', () => {
     expect(heard).toEqual([[read], [newer]]);
   });
 
-  it('a grant that is ended while a change waits stays ended, and gives no more than before meanwhile', async () => {
+  it('a grant that is ended while a change waits stays ended', async () => {
     const grants = await open();
     const read = await grants.add(fields);
     const late = grants.change(read, { scope: ['read', 'write'] });
@@ -60,7 +60,7 @@ describe('grants', () => {
     expect(grants.byId(read.id)?.state).toEqual(state);
   });
 
-  it('names of items that a record has no longer are listed for deletion, in the same change', async () => {
+  it('unused item names are listed for deletion in the same change', async () => {
     const { grants: store, unused } = await newRecords();
     const grants = new Grants(store, () => undefined);
     const [one, two] = [`s-${'1'.repeat(22)}`, `s-${'2'.repeat(22)}`];
@@ -114,7 +114,7 @@ describe('permissions', () => {
   };
   const open = async (): Promise<Permissions> => new Permissions(await file(permissionSchema));
 
-  it('a permission is not changed on the basis of an older decision: the user’s newer one is kept', async () => {
+  it('a permission keeps the user’s newer decision over a stale change', async () => {
     const permissions = await open();
     await permissions.set(permission);
     const read = permissions.find('editor', permission.endpoint, 0);
@@ -162,7 +162,7 @@ describe('local clients', () => {
     expect(clients.resolve(victim.id)).toBe(victim.id);
   });
 
-  it('a program is found by the beginning of its id, which another program’s name can’t take over', async () => {
+  it('a program is found by a prefix of its id, which no other name can take', async () => {
     const clients = await open();
     const victim = await clients.add('editor', 0);
     const typed = victim.id.slice(0, 6);

@@ -34,7 +34,7 @@ describe('a pause of all access', () => {
     await rig.ask();
   });
 
-  it('keeps the token of a refresh that was under way from the program that waited for it', async () => {
+  it('withholds the token of a refresh that was under way', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow();
     await rig.login();

@@ -26,7 +26,7 @@ async function siblings({ sharesGrants = true } = {}): Promise<{ rig: Rig; world
 const askAtHome = (rig: Rig) => rig.ask({ account: 'home' });
 
 describe('a grant that the server ended together with a revoked one', () => {
-  it('a grant that ended together with a revoked one says which was revoked and when, and opens no page', async () => {
+  it('names the revoked grant and its time, and opens no page', async () => {
     const { rig, other } = await siblings();
     rig.clock.advance(hour);
     const refused = await refusal(askAtHome(rig));
@@ -41,7 +41,7 @@ describe('a grant that the server ended together with a revoked one', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('a grant that ended together with a revoked one works again once the user signs in', async () => {
+  it('works again once the user signs in', async () => {
     const { rig } = await siblings();
     rig.clock.advance(hour);
     await refusal(askAtHome(rig));

@@ -94,7 +94,7 @@ describe('a pending revocation', () => {
     expect(await itemOf(rig)).toBeUndefined();
   });
 
-  it('is tried at once when the machine wakes up or is online again, unless the server asked to wait', async () => {
+  it('is tried at once after wake-up or reconnection, unless the server asked to wait', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     up();
@@ -208,7 +208,7 @@ describe('the tokens that are still to be revoked at the server', () => {
     ]);
   });
 
-  it('only the tokens that are still to be revoked are sent after an earlier try was cut short', async () => {
+  it('only tokens not yet revoked are sent after an interrupted try', async () => {
     const rig = await twice();
     let answers = 1;
     site.lay('/revoke', () => ({ status: answers-- > 0 ? 200 : 503 }));
@@ -246,16 +246,13 @@ describe('the time until which a token that was handed out may be valid', () => 
   it.each([
     ['signed, which no server needs to ask about', jwt],
     ['encrypted', `${part({ alg: 'dir', enc: 'A256GCM' })}..aXY.dGV4dA.dGFn`],
-  ])(
-    'a token that is %s counts as valid until its own expiry, even if the server confirmed',
-    async (_what, token) => {
-      const rig = await revoked(token);
-      expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
-      expect(liveFor(rig)).toBe(hour);
-    },
-  );
+  ])('that is %s counts as valid until its expiry, even if the server confirmed', async (_what, token) => {
+    const rig = await revoked(token);
+    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
+    expect(liveFor(rig)).toBe(hour);
+  });
 
-  it('a handed-out token counts as valid until its own expiry if the server revokes only refresh tokens', async () => {
+  it('is valid until its expiry if the server revokes only refresh tokens', async () => {
     const rig = await revoked();
     const refused = { status: 400, body: { error: 'unsupported_token_type' } };
     site.lay('/revoke', ({ body }) => (body.includes('access_token') ? refused : { status: 200 }));
@@ -263,7 +260,7 @@ describe('the time until which a token that was handed out may be valid', () => 
     expect(liveFor(rig)).toBe(hour);
   });
 
-  it('a handed-out token counts as valid until its own expiry while the server could not be reached', async () => {
+  it('is valid until its expiry while the server can’t be reached', async () => {
     const rig = await revoked();
     down();
     await revokeGrant(rig.parts, rig.grant());

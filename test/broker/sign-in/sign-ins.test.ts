@@ -42,7 +42,7 @@ async function tryConnect(redirectUri: string): Promise<string> {
   return outcome;
 }
 
-it('a request that comes while the first sign-in stores its tokens joins it: one page, one grant', async () => {
+it('a request that comes while tokens are stored joins the sign-in: one page', async () => {
   const written = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   const rig = await brokerRig(inWorld(world), {
@@ -102,7 +102,7 @@ describe('a sign-in page', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('closes with its listener and question when the program goes away, and only makes the next one wait', async () => {
+  it('closes when the program goes away, and delays only the next page', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const program = new AbortController();
@@ -170,7 +170,7 @@ describe('two servers', () => {
     return { server, rig, answer: () => answered.resolve() };
   }
 
-  it('PROMISE-5: the sign-ins of two servers take turns: the second page opens when the first is done', async () => {
+  it('PROMISE-5: take turns: the second page opens when the first is done', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
     await rig.question('login');
@@ -182,7 +182,7 @@ describe('two servers', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('no sign-in page opens for a program that went away in the queue, and its request ends at once', async () => {
+  it('no page opens for a program that left the queue, and its request ends', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
     await rig.question('login');
@@ -212,7 +212,7 @@ describe('two servers', () => {
 });
 
 describe('a sign-in that the user starts', () => {
-  it('renews the grant of its account and keeps the earlier refresh token for a revocation', async () => {
+  it('renews the account’s grant and keeps the old refresh token for revocation', async () => {
     const rig = await allowed();
     const first = await rig.login();
     const before = await rig.vault.get(first.item ?? '');
@@ -224,7 +224,7 @@ describe('a sign-in that the user starts', () => {
     expect(rig.texts().join('')).not.toContain(JSON.parse(before).refreshToken);
   });
 
-  it('two sign-ins of one account at once leave one grant, with the token that is in the vault', async () => {
+  it('two concurrent sign-ins of one account leave one grant', async () => {
     const rig = await allowed();
     const logins = await Promise.all([rig.login(), rig.login({ scope: ['notes:read'] })]);
     expect(new Set(logins.map(({ id }) => id)).size).toBe(1);

@@ -23,7 +23,7 @@ const programs = ['editor', 'agent', 'script'];
 
 const days = process.env['KEYTURN_SOAK'] === '1' ? 30 : 1;
 
-it('a day of suspends costs one sign-in, no refresh token twice, and no program an answer but while the network is away', async () => {
+it('a day of suspends costs one sign-in and uses no refresh token twice', async () => {
   const seed = numberFrom('KEYTURN_DAY_SEED', randomInt(2 ** 31));
   const chance = chances(seed);
   const upTo = (most: number): number => Math.ceil(most * chance());

@@ -300,7 +300,7 @@ describe('a refresh', () => {
     expect(await rig.vault.get(rig.grant().item ?? '')).toBe('{"refreshToken":7}');
   });
 
-  it('T-1 W-6: of several scope sets takes turns: each uses the token that the one before left', async () => {
+  it('T-1 W-6: of several scope sets takes turns, each with the previous refresh token', async () => {
     const server = oddServer(site);
     const rig = await brokerRig(server);
     await rig.login({ scope: ['a', 'b', 'c'] });

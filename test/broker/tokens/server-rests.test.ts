@@ -42,7 +42,7 @@ describe('a server that could not serve', () => {
     expect(tries()).toBe(3);
   });
 
-  it('pauses the whole operation as long as the step within it, and the error says so once', async () => {
+  it('pauses the whole operation as long as the step within it', async () => {
     const { rests, fail, later, tries } = world();
     const whole = (what: string): Promise<unknown> =>
       refusal(

@@ -129,7 +129,7 @@ describe('a server that gives no refresh token', () => {
     return rig;
   }
 
-  it('a server without refresh tokens has its access token kept in the vault until it is over, then signed in again', async () => {
+  it('has its access token kept in the vault until it is over', async () => {
     const rig = await withoutRefresh(600);
     expect((await rig.ask()).accessToken).toBe('access-1');
     rig.parts.cache.dropGrant(rig.grant().id);
@@ -141,7 +141,7 @@ describe('a server that gives no refresh token', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('a server without refresh tokens gets a new sign-in for a minimum that a new token meets, and serves others meanwhile', async () => {
+  it('gets a new sign-in for a minimum that a new token meets', async () => {
     const rig = await withoutRefresh(600);
     await rig.ask();
     rig.clock.advance(5 * minute);
@@ -153,7 +153,7 @@ describe('a server that gives no refresh token', () => {
     expect((await rig.ask({ minimumValidity })).accessToken).toBe('access-2');
   });
 
-  it('PROMISE-5: a server without refresh tokens opens one page, not four, when its tokens are over at once', async () => {
+  it('PROMISE-5: opens one page, not four, when its tokens are over at once', async () => {
     const rig = await withoutRefresh(0);
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'token_invalid' });
     expect(rig.pages).toHaveLength(1);

@@ -83,7 +83,7 @@ it('a forward ends when its time is over, and tells the connection that opened i
   expect(forwards.list()).toEqual([]);
 });
 
-it('a forward answers nothing after its time, also where the machine slept over its end', async () => {
+it('answers nothing after its time, even if the machine slept over its end', async () => {
   const { forwards, clock, dispatch, open } = await newForwards();
   const { ask } = await open('box');
   await expect(ask('token.get', { resource })).resolves.toBe('answered');
@@ -102,7 +102,7 @@ it('a forward ends with the connection that opened it', async () => {
   expect(forwards.list()).toEqual([]);
 });
 
-it('a program elsewhere asks for named servers only, gets no API key, and names no server by a proof', async () => {
+it('a remote program asks for named servers only, and gets no API key', async () => {
   const { dispatch, open } = await newForwards();
   const { ask } = await open('box');
   await ask('token.get', { resource, kinds: ['token', 'key'] });

@@ -62,7 +62,7 @@ function stage(): Stage {
 }
 
 describe('a pause that the owner begins', () => {
-  it('ends what programs have open before the vault has it, and though it can’t keep it', async () => {
+  it('ends open requests before the vault has it, and if it can’t keep it', async () => {
     const scene = stage();
     scene.trouble = new VaultError('locked', 'the vault is locked');
     const seen: boolean[] = [];

@@ -29,7 +29,7 @@ describe('the holder of a lock', () => {
     expect(lockHolder(state, locks)).toBe(43);
   });
 
-  it('is nobody where one of the two is free, this process holds them, or the system lists no locks', () => {
+  it('is unknown if one of the two is free or the system lists no locks', () => {
     const file = path.join(state, 'broker.lock');
     listed([42, file]);
     expect(lockHolder(state, locks)).toBeUndefined();

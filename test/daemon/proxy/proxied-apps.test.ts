@@ -49,7 +49,7 @@ describe('the app of a proxy', () => {
     });
   });
 
-  it('loses what it has open when its person pauses all access, though it stays allowed', async () => {
+  it('loses what it has open during a pause, and stays allowed', async () => {
     const { clients, comes, apps, leases, pause } = await oneProxy();
     const { clientId } = (await comes()).identity;
     leases.set({ permission: { clientId, endpoint, decision: 'allow', createdAt: now } });

@@ -53,7 +53,7 @@ describe('a change', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({});
   });
 
-  it('of a setting waits for the next start if the user started the broker with the setting in its environment', () => {
+  it('waits for the next start if the environment sets it now', () => {
     const settings = book({ KEYTURN_BROWSER: 'lynx' }, false);
     expect(change(settings, 'browser', 'firefox')).toBe('nextStart');
     expect(settings.current.browser).toBe('lynx');

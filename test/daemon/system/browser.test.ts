@@ -38,12 +38,12 @@ const url = 'https://issuer.example/auth?state=a&scope=a%20b;$(touch x)`touch y`
 const env = { PATH: process.env['PATH'] };
 
 describe('a browser command', () => {
-  it('N-11: gets its own arguments and then the URL as one argument, whatever the URL holds', async () => {
+  it('N-11: gets its own arguments and then the URL as one argument', async () => {
     await openBrowser(url, { command: `${scribe('browser')} --private  --new-window`, env });
     expect(await argumentsGiven()).toEqual(['--private', '--new-window', url]);
   });
 
-  it('gets a unit of its own if systemd started the broker, and systemd expands nothing in the URL', async () => {
+  it('gets a systemd unit of its own, which expands nothing in the URL', async () => {
     scribe('systemd-run');
     const where = { PATH: `${folder}:${process.env['PATH']}`, DISPLAY: ':7' };
     await openBrowser(url, { command: 'firefox', env: where, isService: true });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { BrowserDisplay } from '../../../src/daemon/system/display.ts';
 import { methods } from '../../../src/ipc/protocol/methods.ts';
 
-test('the display of the owner’s command replaces all of the broker’s own, and nothing else', () => {
+test('the display of the owner’s command replaces all of the broker’s own', () => {
   const display = new BrowserDisplay({
     PATH: '/bin',
     DISPLAY: ':0',

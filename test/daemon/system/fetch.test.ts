@@ -46,7 +46,7 @@ async function serverWith({ key, cert }: Certificates, ticketKeys: Buffer): Prom
 }
 
 describe('the daemon’s fetch', () => {
-  it('checks the certificate of each server, also of one that takes the TLS sessions of a trusted one', async () => {
+  it('checks each server’s certificate, also with resumed TLS sessions', async () => {
     const [known, unknown] = await Promise.all([throwAwayCertificates(), throwAwayCertificates()]);
     const ticketKeys = randomBytes(48);
     const trusted = await serverWith(known, ticketKeys);
@@ -66,7 +66,7 @@ describe('the daemon’s fetch', () => {
     });
   });
 
-  it('looks twice for an authority, checks the addresses of a name each time, and says what went wrong last', async () => {
+  it('looks twice for an authority, and reports the last fault', async () => {
     const to = await serverWith(await throwAwayCertificates(), randomBytes(48));
     const asked: string[] = [];
     const net = daemonFetch(async () => ({

@@ -7,7 +7,7 @@ import { networkResult } from '../../../src/ipc/protocol/schemas/network-schema.
 const block = (kind: string, text: string): string =>
   `-----BEGIN ${kind}-----\n${text}\n-----END ${kind}-----`;
 
-it('hands out the certificates of the file of authorities, and no key or text beside them', () => {
+it('hands out the certificates of the authorities’ file, and no key', () => {
   const first = block('CERTIFICATE', 'AAAA');
   const second = block('CERTIFICATE', 'BBBB');
   const file = `# mine\n${first}\n${block('PRIVATE KEY', 'SECRET')}\n${block('EC PRIVATE KEY', 'SECRET')}\n${second}\n`;
@@ -31,7 +31,7 @@ it('keeps user name and password of a proxy, and says so', () => {
   });
 });
 
-it('says nothing where nothing is set, and refuses more authorities than an answer holds', () => {
+it('says nothing if nothing is set, and refuses too many authorities', () => {
   expect(handedNetwork({ noProxy: 'inner.example' })).toEqual({});
   const many = block('CERTIFICATE', 'A'.repeat(700_000));
   expect(() => handedNetwork({ authorities: many })).toThrow(KeyturnError);

@@ -56,7 +56,7 @@ async function finished(command: string, args: readonly string[], env: NodeJS.Pr
   expect({ command, code }).toEqual({ command, code: 0 });
 }
 
-test('says that nobody could start a keychain, or that one would start; and starts none', async () => {
+test('says whether a keychain could be started, and starts none', async () => {
   const folder = temporaryFolder();
   expect(await lookAtKeychain((await startBus(folder)).env)).toBe('noService');
   const started = path.join(folder, 'started');

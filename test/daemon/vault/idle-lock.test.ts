@@ -52,7 +52,7 @@ it('the idle lock counts from the last request', async () => {
   expect(locks).toEqual([110]);
 });
 
-it('the idle lock locks at the first check after the machine has slept through the time', async () => {
+it('locks at the first check after a long sleep', async () => {
   const { locks, pass } = idleAfter(60);
   await pass(8 * 3600);
   expect(locks).toEqual([8 * 3600]);

@@ -26,7 +26,7 @@ beforeEach(() => {
 const unreadable = { reason: 'file_unreadable' };
 
 describe('the passphrase of an unattended vault', () => {
-  it('is a file without its last line break, also through a link, as containers mount it', async () => {
+  it('is a file without its last line break, through a link too', async () => {
     expect(await passphraseFrom(file, {})).toBe(passphrase);
     symlinkSync(path.join(folder, 'key'), path.join(folder, 'link'));
     expect(await passphraseFrom(`file:/${folder.slice(1)}/link`, {})).toBe(passphrase);
@@ -68,7 +68,7 @@ describe('the passphrase of an unattended vault', () => {
     });
   });
 
-  it('is what a command prints, without a shell; the words of one that fails are in no message', async () => {
+  it('is what a command prints, without a shell; its errors are not quoted', async () => {
     const env = { PATH: process.env['PATH'] };
     expect(await passphraseFrom(`command:head -n 1 ${folder}/key`, env)).toBe(passphrase);
     const shell = await passphraseFrom('command:echo $(id)', env);

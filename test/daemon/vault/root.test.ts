@@ -51,7 +51,7 @@ describe('the root key', () => {
     expect(readFileSync(homeFile(paths), 'utf8')).not.toContain(made.export().toString('base64url'));
   });
 
-  it('home.json: that the keychain does not show is not made again, though home.json says that there never was one', async () => {
+  it('home.json: is not made again if the keychain does not show it', async () => {
     await (await started(scriptedKeychain())).root();
     const emptied = scriptedKeychain();
     await expect((await started(emptied)).root()).rejects.toMatchObject({ reason: 'locked' });
@@ -72,7 +72,7 @@ describe('the root key', () => {
   });
 });
 
-it('a home of an earlier build (vault.sealed) is refused in one sentence, and nothing of it is touched', async () => {
+it('a home of an earlier build (vault.sealed) is refused, and left untouched', async () => {
   const file = path.join(paths.state, 'vault.sealed');
   writeFileSync(file, 'keyturn-sealed-file/1 {}\n', { mode: 0o600 });
   await expect(refuseEarlier(paths)).rejects.toMatchObject({

@@ -71,7 +71,7 @@ const client = { role: 'client' } as const;
 const owner = { role: 'owner' } as const;
 
 describe('locking', () => {
-  it('drops the root key and the access tokens, and refuses requests that need the vault', async () => {
+  it('drops root key and access tokens, and refuses requests for the vault', async () => {
     const { rig, vaultLock, watch, rows } = await deskFor();
     const { vault } = rig.parts;
     await rig.allow();
@@ -113,7 +113,7 @@ describe('locking', () => {
     expect(() => vaultLock.admit(client, 'token.get')).not.toThrow();
   });
 
-  it('waits for a refresh under way, whose rotated token is in the vault before it is locked', async () => {
+  it('waits for a refresh under way, whose rotated token is stored first', async () => {
     const { rig, vaultLock, rows } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
@@ -243,7 +243,7 @@ describe('unlocking', () => {
 describe("a caller's desktop session", () => {
   const session = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/user/1000/bus', DISPLAY: ':0' };
 
-  it('a caller’s desktop session is used for one more try if the broker has no working bus', async () => {
+  it('is used for one more try if the broker has no working bus', async () => {
     const buses: (string | undefined)[] = [];
     const { vaultLock, bus } = await deskFor({
       lockable: {
@@ -298,7 +298,7 @@ describe('the idle lock', () => {
     expect(watch.state.state).toBe('locked');
   });
 
-  it('locks when no program asks, and not while one does or for an owner who only looks', async () => {
+  it('locks when no program asks, even if the owner looks', async () => {
     const { vaultLock, rig, watch, rows } = await deskFor({ lockAfter: 60 });
     const pass = async (seconds: number): Promise<void> => {
       rig.clock.advance(seconds * 1000);

@@ -13,7 +13,7 @@ const maxGrowth = 8 * 1024 * 1024;
 const patience = 300_000;
 
 test(
-  `the broker survives 50,000 malformed frames and keeps every promise (seed ${seed})`,
+  `the broker survives 50,000 malformed frames (seed ${seed})`,
   async () => {
     const report = await fuzz({ frames: 50_000, seed });
     expect(report.frames).toBeGreaterThanOrEqual(50_000);

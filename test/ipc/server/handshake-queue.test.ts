@@ -5,7 +5,7 @@ import { handshakeTimeout } from '../../../src/ipc/wire/limits.ts';
 import { admitted, helloLine, proofsFor, prove, RawClient, startRig, startSlowRig } from '../rig.ts';
 
 describe('connections without a proof', () => {
-  test('reads no more of the 65th connection while 64 wait for the vault, and serves it once the vault answers', async () => {
+  test('reads no more of the 65th connection while 64 wait for the vault', async () => {
     const { rig, asked, times, open } = await startSlowRig(64);
     const identity = rig.enrol();
     const line = helloLine(identity, rig.server.endpoint);
@@ -26,7 +26,7 @@ describe('connections without a proof', () => {
     expect(rig.events.filter(({ event }) => event === 'refused')).toEqual([]);
   });
 
-  test('X-10: turns the next one away where 1,024 wait, and serves the last of those who wait in its turn', async () => {
+  test('X-10: turns the next one away if 1,024 wait, and serves the last in its turn', async () => {
     const rig = await startRig();
     const silent = [];
     for (let i = 0; i < 64 + 1023; i += 1) {

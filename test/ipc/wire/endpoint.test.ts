@@ -168,7 +168,7 @@ describe('the folder', () => {
 });
 
 describe('the socket', () => {
-  test('DOOR-3: is refused by a client when others may write to it, and the hint mends it', async () => {
+  test('DOOR-3: is refused by a client if others may write to it', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     await listening(socket);
     chmodSync(socket, 0o666);
@@ -230,7 +230,7 @@ describe('the socket', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'a socket that is replaced while a client connects is still the one that the client names in its hello',
+    'replaced while a client connects is still the one named in its hello',
     async () => {
       const socket = prepareSocket(temporaryHome(), {});
       const folder = path.dirname(socket);

@@ -55,7 +55,7 @@ describe('the scopes to ask for', () => {
     expect(selectScope({ challenge: ['c'], requested: ['r'], scopesSupported: ['s'] })).toEqual(['c', 'r']);
   });
 
-  it("S-2: without a challenge, selects the caller's scopes, else the supported ones, else none", () => {
+  it("S-2: without a challenge, selects the caller's scopes, else the supported ones", () => {
     expect(selectScope({ requested: ['r'], scopesSupported: ['s'] })).toEqual(['r']);
     expect(selectScope({ challenge: [], requested: [], scopesSupported: ['s'] })).toEqual(['s']);
     expect(selectScope({})).toBeUndefined();
@@ -93,7 +93,7 @@ describe('the scopes to ask for', () => {
     );
   });
 
-  it('N-8: keeps an offline_access that the challenge or the caller named, and adds none', () => {
+  it('N-8: keeps an offline_access that challenge or caller named, and adds none', () => {
     expect(selectScope({ challenge: ['a', 'offline_access'] })).toEqual(['a', 'offline_access']);
     const stepUp = { requested: ['a'], challenge: ['b'] };
     expect(selectScope({ ...stepUp, authorizationServerScopes: ['openid'] })).toEqual(['b', 'a']);

@@ -137,7 +137,7 @@ describe('private_key_jwt', () => {
     expect(site.asked).toEqual([]);
   });
 
-  it('a registration for private_key_jwt names a signing algorithm, and none or HS256 is refused', () => {
+  it('its registration names a signing algorithm; none and HS256 are refused', () => {
     const registration = {
       ...registrationAt(site.origin),
       tokenEndpointAuthMethod: 'private_key_jwt',

@@ -46,7 +46,7 @@ describe('the URL', () => {
 });
 
 describe('the document', () => {
-  it('R-3 R-4: the client metadata document has the fields of the specification, with client_id equal to its URL', () => {
+  it('R-3 R-4: has the fields of the specification, with client_id equal to its URL', () => {
     const document = clientMetadataDocument(url, [redirectUri, 'https://keyturn.example/callback']);
     expect(document).toEqual({
       client_id: url,
@@ -71,7 +71,7 @@ describe('the document', () => {
 });
 
 describe('its registration', () => {
-  it('N-4 R-3: the registration for a document is a public client whose id is the URL, bound to the issuer', () => {
+  it('N-4 R-3: is a public client whose id is the URL, bound to the issuer', () => {
     const registration = registrationFromMetadataUrl(serverAt('https://issuer.example'), url, redirectUri, 7);
     expect(registration).toEqual({
       issuer: 'https://issuer.example',

@@ -26,13 +26,10 @@ describe('the locations', () => {
     ['https://a.example/', [oauthLocation, oidcLocation]],
     ['https://a.example/t', [`${oauthLocation}/t`, `${oidcLocation}/t`, `/t${oidcLocation}`]],
     ['https://a.example/t/', [`${oauthLocation}/t`, `${oidcLocation}/t`, `/t${oidcLocation}`]],
-  ])(
-    'M-2 M-3: the metadata locations of %s are those of the specification, in its order',
-    (issuer, paths) => {
-      const expected = paths.map((path) => `https://a.example${path}`);
-      expect(authorizationServerLocations(new URL(issuer))).toEqual(expected);
-    },
-  );
+  ])('M-2 M-3: the metadata locations of %s are the specification’s, in order', (issuer, paths) => {
+    const expected = paths.map((path) => `https://a.example${path}`);
+    expect(authorizationServerLocations(new URL(issuer))).toEqual(expected);
+  });
 
   it.each<[string, Page]>([
     ['fails', { status: 500 }],
@@ -54,7 +51,7 @@ describe('a document', () => {
     expect(JSON.parse(JSON.stringify(server))).toEqual(server);
   });
 
-  it('M-7: reads the further offers of a server, and until when the document may be kept', async () => {
+  it('M-7: reads further offers, and until when the document may be kept', async () => {
     site.lay(oauthLocation, {
       ...document({
         device_authorization_endpoint: `${site.origin}/device`,

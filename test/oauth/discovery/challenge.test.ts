@@ -152,7 +152,7 @@ describe('a list of challenges', () => {
     );
   });
 
-  it('D-1: a malformed piece costs no challenge before it, and none after the next comma', () => {
+  it('D-1: a malformed piece costs no challenge before it or after the next comma', () => {
     const broken = fc.constantFrom('scope=a b', '=x', '(', 'a="x" y', '@', 'a=b=c', 'x=');
     fc.assert(
       fc.property(challengeModel, broken, challengeModel, (one, piece, other) => {

@@ -25,7 +25,7 @@ function nested(depth: number): string {
 }
 
 describe('a metadata document', () => {
-  it('finds a document as JSON, with a +json type, and after redirects within the origin', async () => {
+  it('is found as JSON, with a +json type, and after redirects within the origin', async () => {
     site.lay('/doc', { status: 302, headers: { location: '/two' } });
     site.lay('/two', { status: 308, headers: { location: `${site.origin}/three` } });
     site.lay('/three', { status: 307, headers: { location: 'four' } });
@@ -125,7 +125,7 @@ describe('a metadata document', () => {
     expect(await waiting).toMatchObject({ reason, message: expect.stringContaining('in time') });
   });
 
-  it('a document is unreachable at a server that wants https, or that has no TLS, with a hint that says so', async () => {
+  it('is unreachable over http or TLS by mistake, with a hint that says so', async () => {
     const plain = site.origin.replace('https:', 'http:');
     const loopback = { ...site.http, allowInsecureLoopback: true };
     const error = await refusalOf(() => fetchMetadata(`${plain}/doc`, loopback, reason));
@@ -146,7 +146,7 @@ describe('a metadata document', () => {
     expect(error.hint).toContain('keyturn settings set extraAuthorities');
   });
 
-  it('a document is unreachable with a certificate for another name, and the hint names no authorities', async () => {
+  it('is unreachable with a certificate for another name', async () => {
     const agent = new Agent({ connect: { ca: site.ca, servername: 'other.example' } });
     onTestFinished(() => agent.destroy());
     const error = await refusalOf(() =>
@@ -176,7 +176,7 @@ describe('a metadata document', () => {
     expect(error.hint?.includes('extraAuthorities')).toBe(hint === 'extraAuthorities');
   });
 
-  it('a document may be lost after an alert about a certificate of ours, which comes after the request', async () => {
+  it('may be lost after an alert about our certificate, which comes late', async () => {
     const cause = Object.assign(new Error('tls'), { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' });
     const fails = async (): Promise<never> => Promise.reject(new TypeError('fetch failed', { cause }));
     const error = await refusalOf(() => get('/doc', { ...site.http, fetch: fails }));

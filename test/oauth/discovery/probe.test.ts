@@ -95,7 +95,7 @@ describe('probe', () => {
     expect(await probe(endpoint, site.http)).toEqual({ status: 302 });
   });
 
-  it('tries a slash at the end, or none, if the typed endpoint asks for no authorization', async () => {
+  it('tries the other spelling of a final slash if no authorization is asked for', async () => {
     const found = { status: 401, challenge: { scope: ['a'] } };
     site.lay('/mcp/', { status: 401, headers: challenge });
     expect(await placed(endpoint, site.http)).toMatchObject({ at: `${endpoint}/`, ...found });

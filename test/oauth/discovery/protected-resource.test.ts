@@ -32,7 +32,7 @@ describe('discoverProtectedResource', () => {
     expect(protectedResourceLocations('https://server.example')).toHaveLength(1);
   });
 
-  it('E-3: refuses by name if a web page is where the challenge names the document, even if another document exists', async () => {
+  it('E-3: refuses by name if the challenge names a web page', async () => {
     site.lay(pathSpecific, document());
     site.lay('/named', { headers: { 'content-type': 'text/html' }, body: '<html>' });
     expect(await refusalOf(() => discover(`${site.origin}/named`))).toMatchObject({

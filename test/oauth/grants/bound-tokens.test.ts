@@ -75,7 +75,7 @@ describe('a proof', () => {
     });
   });
 
-  it('P-7: for a protected server names the token, the nonce and the URL without its query', async () => {
+  it('P-7: for a protected server names token, nonce and URL without its query', async () => {
     const url = new URL('https://server.example/mcp?q=1#x');
     const proof = proofKey.proof({
       method: 'GET',
@@ -93,7 +93,7 @@ describe('a proof', () => {
     });
   });
 
-  it('comes from a key that no print of it shows, and that the vault’s form brings back', () => {
+  it('comes from a key that no print shows, and that its vault form restores', () => {
     const jwk = proofJwkSchema.parse(JSON.parse(JSON.stringify(proofKey.toKept())));
     expect(inspect(proofKey, { depth: 9, showHidden: true }) + JSON.stringify(proofKey)).not.toContain(jwk.d);
     expect(new ProofKey(jwk).thumbprint).toBe(proofKey.thumbprint);

@@ -176,7 +176,7 @@ describe('the audience of a JWT', () => {
   });
 });
 
-it('a sign-in ends after a JSON answer without a token, and a refresh only fails for now', async () => {
+it('a JSON answer without a token ends a sign-in, and a refresh for now only', async () => {
   for (const body of [{}, { data: good }, { token: good }]) {
     site.lay('/token', { body });
     expect(await refusalOf(() => exchanged())).toMatchObject({ reason: 'token_invalid' });
@@ -213,7 +213,7 @@ describe('an answer that means nothing now', () => {
 });
 
 describe('what a server says in an error', () => {
-  it('X-9: an error text of a server with markup and control characters is quoted and shortened', async () => {
+  it('X-9: an error text with markup and control characters is quoted and shortened', async () => {
     const description = `<script>alert(1)</script>\u0000\u001b[31m\r\n\u202e\u2028${'x'.repeat(5000)}`;
     site.lay('/token', { status: 400, body: { error: 'invalid_grant', error_description: description } });
     for (const error of [await refusalOf(() => refreshed()), await refusalOf(() => exchanged())]) {

@@ -61,7 +61,7 @@ describe('the requests', () => {
     expect(sent()).toMatchObject({ scope: 'a' });
   });
 
-  it('N-4: makes no token request with a registration of another issuer, or without its secret', async () => {
+  it('N-4: makes no request with another issuer’s registration, or without its secret', async () => {
     const elsewhere = registrationAt('https://other.example');
     expect((await refusalOf(() => refreshed({ registration: elsewhere }))).reason).toBe('issuer_mismatch');
     const basic = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
@@ -205,7 +205,7 @@ describe('an error that repeats the request', () => {
     return refreshed({ registration, clientSecret: 's:cr-t' });
   }
 
-  it('shows an error code that is the refresh token without it, and decides by the code itself', async () => {
+  it('hides an error code that is the refresh token, and decides by it', async () => {
     site.lay('/token', { status: 400, body: { error: 'invalid_grant', error_description: 'no grant' } });
     const refusal = await refusalOf(() => refreshed({ refreshToken: 'grant' }));
     expect(refusal.reason).toBe('login_required');

@@ -22,7 +22,7 @@ describe('the limit of registrations', () => {
     return found;
   };
 
-  it('AS-30: counts each client of a trusted proxy, by the address that the proxy wrote', async () => {
+  it('AS-30: counts each client of a trusted proxy by the address from the proxy', async () => {
     const senders = ['192.0.2.1', '192.0.2.2', '192.0.2.1', '9.9.9.9, 192.0.2.1', '192.0.2.2', '192.0.2.2'];
     expect(await statuses(['127.0.0.0/8'], senders)).toEqual([201, 201, 201, 429, 201, 429]);
   });
@@ -98,7 +98,7 @@ describe('a page of another origin', () => {
       expect(await readers(path, 'https://any.example')).not.toBeNull();
   });
 
-  it('AS-31: reads an answer of the token endpoint if it is of the client’s own origin, and not otherwise', async () => {
+  it('AS-31: reads an answer of the token endpoint only from the client’s own origin', async () => {
     const body = new URLSearchParams({
       grant_type: 'authorization_code',
       code: 'x',

@@ -74,7 +74,7 @@ const register = async (to: Rig, body: unknown, headers: Record<string, string> 
 };
 
 describe('a client ID metadata document', () => {
-  it('AS-11: makes its client known, with any port of a loopback redirect that names none', async () => {
+  it('AS-11: makes its client known, with any port of a loopback redirect without one', async () => {
     const clientId = publish('/good.json');
     const { status, body } = await signIn(rig, { client_id: clientId });
     expect(status).toBe(200);
@@ -188,7 +188,7 @@ describe('a client ID metadata document', () => {
 });
 
 describe('dynamic registration', () => {
-  it('AS-19: gives a public client an id and no secret, and a client that names no method a secret', async () => {
+  it('AS-19: gives a public client no secret, and a client without a method a secret', async () => {
     const asked = { redirect_uris: [redirectUri], client_name: 'Registered' };
     const { status, body } = await register(rig, { ...asked, token_endpoint_auth_method: 'none' });
     expect(status).toBe(201);
@@ -279,7 +279,7 @@ describe('dynamic registration', () => {
     expect(body).not.toHaveProperty('logo_uri');
   });
 
-  it('AS-19: lets a client read, change and remove its own registration, with its own token only', async () => {
+  it('AS-19: lets a client manage its own registration, with its own token only', async () => {
     const mine = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Mine' })).body;
     const other = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Other' })).body;
     const at = String(mine['registration_client_uri']);
@@ -348,7 +348,7 @@ describe('a machine client', () => {
     });
   }
 
-  it('AS-20: gets a token by private_key_jwt, and none by another key, or by an assertion that was used or names another server', async () => {
+  it('AS-20: gets a token by private_key_jwt; a used or misdirected assertion gets none', async () => {
     const foreign = await generateKeyPair('ES256');
     const { issuer } = machines;
     const good = await assertionBy(own.privateKey);

@@ -143,7 +143,7 @@ describe('an app that a person has allowed', () => {
     expect((await authorize(jar, { prompt: 'consent', keyturn_unasked: '1' })).consents).toBe(1);
   });
 
-  it('AS-29: loses its refresh token when the consent is withdrawn, and is asked for again', async () => {
+  it('AS-29: loses its refresh token when the consent is withdrawn', async () => {
     const jar = new CookieJar();
     const refresh = async (clientId: string, { body }: Awaited<ReturnType<typeof tokensOf>>) =>
       tokenRequest(rig, {

@@ -63,7 +63,7 @@ describe('documents of strangers', () => {
   const statusFor = async (address: string, client_id: string): Promise<number> =>
     (await rig.request(authorizationOf(rig, { client_id }).url, { headers: from(address) })).status;
 
-  it('AS-15: are looked for without a thread of the process, which a silent name server would hold', async () => {
+  it('AS-15: are resolved without a thread that a silent name server would hold', async () => {
     const lookups: string[] = [];
     const hook = createHook({
       init(_id, type) {
@@ -82,7 +82,7 @@ describe('documents of strangers', () => {
 });
 
 describe('a page in somebody’s browser', () => {
-  it('AS-30: uses up no registrations and no sign-ins of the programs and tabs beside it', async () => {
+  it('AS-30: uses up no registrations and sign-ins of other programs and tabs', async () => {
     const at = Date.now();
     const rig = await startServer({
       registrationLimit: { requests: 5, seconds: 3600 },
@@ -132,7 +132,7 @@ addEventListener('load', async () => {
 });</script>`;
 }
 
-it('AS-30: the pages of a sign-in are asked for a bounded number of times by one address, since each may ask the provider behind', async () => {
+it('AS-30: one address may ask for a bounded number of sign-in pages', async () => {
   const at = Date.now();
   const rig = await startServer({ now: () => at });
   onTestFinished(async () => rig.close());

@@ -18,7 +18,7 @@ afterEach(async () => {
 const pass = (seconds: number): void => void vi.setSystemTime(Date.now() + seconds * 1000);
 
 describe('a sign-in', () => {
-  it('that is used goes on for longer than a refresh token lives, and one that is not used ends with it', async () => {
+  it('outlives a refresh token if it is used, and ends with it if not', async () => {
     let { body } = await signIn(rig);
     const refresh = async () => {
       const form = { grant_type: 'refresh_token', client_id: editor };

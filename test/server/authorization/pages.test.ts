@@ -79,7 +79,7 @@ async function atConsent(asked: Asked = {}): Promise<Visitor> {
 }
 
 describe('the consent page', () => {
-  it('AS-17: names the app, the account, where the answer goes, the resource and each scope in words', async () => {
+  it('AS-17: names app, account, destination, resource and each scope in words', async () => {
     const { body } = await atConsent({ scope: 'notes:read notes:write' });
     const said = body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
     for (const words of [
@@ -137,7 +137,7 @@ describe('the consent page', () => {
     expect(answer.headers.get('location')).toBeNull();
   });
 
-  it('AS-18: takes no yes from another browser, though it knows the address and the token', async () => {
+  it('AS-18: takes no approval from another browser that knows address and token', async () => {
     const owner = await atConsent();
     const body = new URLSearchParams({ form_token: owner.token, decision: 'allow' });
     const thief = await atConsent();
@@ -271,7 +271,7 @@ describe('the pages in a real browser', () => {
     }
   });
 
-  it('AS-18: take no yes from the second press of a double click that uncovered them, a later press counts, and a key at once', async () => {
+  it('AS-18: ignore the second press of a double click that uncovered them', async () => {
     const page = await newPage();
     await page.goto(authorizationOf(rig).url);
     await page.getByLabel('Account').fill('alice');

@@ -46,7 +46,7 @@ describe('a server with a database', () => {
     await again.close();
   });
 
-  it('AS-26: keeps neither a signing key nor a client’s secret readable where the storage is sealed, and goes on under a new key', async () => {
+  it('AS-26: keeps keys and secrets unreadable in a sealed storage, and accepts a new key', async () => {
     const file = path.join(folder, 'sealed.db');
     const [older, newer] = ['older', 'newer'].map((id) => ({ id, key: new Uint8Array(randomBytes(32)) }));
     if (!older || !newer) throw new Error('two keys');
@@ -113,7 +113,7 @@ describe('a key change that fails once', () => {
 });
 
 describe('a refresh token in the storage', () => {
-  it('is used up once though both requests found it unused, and the second use ends its grant', async () => {
+  it('is used up once by concurrent requests, and its second use ends the grant', async () => {
     const storage = memoryStorage();
     let replays = 0;
     const { errors } = await loadOidcProvider();
@@ -146,7 +146,7 @@ describe('a client assertion in the storage', () => {
 });
 
 describe('a signing key', () => {
-  it('AS-24: is published before it signs, and until the last token that it signed has ended', async () => {
+  it('AS-24: is published before it signs, and until the last token it signed has ended', async () => {
     const storage = memoryStorage();
     let now = 0;
     const keysAt = async (seconds: number) => {

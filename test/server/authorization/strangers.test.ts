@@ -45,7 +45,7 @@ describe('a client that registers itself', () => {
     ['an access token', 'token'],
     ['a code and an ID token', 'code id_token'],
   ])(
-    'AS-8: can’t have its errors sent on without a person, by asking for %s: a page names where they would go',
+    'AS-8: can’t have its errors sent on without a person, by asking for %s',
     async (_what, response_type) => {
       const uri = 'https://phish.example/callback';
       const { status, clientId } = await register({
@@ -106,7 +106,7 @@ describe('an authorization request', () => {
 });
 
 it.each(['/REG', '/reg/', '/Reg?a', '/AUTH', '/token/', '/.WELL-known/openid-configuration'])(
-  'AS-19: an address in another spelling leads nowhere, so that no rule is missed by it: %s',
+  'AS-19: an address in another spelling leads nowhere: %s',
   async (path) => {
     expect((await rig.request(path, { method: 'POST', body: '{}' })).status).toBe(404);
   },

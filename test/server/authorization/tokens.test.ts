@@ -71,7 +71,7 @@ describe('the metadata of an authorization server', () => {
 });
 
 describe('a sign-in at the authorization server', () => {
-  it('AS-3 AS-4: gives a short-lived signed token for the resource only, with the issuer in the answer', async () => {
+  it('AS-3 AS-4: gives a short-lived signed token for the resource, and names the issuer', async () => {
     const authorization = authorizationOf(rig);
     const { code, iss, state } = await walk(rig, authorization);
     expect({ iss, state }).toEqual({ iss: rig.issuer, state: 'the-state' });
@@ -108,7 +108,7 @@ describe('a sign-in at the authorization server', () => {
     expect(location.searchParams.get('iss')).toBe(rig.issuer);
   });
 
-  it('AS-3: refuses a request without a resource where there are several protected servers', async () => {
+  it('AS-3: refuses a request without a resource if there are several protected servers', async () => {
     const answer = await rig.request(authorizationOf(rig, { resource: undefined }).url);
     expect(new URL(answer.headers.get('location') ?? '').searchParams.get('error')).toBe('invalid_target');
   });
@@ -239,7 +239,7 @@ describe('a refresh token', () => {
     }
   });
 
-  it('AS-5: that two processes use at once gives both the same successor, which is used once', async () => {
+  it('AS-5: used by two processes at once gives both the same successor, used once', async () => {
     const { own, pass } = await ownServer();
     const first = refreshOf((await signIn(own)).body['refresh_token']);
     const answers = await Promise.all([1, 2, 3].map(async () => tokenRequest(own, first)));

@@ -28,7 +28,7 @@ describe('turns', () => {
     expect(await take(turns, 'somebody', 'https://app.example/a')).toBe('read');
   });
 
-  it('AS-15: of all strangers are fifty at once, and take none of a client with a token and of what the operator named', async () => {
+  it('AS-15: of all strangers are fifty at once, and take none from known clients', async () => {
     const turns = heldBy(13);
     turns.know('https://known.example/app');
     const urls = ['https://app.example/a', 'https://known.example/app', keys];

@@ -31,7 +31,7 @@ const asking = (from: Issuer, options: Partial<IntrospectionOptions> = {}, more 
 const questions = (from: Issuer): number => from.asked.filter((path) => path === '/introspect').length;
 
 describe('a token', () => {
-  it('RS-9: an introspected token passes if its issuer says that it is active and for this server', async () => {
+  it('RS-9: passes if its issuer says that it is active and for this server', async () => {
     const { call, handled } = asking(issuerThatSays({ ...active, jti: 'opaque-1' }));
     expect((await call('opaque-1')).status).toBe(200);
     expect(handled[0]?.access).toMatchObject({
@@ -90,7 +90,7 @@ describe('a token', () => {
 });
 
 describe('an answer', () => {
-  it('RS-9: of introspection is kept for thirty seconds, and asked for once by requests that come together', async () => {
+  it('RS-9: is kept for thirty seconds, and asked for once by concurrent requests', async () => {
     const from = issuerThatSays(active);
     const { call, pass } = asking(from);
     from.introspect = async () => {
@@ -194,7 +194,7 @@ describe('the metadata of the issuer', () => {
   const documents = (from: Issuer): number =>
     from.asked.filter((path) => path.startsWith('/.well-known')).length;
 
-  it('RS-9: is fetched once for many tokens that come at once, and once a minute whatever its headers say', async () => {
+  it('RS-9: is fetched once a minute, for many tokens at once, whatever its headers say', async () => {
     const from = issuerThatSays({ active: false });
     const uncached: typeof fetch = async (input, init) => {
       const answer = await from.fetch(input, init);
@@ -232,13 +232,13 @@ describe('the question', () => {
     return first;
   }
 
-  it('RS-9: a request for introspection carries id and secret, each encoded, in the header', async () => {
+  it('RS-9: carries id and secret, each encoded, in the header', async () => {
     const question = await asked(client);
     const [, encoded = ''] = question?.headers.get('authorization')?.split(' ') ?? [];
     expect(Buffer.from(encoded, 'base64').toString()).toBe('notes%20server:a%3Ab%25c');
   });
 
-  it('RS-9: a request for introspection carries an assertion for this issuer, signed by the key', async () => {
+  it('RS-9: carries an assertion for this issuer, signed by the key', async () => {
     const jwk = { ...(await exportJWK(own.privateKey)), alg: 'ES256', kid: 'k1' };
     const question = await asked({ id: client.id, privateKey: jwk });
     const keys = createLocalJWKSet({ keys: [own.jwk] });
@@ -247,7 +247,7 @@ describe('the question', () => {
   });
 });
 
-it('introspection is refused for two authorization servers, since a token must not be shown to the wrong one', () => {
+it('introspection is refused for two authorization servers', () => {
   const make = () =>
     asking(issuerThatSays(active), {}, { authorizationServers: [issuer, 'https://b.example'] });
   expect(make).toThrow(/one authorization server/);

@@ -41,7 +41,7 @@ describe('limits', () => {
     expect((await call(token, { address })).status).toBe(429);
   });
 
-  it('RS-16: by address count what pages in browsers send apart from what programs and tabs there send', async () => {
+  it('RS-16: count requests of browser pages apart from those of other programs', async () => {
     const { call } = rig(new Issuer(key), { rateLimit: { perAddress: { requests: 1, seconds: 60 } } });
     const sent = async (headers: Record<string, string>) => (await call(token, { address, headers })).status;
     const picture = {
@@ -57,7 +57,7 @@ describe('limits', () => {
     expect([await sent(tab), await sent({ 'sec-fetch-mode': 'cors' })]).toEqual([200, 429]);
   });
 
-  it('RS-16: of a client count each account by itself, since many people may use one app', async () => {
+  it('RS-16: of a client count each account separately', async () => {
     const { call } = rig(new Issuer(key), { rateLimit: { perClient: limit } });
     const mallory = await tokenOf(key, { sub: 'mallory' });
     for (let n = 0; n < 3; n += 1) expect((await call(mallory, { address })).status).toBe(200);

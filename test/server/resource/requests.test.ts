@@ -122,7 +122,7 @@ describe('a malformed request', () => {
     },
   );
 
-  it('RS-12: a form without a token in the header gets a challenge, and no byte of the form is read', async () => {
+  it('RS-12: a form without a token in the header gets a challenge and is not read', async () => {
     const { send, handled } = rig(new Issuer(key));
     let isRead = false;
     const body = new ReadableStream(
@@ -295,7 +295,7 @@ describe('a server on this machine, under development', () => {
 });
 
 describe('events', () => {
-  it('RS-16: say who was let in, and why somebody was not, without tokens, queries and bodies', async () => {
+  it('RS-16: say who was admitted or refused and why, without tokens, queries and bodies', async () => {
     const { call, events } = rig(new Issuer(key), { operations: {} });
     const body = JSON.stringify({ method: 'resources/read', params: { uri: 'notes://a?key=secret' } });
     await call(token, { url: `${resource}?secret=1`, body, address: '192.0.2.7' });

@@ -28,7 +28,7 @@ function recorder() {
   return { sent, fetch };
 }
 
-it('requests to an upstream server carry a token that was issued for it, and follow no redirect', async () => {
+it('requests to an upstream carry a token issued for it, and follow no redirect', async () => {
   const { sent, fetch } = recorder();
   const token = await tokenOf(key, { aud: upstream });
   const call = await upstreamFetch(access, { resource: upstream, token, fetch });

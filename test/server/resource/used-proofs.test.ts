@@ -25,7 +25,7 @@ function memory(max: number) {
 }
 
 describe('the memory of used proofs', () => {
-  it('leaves half of itself to others when one holder floods it, and a place when three do', () => {
+  it('leaves room to other holders when one or three flood it', () => {
     const { used, fill } = memory(16);
     expect(['one', 'two', 'three'].map(fill)).toEqual([8, 4, 2]);
     expect(used.add('mine', 'somebody')).toBe('new');
@@ -82,7 +82,7 @@ describe('a flood of proofs', () => {
     };
   }
 
-  it('RS-17: by one client, with a key for each, stops no other account and no other client', async () => {
+  it('RS-17: by one client with many keys stops no other account or client', async () => {
     const [one, two, three] = keys as [Key, Key, Key];
     const send = sender();
     expect([await send(one), await send(two)]).toEqual(['passed', 'passed']);

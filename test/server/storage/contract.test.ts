@@ -125,7 +125,7 @@ const shared: [string, string][] = [
 ];
 
 describe.each(shared)('two processes on one storage in %s', (kind, place) => {
-  it('AS-27: two processes on one storage use up each item once, though both try at the same time', async () => {
+  it('AS-27: two processes on one storage use up each item once', async () => {
     const count = 60;
     const storage = kind === 'SQLite' ? sqliteStorage(place) : await postgresStorage(place);
     const ids = Array.from({ length: count }, (_, n) => String(n));
@@ -144,7 +144,7 @@ describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, p
   const open = async (): Promise<Storage> =>
     sealedStorage(kind === 'SQLite' ? sqliteStorage(place) : await postgresStorage(place), keys);
 
-  it('sealed sessions of the third-party flow go on in another process of the server, which ends them for both', async () => {
+  it('sealed third-party sessions continue in another process, which ends them for both', async () => {
     const storages = [await open(), await open()] as const;
     const flow = await startFlow({ storage: storages[0] });
     const second = await thirdPartyServer({ ...flow.options, storage: storages[1] });

@@ -36,7 +36,7 @@ async function start(
 
 const tokenRequest = () => flow.upstream.state.requests.find(({ path }) => /token|access/.test(path));
 
-it('an upstream like GitHub signs in with a form as its answer, commas between scopes and no end', async () => {
+it('an upstream like GitHub signs in with a form answer and commas between scopes', async () => {
   await start('github', '/access_token', () => 'access_token=gho&scope=read%2Cwrite&token_type=bearer');
   const { access, claims } = await signIn(flow, { scope: 'notes:read notes:write' });
   expect(claims['scope']).toBe('notes:read notes:write');
@@ -67,7 +67,7 @@ it.each([
   expect(claims['scope']).toBe('notes:read notes:write');
 });
 
-it('an upstream like a GitHub App has no scopes, and a renewal that it refuses ends the session', async () => {
+it('an upstream like a GitHub App has no scopes; a refused renewal ends the session', async () => {
   let count = 0;
   const said = (): string => {
     count += 1;
@@ -96,7 +96,7 @@ it.each([
   },
 );
 
-it('an upstream like Slack gives the person’s own token, and its refusal of a renewal ends the session', async () => {
+it('an upstream like Slack gives the user’s own token', async () => {
   await start('slack', '/api/oauth.v2.access', (grant) => {
     if (grant === 'refresh_token') return { ok: false, error: 'invalid_refresh_token' };
     const person = { id: 'U1', scope: 'read,write', access_token: 'xoxp', token_type: 'user' };
@@ -110,7 +110,7 @@ it('an upstream like Slack gives the person’s own token, and its refusal of a 
   expect(await flow.call(access)).toBe(401);
 });
 
-it('an upstream like Atlassian gets JSON, and each renewal goes on with the newest refresh token', async () => {
+it('an upstream like Atlassian gets JSON, and the newest refresh token each time', async () => {
   let count = 0;
   await start('atlassian', '/oauth/token', () => {
     count += 1;
@@ -131,7 +131,7 @@ it('an upstream like Atlassian gets JSON, and each renewal goes on with the newe
   ]);
 });
 
-it('an upstream like Notion gets Basic and JSON, and answers without scope, refresh token or end', async () => {
+it('an upstream like Notion gets Basic and JSON, and gives no refresh token', async () => {
   const said = { access_token: 'ntn', token_type: 'bearer', refresh_token: null, bot_id: 'b' };
   const changes = { clientId: 'a-b.c', scopes: { 'notes:read': [], 'notes:write': [] } };
   await start('notion', '/v1/oauth/token', () => said, changes);
@@ -154,7 +154,7 @@ it('an upstream without PKCE is refused unless its form allows it', async () => 
   expect(upstreamFormSchema.safeParse({ parameters: { state: 'x' } }).success).toBe(false);
 });
 
-it('a person who denies at the upstream denies here, and may then sign in as somebody else', async () => {
+it('a user who denies at the upstream denies here, and may sign in as another', async () => {
   await start('github', '/access_token', () => 'access_token=gho&scope=read&token_type=bearer');
   const browser = flow.browser();
   const { bend } = flow.upstream.state;

@@ -28,7 +28,7 @@ const endings = (session: string) =>
   flow.events.filter((each) => each.session === session && each.kind === 'session_ended');
 
 describe('a session', () => {
-  it('TP-2: whose upstream ended refuses its tokens at the next look, and gives no new ones', async () => {
+  it('TP-2: whose upstream ended refuses its tokens at the next check', async () => {
     const { access, refresh, session } = await signIn(flow);
     expect(await flow.call(access)).toBe(200);
     bend({ introspection: { active: false }, refusesRenewal: true });
@@ -50,7 +50,7 @@ describe('a session', () => {
     expect(requestsTo('/introspect')).toHaveLength(before + 1);
   });
 
-  it('TP-4: renews its upstream token by one request, though two requests and two processes need it', async () => {
+  it('TP-4: renews its upstream token once for concurrent requests and processes', async () => {
     const { access, session } = await signIn(flow);
     const second = await thirdPartyServer(flow.options);
     flow.upstream.state.requests.length = 0;
@@ -76,7 +76,7 @@ describe('a session', () => {
     await second.close();
   });
 
-  it('TP-2: goes on for the stated time while the upstream can’t be asked, and not longer', async () => {
+  it('TP-2: continues for the stated time while the upstream can’t be asked', async () => {
     const { access, refresh } = await signIn(flow);
     bend({ fault: { path: '/introspect', status: 500 } });
     flow.clock.ahead = 61;
@@ -139,7 +139,7 @@ describe('a session', () => {
 });
 
 describe('a revocation', () => {
-  it('TP-3: by the client ends the session here at once, and both tokens upstream, with a receipt', async () => {
+  it('TP-3: by the client ends the session and both upstream tokens, with a receipt', async () => {
     const { access, refresh, session } = await signIn(flow);
     await flow.post('/token/revocation', { token: refresh, client_id: 'editor' });
     // Before anybody uses the token again.
@@ -170,7 +170,7 @@ describe('a revocation', () => {
     expect(await flow.call(access)).toBe(401);
   });
 
-  it('TP-3: a refresh token that is shown twice ends the session here and revokes both tokens upstream', async () => {
+  it('TP-3: a refresh token used twice ends the session and revokes both upstream tokens', async () => {
     const { refresh, session } = await signIn(flow);
     const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
     const { body } = await flow.post('/token', form);
@@ -181,7 +181,7 @@ describe('a revocation', () => {
     expect(await flow.call(body['access_token'])).toBe(401);
   });
 
-  it('TP-3: that the upstream does not confirm is pending, tried again, and abandoned after the tenth try', async () => {
+  it('TP-3: that the upstream does not confirm is retried, and abandoned after ten tries', async () => {
     const { access, session } = await signIn(flow);
     const token = `upstream-refresh-${flow.upstream.state.count}`;
     const tried = () => requestsTo('/revoke').filter(({ form }) => form.get('token') === token);
@@ -202,7 +202,7 @@ describe('a revocation', () => {
 });
 
 describe('an upstream with neither introspection nor revocation', () => {
-  it('TP-2: decides by a renewal every five minutes, and the receipt says that no revocation is offered', async () => {
+  it('TP-2: decides by a renewal every five minutes, and says that revocation is missing', async () => {
     const plain = await startFlow();
     Object.assign(plain.upstream.state.offers, { introspection: false, revocation: false });
     try {

@@ -35,7 +35,7 @@ describe('a sign-in by way of an upstream', () => {
     expect(Number(claims['exp']) - Number(claims['iat'])).toBe(300);
   });
 
-  it('TP-5: asks upstream with PKCE, one exact redirect URI, the upstream’s scopes and its resource', async () => {
+  it('TP-5: uses PKCE, one exact redirect URI, the upstream’s scopes and resource', async () => {
     await signIn(flow, { scope: 'notes:write' });
     const { asked } = flow.upstream.state;
     expect(asked.get('redirect_uri')).toBe(`${flow.issuer}/login/callback`);
@@ -76,7 +76,7 @@ describe('a sign-in by way of an upstream', () => {
 });
 
 describe('a sign-in by way of an upstream that issues no ID token', () => {
-  it('a sign-in without an ID token takes the person’s name from the operator’s call, whose token goes to the upstream’s API only', async () => {
+  it('without an ID token takes the user’s name from the operator’s call', async () => {
     const asked: string[] = [];
     let names: string[] = [];
     const plain = await startFlow(
@@ -120,7 +120,7 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
 });
 
 describe('consent, before anything is forwarded', () => {
-  it('TP-10: the consent before anything is forwarded is asked of each client anew, on a page that no frame may show, by a __Host- cookie', async () => {
+  it('TP-10: is asked of each client, on a page without frames, by a __Host- cookie', async () => {
     const browser = flow.browser();
     await authorize(flow, {}, browser);
     flow.upstream.state.asked = new URLSearchParams();
@@ -184,7 +184,7 @@ describe('consent, before anything is forwarded', () => {
     expect(requestsTo('/token')).toHaveLength(0);
   });
 
-  it('TP-10: the consent of one browser serves no other, though that one was given the link', async () => {
+  it('TP-10: of one browser is not valid in another that was given the link', async () => {
     const thief = flow.browser();
     const page = await thief.open(authorizationUrl(flow, newVerifier()));
     await thief.decide(page, 'allow', '/authorize');
@@ -197,7 +197,7 @@ describe('consent, before anything is forwarded', () => {
 });
 
 describe('consent in a real browser', () => {
-  it('the consent page in a real browser has no fault that axe finds, and leads by the upstream back to the client', async () => {
+  it('has no fault that axe finds, and leads by the upstream back to the client', async () => {
     const profile = await openBrowserProfile({
       ca: flow.ca,
       origins: [flow.issuer, flow.upstream.issuer],
@@ -286,7 +286,7 @@ describe('an upstream that fails', () => {
     expect(requestsTo('/elsewhere')).toHaveLength(0);
   });
 
-  it('TP-9: an upstream’s answer with another state gets a page, and the client hears nothing', async () => {
+  it('TP-9: with another state gets a page, and the client hears nothing', async () => {
     const browser = flow.browser();
     const page = await browser.open(authorizationUrl(flow, newVerifier()));
     await browser.decide(page, 'allow', '/authorize');

@@ -40,7 +40,7 @@ describe('the state of the vault', () => {
     },
   );
 
-  test('a vault with a damaged item stays damaged, and names the item, until that item is whole again', () => {
+  test('with a damaged item stays damaged until that item is whole again', () => {
     const { watch } = watched();
     watch.failed(trouble('damaged', 'grant.1'));
     watch.passed('write', 'grant.2');
@@ -51,7 +51,7 @@ describe('the state of the vault', () => {
 });
 
 describe('the pause between questions to a person', () => {
-  test('the pause between two prompts doubles from 5 s to 5 min, each time that the person does not answer', () => {
+  test('doubles from 5 s to 5 min, each time that nobody answers', () => {
     const { watch, clock } = watched();
     const pauses = Array.from({ length: 9 }, () => {
       watch.refused(trouble('waiting'));
@@ -63,7 +63,7 @@ describe('the pause between questions to a person', () => {
     expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
   });
 
-  test('the pause between two prompts ends when a person acts, and the next is longer if that attempt fails too', () => {
+  test('ends when a person acts, and grows if that attempt fails too', () => {
     const { watch } = watched();
     watch.refused(trouble('waiting'));
     watch.endPause();

@@ -35,7 +35,7 @@ function standIn(answer: (request: { id: number }) => unknown): KeychainWorker &
   };
 }
 
-test('a worker killed in the middle of a call fails that call, and the next one gets a new worker', async () => {
+test('a worker killed during a call fails it, and the next call gets a new one', async () => {
   const workers = killableWorkers();
   const vault = keychainVault({ service: freshService(), spawnWorker: workers.spawn });
   await vault.set('grant', 'kept');
@@ -47,7 +47,7 @@ test('a worker killed in the middle of a call fails that call, and the next one 
 });
 
 describe('with a stand-in for the worker', () => {
-  test('a worker that hangs is killed after the time-out, and the calls queued behind it fail too', async () => {
+  test('a worker that hangs is killed after the time-out, with its queued calls', async () => {
     const workers: ReturnType<typeof standIn>[] = [];
     const spawnWorker = (): KeychainWorker => {
       const worker = standIn(() => undefined);
@@ -64,7 +64,7 @@ describe('with a stand-in for the worker', () => {
     await vault.close();
   });
 
-  test('a worker that is given up is killed, and its end is awaited before the next one starts', async () => {
+  test('a worker that is given up is killed before the next one starts', async () => {
     const ends: (() => void)[] = [];
     const started: number[] = [];
     const spawnWorker = (): KeychainWorker => {
@@ -94,7 +94,7 @@ describe('with a stand-in for the worker', () => {
     await vault.close();
   });
 
-  test('a missing keytar makes the keychain unavailable, and the hint says how to mend it', async () => {
+  test('a missing keytar makes the keychain unavailable', async () => {
     const message = '"Cannot find package"';
     const worker = standIn(({ id }) => ({ id, ok: false, failure: 'module', message }));
     const vault = keychainVault({ service: 'unused', spawnWorker: () => worker });

@@ -46,7 +46,7 @@ describe('a real keyring', () => {
     return { session, spawn: () => forkWorker(session.env) };
   }
 
-  test('a keyring that locks is keychainLocked: only a person can open its prompt again, and it keeps the item', async () => {
+  test('that locks is keychainLocked: only a person can open its prompt again', async () => {
     const { session, spawn } = await own();
     const started = vi.fn(spawn);
     const { guard, unlock, watch } = watched(() => started());
@@ -67,7 +67,7 @@ describe('a real keyring', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('an item that another program deletes is missing, the others are served, and the vault is open', async () => {
+  test('without an item that another program deleted serves the others', async () => {
     const service = freshService();
     const { guard, watch } = watched(() => forkWorker(), service);
     const items = rawItems(service);
@@ -131,7 +131,7 @@ describe('a keychain by script', () => {
     readonly scripted: ScriptedKeychain;
   }
 
-  test('a keychain that asks a person is waiting, and gets only one of 20 requests of programs', async () => {
+  test('that asks a person is waiting, and gets one of 20 program requests', async () => {
     const { guard, watch, scripted, clock } = await inTrouble(() => 'hang');
     const asking = Array.from({ length: 20 }, () => guard.get('grant'));
     for (const outcome of await Promise.allSettled(asking)) {
@@ -151,7 +151,7 @@ describe('a keychain by script', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('a keychain whose prompt the person closed is keychainLocked, and 20 requests of programs open one prompt', async () => {
+  test('whose prompt was closed is keychainLocked, and opens one prompt', async () => {
     let isLocked = true;
     const { guard, watch, scripted } = await inTrouble(({ op }) =>
       isLocked && op === 'get' ? { refuse: '"The prompt was dismissed"' } : 'obey',

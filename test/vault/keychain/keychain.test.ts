@@ -14,7 +14,7 @@ afterAll(removeFreshItems);
 
 vaultContract('keychain', () => keychainVault({ service: freshService() }), { isShared: true });
 
-test('one item of the keychain is one item of the vault, and holds nothing that can be read', async () => {
+test('one keychain item is one vault item, and holds nothing readable', async () => {
   const service = freshService();
   const [vault, items] = [closedLater(keychainVault({ service })), rawItems(service)];
   onTestFinished(() => items.close());
@@ -57,7 +57,7 @@ describe('a locked keyring', () => {
     expect(await vault.get('grant')).toBe('kept');
   });
 
-  test("a vault whose keyring is locked can't be destroyed, and can be destroyed after unlocking", async () => {
+  test("can't be destroyed, and can be destroyed after unlocking", async () => {
     const service = freshService();
     const open = () => closedLater(keychainVault({ service, spawnWorker }));
     const vault = open();
@@ -70,7 +70,7 @@ describe('a locked keyring', () => {
     expect(await said(open(), 'grant')).toBe('absent');
   });
 
-  test('a keyring daemon that restarts is reached again, at the second call at the latest', async () => {
+  test('a keyring daemon that restarts is reached again', async () => {
     const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
     await vault.set('grant', 'kept');
     await session.restartUnlocked();

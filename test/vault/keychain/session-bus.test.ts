@@ -36,7 +36,7 @@ test('the session bus is the one in the runtime folder, even if it appears later
   expect(address(later)).toBeUndefined();
 });
 
-test('there is no session bus if the runtime folder holds a plain file, or a link to a socket', async () => {
+test('is missing if the runtime folder holds a plain file or a link', async () => {
   const plain = temporaryFolder();
   writeFileSync(path.join(plain, 'bus'), '');
   expect(address(new SessionBus({ XDG_RUNTIME_DIR: plain }))).toBeUndefined();

@@ -25,7 +25,7 @@ function after(state: ReadonlyMap<string, string>, from: number, last: number): 
 }
 
 test(
-  `a folder of sealed files loses no acknowledged write when its writer is killed, ${kills} times`,
+  `loses no acknowledged write when its writer is killed, ${kills} times`,
   { timeout: patience },
   async () => {
     const folder = newPlace();

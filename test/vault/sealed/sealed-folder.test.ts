@@ -84,7 +84,7 @@ describe('the passphrase', () => {
     await vault.store.unlock('Schlu\u0308ssel');
   });
 
-  test('a new one replaces one file: the old one opens nothing any more, and all items are as they were', async () => {
+  test('a new one replaces one file: the old opens nothing, and all items stay', async () => {
     const folder = newPlace();
     const vault = await unlocked(folder);
     await vault.set('a', 'kept');
@@ -101,7 +101,7 @@ describe('the passphrase', () => {
     expect((await again.root()).equals(root)).toBe(true);
   });
 
-  test('a change that is killed at any step leaves the old one or the new one, never both and never none', async () => {
+  test('a change killed at any step leaves the old one or the new one', async () => {
     const folder = newPlace();
     const vault = await unlocked(folder);
     await vault.set('a', 'kept');
@@ -231,7 +231,7 @@ describe('the files', () => {
     expect(readdirSync(folder)).toEqual(['a']);
   });
 
-  test('a full disk keeps every item as it was, and takes values again once there is space', () => {
+  test('a full disk keeps every item, and accepts values again once there is space', () => {
     // For a write, the shell's limit on file sizes has the same effect as a full disk.
     const script = path.join(import.meta.dirname, 'sealed-full-disk.ts');
     const limited = 'trap "" XFSZ; ulimit -f 100; exec "$0" "$@"';
@@ -285,7 +285,7 @@ test('answers like a Map, for random calls in random order and after each openin
   );
 });
 
-test('openVault starts a folder with a passphrase locked, and refuses one without a path', async () => {
+test('openVault starts with a passphrase locked, and refuses a missing path', async () => {
   const options = { service: 'unused', ...fresh };
   const door = openVault('sealed-file', { ...options, sealed: { folder: newPlace(), key: 'passphrase' } });
   expect(door.hasPassphrase).toBe(true);
