@@ -7,7 +7,7 @@ import { afterAll, beforeEach } from 'vitest';
 
 import type { Http } from '../../src/oauth/base/http.ts';
 import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
-import { openBentServer } from '../support/bent/server.ts';
+import { openBentServer, stalled } from '../support/bent/server.ts';
 import type { Answer } from '../support/bent/server.ts';
 
 export interface Page {
@@ -49,14 +49,8 @@ export async function deadOrigin(): Promise<string> {
 export const now = Date.UTC(2030, 0, 1);
 
 function answerOf({ hangs = false, body, ...page }: Page): Answer {
-  if (!hangs) return { ...page, body: Buffer.isBuffer(body) ? new Uint8Array(body) : body };
-  return {
-    ...page,
-    async *body() {
-      yield String(body);
-      await new Promise<never>(() => undefined);
-    },
-  };
+  if (hangs) return { ...stalled(String(body)), ...page };
+  return { ...page, body: Buffer.isBuffer(body) ? new Uint8Array(body) : body };
 }
 
 export async function openSite(): Promise<Site> {
