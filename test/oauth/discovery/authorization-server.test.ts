@@ -118,6 +118,14 @@ describe('a document', () => {
     }
   });
 
+  it.each([[undefined], [[]], [['plain']], [['s256']]])(
+    'X-2: is refused with the PKCE methods %j',
+    async (methods) => {
+      site.lay(oidcLocation, document({ code_challenge_methods_supported: methods }));
+      expect((await refusalOf(() => discover())).reason).toBe('pkce_unsupported');
+    },
+  );
+
   it('a refusal shows no command with an issuer that a shell would interpret', async () => {
     const issuer = `${site.origin}/$(x)`;
     site.lay(

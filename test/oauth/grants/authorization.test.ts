@@ -108,6 +108,13 @@ describe('processAuthorizationResponse', () => {
     expect(answer('code=c0de&state=st4te&iss=https%3A%2F%2Fissuer.example', names)).toEqual({ code: 'c0de' });
   });
 
+  it.each(['code=c0de', 'code=c0de&state=', 'code=c0de&state=st4tex', 'state=ST4TE'])(
+    'X-5: refuses the state in %s',
+    async (query) => {
+      expect((await refusalOf(() => answer(query))).reason).toBe('state_mismatch');
+    },
+  );
+
   it.each([
     ['one that differs in a slash', server, 'iss=https://issuer.example/'],
     ['one that differs in case', server, 'iss=https://ISSUER.example'],
