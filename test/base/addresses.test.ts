@@ -122,10 +122,6 @@ describe('reachOf', () => {
     expect(reach(url, 'https://inner.example/mcp')).toBe('insecure_url');
   });
 
-  it('zones of IPv6 addresses need no rule, because no URL can have one', () => {
-    expect(URL.canParse('https://[fe80::1%25eth0]/')).toBe(false);
-  });
-
   it('the refusal names the command that confirms the host, without foreign text', () => {
     const trust = { endpoint: 'https://server.example/mcp', isConfirmed: () => false };
     const command = (host: string): string => `keyturn exception add ${host} private-address.`;
@@ -140,12 +136,5 @@ describe('reachOf', () => {
         expect.objectContaining({ hint: expect.stringContaining(command(host)) }),
       );
     }
-  });
-});
-
-describe('hostOf', () => {
-  it('writes a host in one canonical form', () => {
-    expect(hostOf('https://INNER.example.:8443/mcp')).toBe('inner.example');
-    expect(hostOf('https://[FD00:0:0::1]/mcp')).toBe('fd00::1');
   });
 });

@@ -103,14 +103,6 @@ describe('a replacement', () => {
     expect(readFileSync(other, 'utf8')).toBe('theirs');
   });
 
-  it('works although a crash left the draft of an earlier one', async () => {
-    const file = fileOf('old');
-    writeFileSync(`${file}.new`, 'half', { mode: 0o600 });
-    await replaceFile(file, 'new');
-    expect(readFileSync(file, 'utf8')).toBe('new');
-    expect(readdirSync(path.dirname(file))).toHaveLength(1);
-  });
-
   it('on a full disk leaves the old file whole', () => {
     const { replaced, stands } = onFullDisk(fileOf());
     expect(replaced).toEqual(['kept', expect.stringContaining("can't be written (EFBIG)")]);

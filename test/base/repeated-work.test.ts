@@ -19,13 +19,3 @@ it.each(steps)('repeated work runs again after a call %i steps after the first',
   await work.run();
   expect(seen).toBe('new');
 });
-
-it('repeated work runs once more after many calls that come during a run', async () => {
-  let runs = 0;
-  const work = new RepeatedWork(async () => {
-    runs += 1;
-    await Promise.resolve();
-  });
-  await Promise.all([work.run(), work.run(), work.run()]);
-  expect(runs).toBe(2);
-});

@@ -58,16 +58,3 @@ it('one connection carries one request after another', async () => {
   }
   expect(ports.size).toBe(1);
 });
-
-it('an aborted request rejects with the signal’s reason', async () => {
-  const url = await serverOf(({ socket }) => {
-    if (aborts) return abort.abort(reason);
-    socket.destroy();
-  });
-  const [abort, reason] = [new AbortController(), new Error('cancelled')];
-  let aborts = true;
-  await expect(fetch(url, { signal: abort.signal })).rejects.toBe(reason);
-  await expect(fetch(url, { signal: abort.signal })).rejects.toBe(reason);
-  aborts = false;
-  await expect(fetch(url)).rejects.toMatchObject({ name: 'TypeError', cause: { code: 'ECONNRESET' } });
-});

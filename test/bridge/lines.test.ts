@@ -36,14 +36,3 @@ it('BR-16: skips a line over the limit, once, and reads the next', async () => {
   await ended;
   expect(seen).toEqual(['too long', '{}', 'too long', '[]']);
 });
-
-it('reads a piece now and then while it is slow, and sees the end all the same', async () => {
-  const source = new PassThrough();
-  const { lines, seen, ended } = linesOf(source);
-  lines.slow(true);
-  source.write('{"a":1}\n');
-  source.end();
-  expect(seen).toEqual([]);
-  await ended;
-  expect(seen).toEqual(['{"a":1}']);
-});

@@ -51,19 +51,11 @@ describe('a server whose authority', () => {
     expect(await outcomes({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([code, code]);
   });
 
-  it('NODE_EXTRA_CA_CERTS names is trusted', async () => {
-    expect(await outcomes({ NODE_EXTRA_CA_CERTS: caFile })).toEqual([401, 401]);
-  });
-
   it('the broker’s settings name is trusted, unless the entry names its own', async () => {
     const told = { authorities: world.ca };
     expect(await outcomes({}, told)).toEqual([401, 401]);
     const code = expect.stringMatching(/CERT|SIGN|VERIFY|ISSUER/);
     expect(await outcomes({ NODE_EXTRA_CA_CERTS: '/dev/null' }, told)).toEqual([code, code]);
-  });
-
-  it('the system has is trusted, by each of the first requests', async () => {
-    expect(await outcomes({ SSL_CERT_FILE: caFile })).toEqual([401, 401]);
   });
 });
 

@@ -106,20 +106,6 @@ describe.each([
       expect(said).toEqual([]);
     },
   );
-
-  it('a page in the middle of a call passes unchanged to a client that shows pages', async () => {
-    const got: unknown[] = [];
-    const able = { ...options, capabilities: { elicitation: { url: {} } } };
-    const { client, shown } = await opened(await start(), able, 'decline', (made) =>
-      made.setRequestHandler('elicitation/create', async ({ params }) => {
-        got.push(params);
-        return { action: 'accept' };
-      }),
-    );
-    expect(text(await client.callTool({ name: 'pay' }))).toBe('accept');
-    expect(got).toEqual([expect.objectContaining({ mode: 'url', url, message })]);
-    expect(shown).toEqual([]);
-  });
 });
 
 describe('a page in the middle of a call', () => {

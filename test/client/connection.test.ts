@@ -27,14 +27,6 @@ describe('a connection', () => {
     expect(connection.isOpen).toBe(false);
   });
 
-  test('acts as the owner with the owner’s key', async () => {
-    const rig = await startRig({ dispatch: async (caller) => ({ role: caller.role }) });
-    writeKeyFile(ownerKeyFile(rig.paths), rig.enrol('owner'));
-    const connection = await connectAsOwner({ paths: rig.paths });
-    expect(await connection.request('status')).toEqual({ role: 'owner' });
-    connection.close();
-  });
-
   test('does not act as the owner with another key in the owner’s place', async () => {
     const rig = await startRig();
     writeKeyFile(ownerKeyFile(rig.paths), rig.enrol());
@@ -62,23 +54,6 @@ describe('a connection', () => {
     await expect(connection.getToken({ resource: 'https://a.example' })).rejects.toMatchObject({
       reason: 'frame_invalid',
     });
-    connection.close();
-  });
-
-  test('hears notifications until it stops listening', async () => {
-    const rig = await startRig({
-      dispatch: async (caller, method) => {
-        caller.notify('signIn.changed', { method });
-        return {};
-      },
-    });
-    const connection = await connect({ key: rig.enrol(), paths: rig.paths });
-    const heard: unknown[] = [];
-    const stop = connection.onNotification((method, params) => heard.push([method, params]));
-    await connection.request('a');
-    stop();
-    await connection.request('b');
-    expect(heard).toEqual([['signIn.changed', { method: 'a' }]]);
     connection.close();
   });
 

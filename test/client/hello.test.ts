@@ -1,10 +1,10 @@
 /** The client’s handshake with the real server, and with programs that only pretend to be it. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { connect, connectAsOwner } from '../../src/client/connect.ts';
+import { describe, expect, test } from 'vitest';
+import { connect } from '../../src/client/connect.ts';
 import { openConnection } from '../../src/client/connection.ts';
-import { clientKeyFile, ownerKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { clientKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { prepareSocket } from '../../src/ipc/wire/socket-path.ts';
 import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
@@ -68,26 +68,6 @@ describe('a broker whose keychain is slow', () => {
     const connection = await opening;
     expect(await connection.request('status')).toMatchObject({ method: 'status' });
     connection.close();
-  });
-});
-
-describe('a broker that never answers its owner', () => {
-  test('is not said to be a strange one', async () => {
-    const paths = temporaryHome();
-    const heard = Promise.withResolvers<void>();
-    await squat(paths, () => {
-      heard.resolve();
-      return undefined;
-    });
-    writeKeyFile(ownerKeyFile(paths), { ...newIdentity(), clientId: 'owner' });
-    vi.useFakeTimers({ toFake: ['setTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const refused = connectAsOwner({ paths }).catch((error: unknown) => error);
-    await heard.promise;
-    vi.advanceTimersByTime(brokerTimeout);
-    const error = await refused;
-    expect(error).toMatchObject({ hint: expect.stringMatching(/broker restart/) });
-    expect(error).toMatchObject({ hint: expect.not.stringMatching(/exchanged/) });
   });
 });
 

@@ -1,19 +1,11 @@
 /** Key files: what is kept, what is refused, and with which words. */
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { clientKeyFile, readKeyFile, refuseExisting, writeKeyFile } from '../../src/client/key-file.ts';
+import { clientKeyFile, readKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { homeId, temporaryHome } from '../ipc/rig.ts';
 
@@ -40,39 +32,6 @@ describe('a key file', () => {
     expect(() => readKeyFile(file)).toThrow(
       expect.objectContaining({ reason: 'file_unreadable', hint: expect.stringContaining('chmod 600') }),
     );
-  });
-
-  test('that is absent is another matter than one that is broken', () => {
-    const file = clientKeyFile(temporaryHome(), 'editor');
-    expect(() => readKeyFile(file)).toThrow(expect.objectContaining({ reason: 'unpaired' }));
-    mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, '{"clientId":"abc","key":"hunter2', { mode: 0o600 });
-    let seen: unknown;
-    try {
-      readKeyFile(file);
-    } catch (error) {
-      seen = error;
-    }
-    expect(seen).toMatchObject({ reason: 'file_unreadable' });
-    expect(JSON.stringify(seen, Object.getOwnPropertyNames(seen))).not.toContain('hunter2');
-    expect(existsSync(file)).toBe(true);
-  });
-
-  test('below a plain file means that there can be no broker', () => {
-    const paths = temporaryHome();
-    writeFileSync(paths.config, 'mine');
-    const file = clientKeyFile(paths, 'editor');
-    const refusal = expect.objectContaining({
-      reason: 'broker_unreachable',
-      message: expect.stringContaining('a part of its path is a file'),
-      hint: 'Set KEYTURN_HOME to a folder.',
-    });
-    expect(() => readKeyFile(file)).toThrow(refusal);
-    expect(() => refuseExisting(file)).toThrow(refusal);
-    expect(() => writeKeyFile(file, newIdentity())).toThrow(
-      expect.objectContaining({ reason: 'file_unreadable' }),
-    );
-    expect(readFileSync(paths.config, 'utf8')).toBe('mine');
   });
 
   test('is not followed when it is a symbolic link', () => {

@@ -2,9 +2,8 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
-import { clientKeyFile, readKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { clientKeyFile, readKeyFile } from '../../src/client/key-file.ts';
 import { pair } from '../../src/client/pair.ts';
-import { KeyturnError } from '../../src/base/errors.ts';
 import { startRig } from '../ipc/rig.ts';
 
 describe('pairing', () => {
@@ -42,20 +41,6 @@ describe('pairing', () => {
     const pairing = pair({ name: 'editor', onCode: () => {}, paths: rig.paths });
     await expect(pairing).rejects.toMatchObject({ reason: 'unpaired' });
     expect(existsSync(clientKeyFile(rig.paths, 'editor'))).toBe(false);
-  });
-
-  test('asks nobody when there is a key already', async () => {
-    let asked = 0;
-    const rig = await startRig({
-      pair: async () => {
-        asked += 1;
-        throw new KeyturnError('pairing_denied', 'no');
-      },
-    });
-    writeKeyFile(clientKeyFile(rig.paths, 'editor'), rig.enrol());
-    const pairing = pair({ name: 'editor', onCode: () => {}, paths: rig.paths });
-    await expect(pairing).rejects.toMatchObject({ reason: 'conflict' });
-    expect(asked).toBe(0);
   });
 
   test('stores nothing after a no', async () => {

@@ -37,18 +37,6 @@ it('setup-N.sealed: a backup opens whole, and only by the vault that sealed it',
   }
 });
 
-it('runs of keyturn setup at the same moment keep a backup each', async () => {
-  const folder = temporaryFolder();
-  const keys = keysOf('home');
-  const names = ['/a', '/b', '/c', '/d'];
-  const kept = await Promise.all(
-    names.map(async (file) => keepBackup(folder, { keys: [file], files: [] }, await keys.seal())),
-  );
-  expect((await backupsIn(folder)).toSorted()).toEqual(kept.toSorted());
-  const opened = kept.map((file) => openBackup(file, async (sealedKey) => (await keys.open(sealedKey)).key));
-  expect((await Promise.all(opened)).flatMap((one) => one.keys)).toEqual(names);
-});
-
 it('a file with the highest number hides no backup', async () => {
   const folder = temporaryFolder();
   writeFileSync(path.join(folder, 'setup-999999999999999.sealed'), '{}', { mode: 0o600 });

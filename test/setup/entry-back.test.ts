@@ -31,16 +31,3 @@ it('an entry that says something else stays, and one that is back counts as none
   expect(back(before)).toEqual({ standing: 'back', notes: before });
   expect(entryBack('json', '{}', entry)).toEqual({ standing: 'left', text: '{}' });
 });
-
-it('an entry of TOML goes back by its values', () => {
-  const toml = {
-    way: ['mcp_servers', 'notes'],
-    before: '[mcp_servers.notes]\nurl = "https://notes.example/mcp"\n',
-    after: '[mcp_servers.notes]\ncommand = "/bin/keyturn"\nargs = ["bridge", "u"]\n',
-  };
-  const text = '[mcp_servers.notes]\nargs = [ "bridge", "u" ]\ncommand = "/bin/keyturn"\n';
-  expect(entryBack('toml', text, toml)).toMatchObject({
-    standing: 'reversed',
-    text: expect.stringContaining('url = "https://notes.example/mcp"'),
-  });
-});

@@ -49,13 +49,6 @@ describe('each flag', () => {
     ];
     expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(found));
   });
-
-  it('is read with its value behind an equals sign too', () => {
-    expect(translated([url, '9696', '--protocol=auto', '--as=an-editor'])).toEqual({
-      args: [url, '--as=an-editor'],
-      told: [expect.stringContaining('9696'), expect.stringContaining('--protocol')],
-    });
-  });
 });
 
 describe('headers', () => {

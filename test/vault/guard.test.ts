@@ -106,14 +106,6 @@ describe('the listener of a guard', () => {
     return { guard, answers, said };
   }
 
-  test('calls the listener at the first answer, and not at later ones', async () => {
-    const { guard, said } = heard();
-    expect(said).toEqual([]);
-    await getIfAny(guard, 'a');
-    await getIfAny(guard, 'a');
-    expect(said).toEqual(['answered']);
-  });
-
   test('is called once when the vault stops answering, and once when it resumes', async () => {
     const { guard, answers, said } = heard();
     answers.trouble = new VaultError('crashed', 'gone');

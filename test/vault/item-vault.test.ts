@@ -75,12 +75,6 @@ describe('an item that a keychain does not show', () => {
       expect(keychain.items.has('grant')).toBe(outcome === 'refused' && keychain.changes.length === 0);
     },
   );
-
-  test('after a write is no success', async () => {
-    const keychain = await usedKeychain();
-    const vault = vaultOver({ ...keychain, set: async () => undefined });
-    await expect(vault.set('grant', 'next')).rejects.toMatchObject({ reason: 'vault_unreadable' });
-  });
 });
 
 describe('another keychain', () => {
@@ -146,21 +140,6 @@ describe('the root key', () => {
     };
     expect((await vaultOver(asked).root()).export().toString('base64url')).toBe(root);
   });
-});
-
-test('the first item costs two calls, whatever the number of items', async () => {
-  for (const items of [1, 300]) {
-    const keychain = memoryKeychain();
-    const filling = vaultOver(keychain);
-    for (let n = 0; n < items; n++) await filling.set(`grant.${n}`, 'x');
-    let calls = 0;
-    const vault = vaultOver(counted(keychain, (call) => (calls = call)));
-    expect(calls).toBe(0);
-    await vault.get('grant.0');
-    expect(calls).toBe(2);
-    await vault.set('grant.0', 'y');
-    expect(calls).toBe(3);
-  }
 });
 
 describe('a vault that is locked', () => {

@@ -107,18 +107,6 @@ describe.each([
     expect(said).toEqual([]);
   });
 
-  it('carries errors of a server of either era', async () => {
-    const { client } = await open();
-    await expect(client.readResource({ uri: 'note://none' })).rejects.toMatchObject({ code: -32_602 });
-  });
-
-  it('carries progress in the middle of a call in either era', async () => {
-    const { client } = await open();
-    const heard: number[] = [];
-    await client.callTool({ name: 'steps' }, { onprogress: ({ progress }) => void heard.push(progress) });
-    expect(heard).toEqual([1]);
-  });
-
   it('BR-9: cancels a call in either era', async () => {
     const { client, server, said } = await open();
     const cancel = new AbortController();

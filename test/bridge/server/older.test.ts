@@ -42,16 +42,6 @@ it('resends what changes nothing, and gives calls their error', async () => {
   expect(said).toHaveLength(2);
 });
 
-it('has a stream again after a slow restart', async () => {
-  const server = await olderServer();
-  const { said } = await bridged(server.url);
-  await expect.poll(() => server.sessions.length).toBe(2);
-  server.drop(3);
-  await expect.poll(() => server.sessions.length).toBe(4);
-  expect(server.requests.filter((line) => line.startsWith('GET /sse')).length).toBe(5);
-  expect(said).toEqual([]);
-});
-
 it('BR-5: begins a new session if the server forgot its own, and resends the call', async () => {
   const server = await olderServer();
   const { client, said } = await bridged(server.url);

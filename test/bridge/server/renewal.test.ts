@@ -1,8 +1,7 @@
 /** What a client told the session that the server has forgotten: the session after it hears it again. */
 import { McpServer } from '@modelcontextprotocol/server';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { type ProtocolServer, statefulServer } from '../../support/servers/protocol-server.ts';
-import { renewal } from '../../../src/bridge/base/limits.ts';
 import { bridged } from '../rig.ts';
 
 /** Tells of a change of each resource that this session has subscribed. */
@@ -118,41 +117,3 @@ it.each([
     expect(said).toHaveLength(1);
   },
 );
-
-it('repairs a session that was lost behind a server that was away, in one request', async () => {
-  const { client, server, said } = await open();
-  let answers = 0;
-  server.mishap = ({ method }) => {
-    if (method !== 'tools/list') return undefined;
-    answers += 1;
-    if (answers === 1) server.forget();
-    return answers === 1 ? { status: 503 } : undefined;
-  };
-  expect((await client.listTools()).tools).toHaveLength(1);
-  expect(server.count('initialize')).toBe(2);
-  expect(said).toEqual([]);
-});
-
-it('says that the server never answers a new handshake', async () => {
-  const { client, server } = await open();
-  const timeouts: number[] = [];
-  const late = new AbortController();
-  const made = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
-    timeouts.push(ms);
-    return late.signal;
-  });
-  onTestFinished(() => made.mockRestore());
-  server.forget();
-  server.mishap = ({ method }) => {
-    if (method !== 'initialize') return undefined;
-    late.abort(new DOMException('late', 'TimeoutError'));
-    return 'cut';
-  };
-  await expect(client.callTool({ name: 'change' })).rejects.toMatchObject({
-    message: expect.stringContaining(
-      'The server begins no new session within 50 s. The request did not run.',
-    ),
-    data: { reason: 'protected_server_unreachable', outcome: 'did not run' },
-  });
-  expect(timeouts).toContain(renewal);
-});

@@ -71,17 +71,6 @@ describe('a permission', () => {
     const { broker } = await brokerWith(held);
     expect(widens(broker, wanted)).toBe(true);
   });
-
-  it('is wider if it names no scopes and some were refused', async () => {
-    const { broker } = await brokerWith({ scope: undefined, refused: ['admin'] });
-    expect(widens(broker, wanted)).toBe(false);
-    expect(widens(broker, { ...wanted, scope: undefined })).toBe(true);
-  });
-
-  it('is no wider for what was refused beside it', async () => {
-    const { broker } = await brokerWith({ refused: ['admin'] });
-    expect(widens(broker, wanted)).toBe(false);
-  });
 });
 
 describe('a permission for an account', () => {

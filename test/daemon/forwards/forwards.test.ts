@@ -122,18 +122,3 @@ it('a remote program asks for named servers only, and gets no API key', async ()
   }
   expect(dispatch).toHaveBeenCalledTimes(calls);
 });
-
-it('a forward rejects only tokens that it gave out, by their id or themselves', async () => {
-  const { dispatch, open } = await newForwards();
-  const [one, other] = [await open('box'), await open('attic')];
-  dispatch.mockResolvedValueOnce({ tokenId: 'its-id', access_token: 'its-token' });
-  await one.ask('token.get', { resource });
-  for (const token of [{ tokenId: 'its-id' }, { access_token: 'its-token' }]) {
-    await expect(one.ask('token.reject', { ...token, status: 401 })).resolves.toBe('answered');
-    await expect(other.ask('token.reject', { ...token, status: 401 })).rejects.toMatchObject({
-      reason: 'not_permitted',
-    });
-  }
-  for (const token of [{ tokenId: 'x' }, { access_token: 'x' }, { keyId: 'its-id' }, {}])
-    await expect(one.ask('token.reject', token)).rejects.toMatchObject({ reason: 'not_permitted' });
-});

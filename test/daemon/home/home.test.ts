@@ -73,15 +73,6 @@ describe('a home', () => {
     expect(readFileSync(ownerKeyFile(paths), 'utf8')).toBe(damaged);
   });
 
-  it('with a key that others may read is refused with the command that mends it', async () => {
-    await openHome(paths);
-    chmodSync(ownerKeyFile(paths), 0o640);
-    await expect(openHome(paths)).rejects.toMatchObject({
-      reason: 'file_unreadable',
-      hint: expect.stringContaining(`chmod 600 ${ownerKeyFile(paths)}`),
-    });
-  });
-
   it('in a folder that others may enter, or behind a symbolic link, is refused', () => {
     chmodSync(paths.state, 0o755);
     expect(() => prepareFolders(paths)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));

@@ -28,14 +28,4 @@ describe('the holder of a lock', () => {
     listed([41, folder], [42, file], [43, file], [43, state], [44, state]);
     expect(lockHolder(state, locks)).toBe(43);
   });
-
-  it('is unknown if one of the two is free or the system lists no locks', () => {
-    const file = path.join(state, 'broker.lock');
-    listed([42, file]);
-    expect(lockHolder(state, locks)).toBeUndefined();
-    listed([process.pid, file], [process.pid, state], [0, file], [0, state]);
-    expect(lockHolder(state, locks)).toBeUndefined();
-    expect(lockHolder(state, path.join(folder, 'missing'))).toBeUndefined();
-    expect(lockHolder(path.join(folder, 'missing'), locks)).toBeUndefined();
-  });
 });

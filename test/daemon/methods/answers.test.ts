@@ -34,11 +34,6 @@ describe('the host of an issuer whose second letter is Cyrillic', () => {
   const shown = (question: Question): string | undefined =>
     interactionAnswer({ id: '1a2b3c4d', question, createdAt: 0, card: '1a2b3c4d' }, true).issuer;
 
-  it('stands in its xn-- form in a question about the account', () => {
-    const question = { kind: 'account', endpoint, issuer, known: ['ana@notes.example'] } as const;
-    expect(shown(question)).toBe('https://xn--lgin-55d.example');
-  });
-
   it('stands in its xn-- form in a question about access of a program', () => {
     const grant = {
       id: 'g1',

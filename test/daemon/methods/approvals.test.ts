@@ -111,15 +111,6 @@ describe('a command’s card', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('is withdrawn when the command goes away', async () => {
-    const { command, parts, question } = await rig();
-    const { approved, leave } = command();
-    await question('command');
-    leave();
-    expect(await refusal(approved)).toMatchObject({ reason: 'interrupted' });
-    expect(parts.interactions.list()).toEqual([]);
-  });
-
   it('leaves room for the cards of programs, even if many commands ask', async () => {
     const { command, parts } = await rig();
     const asked = Array.from({ length: 9 }, command);

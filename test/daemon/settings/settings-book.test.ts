@@ -1,10 +1,9 @@
 /** Settings that change while a broker runs: what is checked, written, in force, and shown. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SettingsBook } from '../../../src/daemon/settings/settings-book.ts';
 import { homePaths } from '../../../src/base/paths.ts';
-import { onFullDisk } from '../../support/processes/limited.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
@@ -35,22 +34,6 @@ describe('a change', () => {
     expect(settings.current.insecureLoopback).toBe(false);
     expect(book().current).toMatchObject({ browser: 'firefox', insecureLoopback: true });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-  });
-
-  it('to the vault that is already in use needs no restart', () => {
-    const settings = book();
-    expect(change(settings, 'vault', 'keychain')).toBe('now');
-    expect(change(settings, 'vault', 'sealed-file')).toBe('nextStart');
-    expect(change(settings, 'vault', 'keychain')).toBe('now');
-  });
-
-  it('to null takes the setting back to its default', () => {
-    const settings = book();
-    change(settings, 'logLevel', 'debug');
-    expect(settings.current.logLevel).toBe('debug');
-    change(settings, 'logLevel', null);
-    expect(settings.current.logLevel).toBe('info');
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({});
   });
 
   it('waits for the next start if the environment sets it now', () => {
@@ -88,13 +71,6 @@ describe('a change', () => {
       expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ message: said }));
     },
   );
-
-  it('that fails on a full disk is reported with the file, and does not apply', () => {
-    const { settings } = onFullDisk(path.join(folder, 'log.jsonl'));
-    expect(settings).toEqual(['kept', `${file} can't be written (EFBIG), and stays as it was.`, 'firefox']);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ browser: 'firefox' });
-    expect(readdirSync(path.join(folder, 'config'))).toEqual(['settings.json']);
-  });
 });
 
 describe('the list', () => {

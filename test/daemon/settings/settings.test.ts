@@ -28,11 +28,6 @@ function read(env: Record<string, string>, isNewHome: boolean, autoStarted = tru
   return readSettings({ paths: homePaths({ KEYTURN_HOME: folder }), env, isNewHome, autoStarted });
 }
 
-it('a file that an editor of Windows saved is read', () => {
-  writeFileSync(file, '\uFEFF{ "version": 1,\r\n"browser": "lynx" }\r\n', { mode: 0o600 });
-  expect(read({}, false)).toMatchObject({ browser: 'lynx' });
-});
-
 describe('a new home', () => {
   it('records the environment it is made in', () => {
     const made = read(
@@ -71,11 +66,6 @@ describe('a new home', () => {
 });
 
 describe('a home that exists', () => {
-  it('keeps the recorded settings if the broker was started automatically', () => {
-    const made = read({ KEYTURN_VAULT: 'memory' }, true);
-    expect(read({ KEYTURN_VAULT: 'keychain', KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' }, false)).toEqual(made);
-  });
-
   it('takes the environment, for this run only, if the user starts the broker', () => {
     read({ KEYTURN_VAULT: 'memory', BROWSER: 'lynx' }, true);
     expect(read({ BROWSER: 'firefox' }, false, false)).toMatchObject({ vault: 'memory', browser: 'firefox' });

@@ -56,14 +56,6 @@ describe('a browser command', () => {
     expect(isService({ SYSTEMD_EXEC_PID: String(process.ppid) })).toBe(false);
   });
 
-  it('that fails is reported with its exit code', async () => {
-    const command = path.join(folder, 'fails');
-    writeFileSync(command, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
-    await expect(openBrowser(url, { command, env })).rejects.toMatchObject({
-      message: `No browser was opened: ${command} ended with exit code 3.`,
-    });
-  });
-
   it('is the default of the system if none is set, and nothing if the system has none', async () => {
     scribe('xdg-open');
     await openBrowser(url, { env: { PATH: `${folder}:${process.env['PATH']}` }, platform: 'linux' });

@@ -20,12 +20,6 @@ test('the display of the owner’s command replaces all of the broker’s own', 
   expect(display.name).toBe('wayland-7');
 });
 
-test('a Wayland display gets the folder of its socket where the broker has none', () => {
-  const display = new BrowserDisplay({});
-  display.set({ WAYLAND_DISPLAY: 'wayland-0' });
-  expect(display.environment()).toMatchObject({ XDG_RUNTIME_DIR: `/run/user/${process.getuid?.()}` });
-});
-
 test.each(['unixexec:path=/bin/sh,argv1=-c', 'tcp:host=1.2.3.4,port=1', 'unix:path=/a b'])(
   'an address of D-Bus that no desktop writes is left out: %s',
   (DBUS_SESSION_BUS_ADDRESS) => {

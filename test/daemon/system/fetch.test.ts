@@ -152,13 +152,4 @@ describe('the daemon’s fetch', () => {
       await net.close();
     }
   });
-
-  it('names at once the file of authorities that can’t be read', () => {
-    expect(() => readAuthorities('/nonexistent/ca.pem')).toThrow(
-      expect.objectContaining({
-        reason: 'file_unreadable',
-        message: expect.stringContaining('/nonexistent/ca.pem'),
-      }),
-    );
-  });
 });

@@ -1,6 +1,5 @@
 /** What of the broker's own way to servers leaves it: settings, and no secret in them. */
 import { expect, it } from 'vitest';
-import { KeyturnError } from '../../../src/base/errors.ts';
 import { handedNetwork } from '../../../src/daemon/system/handed-network.ts';
 import { networkResult } from '../../../src/ipc/protocol/schemas/network-schema.ts';
 
@@ -29,10 +28,4 @@ it('keeps user name and password of a proxy, and says so', () => {
   expect(handedNetwork({ httpsProxy: 'http://proxy.example:3128' })).toEqual({
     httpsProxy: 'http://proxy.example:3128/',
   });
-});
-
-it('says nothing if nothing is set, and refuses too many authorities', () => {
-  expect(handedNetwork({ noProxy: 'inner.example' })).toEqual({});
-  const many = block('CERTIFICATE', 'A'.repeat(700_000));
-  expect(() => handedNetwork({ authorities: many })).toThrow(KeyturnError);
 });

@@ -8,7 +8,6 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { lookAtKeychain } from '../../../src/daemon/system/keychain-look.ts';
 import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { keychainVault } from '../../vault/vaults.ts';
-import { busSocket } from '../../../src/daemon/system/bus-questions.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 // A bus that doesn't answer within two seconds counts as dead. On a busy machine a live one may take longer.
@@ -111,22 +110,4 @@ test.each<[string, string | Buffer]>([
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   expect(await lookAtKeychain({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${folder}/bus` })).toBe('deadBus');
-});
-
-test('needs a bus on a Unix socket', async () => {
-  expect(await lookAtKeychain({ XDG_RUNTIME_DIR: temporaryFolder() })).toBe('noBus');
-  expect(await lookAtKeychain({ DBUS_SESSION_BUS_ADDRESS: 'tcp:host=localhost,port=1' })).toBe('deadBus');
-  expect(await lookAtKeychain({}, 'darwin')).toBe('elsewhere');
-});
-
-test.each([
-  ['unix:path=/run/user/7/bus', '/run/user/7/bus'],
-  ['unix:path=/run/a%20b/bus,guid=0123', '/run/a b/bus'],
-  ['unix:path=/run/jos%c3%a9%20b/bus', '/run/josé b/bus'],
-  ['unix:abstract=/tmp/dbus-x,guid=0123', '\0/tmp/dbus-x'],
-  ['unix:guid=0123,path=/run/bus', '/run/bus'],
-  ['tcp:host=localhost;unix:path=/run/bus', '/run/bus'],
-  ['unix:tmpdir=/tmp', undefined],
-])('reads the address %s', (address, socket) => {
-  expect(busSocket(address)).toBe(socket);
 });

@@ -1,14 +1,5 @@
 /** The broker's log: levels, files that stay small and private, and a broker that goes on without it. */
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fileLog } from '../../../src/daemon/system/log.ts';
@@ -25,22 +16,6 @@ beforeEach(() => {
 const then = (): number => Date.UTC(2026, 0, 2, 3, 4, 5);
 
 describe('a log in a file', () => {
-  it('has the time and the level in each line, and is private', () => {
-    const log = fileLog(file, then);
-    log.write('started');
-    log.write('two\nlines', 'error');
-    log.write('of no use', 'debug');
-    log.level = 'debug';
-    log.write('of use now', 'debug');
-    expect(readFileSync(file, 'utf8').split('\n')).toEqual([
-      '2026-01-02T03:04:05.000Z info started',
-      '2026-01-02T03:04:05.000Z error two\\u000alines',
-      '2026-01-02T03:04:05.000Z debug of use now',
-      '',
-    ]);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-  });
-
   it('keeps three full files of 1 MiB and drops the oldest', () => {
     const log = fileLog(file, then);
     const line = 'x'.repeat(256 * 1024);
@@ -60,13 +35,6 @@ describe('a log in a file', () => {
       expect(size).toBeLessThanOrEqual(1024 * 1024);
       expect(mode & 0o777).toBe(0o600);
     }
-  });
-
-  it('makes a file private that others could read', () => {
-    writeFileSync(file, 'old\n', { mode: 0o644 });
-    fileLog(file, then).write('new');
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readFileSync(file, 'utf8')).toMatch(/^old\n.* new\n$/);
   });
 
   it('goes on if it can’t be written, and later says how many lines are missing', () => {

@@ -116,18 +116,6 @@ describe('a proxy that the settings name', () => {
     expect(asked).toEqual([]);
   });
 
-  it('does not change the certificates that TLS trusts', async () => {
-    const other = await generate([{ name: 'commonName', value: 'another authority' }], {
-      keyType: 'ec',
-      curve: 'P-256',
-      algorithm: 'sha256',
-    });
-    const file = path.join(folder, 'other.pem');
-    writeFileSync(file, other.cert);
-    await expect(bodyWith({ httpsProxy, authorities: readAuthorities(file) })).rejects.toThrow();
-    expect(asked).toEqual([`${name}:443`]);
-  });
-
   it('changes nothing for a server that takes the TLS sessions of a trusted one', async () => {
     // The ticket of the session has come by the second answer.
     await expect(bodyWith({ httpsProxy }, url, url, strangerUrl)).rejects.toMatchObject({

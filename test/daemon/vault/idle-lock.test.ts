@@ -41,19 +41,3 @@ it('the idle lock checks when the machine wakes up, not only at the next tick', 
   await idle.look();
   expect(locks).toEqual([3600]);
 });
-
-it('the idle lock counts from the last request', async () => {
-  const { idle, locks, pass } = idleAfter(60);
-  await pass(50);
-  idle.touch();
-  await pass(50);
-  expect(locks).toEqual([]);
-  await pass(10);
-  expect(locks).toEqual([110]);
-});
-
-it('locks at the first check after a long sleep', async () => {
-  const { locks, pass } = idleAfter(60);
-  await pass(8 * 3600);
-  expect(locks).toEqual([8 * 3600]);
-});

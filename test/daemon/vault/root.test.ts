@@ -64,12 +64,6 @@ describe('the root key', () => {
     });
     expect(sets(emptied)).toEqual([]);
   });
-
-  it('of a memory vault is new in every run', async () => {
-    const first = await (await started(scriptedKeychain(), 'memory')).root();
-    expect((await (await started(scriptedKeychain(), 'memory')).root()).equals(first)).toBe(false);
-    expect((await openHome(paths)).hasRoot).toBe(false);
-  });
 });
 
 it('a home of an earlier build (vault.sealed) is refused, and left untouched', async () => {

@@ -134,15 +134,6 @@ describe('a message', () => {
   ])('is refused as invalid: %s', (text) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ reason: 'frame_invalid' }));
   });
-
-  test.each(['', '{', 'GET / HTTP/1.1', '\u0000'])('a message is refused as no JSON: %j', (text) => {
-    expect(() => parse(text)).toThrow(expect.objectContaining({ reason: 'parse_error' }));
-  });
-
-  test('is refused when it is not UTF-8, without repeating its bytes', () => {
-    const bytes = Buffer.concat([Buffer.from('{"secret":"'), Buffer.of(0xff, 0xfe), Buffer.from('"}')]);
-    expect(() => parse(bytes)).toThrow(/^a frame is not JSON in UTF-8$/);
-  });
 });
 
 describe('an error on the wire', () => {

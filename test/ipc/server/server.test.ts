@@ -11,7 +11,6 @@ import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { startServer } from '../../../src/ipc/server/server.ts';
-import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { admitted, helloLine, RawClient, request, startRig } from '../rig.ts';
 
 /** What was written has left, and what was closed is closed. */
@@ -43,16 +42,6 @@ describe('an admitted client', () => {
     const answer = await client.next();
     expect(answer).toMatchObject({ id: 2, error: { code: -32603, data: { reason: 'internal' } } });
     expect(JSON.stringify(answer)).not.toContain('hunter2');
-  });
-
-  test('may send frames up to 1 MiB, and none beyond', async () => {
-    const rig = await startRig({ dispatch: async () => ({}) });
-    const client = await admitted(rig, rig.enrol());
-    const room = frameLimit - JSON.stringify(request(1, 'a', { text: '' })).length;
-    client.send(request(1, 'a', { text: 'x'.repeat(room) }));
-    expect(await client.next()).toMatchObject({ id: 1, result: {} });
-    client.send(request(2, 'a', { text: 'x'.repeat(room + 1) }));
-    expect(await client.refusal()).toBe('frame_invalid');
   });
 
   test('that writes while the broker stops still reads its answer', async () => {
@@ -103,16 +92,6 @@ describe('an admitted client', () => {
     expect(release).toHaveLength(70);
   });
 
-  test('is cut off when it never reads what it asked for', async () => {
-    const text = 'x'.repeat(frameLimit / 2);
-    const rig = await startRig({ dispatch: async () => text });
-    const client = await admitted(rig, rig.enrol());
-    client.socket.pause();
-    for (let id = 1; id <= 64; id += 1) client.send(request(id, 'a'));
-    await rig.seen(({ event }) => event === 'closed');
-    expect(rig.server.callers()).toEqual([]);
-  });
-
   test('has its questions withdrawn when it leaves', async () => {
     const { promise: withdrawn, resolve } = Promise.withResolvers<boolean>();
     const { promise: asked, resolve: markAsked } = Promise.withResolvers<void>();
@@ -128,13 +107,6 @@ describe('an admitted client', () => {
     await asked;
     client.socket.destroy();
     expect(await withdrawn).toBe(true);
-  });
-
-  test('gets the events that it subscribed to', async () => {
-    const rig = await startRig();
-    const client = await admitted(rig, rig.enrol());
-    rig.server.callers()[0]?.notify('signIn.changed', { id: 'a' });
-    expect(await client.next()).toEqual({ jsonrpc: '2.0', method: 'signIn.changed', params: { id: 'a' } });
   });
 
   test('loses every connection when it is removed, including a handshake under way', async () => {

@@ -107,12 +107,6 @@ function writtenTo(file: string, content: string): string {
 }
 
 describe('the folder', () => {
-  test('of the socket is made with mode 0700', () => {
-    const paths = temporaryHome();
-    prepareSocket(paths, {});
-    expect(statSync(paths.run).mode & 0o7777).toBe(0o700);
-  });
-
   test.each([0o755, 0o770, 0o701, 0o500])(
     'of the socket is refused with mode %o, and the hint mends it',
     (mode) => {

@@ -13,12 +13,12 @@ const height = 700;
 
 /** At which widths each depth measures the layout, and at which it asks axe. */
 const depths = {
-  once: { measured: widths, asked: [middle] },
+  once: { measured: [320, middle], asked: [middle] },
   full: { measured: widths, asked: widths },
 } as const;
 
 /**
- * Sentences that begin with the state's name. `depth`: the layout at each width, and axe once; or both at each width. The
+ * Sentences that begin with the state's name. `depth`: the layout at two widths, and axe once; or both at each width. The
  * state is shown already (`StatePage.show`), in the light.
  */
 export async function stateFaults(

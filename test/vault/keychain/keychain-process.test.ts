@@ -84,16 +84,6 @@ describe('with a stand-in for the worker', () => {
     process.close();
   });
 
-  test.each([
-    ['nonsense', () => 'nonsense'],
-    ['the answer to another request', (r: { id: number }) => ({ id: r.id + 1, ok: true, value: null })],
-    ['a value of another type', (r: { id: number }) => ({ id: r.id, ok: true, value: true })],
-  ])('a worker that answers %s is refused', async (_, answer) => {
-    const vault = keychainVault({ service: 'unused', spawnWorker: () => standIn(answer) });
-    await expect(vault.get('grant')).rejects.toMatchObject({ reason: 'vault_unavailable' });
-    await vault.close();
-  });
-
   test('a missing keytar makes the keychain unavailable', async () => {
     const message = '"Cannot find package"';
     const worker = standIn(({ id }) => ({ id, ok: false, failure: 'module', message }));

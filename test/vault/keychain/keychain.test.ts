@@ -84,15 +84,3 @@ async function accountsOf(service: string): Promise<string[]> {
   const { default: keytar } = await import('keytar');
   return (await keytar.findCredentials(service)).map(({ account }) => account).toSorted();
 }
-
-test('without D-Bus the keychain is unavailable, and the hint says what to do', async () => {
-  const env = { ...process.env, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' };
-  const vault = closedLater(keychainVault({ service: freshService(), spawnWorker: () => forkWorker(env) }));
-  const unavailable = {
-    reason: 'vault_unavailable',
-    hint: expect.stringContaining('keyturn settings set vault sealed-file'),
-  };
-  await expect(vault.get('grant')).rejects.toMatchObject(unavailable);
-  await expect(vault.set('grant', 'x')).rejects.toMatchObject(unavailable);
-  await expect(vault.root()).rejects.toMatchObject(unavailable);
-});

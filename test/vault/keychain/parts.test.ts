@@ -55,15 +55,6 @@ test.each(['utf8', 'utf16le'] as const)(
   },
 );
 
-test('refuses a value that is too long by name, and keeps the old one', async () => {
-  const vault = vaultOver(limited(memoryKeychain()));
-  await vault.set('s', 'old');
-  const error: unknown = await vault.set('s', 'secret'.repeat(2000)).catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ trouble: 'full', item: 's', hint: expect.stringContaining('sealed-file') });
-  expect(String(error)).not.toContain('secret');
-  expect(await vault.get('s')).toBe('old');
-});
-
 const lengths = { short: 10, one: 3000, other: 5000 };
 
 test.each([
@@ -99,14 +90,6 @@ test('a kill at any step of a deletion is made good by the next one', async () =
     await vaultOver(limited(keychain)).delete('s');
     expect([...keychain.items.keys()], `after ${steps} steps`).toEqual(['root']);
   }
-});
-
-test('a part that is gone makes the item damaged, not shorter', async () => {
-  const keychain = memoryKeychain();
-  const vault = vaultOver(limited(keychain));
-  await vault.set('s', 'x'.repeat(3000));
-  keychain.items.delete('s/0/1');
-  await expect(vault.get('s')).rejects.toMatchObject({ trouble: 'damaged', item: 's' });
 });
 
 test('a Credential Manager without room is full', async () => {

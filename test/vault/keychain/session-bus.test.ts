@@ -6,8 +6,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { SessionBus } from '../../../src/vault/keychain/session-bus.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-const handed = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/handed/over', DISPLAY: ':7' };
-
 async function withBus(name = 'bus'): Promise<string> {
   const folder = temporaryFolder();
   const server = createServer().listen(path.join(folder, name));
@@ -43,12 +41,4 @@ test('is missing if the runtime folder holds a plain file or a link', async () =
   const linked = temporaryFolder();
   symlinkSync(path.join(await withBus('other'), 'other'), path.join(linked, 'bus'));
   expect(address(new SessionBus({ XDG_RUNTIME_DIR: linked }))).toBeUndefined();
-});
-
-test('the session bus is the one that a caller handed over, until it is forgotten', () => {
-  const bus = new SessionBus({ XDG_RUNTIME_DIR: temporaryFolder(), PATH: '/bin' });
-  bus.adopt(handed);
-  expect(bus.environment()).toMatchObject({ ...handed, PATH: '/bin' });
-  bus.forget();
-  expect(address(bus)).toBeUndefined();
 });

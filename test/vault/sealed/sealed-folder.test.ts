@@ -57,15 +57,6 @@ describe('with the root key in the keychain', () => {
     expect(existsSync(folder)).toBe(false);
     expect(keychain.items.size).toBe(0);
   });
-
-  test('a vault whose keychain is locked is destroyed as far as it can be, and says so', async () => {
-    const [folder, keychain] = [newPlace(), memoryKeychain()];
-    const vault = sealedVault(folder, keychain);
-    await vault.set('a', 'x');
-    keychain.isLocked = true;
-    await expect(vault.destroy([])).rejects.toMatchObject({ reason: 'locked' });
-    expect(existsSync(folder)).toBe(false);
-  });
 });
 
 describe('the passphrase', () => {
