@@ -19,7 +19,7 @@ import { connectAsOwner } from '../src/client/connect.ts';
 import type { Connection } from '../src/client/connection.ts';
 import { connect, pair } from '../src/client/index.ts';
 import { recordsOf } from '../src/broker/records/records.ts';
-import { openDocument } from '../src/store/authority.ts';
+import { openDocument, readPlace } from '../src/store/authority.ts';
 import { newItemName } from '../src/store/unused-items.ts';
 import type { Vault, VaultKind } from '../src/vault/base/vault.ts';
 import { ItemVault } from '../src/vault/item-vault.ts';
@@ -124,7 +124,8 @@ export class Home {
   async copySignIn(resources: readonly string[]): Promise<void> {
     await this.#withVault(async (vault, homeId) => {
       const folder = homePaths(this.env).state;
-      const document = openDocument({ folder, homeId, vault, root: () => vault.root() });
+      const place = { home: homeId, vault: (await readPlace(folder))?.vault ?? '' };
+      const document = openDocument({ folder, place, vault, root: () => vault.root() });
       const { grants } = recordsOf(document);
       await document.verify();
       const [first] = grants.items;
@@ -140,9 +141,9 @@ export class Home {
   }
 
   async #withVault(work: (vault: Vault, homeId: string) => Promise<unknown>): Promise<void> {
-    const { state } = homePaths(this.env);
-    const text = readFileSync(path.join(state, 'home.json'), 'utf8');
-    const { homeId } = z.object({ homeId: z.string() }).parse(JSON.parse(text));
+    const { config, state } = homePaths(this.env);
+    const text = readFileSync(path.join(config, 'owner.key'), 'utf8');
+    const { brokerId: homeId } = z.object({ brokerId: z.string() }).parse(JSON.parse(text));
     const home = { homeId, hadRoot: async () => true };
     if (this.#kind === 'keychain') {
       const spawnWorker: SpawnWorker = () => forkWorker({ ...process.env, ...this.env });

@@ -13,7 +13,7 @@ import { KeyturnError, quoted } from './errors.ts';
 export interface HomePaths {
   /** Settings, owner.key, clients/NAME.key. */
   readonly config: string;
-  /** home.json, grants, permissions, registrations, audit, log. */
+  /** authority.json, items, audit, log. */
   readonly state: string;
   /** The socket's folder, 0700. */
   readonly run: string;

@@ -6,6 +6,7 @@
  * moment a file holds its whole old content or its whole new content, also after a power cut. No message holds content
  * of a file.
  */
+import { randomBytes } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import {
   closeSync,
@@ -166,36 +167,17 @@ export async function openPrivate(file: string, flags: number): Promise<FileHand
   }
 }
 
-/** Where the new content is written first. A crash may leave it; the next replacement removes it. */
-export function draftOf(file: string): string {
-  return `${file}.new`;
+/**
+ * Where the new content is written first. The name is random, so that no other program can be there before. A crash may
+ * leave it; a start removes it.
+ */
+function draftOf(file: string): string {
+  return `${file}.${randomBytes(6).toString('hex')}.new`;
 }
 
-/** New content of a file, which replaces the old content in one step. Each call throws the system's error. */
-export interface Draft {
-  readonly handle: FileHandle;
-  /** Puts it in place. It is durable only after `syncFolder`. The handle stays open. */
-  publish(): Promise<void>;
-  /** Closes it, and removes it if it was not published. */
-  discard(): Promise<void>;
-}
-
-/** A draft of the file (0600). Removes what a crash left of an earlier draft. Throws the system's error. */
-export async function newDraft(file: string): Promise<Draft> {
-  const draft = draftOf(file);
-  await rm(draft, { force: true });
-  const handle = await open(draft, 'wx+', 0o600);
-  return {
-    handle,
-    async publish() {
-      await handle.sync();
-      await takePlace(draft, file);
-    },
-    async discard() {
-      await handle.close().catch(() => undefined);
-      await rm(draft, { force: true }).catch(() => undefined);
-    },
-  };
+/** True for the name of such a file. */
+export function isDraft(name: string): boolean {
+  return /\.[0-9a-f]{12}\.new$/.test(name);
 }
 
 /** Milliseconds for which a scanner of Windows may hold a file that is to be replaced, and between two tries. */
@@ -230,17 +212,24 @@ export async function takePlace(
  * overlap. Throws `file_unreadable`; the file is then as it was, or, if only the sync of its folder failed, new.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
+  const draft = draftOf(file);
   try {
-    const draft = await newDraft(file);
-    try {
-      await draft.handle.writeFile(content);
-      await draft.publish();
-    } finally {
-      await draft.discard();
-    }
+    await writeDraft(draft, content);
+    await takePlace(draft, file);
     await syncFolder(path.dirname(file));
   } catch (error) {
+    await rm(draft, { force: true }).catch(() => undefined);
     throw unwritableFile(file, error);
+  }
+}
+
+async function writeDraft(draft: string, content: string | Uint8Array): Promise<void> {
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 
@@ -248,7 +237,6 @@ export async function replaceFile(file: string, content: string | Uint8Array): P
 export function replaceFileAtOnce(file: string, content: string): void {
   const draft = draftOf(file);
   try {
-    rmSync(draft, { force: true });
     synced(openSync(draft, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, content));
     renameSync(draft, file);
     // Windows can't open a folder to sync it; its file systems journal the rename.

@@ -113,14 +113,13 @@ export async function connectAsOwner(place: HomeLocation = {}): Promise<Connecti
 }
 
 /** The owner's key can't be paired anew: a file of the home was exchanged, or another program listens there. */
-function strangeBroker({ message }: KeyturnError, { config, state }: HomePaths): KeyturnError {
+function strangeBroker({ message }: KeyturnError, { config }: HomePaths): KeyturnError {
   return new KeyturnError('handshake_failed', message, {
     rule: 'Keyturn wire contract, HELLO: a program sends nothing but its hello before the broker has proved who it is',
     hint:
-      `If ${state}/home.json or ${config}/owner.key was exchanged or deleted, end the broker (keyturn broker stop; ` +
-      'where that says the same, end its process with a signal), put the right file back, and try again. Where ' +
-      'home.json is lost, move owner.key away too: the next start begins a new home. Else find out which program ' +
-      'listens on the socket.',
+      `If ${config}/owner.key was exchanged or deleted, end the broker (keyturn broker stop; where that says the same, ` +
+      'end its process with a signal), then put the file back, or move it away: the next start makes a new one. ' +
+      'Else find out which program listens on the socket.',
   });
 }
 

@@ -36,6 +36,7 @@ import type { HomeRecord } from './home/home-record.ts';
 import type { Home } from './home/home.ts';
 import { removeKeyFiles } from './home/key-files.ts';
 import { KeptPause } from './home/kept-pause.ts';
+import { vaultName } from './home/mismatched-home.ts';
 import type { Mismatch } from './home/mismatched-home.ts';
 import { Approvals } from './methods/approvals.ts';
 import type { ApprovalParts } from './methods/approvals.ts';
@@ -71,8 +72,6 @@ export const clock = machineClock();
 export interface OpenedHome {
   readonly home: Home;
   readonly book: SettingsBook;
-  /** A vault of this home was opened before, as far as its files tell. */
-  readonly isOpened: boolean;
   /** Why nothing is served. */
   readonly mismatch: Mismatch | undefined;
   /** What the process could not be shielded from. */
@@ -99,7 +98,8 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
   const changed = (): void => subscribers.tell('status.changed');
   const secrets = await openSecrets({ home, settings: book.current, env, spawnWorker, now: clock.wall });
   const { vault, root, trail } = secrets;
-  const records = homeRecords({ folder: home.paths.state, homeId: home.homeId, vault, root });
+  const place = { home: home.homeId, vault: vaultName(book.current) };
+  const records = homeRecords({ folder: home.paths.state, place, vault, root });
   const tellQuestions = (): void => subscribers.tell('request.changed');
   const interactions = new Interactions(() => clock.wall(), tellQuestions, requireShowable);
   const asking = { interactions, audit: trail, clock };
@@ -270,7 +270,7 @@ function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }
   const { log } = options;
   const { trail, root } = secrets;
   const { parts } = broker;
-  const settingParts = { home, book, parts, homeCheck };
+  const settingParts = { book, parts, homeCheck };
   const isMismatched = opened.mismatch !== undefined;
   return {
     ...unpairing,

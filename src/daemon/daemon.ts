@@ -18,7 +18,7 @@ import { clock, compose } from './composition.ts';
 import type { Composition, OpenedHome } from './composition.ts';
 import { checkFiles, keepOthersOut, openHome, prepareFolders, refuseEarlier } from './home/home.ts';
 import { clearLeftovers } from './home/leftovers.ts';
-import { homeMismatch, wasOpened } from './home/mismatched-home.ts';
+import { homeMismatch } from './home/mismatched-home.ts';
 import { takeLock } from './home/single-instance.ts';
 import { inProcessOwner } from './in-process-owner.ts';
 import type { InProcessOwner } from './in-process-owner.ts';
@@ -85,10 +85,9 @@ async function openLockedHome(options: DaemonOptions, unlock: () => void): Promi
     autoStarted: options.autoStarted || options.desk === true,
   });
   if (home.isNew) await syncFolder(paths.config);
-  const isOpened = await wasOpened(home);
-  const mismatch = homeMismatch(home, book.written, isOpened);
+  const mismatch = homeMismatch(home, book.written);
   if (mismatch) log.write(mismatch.message, 'error');
-  return { home, book, isOpened, mismatch, unshielded, unlock };
+  return { home, book, mismatch, unshielded, unlock };
 }
 
 async function serve(composed: Composition): Promise<Daemon> {

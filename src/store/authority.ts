@@ -7,16 +7,19 @@ import { createSecretKey, hkdfSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
 import type { z } from 'zod';
+import { readPrivate } from '../base/private-file.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { AuthorityDocument } from './document.ts';
-import type { DocumentParts } from './document.ts';
+import { placeIn } from './document-text.ts';
+import type { Place } from './document-text.ts';
 import { newestIn } from './newest.ts';
 import { rulesOf } from './list-rules.ts';
 import type { RecordRules, State } from './list-rules.ts';
 import type { AuthorityStore, FileTrouble } from './record-store.ts';
 import { withUnused } from './unused-items.ts';
 
-export interface AuthorityParts extends Pick<DocumentParts, 'homeId'> {
+export interface AuthorityParts {
+  readonly place: Place;
   /** The home's state folder. */
   readonly folder: string;
   readonly vault: Pick<Vault, 'kind' | 'get' | 'replace'>;
@@ -28,16 +31,23 @@ export interface AuthorityParts extends Pick<DocumentParts, 'homeId'> {
 export const documentName = 'authority.json';
 
 /** Reads no file and no vault yet. With a memory vault, whose root key is new at each start, there is no file. */
-export function openDocument({ folder, homeId, vault, root }: AuthorityParts): AuthorityDocument {
+export function openDocument({ folder, place, vault, root }: AuthorityParts): AuthorityDocument {
   return new AuthorityDocument({
     file: vault.kind === 'memory' ? undefined : path.join(folder, documentName),
-    homeId,
+    place,
     key: async () => {
-      const key = hkdfSync('sha256', await root(), homeId, 'keyturn/1 document', 32);
+      const key = hkdfSync('sha256', await root(), place.home, 'keyturn/1 document', 32);
       return createSecretKey(Buffer.from(key));
     },
     newest: newestIn(vault),
   });
+}
+
+/** Where the document in this folder says that it belongs, not verified; undefined if there is none. Throws `file_unreadable`. */
+export async function readPlace(folder: string): Promise<Place | undefined> {
+  const file = path.join(folder, documentName);
+  const bytes = await readPrivate(file);
+  return bytes && placeIn(file, bytes);
 }
 
 /** One list of the document. */

@@ -12,6 +12,13 @@ import { formats, jsonOf, refuseOtherFormat, shaped } from './record-formats.ts'
 
 const version = formats.document;
 
+/** Where a document belongs. */
+export interface Place {
+  readonly home: string;
+  /** The name of the vault that has the secrets. */
+  readonly vault: string;
+}
+
 /** Which document it is. */
 export interface Mark {
   /** Rises by one with each change. */
@@ -23,6 +30,7 @@ export interface Mark {
 const headSchema = z.strictObject({
   version: z.literal(version),
   home: z.string(),
+  vault: z.string(),
   number: z.int().positive(),
   id: z.string().min(1),
   /** The ids that the vault may have had when this was written. */
@@ -31,8 +39,7 @@ const headSchema = z.strictObject({
   mac: z.string(),
 });
 
-export interface ReadDocument extends Mark {
-  readonly home: string;
+export interface ReadDocument extends Mark, Place {
   readonly after: readonly string[];
   readonly state: State;
   /** True if this key made the HMAC. */
@@ -43,11 +50,11 @@ export interface ReadDocument extends Mark {
 const lines = new WeakMap<object, string>();
 
 export function documentText(
-  { home, after, number, id }: Mark & { readonly home: string; readonly after: readonly string[] },
+  { home, vault, after, number, id }: Mark & Place & { readonly after: readonly string[] },
   state: State,
   key: KeyObject,
 ): string {
-  const head = JSON.stringify({ version, home, number, id, after });
+  const head = JSON.stringify({ version, home, vault, number, id, after });
   const records = [...state].flatMap(([list, items]) => items.map((item) => lineOf(list, item)));
   const covered = `${head.slice(0, -1)},"records":[\n${records.join(',\n')}\n],\n`;
   return `${covered}"mac":"${macOf(covered, key).toString('base64url')}"}\n`;
@@ -60,6 +67,14 @@ function lineOf(list: string, item: unknown): string {
   const line = JSON.stringify([list, item]);
   lines.set(item, line);
   return line;
+}
+
+/** What the first line says, for what needs it before the vault is open. Not verified. Throws `file_unreadable`. */
+export function placeIn(file: string, bytes: Buffer): Place {
+  const [first = ''] = bytes.toString('utf8').split('\n', 1);
+  const json = jsonOf(file, `${first}]}`);
+  refuseOtherFormat(file, json, version);
+  return shaped(file, headSchema.pick({ home: true, vault: true }).loose(), json);
 }
 
 /** Checks everything but the HMAC. Throws `file_unreadable`, which repeats no value. */

@@ -29,7 +29,7 @@ import {
   withoutNumber,
 } from './document-refusals.ts';
 import { documentText, readDocument } from './document-text.ts';
-import type { Mark, ReadDocument } from './document-text.ts';
+import type { Mark, Place, ReadDocument } from './document-text.ts';
 import { takesAway } from './list-rules.ts';
 import type { ListRules, State } from './list-rules.ts';
 import type { Known, Newest } from './newest.ts';
@@ -39,7 +39,7 @@ import { troubleWith } from './record-store.ts';
 export interface DocumentParts {
   /** Absolute path of authority.json; undefined: the document ends with the broker, as a memory vault does. */
   readonly file: string | undefined;
-  readonly homeId: string;
+  readonly place: Place;
   /** The key of the HMAC. Called once. Throws the vault's errors. */
   readonly key: () => Promise<KeyObject>;
   readonly newest: Newest;
@@ -245,10 +245,10 @@ export class AuthorityDocument {
   }
 
   async #judge(read: ReadDocument | 'absent', key: KeyObject): Promise<void> {
-    const { homeId, newest } = this.#parts;
+    const { place, newest } = this.#parts;
     const known = await newest.read();
     const found = read === 'absent' ? undefined : read;
-    const isOurs = found?.home === homeId && found.isGenuine(key);
+    const isOurs = found?.home === place.home && found.isGenuine(key);
     if (isOurs && !known) throw withoutNumber();
     this.#trouble = refusalOf(this.path, { found, isOurs, known });
     if (this.#trouble) return;
@@ -330,12 +330,12 @@ export class AuthorityDocument {
 
   /** Step 3. False if a power cut could still undo it. Throws `file_unreadable`; then nothing was stored. */
   async #replace(state: State): Promise<boolean> {
-    const { file, homeId } = this.#parts;
+    const { file, place } = this.#parts;
     const mark = { number: (this.#noted?.number ?? 0) + 1, id: randomId() };
     let isDurable = true;
     if (file !== undefined && this.#key) {
       const after = [this.#noted?.id ?? '', ...this.#perhaps];
-      const text = documentText({ home: homeId, after, ...mark }, state, this.#key);
+      const text = documentText({ ...place, after, ...mark }, state, this.#key);
       isDurable = await replaced(file, text);
     }
     this.#mark = mark;

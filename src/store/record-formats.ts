@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { quoted } from '../base/errors.ts';
 import { unreadableFile } from '../base/private-file.ts';
 
-export const formats = { document: 1, home: 1, settings: 1 } as const;
+export const formats = { document: 1, settings: 1 } as const;
 
 const versionSchema = z.object({ version: z.int() });
 

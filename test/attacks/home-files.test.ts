@@ -1,14 +1,11 @@
 /**
- * Another program of the same user writes, deletes or puts back home.json, broker.lock or the vault's file,
+ * Another program of the same user writes, deletes or puts back authority.json, owner.key or broker.lock,
  * so that the home would begin anew with what that program left there.
  */
-import { mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openHome, prepareFolders } from '../../src/daemon/home/home.ts';
 import { takeLock } from '../../src/daemon/home/single-instance.ts';
-import { homePaths } from '../../src/base/paths.ts';
-import type { HomePaths } from '../../src/base/paths.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
 
@@ -23,35 +20,13 @@ const permission = {
   createdAt: 0,
 };
 
-function homeOf(folder: string): HomePaths {
-  const paths = homePaths({ KEYTURN_HOME: folder });
-  prepareFolders(paths);
-  return paths;
-}
-
-/** A home that was used: its vault holds the root key, and home.json says so. */
+/** A home that was used: its vault holds the root key. */
 async function usedHome() {
   const [folder, vault] = [temporaryFolder(), lastingVault()];
   const broker = await startOn(folder, vault);
   await broker.clients.add('editor', 0);
-  const homeFile = path.join(folder, 'state', 'home.json');
-  const home = JSON.parse(readFileSync(homeFile, 'utf8')) as { hasRoot: boolean };
-  expect(home.hasRoot).toBe(true);
-  const attacker = intruder(folder);
-  return { folder, vault, attacker, forget: () => attacker.writes('home.json', forgetful(home)) };
+  return { folder, vault };
 }
-
-const forgetful = (home: object): string => JSON.stringify({ ...home, hasRoot: false });
-
-describe('home.json that says no root key was ever made', () => {
-  it('authority.json home.json: accepts no foreign file if the vault was emptied too', async () => {
-    const { folder, attacker, forget } = await usedHome();
-    forget();
-    attacker.writes('authority.json', forged(['clients', client], ['permissions', permission]));
-    const emptied = lastingVault({ hadRoot: async () => true });
-    await expect(startOn(folder, emptied)).rejects.toMatchObject({ reason: 'locked' });
-  });
-});
 
 describe('a document that Keyturn did not write', () => {
   it('authority.json: is ignored if the broker was killed right after it made the root key', async () => {
@@ -70,16 +45,11 @@ describe('a document that Keyturn did not write', () => {
     expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
   });
 
-  it('home.json: is ignored if home.json could not be written after the root key was made', async () => {
-    const [folder, vault] = [temporaryFolder(), lastingVault()];
-    await openHome(homeOf(folder));
-    mkdirSync(path.join(folder, 'state', 'home.json.new'));
-    await expect(startOn(folder, vault)).rejects.toThrow(/home\.json/);
-    rmdirSync(path.join(folder, 'state', 'home.json.new'));
-    const attacker = intruder(folder);
-    attacker.writes('authority.json', forged(['permissions', { ...permission, clientId: 'cli' }]));
-    const broker = await startOn(folder, vault);
-    expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
+  it('authority.json: is ignored if the vault was emptied, too', async () => {
+    const { folder } = await usedHome();
+    intruder(folder).writes('authority.json', forged(['clients', client], ['permissions', permission]));
+    const emptied = lastingVault({ hadRoot: async () => true });
+    await expect(startOn(folder, emptied)).rejects.toMatchObject({ reason: 'locked' });
   });
 });
 
@@ -92,6 +62,17 @@ describe('a key file', () => {
     const after = await startOn(folder, vault);
     expect(after.clients.all()).toEqual([paired]);
     expect(after.troubles()).toEqual([]);
+  });
+
+  it('owner.key: with another home’s id opens nothing here', async () => {
+    const { folder, vault } = await usedHome();
+    const file = path.join(folder, 'config', 'owner.key');
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace(/"brokerId":"[^"]*"/, `"brokerId":"${'A'.repeat(22)}"`),
+    );
+    const broker = await startOn(folder, vault);
+    expect(() => broker.records.clients.items).toThrow("can't be read, or Keyturn did not write it");
   });
 
   it('clients/NAME.key: of a removed program opens nothing, even if its name was paired again', async () => {

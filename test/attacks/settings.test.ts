@@ -1,11 +1,11 @@
-/** Another program of the same user writes settings.json or home.json, or sets variables: nothing of it decides where a desk's secrets go. */
+/** Another program of the same user writes settings.json or owner.key, or sets variables: nothing of it decides where a desk's secrets go. */
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome, type TestHome } from '../support/home.ts';
 import { proxyEar } from '../support/servers/proxy-ear.ts';
-import { readHomeFile, writeHomeFile, writeSettings } from '../support/homes/settings-file.ts';
+import { writeHomeId, writeSettings } from '../support/homes/settings-file.ts';
 
 const resource = 'https://server.invalid/mcp';
 const issuer = 'https://login.invalid';
@@ -113,11 +113,10 @@ describe('the card about settings that nobody confirmed', () => {
   });
 });
 
-describe('home.json, written while the app is closed', () => {
-  it('home.json: begins no new home under another id beside the files of the old one', async () => {
+describe('owner.key, written while the app is closed', () => {
+  it('owner.key: begins no new home under another id beside the files of the old one', async () => {
     const home = await usedDesk();
-    const homeId = 'A'.repeat(22);
-    writeHomeFile(home, { homeId, hasRoot: false });
+    writeHomeId(home, 'A'.repeat(22));
     const lost = { reason: 'locked' };
     const headless = await openHeadless(home);
     const setting = { name: 'httpsProxy', value: 'http://proxy.invalid:3128' };
@@ -127,7 +126,6 @@ describe('home.json, written while the app is closed', () => {
     const { owner, line } = await openDesk(home);
     await expect(line.request('token.get', { resource })).rejects.toMatchObject(lost);
     await expect(owner.call('settings.set', setting)).rejects.toMatchObject(lost);
-    expect(readHomeFile(home)).toMatchObject({ hasRoot: false });
   });
 });
 

@@ -123,7 +123,7 @@ function vaultOf(folder: string): Vault {
 export function testDocument(folder: string, parts: Partial<AuthorityParts> = {}): AuthorityDocument {
   return openDocument({
     folder,
-    homeId: 'A'.repeat(22),
+    place: { home: 'A'.repeat(22), vault: 'keychain' },
     vault: vaultOf(folder),
     root: async () => testRoot,
     ...parts,

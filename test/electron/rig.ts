@@ -98,7 +98,7 @@ export async function openApp(
 const unconfirmed = ['NODE_EXTRA_CA_CERTS', 'KEYTURN_BROWSER', 'KEYTURN_ALLOW_INSECURE_LOOPBACK'];
 
 function asksAtStart({ env, paths }: TestHome): boolean {
-  const isForgotten = env['KEYTURN_VAULT'] === 'memory' || !existsSync(path.join(paths.state, 'home.json'));
+  const isForgotten = env['KEYTURN_VAULT'] === 'memory' || !existsSync(path.join(paths.config, 'owner.key'));
   return isForgotten && unconfirmed.some((name) => env[name] !== undefined);
 }
 

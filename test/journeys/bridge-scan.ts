@@ -6,8 +6,6 @@
  * (test/support/secrets.ts); keys and the vault's items are read here. Over the double only: nothing of a
  * real Electron tells what passes its bridge.
  */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { z } from 'zod';
 import { rootItem } from '../../src/vault/base/item-store.ts';
 import { serviceOf } from '../../src/daemon/vault/secrets.ts';
@@ -45,8 +43,6 @@ export async function scanBridge(home: TestHome, apps: readonly Crossed[]): Prom
   return secretsKnown();
 }
 
-const homeFile = z.object({ homeId: z.string() });
-
 /** The tokens in a grant's item: what stands beside them in it, the windows may be told. */
 const grantItem = z.object({
   refreshToken: z.string().optional(),
@@ -61,8 +57,7 @@ function tokensIn(item: string): string[] {
 }
 
 /** The root key, and every token that the home's grants have in the vault. */
-async function learnVault({ paths }: TestHome): Promise<void> {
-  const { homeId } = homeFile.parse(JSON.parse(readFileSync(path.join(paths.state, 'home.json'), 'utf8')));
+async function learnVault({ homeId, paths }: TestHome): Promise<void> {
   const vault = keychainVault({ service: serviceOf({ homeId }) }, { homeId, hadRoot: async () => true });
   try {
     const root = await vault.store.get(rootItem);

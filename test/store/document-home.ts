@@ -73,7 +73,7 @@ export class DocumentHome {
   async open(parts: Partial<AuthorityParts> = {}): Promise<Opened> {
     const document = openDocument({
       folder: this.folder,
-      homeId: 'A'.repeat(22),
+      place: { home: 'A'.repeat(22), vault: 'keychain' },
       vault: this.vault,
       root: async () => createSecretKey(Buffer.alloc(32, 7)),
       ...parts,

@@ -5,8 +5,6 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { refusal } from '../broker/rig.ts';
-import { listOf } from '../../src/store/authority.ts';
-import { newItemName, unusedList, unusedRules, unusedSchema } from '../../src/store/unused-items.ts';
 import { add, DocumentHome, namesOf, savedHome, without } from './document-home.ts';
 import { MissingItem } from '../../src/vault/base/trouble.ts';
 
@@ -156,7 +154,10 @@ describe('a file against the newest document that the vault knows', () => {
 
   it('is refused from another home, and under another root key', async () => {
     const { home } = await savedHome();
-    const others = [{ homeId: 'B'.repeat(22) }, { root: async () => createSecretKey(Buffer.alloc(32, 8)) }];
+    const others = [
+      { place: { home: 'B'.repeat(22), vault: 'keychain' } },
+      { root: async () => createSecretKey(Buffer.alloc(32, 8)) },
+    ];
     for (const parts of others) {
       const { list } = await home.start(parts);
       expect(() => list.items).toThrow(unreadable);
@@ -374,53 +375,3 @@ async function withVault(home: DocumentHome) {
   home.vault.away = true;
   return broker;
 }
-
-describe('with a disk that fails', () => {
-  it('nothing is given, and what is taken away holds until the broker ends', async () => {
-    const { home, broker } = await savedHome();
-    const { text } = home;
-    // A folder with content in the draft's place stops the write, even for root.
-    mkdirSync(path.join(`${home.file}.new`, 'x'), { recursive: true });
-    const gives = await refusal(broker.list.change(add({ name: 'c' })));
-    expect(gives).toMatchObject({
-      reason: 'file_unreadable',
-      message: expect.stringContaining("can't be written"),
-    });
-    const takes = await refusal(broker.list.change(without('a')));
-    expect(takes).toMatchObject({ message: expect.stringContaining('This holds until the broker ends') });
-    expect(namesOf(broker)).toEqual(['b']);
-    expect([home.text, home.vault.number]).toEqual([text, 2]);
-    rmSync(`${home.file}.new`, { recursive: true });
-    // The next change that is stored has it.
-    await broker.list.change(add({ name: 'd' }));
-    const next = await home.start();
-    expect([namesOf(next), next.document.isHeld]).toEqual([['b', 'd'], false]);
-  });
-
-  it('the next start doesn’t mind a name that could not be removed from the list of unused items', async () => {
-    const { home } = await savedHome();
-    const broker = await home.open();
-    const unused = listOf(broker.document, unusedList, unusedSchema, unusedRules);
-    await unused.change((items) => [...items, { name: newItemName('s') }]);
-    mkdirSync(path.join(`${home.file}.new`, 'x'), { recursive: true });
-    await refusal(unused.change(() => []));
-    rmSync(`${home.file}.new`, { recursive: true });
-    expect(unused.items).toHaveLength(1);
-    expect(home.vault.items.get('newest')).not.toContain('held');
-  });
-
-  it('the next start knows that something was taken away, until something is given', async () => {
-    const { home, broker } = await savedHome();
-    mkdirSync(path.join(`${home.file}.new`, 'x'), { recursive: true });
-    await refusal(broker.list.change(without('a')));
-    rmSync(`${home.file}.new`, { recursive: true });
-    const first = await home.start();
-    expect([namesOf(first), first.document.isHeld]).toEqual([['a', 'b'], true]);
-    await first.list.change(without('b'));
-    const second = await home.start();
-    expect(second.document.isHeld).toBe(true);
-    await second.list.change(add({ name: 'c' }));
-    expect(second.document.isHeld).toBe(false);
-    expect((await home.start()).document.isHeld).toBe(false);
-  });
-});

@@ -15,7 +15,7 @@ import { onTestFinished } from 'vitest';
 import type { WorldOptions } from './world/servers.ts';
 import { builtBin } from './built.ts';
 import { compileCache } from './processes/compiled.ts';
-import { forgetItems } from './homes/keychain-items.ts';
+import { forgetItems, homeIdIn } from './homes/keychain-items.ts';
 import { learnKeys, scan } from './secret-scan.ts';
 import { keepSecret } from './secrets.ts';
 import { openWorld, type TestWorld } from './world.ts';
@@ -124,6 +124,13 @@ export class TestHome {
       ...(options.world ? worldVariables(options.world, options) : {}),
       ...options.env,
     });
+  }
+
+  /** Of a home that a broker made. */
+  get homeId(): string {
+    const homeId = homeIdIn(path.join(this.paths.config, 'owner.key'));
+    if (homeId === undefined) throw new Error('the home has no owner.key');
+    return homeId;
   }
 
   get paths() {
@@ -248,7 +255,7 @@ export class TestHome {
       learnKeys(this.paths.config);
       scan({ folder: this.#base, printed: this.printed });
     } finally {
-      await forgetItems(this.paths.state, this.env);
+      await forgetItems(path.join(this.paths.config, 'owner.key'), this.env);
       rmSync(this.#base, { recursive: true, force: true });
     }
   }

@@ -9,6 +9,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ownerKeyFile } from '../../client/key-file.ts';
 import type { Connection } from '../../client/connection.ts';
 import { quoted, type Reason } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
@@ -132,7 +133,7 @@ function workingFolder({ HOME = '' }: NodeJS.ProcessEnv): string {
 
 /** The environment of an auto-started broker. */
 export function environmentFor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const hasHome = existsSync(path.join(homePaths(env).state, 'home.json'));
+  const hasHome = existsSync(ownerKeyFile(homePaths(env)));
   const allowed = hasHome ? passed : [...passed, ...recordedAtCreation];
   const kept = Object.entries(env).filter(([name]) => allowed.some((pattern) => pattern.test(name)));
   const { KEYTURN_HOME: home, ...rest } = Object.fromEntries(kept);

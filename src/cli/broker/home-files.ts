@@ -2,7 +2,7 @@
  * The files of a home, and their end.
  *
  * Invariant: only what Keyturn made is removed, by its name (of the app's windows, their folder); a folder goes only once it is empty, and no
- * symbolic link is followed. home.json and settings.json go last: until then another `keyturn reset` finds
+ * symbolic link is followed. owner.key and settings.json go last: until then another `keyturn reset` finds
  * the same home with the same vault, and finishes what a crash cut short.
  */
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
@@ -12,10 +12,10 @@ import type { HomePaths } from '../../base/paths.ts';
 import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 
 /** What a write that a crash cut short leaves beside a file. */
-const draft = String.raw`(?:\.\d+|\.tmp-[0-9a-z]+|\.new)?`;
+const draft = String.raw`(?:\.\d+|\.tmp-[0-9a-z]+|\.[0-9a-f]{12}\.new)?`;
 const named = (names: string): RegExp => new RegExp(`^(?:${names})${draft}$`);
 
-/** Before the home's own two files. */
+/** Before the files that name the home and its vault. */
 const stateNames = [
   named(String.raw`(?:authority|folders)\.json`),
   named(String.raw`setup-\d+\.sealed`),
@@ -24,12 +24,11 @@ const stateNames = [
   /^broker\.log(?:\.\d)?$/,
 ];
 const runNames = [/^broker\.path$/];
-const homeNames = [named(String.raw`home\.json`)];
-const settingsNames = [named(String.raw`settings\.json`)];
+const lastNames = [named(String.raw`owner\.key`), named(String.raw`settings\.json`)];
 
 /** True where a broker has been: there is something to reset. */
 export function isHome(paths: HomePaths): boolean {
-  return existsSync(path.join(paths.state, 'home.json'));
+  return [ownerKeyFile(paths), path.join(paths.state, 'authority.json')].some((file) => existsSync(file));
 }
 
 /**
@@ -50,16 +49,14 @@ export function removeHomeFiles(
   };
   const clients = path.join(paths.config, 'clients');
   for (const file of ownKeys(paths, clients)) unlinkSync(file);
-  removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused(?:\.new)?|ticket|(?:ticket|key)-\d+)$/]);
+  removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused(?:\.[0-9a-f]{12}\.new)?|ticket|(?:ticket|key)-\d+)$/]);
   removeSocket(paths);
   const items = path.join(paths.state, 'items');
   removeNamed(items, [/^[\w.-]+$/]);
   removeNamed(paths.state, stateNames);
-  removeNamed(paths.config, [named(String.raw`owner\.key`)]);
   removeNamed(paths.run, runNames);
   removeWindowFiles(path.join(paths.state, 'desktop'));
-  removeNamed(paths.state, homeNames);
-  removeNamed(paths.config, settingsNames);
+  removeNamed(paths.config, lastNames);
   // Windows removes no file that is open. Elsewhere the lock is held to the end, against a broker that starts meanwhile.
   if (process.platform === 'win32') unlock();
   removeNamed(paths.state, [/^broker\.lock$/]);

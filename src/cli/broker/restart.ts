@@ -34,7 +34,7 @@ export async function stopBroker(): Promise<boolean> {
 
 /**
  * True where a broker that can't be asked was ended; false where none runs. A broker of this home that has no socket, or
- * doesn't prove itself (home.json or owner.key was exchanged or deleted), gets no request, but a signal: it ends as
+ * doesn't prove itself (owner.key was exchanged or deleted), gets no request, but a signal: it ends as
  * after `broker.stop`.
  */
 async function ownConnection(): Promise<Connection | boolean> {

@@ -10,7 +10,7 @@ import type { HomePaths } from '../../base/paths.ts';
 import { checkFolder, liesInMemory, lookAt } from '../../base/private-folder.ts';
 import { checkPrivate } from '../../base/private-file.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile } from '../../client/key-file.ts';
-import { checkFiles, readHome } from '../../daemon/home/home.ts';
+import { checkFiles, readOwner } from '../../daemon/home/home.ts';
 import {
   defaultSettings,
   fromEnvironment,
@@ -77,7 +77,7 @@ async function fileFindings(paths: HomePaths): Promise<Finding[]> {
   if (!isFolder(paths.state) || !isFolder(paths.config)) return [];
   const unsafe = await refusalOf('file.unsafe', async () => checkFiles(paths));
   // One that is open to others isn't read; it was named above.
-  return unsafe.length > 0 ? unsafe : refusalOf('home.damaged', () => readHome(paths));
+  return unsafe.length > 0 ? unsafe : refusalOf('home.damaged', () => readOwner(paths));
 }
 
 /** Where nothing readable is recorded, the environment is what the first start would take. */

@@ -223,7 +223,7 @@ const clockTolerance = 24 * 60 * 60 * 1000;
 function clockFindings({ paths, now }: Machine): Finding[] {
   const files = [
     isSingle ? process.execPath : fileURLToPath(import.meta.url),
-    path.join(paths.state, 'home.json'),
+    path.join(paths.config, 'owner.key'),
     path.join(paths.state, 'authority.json'),
   ];
   const newest = Math.max(0, ...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
@@ -238,5 +238,5 @@ function clockFindings({ paths, now }: Machine): Finding[] {
 }
 
 function isMade(paths: HomePaths): boolean {
-  return existsSync(path.join(paths.state, 'home.json'));
+  return existsSync(path.join(paths.config, 'owner.key'));
 }

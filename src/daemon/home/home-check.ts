@@ -30,7 +30,6 @@ import type { WriteLog } from '../system/log.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SettingName } from '../settings/setting-choices.ts';
 import type { Settings } from '../settings/settings.ts';
-import { vaultName } from './mismatched-home.ts';
 import type { Mismatch } from './mismatched-home.ts';
 import { SettingsCard } from '../settings/settings-card.ts';
 import type { AskAboutSettings } from '../settings/settings-card.ts';
@@ -39,7 +38,7 @@ import { asConfirmed, differencesFrom, readWritten, sameFile } from '../settings
 import type { WrittenSettings } from '../settings/written-settings.ts';
 
 export interface HomeCheckParts {
-  readonly home: Pick<Home, 'isNew' | 'hasRoot' | 'vault' | 'keptIn'>;
+  readonly home: Pick<Home, 'isNew' | 'document'>;
   readonly book: SettingsBook;
   readonly vault: Pick<Vault, 'kind'>;
   readonly document: Pick<AuthorityDocument, 'verify' | 'isVerified' | 'confirm'>;
@@ -47,8 +46,6 @@ export interface HomeCheckParts {
   readonly records: Pick<DocumentList<HomeRecord>, 'items' | 'change' | 'changeVerified'>;
   /** The running broker is the tray app. */
   readonly isDesk: boolean;
-  /** A vault of this home was opened before this start, as far as its files tell. */
-  readonly isOpened: boolean;
   /** Why nothing is served, where the files don't belong together. */
   readonly mismatch: Mismatch | undefined;
   readonly ask: AskAboutSettings;
@@ -143,8 +140,8 @@ export class HomeCheck {
 
   /** True once a vault of this home was opened. */
   get hasRoot(): boolean {
-    const { home, vault, isOpened } = this.#parts;
-    return isOpened || home.hasRoot || vault.kind === 'memory';
+    const { home, vault } = this.#parts;
+    return home.document !== undefined || this.#record !== undefined || vault.kind === 'memory';
   }
 
   /** The authorities to trust besides the system's. */
@@ -199,11 +196,8 @@ export class HomeCheck {
    * that makes every copy of the document an older one.
    */
   async learn(): Promise<void> {
-    const { home, book, vault, isDesk, records, changed } = this.#parts;
+    const { isDesk, records, changed } = this.#parts;
     const before = JSON.stringify(this.state);
-    // The first time: the document's key is here, so this is the home's vault.
-    if (vault.kind !== 'memory' && home.vault === undefined)
-      await home.keptIn(vaultName(book.current.vault, book.current.vaultKey));
     const record = records.items[0] ?? { approvals: 'command' };
     if (isDesk) await this.#learnAtDesk(record);
     else if (record.approvals === 'app') this.#governBy(record);

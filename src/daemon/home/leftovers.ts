@@ -7,17 +7,16 @@ import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { HomePaths } from '../../base/paths.ts';
 
-/** Drafts of ours, of Keyturn 0.1 (`NAME.json.123`), of the settings, and of the socket's record. */
+/** Drafts of ours, of the settings, and of the socket's record. */
 const drafts = [
-  /^(home|authority)\.json(\.new|\.\d+)$/,
-  /^owner\.key(\.new|\.\d+)$/,
-  /^settings\.json(\.new|\.tmp-[0-9a-f]+)$/,
+  /^(authority\.json|settings\.json|owner\.key|root|newest|[skc]-[\w-]{22})\.[0-9a-f]{12}\.new$/,
+  /^settings\.json\.tmp-[0-9a-f]+$/,
   /^broker\.path\.\d+$/,
 ];
 
 /** The caller holds the lock. Never fails: a file that can't be removed is named in the log. */
 export async function clearLeftovers(paths: HomePaths, log: (line: string) => void): Promise<void> {
-  for (const folder of [paths.config, paths.state]) {
+  for (const folder of [paths.config, paths.state, path.join(paths.state, 'items')]) {
     for (const name of await readdir(folder).catch(() => [])) {
       const file = path.join(folder, name);
       if (!drafts.some((draft) => draft.test(name))) continue;

@@ -9,30 +9,21 @@ import type { BrokerParts } from '../../broker/parts.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { HomeCheck } from '../home/home-check.ts';
-import type { Home } from '../home/home.ts';
 import type { CheckedSetting, SettingsBook } from '../settings/settings-book.ts';
 import { defaultSettings, settingsSchema, trustRequired, wrappedBy } from '../settings/settings.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface ChangeParts {
-  readonly home: Home;
   readonly book: SettingsBook;
   readonly parts: BrokerParts;
-  readonly homeCheck: Pick<HomeCheck, 'confirm'>;
+  readonly homeCheck: Pick<HomeCheck, 'confirm' | 'hasRoot'>;
 }
 
-type CheckParts = Omit<ChangeParts, 'homeCheck'>;
-
 /** Changes nothing. `value` null unsets. Throws `not_found`, `invalid_request`, `conflict`. */
-export function checkSetting(
-  { home, book, parts }: CheckParts,
-  name: string,
-  value: unknown,
-): CheckedSetting {
+export function checkSetting(change: ChangeParts, name: string, value: unknown): CheckedSetting {
+  const { book } = change;
   const checked = book.check(name, value);
-  if (isAnotherVault(checked, book.current)) {
-    refuseOccupied(home, parts);
-  }
+  if (isAnotherVault(checked, book.current)) refuseOccupied(change);
   return checked;
 }
 
@@ -61,15 +52,16 @@ function isAnotherVault({ name, value }: CheckedSetting, current: Settings): boo
   return wrappedBy(next) !== wrappedBy(current.vaultKey);
 }
 
-function refuseOccupied(home: Home, { grants }: BrokerParts): void {
-  const living = grants
+function refuseOccupied({ book, homeCheck, parts }: ChangeParts): void {
+  const hasRoot = homeCheck.hasRoot && book.current.vault !== 'memory';
+  const living = parts.grants
     .shown()
     .filter(({ state }) => state.kind !== 'revoked' || state.receipt === 'pending').length;
-  if (living === 0 && !home.hasRoot) return;
+  if (living === 0 && !hasRoot) return;
   const what = living > 0 ? 'grants rest in it' : 'it holds the key that programs were paired with';
   throw new KeyturnError('conflict', `The vault can't be changed: ${what}.`, {
     rule: 'Keyturn never moves secrets from one vault to another, and never leaves them behind silently',
-    hint: home.hasRoot
+    hint: hasRoot
       ? '`keyturn reset` ends this home with all its secrets; after that, set the other vault. Or use another KEYTURN_HOME.'
       : 'Revoke the grants first (`keyturn logout`). Or use another KEYTURN_HOME.',
   });

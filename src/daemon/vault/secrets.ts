@@ -15,8 +15,8 @@ import { SessionBus } from '../../vault/keychain/session-bus.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { VaultWatch } from '../../vault/base/watch.ts';
 import { lookAtKeychain } from '../system/keychain-look.ts';
+import { documentExists } from '../home/home.ts';
 import type { Home } from '../home/home.ts';
-import { wasOpened } from '../home/mismatched-home.ts';
 import { wrappedBy } from '../settings/settings.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -49,7 +49,7 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
   const lockable = openVault(settings.vault, {
     service: serviceOf(home),
     homeId: home.homeId,
-    hadRoot: () => wasOpened(home),
+    hadRoot: () => documentExists(home.paths),
     spawnWorker: () => spawnWorker(bus.environment()),
     watch,
     hasDefault: async () => (await lookAtKeychain(bus.environment())) !== 'noDefault',
@@ -58,14 +58,9 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
   const trail = new AuditFile(home.paths.state, now);
   const guard = new VaultGuard(lockable.vault, watch);
   if (lockable.hasPassphrase) await guard.shut({ isNew: await isNew(lockable, watch) });
-  let noting: Promise<void> | undefined;
   const root = async (): Promise<KeyObject> => {
     const key = await guard.root();
     trail.useRoot(key);
-    // What a memory vault holds is no reason to miss it later, in another vault.
-    if (guard.kind === 'memory' || home.hasRoot) return key;
-    noting ??= home.rootWritten().finally(() => (noting = undefined));
-    await noting;
     return key;
   };
   return { vault: guard, guard, lockable, watch, bus, root, trail };

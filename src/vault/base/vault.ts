@@ -68,7 +68,7 @@ export async function requireStorable(vault: Pick<Vault, 'set' | 'delete'>): Pro
  */
 export const newestItem = 'newest';
 
-/** A name is also the name of a file, and `.new` marks a file's draft (`draftOf`). */
+/** A name is also the name of a file, and `.new` marks a file's draft. */
 const namePattern = /^[A-Za-z0-9](?!.*\.new$)[\w.-]{0,127}(?<!\.)$/;
 
 /** Bytes of UTF-8. Token responses have a lower limit, so a longer value is a mistake. */

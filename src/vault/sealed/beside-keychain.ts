@@ -8,12 +8,9 @@ import type { Items, ItemStore } from '../base/item-store.ts';
 import { newestItem } from '../base/vault.ts';
 import type { ItemFolder } from './item-folder.ts';
 
-/** The items that no older copy of the folder may bring back; each changes only with an act of the owner. */
-const keptInKeychain = [newestItem, 'home'] as const;
-
-/** The keychain has the root key and these items, and the folder all others. */
+/** The keychain has the root key and `newest`, and the folder all others. */
 export function besideKeychain(keychain: ItemStore, folder: ItemFolder): ItemStore {
-  const kept = new Set<string>([rootItem, ...keptInKeychain]);
+  const kept = new Set<string>([rootItem, newestItem]);
   const placeOf = (name: string): Items => (kept.has(name) ? keychain : folder);
   return {
     get: (name) => placeOf(name).get(name),
@@ -24,7 +21,7 @@ export function besideKeychain(keychain: ItemStore, folder: ItemFolder): ItemSto
     prove: () => keychain.prove(),
     async destroy() {
       try {
-        await keychain.destroy(keptInKeychain);
+        await keychain.destroy([newestItem]);
       } finally {
         await folder.destroy();
       }

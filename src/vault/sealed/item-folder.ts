@@ -10,7 +10,7 @@ import { constants } from 'node:fs';
 import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { checkPrivate, draftOf, openPrivate, replaceFile, syncFolder } from '../../base/private-file.ts';
+import { checkPrivate, isDraft, openPrivate, replaceFile, syncFolder } from '../../base/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 import type { Items } from '../base/item-store.ts';
 import { VaultError } from '../base/trouble.ts';
@@ -65,7 +65,7 @@ export class ItemFolder implements Items {
   async delete(name: string): Promise<undefined> {
     const file = this.fileOf(name);
     try {
-      for (const each of [file, draftOf(file)]) await rm(each, { force: true });
+      await rm(file, { force: true });
       await syncFolder(this.#folder);
     } catch (error) {
       if (systemCode(error) !== 'ENOENT') throw unwritable(file, error);
@@ -75,7 +75,7 @@ export class ItemFolder implements Items {
   /** True if there is the file of an item. A draft is none: a kill can leave it. */
   async hasItems(): Promise<boolean> {
     try {
-      return (await readdir(this.#folder)).some((name) => name !== draftOf(name.replace(/\.new$/, '')));
+      return (await readdir(this.#folder)).some((name) => !isDraft(name));
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return false;
       throw unreadable(this.#folder, `it could not be read (${systemCode(error)})`);

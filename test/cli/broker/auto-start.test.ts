@@ -48,8 +48,8 @@ describe('an auto-started broker', () => {
   it('gets what is recorded at the making of a home only while there is none', () => {
     const env = { ...always, ...atCreation, ...never, KEYTURN_HOME: home };
     expect(environmentFor(env)).toEqual({ ...always, ...atCreation, KEYTURN_HOME: home });
-    mkdirSync(path.join(home, 'state'));
-    writeFileSync(path.join(home, 'state', 'home.json'), '{}');
+    mkdirSync(path.join(home, 'config'));
+    writeFileSync(path.join(home, 'config', 'owner.key'), '{}');
     expect(environmentFor(env)).toEqual({ ...always, KEYTURN_HOME: home });
   });
 

@@ -20,16 +20,14 @@ const identity = (brokerId: string): string =>
 const ours = identity('b'.repeat(22));
 
 const state = [
-  'home.json',
-  'home.json.1234567',
   'authority.json',
-  'authority.json.new',
+  'authority.json.0123456789ab.new',
   'audit.jsonl',
   'audit-000012.jsonl',
   'broker.log',
   'broker.lock',
   'items/root',
-  'items/s-AbC_1.new',
+  'items/s-AbC_1.0123456789ab.new',
 ];
 
 function homeWith(files: Readonly<Record<string, string>> = {}): { paths: HomePaths; folder: string } {

@@ -46,13 +46,12 @@ async function desk(write: () => Promise<void>): Promise<Desk> {
   const verdict = Promise.withResolvers<SettingsVerdict>();
   const closed = Promise.withResolvers<void>();
   const check = new HomeCheck({
-    home: { isNew: false, hasRoot: true, vault: 'keychain', keptIn: async () => undefined },
+    home: { isNew: false, document: { home: '', vault: 'keychain' } },
     book,
     vault,
     document,
     records,
     isDesk: true,
-    isOpened: true,
     mismatch: undefined,
     ask: async (_, answered) => {
       const said = await verdict.promise;

@@ -14,13 +14,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import {
-  checkFiles,
-  homeFile,
-  openHome,
-  ownerKeyFile,
-  prepareFolders,
-} from '../../../src/daemon/home/home.ts';
+import { checkFiles, openHome, ownerKeyFile, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { takeLock } from '../../../src/daemon/home/single-instance.ts';
 import { type HomePaths, homePaths } from '../../../src/base/paths.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -38,30 +32,39 @@ describe('a home', () => {
   it('gets folders and files that are the user’s alone', async () => {
     await openHome(paths);
     for (const name of [paths.config, paths.state]) expect(statSync(name).mode & 0o777).toBe(0o700);
-    for (const file of [homeFile(paths), ownerKeyFile(paths)])
-      expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(ownerKeyFile(paths)).mode & 0o777).toBe(0o600);
   });
 
-  it.each([
-    ['no JSON', '{"version":1,'],
-    ['a newer format', '{"version":2,"homeId":"AAAAAAAAAAAAAAAAAAAAAA","hasRoot":false}'],
-    ['nothing', ''],
-  ])('with %s in home.json is refused, and nothing is written', async (_what, text) => {
-    writeFileSync(homeFile(paths), text, { mode: 0o600 });
-    await expect(openHome(paths)).rejects.toMatchObject({ reason: 'file_unreadable' });
-    expect(readFileSync(homeFile(paths), 'utf8')).toBe(text);
-    expect(readdirSync(paths.config)).toEqual([]);
-  });
-
-  it('of a newer Keyturn is refused by name', async () => {
-    const newer = '{"version":2,"home":"AAAAAAAAAAAAAAAAAAAAAA"}';
-    writeFileSync(homeFile(paths), newer, { mode: 0o600 });
-    await expect(openHome(paths)).rejects.toMatchObject({
-      reason: 'file_unreadable',
-      message: expect.stringContaining('its format is 2, and this Keyturn knows 1'),
+  it('whose owner.key is lost gets a new one for the home of its document', async () => {
+    const place = '{"version":1,"home":"AAAAAAAAAAAAAAAAAAAAAA","vault":"keychain","records":[\n],';
+    const file = path.join(paths.state, 'authority.json');
+    writeFileSync(file, place, { mode: 0o600 });
+    expect(await openHome(paths)).toMatchObject({
+      isNew: false,
+      homeId: 'A'.repeat(22),
+      document: { vault: 'keychain' },
     });
-    expect(readFileSync(homeFile(paths), 'utf8')).toBe(newer);
+    rmSync(ownerKeyFile(paths));
+    for (const [text, words] of [
+      ['{"version":2,"records":[\n', 'its format is 2, and this Keyturn knows 1'],
+      ['{"version":1,', 'it is not JSON'],
+      ['', 'it is not JSON'],
+    ] as const) {
+      writeFileSync(file, text);
+      const message = expect.stringContaining(words);
+      await expect(openHome(paths)).rejects.toMatchObject({ reason: 'file_unreadable', message });
+      expect(readdirSync(paths.config)).toEqual([]);
+    }
   });
+
+  it.each(['{"clientId":', '', '{"clientId":"owner","key":"","brokerId":""}'])(
+    'with a damaged owner.key (%s) is refused, and nothing is written',
+    async (text) => {
+      writeFileSync(ownerKeyFile(paths), text, { mode: 0o600 });
+      await expect(openHome(paths)).rejects.toMatchObject({ reason: 'file_unreadable' });
+      expect(readFileSync(ownerKeyFile(paths), 'utf8')).toBe(text);
+    },
+  );
 
   it('never shows a piece of a damaged key', async () => {
     await openHome(paths);
@@ -88,7 +91,6 @@ describe('the files of a home', () => {
   const files: readonly [string, 'config' | 'state'][] = [
     ['settings.json', 'config'],
     ['owner.key', 'config'],
-    ['home.json', 'state'],
     ['audit.jsonl', 'state'],
     ['audit-000001.jsonl', 'state'],
     ['broker.lock', 'state'],

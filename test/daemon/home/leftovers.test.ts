@@ -15,26 +15,36 @@ function newPaths() {
 }
 
 const drafts = {
-  config: ['owner.key.new', 'owner.key.2863311530', 'settings.json.tmp-17000000000a1b2c3'],
-  state: ['authority.json.new', 'home.json.12345', 'broker.path.4711'],
+  config: ['owner.key.0123456789ab.new', 'settings.json.tmp-17000000000a1b2c3'],
+  state: ['authority.json.0123456789ab.new', 'broker.path.4711'],
+  items: ['root.0123456789ab.new', `s-${'x'.repeat(22)}.0123456789ab.new`],
 };
 const kept = {
   config: ['settings.json', 'owner.key', 'settings.json.old', 'owner.key.new.mine'],
-  state: ['authority.json', 'authority.json.bak', 'vault.sealed', 'notes.json.12345', 'broker.path'],
+  state: [
+    'authority.json',
+    'authority.json.bak',
+    'vault.sealed',
+    'notes.json.0123456789ab.new',
+    'broker.path',
+  ],
+  items: ['root', `s-${'x'.repeat(22)}`],
 };
 it('drafts are removed, and everything else stays', async () => {
   const paths = newPaths();
-  for (const place of ['config', 'state'] as const) {
-    for (const name of [...drafts[place], ...kept[place]]) writeFileSync(path.join(paths[place], name), '');
-  }
+  const folders = { config: paths.config, state: paths.state, items: path.join(paths.state, 'items') };
+  mkdirSync(folders.items);
+  for (const place of ['config', 'state', 'items'] as const)
+    for (const name of [...drafts[place], ...kept[place]]) writeFileSync(path.join(folders[place], name), '');
   await clearLeftovers(paths, () => undefined);
   expect(readdirSync(paths.config).toSorted()).toEqual(kept.config.toSorted());
-  expect(readdirSync(paths.state).toSorted()).toEqual(kept.state.toSorted());
+  expect(readdirSync(paths.state).toSorted()).toEqual([...kept.state, 'items'].toSorted());
+  expect(readdirSync(folders.items).toSorted()).toEqual(kept.items.toSorted());
 });
 
 it('a draft that can’t be removed is reported, and does not prevent the start', async () => {
   const paths = newPaths();
-  mkdirSync(path.join(paths.state, 'authority.json.new'));
+  mkdirSync(path.join(paths.state, 'authority.json.0123456789ab.new'));
   const told: string[] = [];
   await clearLeftovers(paths, (line) => told.push(line));
   expect(told).toEqual([expect.stringContaining('could not be removed')]);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { homePaths } from '../../../src/base/paths.ts';
 import type { HomePaths } from '../../../src/base/paths.ts';
-import { homeFile, openHome, prepareFolders, refuseEarlier } from '../../../src/daemon/home/home.ts';
+import { openHome, ownerKeyFile, prepareFolders, refuseEarlier } from '../../../src/daemon/home/home.ts';
 import { defaultSettings } from '../../../src/daemon/settings/settings.ts';
 import { openSecrets } from '../../../src/daemon/vault/secrets.ts';
 import type { Secrets } from '../../../src/daemon/vault/secrets.ts';
@@ -41,22 +41,18 @@ const sets = ({ asked }: ScriptedKeychain): string[] =>
   );
 
 describe('the root key', () => {
-  it('home.json: is the same for every later broker of the home, and is in no file', async () => {
+  it('is the same for every later broker of the home, and is in no file', async () => {
     const keychain = scriptedKeychain();
     const secrets = await started(keychain);
     const [made] = await Promise.all([secrets.root(), secrets.root()]);
-    expect((await openHome(paths)).hasRoot).toBe(true);
     expect((await (await started(keychain)).root()).equals(made)).toBe(true);
     expect(sets(keychain).filter((set) => set.endsWith(' root'))).toEqual(['create root']);
-    expect(readFileSync(homeFile(paths), 'utf8')).not.toContain(made.export().toString('base64url'));
+    expect(readFileSync(ownerKeyFile(paths), 'utf8')).not.toContain(made.export().toString('base64url'));
   });
 
-  it('home.json: is not made again if the keychain does not show it', async () => {
+  it('is not made again if the keychain does not show it and there is a document', async () => {
     await (await started(scriptedKeychain())).root();
     const emptied = scriptedKeychain();
-    await expect((await started(emptied)).root()).rejects.toMatchObject({ reason: 'locked' });
-    const file = homeFile(paths);
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"hasRoot":true', '"hasRoot":false'));
     writeFileSync(path.join(paths.state, 'authority.json'), '{"mac":"x"}', { mode: 0o600 });
     await expect((await started(emptied)).root()).rejects.toMatchObject({
       reason: 'locked',

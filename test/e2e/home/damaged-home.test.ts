@@ -103,7 +103,7 @@ describe('a file that can’t be read', () => {
 
   it.each([
     ['settings.json', ({ paths }: TestHome) => path.join(paths.config, 'settings.json')],
-    ['home.json', ({ paths }: TestHome) => path.join(paths.state, 'home.json')],
+    ['owner.key', ({ paths }: TestHome) => path.join(paths.config, 'owner.key')],
   ])('an unreadable %s keeps the broker from starting, and is left as it is', async (name, fileOf) => {
     const run = await refusalWith(fileOf(stopped), garbage);
     expect(run).toMatchObject({ code: 8, stdout: '' });
@@ -134,16 +134,16 @@ describe('a file that can’t be read', () => {
     await stopBroker(home);
   });
 
-  it('home.json of another home is named, and the home’s broker can be ended all the same', async () => {
+  it('owner.key of another home is named, and the home’s broker can be ended all the same', async () => {
     const home = stopped;
-    const file = path.join(home.paths.state, 'home.json');
+    const file = path.join(home.paths.config, 'owner.key');
     const before = readFileSync(file, 'utf8');
-    const exchanged = before.replace(/"homeId":"[^"]*"/, `"homeId":"${'x'.repeat(22)}"`);
-    writeFileSync(file, exchanged);
+    await home.ok(['sign-in', 'list']);
+    writeFileSync(file, before.replace(/"brokerId":"[^"]*"/, `"brokerId":"${'x'.repeat(22)}"`));
     const run = await home.keyturn(['sign-in', 'list']);
     expect(run).toMatchObject({ code: 8, stdout: '' });
     expect(run.stderr).toMatch(
-      /hint: If .*home\.json or .* was exchanged or deleted, end the broker \(keyturn broker stop/,
+      /hint: If .*owner\.key was exchanged or deleted, end the broker \(keyturn broker stop/,
     );
     const [pid] = home.brokers();
     const stopping = await home.keyturn(['broker', 'stop']);
@@ -166,10 +166,7 @@ describe('keyturn status and keyturn doctor', () => {
     const { home, resource: server } = await homeInWorld({ vault: 'keychain' });
     await startBroker(home);
     const file = path.join(home.paths.state, 'authority.json');
-    const { homeId } = JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as {
-      homeId: string;
-    };
-    const items = rawItems(`keyturn/${homeId}`);
+    const items = rawItems(`keyturn/${home.homeId}`);
     onTestFinished(() => items.close());
     const explained = async (sentence: string): Promise<void> => {
       await home.keyturn(['token', server, '--no-input']);

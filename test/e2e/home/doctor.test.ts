@@ -120,15 +120,13 @@ describe('keyturn doctor', () => {
     const home = newHome({ env: { KEYTURN_BROWSER: process.execPath } });
     await startBroker(home);
     await stopBroker(home);
-    writeFileSync(path.join(home.paths.state, 'home.json'), '{"half');
+    writeFileSync(path.join(home.paths.config, 'owner.key'), '{"half');
     writeFileSync(path.join(home.paths.config, 'settings.json'), '{"half');
     mkdirSync(path.join(home.paths.config, 'clients'), { mode: 0o700 });
     writeFileSync(path.join(home.paths.config, 'clients', 'editor.key'), 'no key', { mode: 0o600 });
     const { found, run } = await doctor(home);
     expect(run.code).toBe(9);
     expect(kindsOf(found)).toEqual(['home.damaged', 'home.damaged', 'key.unusable', 'broker.absent']);
-    // What is damaged is the file, and the look leaves it as it was.
-    rmSync(path.join(home.paths.state, 'home.json'));
   });
 
   it('keyturn doctor works if the environment names no home', async () => {
@@ -151,7 +149,7 @@ describe('keyturn doctor', () => {
     await startBroker(home);
     await stopBroker(home);
     const inTwoDays = Date.now() / 1000 + 2 * 24 * 60 * 60;
-    utimesSync(path.join(home.paths.state, 'home.json'), inTwoDays, inTwoDays);
+    utimesSync(path.join(home.paths.config, 'owner.key'), inTwoDays, inTwoDays);
     const ca = path.join(temporaryFolder(), 'authorities.pem');
     writeFileSync(ca, `${world.ca}\n-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n`);
     const settings = path.join(home.paths.config, 'settings.json');

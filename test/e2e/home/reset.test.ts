@@ -1,6 +1,6 @@
 /** The end of a home: asked for, complete, told, and finished by a second run where a crash cut it short. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -14,9 +14,6 @@ import { namedItems } from '../../support/homes/named-items.ts';
 import { keepSecret } from '../../support/secrets.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { rawItems } from '../../vault/keychain/keyring.ts';
-
-const homeIdOf = (home: TestHome): string =>
-  (JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as { homeId: string }).homeId;
 
 /** Files of Keyturn's that are there. */
 const filesOf = (home: TestHome): string[] => (existsSync(home.folder) ? filesBelow(home.folder) : []);
@@ -43,11 +40,10 @@ const reset = async (home: TestHome): Promise<Left> =>
   JSON.parse(await home.ok(['reset', '--yes', '--json'])) as Left;
 
 describe('keyturn reset', () => {
-  it('keyturn reset --yes ends a home whose home.json is lost', async () => {
+  it('keyturn reset --yes ends a home whose owner.key is damaged', async () => {
     const home = newHome();
     await startBroker(home);
-    rmSync(path.join(home.paths.state, 'home.json'));
-    await home.keyturn(['broker', 'stop']);
+    writeFileSync(path.join(home.paths.config, 'owner.key'), '{"half');
     expect(await home.keyturn(['sign-in', 'list'])).toMatchObject({ code: 8 });
     const run = await home.keyturn(['reset', '--yes']);
     expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining('no sign-in is ended') });
@@ -62,7 +58,7 @@ describe('keyturn reset', () => {
     await signIn(home, resource, { account: 'work' });
     const elsewhere = 'https://login.example';
     await enter(home, { issuer: elsewhere, clientId: 'abc', clientSecret: 'hush' });
-    const homeId = homeIdOf(home);
+    const homeId = home.homeId;
     const owner = JSON.parse(readFileSync(path.join(home.paths.config, 'owner.key'), 'utf8')) as object;
     mkdirSync(path.join(home.paths.config, 'clients'), { mode: 0o700 });
     writeFileSync(path.join(home.paths.config, 'clients', 'editor.key'), JSON.stringify(owner), {
@@ -96,7 +92,7 @@ describe('keyturn reset', () => {
     expect(filesOf(home)).toEqual([]);
     await startBroker(home);
     expect((await askBroker(home, 'signIn.list', {})).grants).toEqual([]);
-    expect(homeIdOf(home)).not.toBe(homeId);
+    expect(home.homeId).not.toBe(homeId);
     await reset(home);
   });
 
@@ -117,7 +113,7 @@ describe('keyturn reset', () => {
     await setKey('https://tickets.example/mcp');
     const older = readFileSync(list);
     await setKey('https://maps.example/mcp');
-    const items = rawItems(`keyturn/${homeIdOf(home)}`);
+    const items = rawItems(`keyturn/${home.homeId}`);
     onTestFinished(() => items.close());
     const names = namedItems(home.paths.state);
     const present = async (): Promise<unknown[]> =>
@@ -188,7 +184,7 @@ describe('keyturn reset', () => {
     await startBroker(home);
     await signIn(home, resource);
     await stopBroker(home);
-    writeFileSync(path.join(home.paths.state, 'home.json'), '{"half');
+    writeFileSync(path.join(home.paths.config, 'owner.key'), '{"half');
     const { code, stderr } = await home.keyturn(['reset', '--yes']);
     expect(code).toBe(0);
     expect(stderr).toContain(
@@ -199,7 +195,7 @@ describe('keyturn reset', () => {
 
   it('keyturn reset refuses if the keychain is locked, and with --yes names what stays', async () => {
     const { keyring, home, world } = await homeOnOwnKeyring();
-    const service = `keyturn/${homeIdOf(home)}`;
+    const service = `keyturn/${home.homeId}`;
     await stopBroker(home);
     await keyring.lock();
     const refused = await resetAtTerminal(home, 'yes');

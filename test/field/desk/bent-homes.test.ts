@@ -10,7 +10,7 @@ const pipe = (file: string): Buffer => execFileSync('mkfifo', ['-m', '600', file
 const bends: Record<string, (desk: Desk) => void> = {
   'pipes in place of the settings': ({ config }) => pipe(path.join(config, 'settings.json')),
   'pipes in place of the log': ({ state }) => pipe(path.join(state, 'audit.jsonl')),
-  'a folder in place of the home file': ({ state }) => mkdirSync(path.join(state, 'home.json')),
+  'a folder in place of the owner’s key': ({ config }) => mkdirSync(path.join(config, 'owner.key')),
   'a link to itself in place of the settings': ({ config }) =>
     symlinkSync('settings.json', path.join(config, 'settings.json')),
   'a file in place of the state folder': ({ state }) => {

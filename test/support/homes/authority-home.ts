@@ -2,7 +2,6 @@
  * A home's document over a vault that lasts, opened as a broker opens it at its start: no
  * process, no socket, and every rule that says which file counts.
  */
-import type { KeyObject } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { LocalClients } from '../../../src/broker/records/local-client.ts';
@@ -37,12 +36,8 @@ export async function startOn(folder: string, vault: Vault): Promise<AuthorityBr
   const paths = homePaths({ KEYTURN_HOME: folder });
   prepareFolders(paths);
   const home = await openHome(paths);
-  const rootKey = async (): Promise<KeyObject> => {
-    const root = await vault.root();
-    if (!home.hasRoot) await home.rootWritten();
-    return root;
-  };
-  const records = homeRecords({ folder: paths.state, homeId: home.homeId, vault, root: rootKey });
+  const place = { home: home.homeId, vault: 'keychain' };
+  const records = homeRecords({ folder: paths.state, place, vault, root: () => vault.root() });
   const { document } = records;
   await document.load().catch(() => undefined);
   await records.document.verify();

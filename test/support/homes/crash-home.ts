@@ -7,7 +7,6 @@
  * the server replaced the token and the broker was killed before the new one was in the vault: then
  * `explain` must say exactly that.
  */
-import { readFileSync } from 'node:fs';
 import { signInItems } from './named-items.ts';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -87,13 +86,11 @@ export class CrashHome {
         await this.ask('permission.set', { client, resource: this.#resource, account, decision: 'allow' });
       }
     }
-    const homeId = z
-      .object({ homeId: z.string() })
-      .parse(JSON.parse(readFileSync(path.join(this.home.paths.state, 'home.json'), 'utf8')));
-    const service = `keyturn/${homeId.homeId}`;
+    const { homeId } = this.home;
+    const service = `keyturn/${homeId}`;
     const kind = this.#items === 'folder' ? 'sealed-file' : 'keychain';
     const sealed = { folder: path.join(this.home.paths.state, 'items'), key: 'keychain' } as const;
-    this.#vault = openVault(kind, { service, ...homeId, sealed, hadRoot: async () => true }).vault;
+    this.#vault = openVault(kind, { service, homeId, sealed, hadRoot: async () => true }).vault;
   }
 
   async start(): Promise<void> {
@@ -203,8 +200,13 @@ export class CrashHome {
       before?.attempt?.startsWith('Keyturn stopped during the refresh of ') === true &&
       after.now.includes('the provider may have replaced the token and its answer may be lost');
     if (!isHonoured && reason === 'login_required' && isTold) this.numbers.answersLost += 1;
-    else this.numbers.grantsLost += 1;
+    else this.#lost({ isHonoured, reason, before, after });
     await this.signIn(account);
+  }
+
+  #lost(seen: object): void {
+    this.numbers.grantsLost += 1;
+    console.error(`lost: ${JSON.stringify(seen)}`);
   }
 
   /** With the vault open: it knows of a refresh that was cut off. */

@@ -7,17 +7,16 @@
  * Invariant: only the keyring that scripts/with-keyring.sh made is touched.
  */
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { z } from 'zod';
 
-const homeFile = z.object({ homeId: z.string().min(1) });
+const ownerFile = z.object({ brokerId: z.string().min(1) });
 
-/** Removes the items of the home with this state folder, if `env` leads to the run's keyring. */
-export async function forgetItems(stateFolder: string, env: NodeJS.ProcessEnv): Promise<void> {
+/** Removes the items of the home with this owner.key, if `env` leads to the run's keyring. */
+export async function forgetItems(ownerKey: string, env: NodeJS.ProcessEnv): Promise<void> {
   const address = env['DBUS_SESSION_BUS_ADDRESS'];
   if (process.env['KEYTURN_TEST_KEYRING'] !== '1') return;
   if (!address || address !== process.env['DBUS_SESSION_BUS_ADDRESS']) return;
-  const homeId = homeIdIn(path.join(stateFolder, 'home.json'));
+  const homeId = homeIdIn(ownerKey);
   if (homeId === undefined) return;
   await removeItems(`keyturn/${homeId}`);
 }
@@ -31,10 +30,10 @@ export async function removeItems(service: string): Promise<void> {
   }
 }
 
-/** undefined where the test removed or damaged the file. */
-function homeIdIn(file: string): string | undefined {
+/** Undefined where the test removed or damaged owner.key, which names its home. */
+export function homeIdIn(file: string): string | undefined {
   try {
-    return homeFile.parse(JSON.parse(readFileSync(file, 'utf8'))).homeId;
+    return ownerFile.parse(JSON.parse(readFileSync(file, 'utf8'))).brokerId;
   } catch {
     return undefined;
   }

@@ -8,22 +8,9 @@ export function writeSettings(home: TestHome, fields: Readonly<Record<string, un
   rewrite(path.join(home.paths.config, 'settings.json'), fields);
 }
 
-/** Puts these fields into state/home.json, and the id into owner.key too, so that commands still speak to the broker. */
-export function writeHomeFile(
-  home: TestHome,
-  fields: { readonly homeId?: string; readonly hasRoot?: boolean },
-): void {
-  rewrite(path.join(home.paths.state, 'home.json'), fields);
-  if (fields.homeId !== undefined) {
-    rewrite(path.join(home.paths.config, 'owner.key'), { brokerId: fields.homeId });
-  }
-}
-
-export function readHomeFile(home: TestHome): Readonly<Record<string, unknown>> {
-  return JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as Record<
-    string,
-    unknown
-  >;
+/** Puts another id into config/owner.key. */
+export function writeHomeId(home: TestHome, brokerId: string): void {
+  rewrite(path.join(home.paths.config, 'owner.key'), { brokerId });
 }
 
 function rewrite(file: string, fields: Readonly<Record<string, unknown>>): void {
