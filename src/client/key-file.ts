@@ -44,7 +44,10 @@ export function readKeyFile(file: string): Identity {
     fs.closeSync(fd);
   }
   throw new KeyturnError('file_unreadable', `${quoted(file)} does not hold a key`, {
-    hint: 'It was kept. Restore it, or move it away and pair the program again.',
+    hint:
+      path.basename(file) === 'owner.key'
+        ? 'It was kept. Restore it, or move it away: the next start of the broker makes a new one.'
+        : 'It was kept. Restore it, or move it away and pair the program again.',
   });
 }
 

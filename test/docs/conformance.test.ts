@@ -95,7 +95,6 @@ describe('dev/state-files.md', () => {
       'authority.json',
       'settings.json',
       'preferences.json',
-      'home.json',
       'owner.key',
       'clients/NAME.key',
       'items/NAME',

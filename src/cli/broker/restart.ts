@@ -44,6 +44,8 @@ async function ownConnection(): Promise<Connection | boolean> {
   } catch (error) {
     const isHeld = ['handshake_failed', 'file_unreadable', 'socket_unsafe'].includes(reasonOf(error));
     if (isHeld && (await endHolder(paths))) return true;
+    // An owner.key that can't be read, and nobody holds the home.
+    if (reasonOf(error) === 'file_unreadable') return false;
     throw error;
   }
 }

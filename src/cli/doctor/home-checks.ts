@@ -10,7 +10,7 @@ import type { HomePaths } from '../../base/paths.ts';
 import { checkFolder, liesInMemory, lookAt } from '../../base/private-folder.ts';
 import { checkPrivate } from '../../base/private-file.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile } from '../../client/key-file.ts';
-import { checkFiles, readOwner } from '../../daemon/home/home.ts';
+import { checkFiles } from '../../daemon/home/home.ts';
 import {
   defaultSettings,
   fromEnvironment,
@@ -75,9 +75,7 @@ async function socketFindings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise
 
 async function fileFindings(paths: HomePaths): Promise<Finding[]> {
   if (!isFolder(paths.state) || !isFolder(paths.config)) return [];
-  const unsafe = await refusalOf('file.unsafe', async () => checkFiles(paths));
-  // One that is open to others isn't read; it was named above.
-  return unsafe.length > 0 ? unsafe : refusalOf('home.damaged', () => readOwner(paths));
+  return refusalOf('file.unsafe', async () => checkFiles(paths));
 }
 
 /** Where nothing readable is recorded, the environment is what the first start would take. */

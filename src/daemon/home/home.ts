@@ -120,7 +120,7 @@ async function newOwner(paths: HomePaths, homeId = randomBytes(16).toString('bas
 }
 
 /** Undefined if there is none. Throws `file_unreadable`. */
-export async function readOwner(paths: HomePaths): Promise<Owner | undefined> {
+async function readOwner(paths: HomePaths): Promise<Owner | undefined> {
   const file = ownerKeyFile(paths);
   const bytes = await readPrivate(file);
   return bytes && shaped(file, ownerKeySchema, jsonOf(file, bytes.toString('utf8')));

@@ -126,7 +126,7 @@ describe('keyturn doctor', () => {
     writeFileSync(path.join(home.paths.config, 'clients', 'editor.key'), 'no key', { mode: 0o600 });
     const { found, run } = await doctor(home);
     expect(run.code).toBe(9);
-    expect(kindsOf(found)).toEqual(['home.damaged', 'home.damaged', 'key.unusable', 'broker.absent']);
+    expect(kindsOf(found)).toEqual(['file.unsafe', 'home.damaged', 'key.unusable']);
   });
 
   it('keyturn doctor works if the environment names no home', async () => {

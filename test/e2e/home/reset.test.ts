@@ -44,7 +44,7 @@ describe('keyturn reset', () => {
     const home = newHome();
     await startBroker(home);
     writeFileSync(path.join(home.paths.config, 'owner.key'), '{"half');
-    expect(await home.keyturn(['sign-in', 'list'])).toMatchObject({ code: 8 });
+    expect(await home.keyturn(['sign-in', 'list'])).toMatchObject({ code: 7 });
     const run = await home.keyturn(['reset', '--yes']);
     expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining('no sign-in is ended') });
     expect(home.brokers()).toEqual([]);
