@@ -20,13 +20,10 @@ beforeEach(() => {
 });
 
 /** As a start does. */
-async function started(
-  keychain: ScriptedKeychain,
-  vault: 'keychain' | 'memory' = 'keychain',
-): Promise<Secrets> {
+async function started(keychain: ScriptedKeychain): Promise<Secrets> {
   const secrets = await openSecrets({
     home: await openHome(paths),
-    settings: { ...defaultSettings, vault },
+    settings: defaultSettings,
     env: {},
     spawnWorker: keychain.spawn,
     now: () => 0,
