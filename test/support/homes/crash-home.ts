@@ -30,6 +30,8 @@ export interface CrashNumbers {
   grantsKept: number;
   answersLost: number;
   grantsLost: number;
+  /** What was seen of each of these. */
+  readonly losses: object[];
   filesUnreadable: number;
   startsBlocked: number;
 }
@@ -49,6 +51,7 @@ export class CrashHome {
     grantsKept: 0,
     answersLost: 0,
     grantsLost: 0,
+    losses: [],
     filesUnreadable: 0,
     startsBlocked: 0,
   };
@@ -206,7 +209,7 @@ export class CrashHome {
 
   #lost(seen: object): void {
     this.numbers.grantsLost += 1;
-    console.error(`lost: ${JSON.stringify(seen)}`);
+    this.numbers.losses.push(seen);
   }
 
   /** With the vault open: it knows of a refresh that was cut off. */
