@@ -15,7 +15,7 @@ import type { Question } from './questions/question.ts';
 import type { SignInMethod, Starter } from './questions/starter.ts';
 import { KeyRequests } from './key-requests.ts';
 import type { HandedKey, Token, TokenRequest } from './questions/token-request.ts';
-import { namesBeside } from './records/grant.ts';
+import { namesBeside } from './records/grants.ts';
 import type { Grant } from './records/grant.ts';
 import { brokerStopping, noSuchSignIn } from './refusals/refusals.ts';
 import type { RefusalPause, Rejection, RejectionOutcome } from './refusals/token-refusals.ts';

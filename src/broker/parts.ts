@@ -16,7 +16,7 @@ import { Leases } from './consent/lease.ts';
 import type { Loopback } from './loopback/loopback.ts';
 import type { Interactions } from './questions/interaction.ts';
 import { ApiKeys } from './records/api-key.ts';
-import { Grants } from './records/grant.ts';
+import { Grants } from './records/grants.ts';
 import { LocalClients } from './records/local-client.ts';
 import { OverrideBook } from './records/override.ts';
 import { Permissions } from './records/permission.ts';

@@ -11,9 +11,9 @@
  * meanwhile. Then its outcome is `again`, or it checks again, and a comment there names the race.
  */
 import { reasonOf } from '../base/errors.ts';
-import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
-import { endpointOf, isResourceOf, queryOf } from '../oauth/base/resource.ts';
-import { isWithin, union, withoutOfflineAccess } from '../oauth/base/scope.ts';
+import { DeadlineExceeded } from '../base/request-deadline.ts';
+import { isResourceOf } from '../oauth/base/resource.ts';
+import { isWithin, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { AccountChoices } from './account-choices.ts';
 import type { Consent } from './consent/consent.ts';
 import type { Covering, CurrentPermissions } from './consent/current-permissions.ts';
@@ -25,8 +25,9 @@ import {
   requireSameResource,
 } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
+import { pendingRequests } from './pending-request.ts';
 import type { PermittedRequest, PendingRequest } from './pending-request.ts';
-import { isStepUp, isUnnamedStepUp } from './questions/token-request.ts';
+import { isUnnamedStepUp } from './questions/token-request.ts';
 import type { Token, TokenRequest } from './questions/token-request.ts';
 import { isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
@@ -46,9 +47,6 @@ import type { TokenNeed } from './tokens/token-source.ts';
 
 /** A request starts again after each sign-in, card or lost race; if it starts more often, something flaps. */
 const maxTries = 6;
-
-/** Spellings of endpoints that are kept. */
-const maxEndpoints = 1000;
 
 /** What one try comes to. `again`: permission or grant may have changed, so the next try begins from the start. */
 type Outcome = { readonly kind: 'token'; readonly token: Token } | typeof again;
@@ -70,8 +68,7 @@ export class TokenRequests {
   readonly #signIns: RequestSignIns;
   readonly #rejections: Rejections;
   readonly #choices: AccountChoices;
-  /** Canonical endpoints, by the text that named them. */
-  readonly #endpoints = new Map<string, string>();
+  readonly #begin: (request: TokenRequest) => PendingRequest;
   readonly #rows: TokenRows;
 
   constructor({ parts, consent, signIns, rejections, choices }: TokenRequestParts) {
@@ -82,11 +79,12 @@ export class TokenRequests {
     this.#rejections = rejections;
     this.#choices = choices;
     this.#rows = new TokenRows(parts);
+    this.#begin = pendingRequests(parts);
   }
 
   /** From memory at once; else a promise. Throws, or rejects with, the refusal. */
   answer(request: TokenRequest): MaybePromise<Token> {
-    const pending = this.#pendingFor(request);
+    const pending = this.#begin(request);
     try {
       // Before anything else: during a pause nobody is asked, and no page opens.
       this.#parts.pause.refuse();
@@ -98,37 +96,6 @@ export class TokenRequests {
     } catch (error) {
       throw this.#refused(pending, error);
     }
-  }
-
-  #pendingFor(request: TokenRequest): PendingRequest {
-    const { clientId, asker, account } = request;
-    const endpoint = this.#endpointOf(request.resource);
-    return {
-      request,
-      endpoint,
-      access: {
-        clientId,
-        asker,
-        account,
-        endpoint,
-        query: queryOf(request.resource),
-        scope: neededScope(request),
-        interaction: request.interaction,
-        isDetached: request.isDetached,
-      },
-      deadline: requestDeadline(this.#parts.clock, request.timeout, request.signal),
-      hasSignedIn: false,
-    };
-  }
-
-  /** Programs name few servers, again and again. */
-  #endpointOf(resource: string): string {
-    const known = this.#endpoints.get(resource);
-    if (known !== undefined) return known;
-    const endpoint = endpointOf(resource, this.#parts.urlPolicy);
-    if (this.#endpoints.size >= maxEndpoints) this.#endpoints.clear();
-    this.#endpoints.set(resource, endpoint);
-    return endpoint;
   }
 
   /** `first`: the first try, already begun, if there is a permission for it. */
@@ -353,14 +320,6 @@ export class TokenRequests {
       token: { accessToken, json, tokenType, tokenId, expiresAt, scope, resource, account, issuer },
     };
   }
-}
-
-/**
- * The caller's scopes and those of an insufficient_scope challenge (RFC 6750 §3.1): the scopes that the token needs.
- */
-function neededScope({ scope = [], challenge }: TokenRequest): string[] {
-  const asked = isStepUp(challenge) ? union(scope, challenge?.bearer?.scope ?? []) : scope;
-  return withoutOfflineAccess(asked);
 }
 
 /** Permission and grant may be others then. */

@@ -7,7 +7,8 @@
 import { union } from '../../oauth/base/scope.ts';
 import { chooseGrant } from './grant-choice.ts';
 import type { GrantRequest } from './grant-choice.ts';
-import type { Grant, Grants } from '../records/grant.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Grants } from '../records/grants.ts';
 import type { Need, Permission } from '../records/permission.ts';
 import type { OfferedGrant } from '../questions/question.ts';
 

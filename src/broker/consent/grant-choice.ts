@@ -14,7 +14,8 @@
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import { endpointsWithin, isFor, isLiving, isShared, subjectOf } from '../records/grant.ts';
-import type { Grant, Grants } from '../records/grant.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Grants } from '../records/grants.ts';
 import { isBound, namesGrant, refusesGrant } from '../records/permission.ts';
 import type { Permission } from '../records/permission.ts';
 import { otherResource, outsideGrant } from '../refusals/refusals.ts';

@@ -8,8 +8,8 @@
  * goes on. So neither a web page nor another session can end or answer a sign-in. An answer without state is only
  * reported. A reply counts only at the redirect URI of its own sign-in, even if several sign-ins share the port.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { mutex } from '../../base/mutex.ts';
 import { ownerOfPeer } from '../../base/system/tcp-owner.ts';
@@ -26,6 +26,8 @@ import {
 import type { AddressListener } from './port-listener.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
 import type { Page } from './loopback-page.ts';
+import { expectedState, isAhead, isSame, matching, reportStateless } from './redirect-request.ts';
+import type { AwaitedReply } from './redirect-request.ts';
 
 /** The path in our client ID metadata document. */
 export const sharedPath = '/callback';
@@ -43,9 +45,6 @@ const unguessable = (): string => randomBytes(pathBytes).toString('base64url');
 
 /** A redirect URI for a client that the user registers by hand. Whether its port is free shows at the sign-in. */
 export const freshRedirect = (): string => `http://127.0.0.1:${anyPort()}${ownPath()}`;
-
-/** Longest request target we look at: a code and a state are far shorter. */
-const maxTargetLength = 8192;
 
 export interface RedirectCallback {
   /** The redirect, as the browser brought it. Holds the authorization code: never log it. */
@@ -70,11 +69,9 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** An expected reply: where it must arrive, and what receives it. */
-interface Expected {
-  readonly target: URL;
+/** An expected reply, and what receives it. */
+interface Expected extends AwaitedReply {
   readonly resolve: (callback: RedirectCallback) => void;
-  readonly onStateless: (error: string) => void;
 }
 
 /** One port with its listeners, shared by the sign-ins whose redirect URIs name this port. */
@@ -253,73 +250,6 @@ function leadFor({ leads, port }: OpenPort, ownerOf: Ask, request: IncomingMessa
   const onward = leads.get(path);
   if (isUnknown) leads.delete(path);
   return onward;
-}
-
-/** A browser that loads a page before anybody wants to see it. */
-const isAhead = (headers: IncomingHttpHeaders): boolean => headers['sec-purpose'] !== undefined;
-
-/** RFC 6749 §10.12: exactly one state, equal to one that we wait for; compared in constant time. */
-function expectedState(
-  { url = '' }: IncomingMessage,
-  expected: ReadonlyMap<string, Expected>,
-): string | undefined {
-  const start = url.indexOf('?');
-  if (start < 0 || url.length > maxTargetLength) return undefined;
-  const [given, ...more] = new URLSearchParams(url.slice(start)).getAll('state');
-  if (given === undefined || more.length > 0) return undefined;
-  return [...expected.keys()].find((state) => isSame(given, state));
-}
-
-/**
- * RFC 6749 §4.1.2.1 wants the state in an error too, and some servers leave it out. Any page can send such an answer, so
- * it is reported and never taken. Returns its error code, empty if it has none; undefined for any other request.
- */
-function reportStateless(
-  request: IncomingMessage,
-  expected: ReadonlyMap<string, Expected>,
-): string | undefined {
-  if ((request.url ?? '').length > maxTargetLength) return undefined;
-  const meant = [...expected.values()].filter(({ target }) => {
-    const query = matching(request, target)?.searchParams;
-    return query && isStateless(query) && (query.has('error') || query.has('code'));
-  });
-  const [first] = meant;
-  if (!first) return undefined;
-  const error = matching(request, first.target)?.searchParams.get('error') ?? '';
-  for (const { onStateless } of meant) onStateless(error);
-  return error;
-}
-
-/** Absent, empty, or what a server's program writes for a value that it lost. */
-const isStateless = (query: URLSearchParams): boolean =>
-  query.getAll('state').every((state) => lostStates.has(state));
-
-const lostStates: ReadonlySet<string> = new Set(['', 'undefined', 'null']);
-
-/** The redirect's URL when method, Host and path are right, and a tab of its own asks for it. */
-function matching(request: IncomingMessage, target: URL): URL | undefined {
-  if (request.method !== 'GET' || !isTopLevel(request.headers)) return undefined;
-  // DNS rebinding: a page under a foreign name reaches us only with that name in Host.
-  if (request.headers.host !== target.host) return undefined;
-  const path = request.url ?? '';
-  if (!URL.canParse(path, target.origin)) return undefined;
-  const url = new URL(path, target.origin);
-  // RFC 9700 §4.4.2: at the redirect URI of this very sign-in, not of another one at this port.
-  return url.origin === target.origin && url.pathname === target.pathname ? url : undefined;
-}
-
-/**
- * Fetch Metadata: true for a page in a tab, false for a frame, an image or a script of another page. Older browsers
- * send no such header.
- */
-function isTopLevel(headers: IncomingHttpHeaders): boolean {
-  const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination = 'document' } = headers;
-  return mode === 'navigate' && destination === 'document' && !isAhead(headers);
-}
-
-function isSame(given: string, wanted: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function end(response: ServerResponse, status: number, text: string): void {

@@ -6,7 +6,8 @@
  */
 import type { Overrides } from '../../oauth/base/overrides.ts';
 import { isLiving } from './grant.ts';
-import type { Grant, Grants } from './grant.ts';
+import type { Grant } from './grant.ts';
+import type { Grants } from './grants.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 
 /** RFC 8707 is about protected servers. The provider's access token is used for nothing here; its ID token is. */

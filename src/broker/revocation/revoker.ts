@@ -11,11 +11,11 @@ import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
 import { isSelfContained } from '../../oauth/grants/token-response.ts';
 import { backoffDelay } from '../../base/backoff.ts';
-import { MissingItem } from '../../vault/base/trouble.ts';
-import { isLiving, itemsIn, noGrant } from '../records/grant.ts';
+import { isLiving, itemsIn } from '../records/grant.ts';
+import { noGrant } from '../records/grants.ts';
 import type { EarlierItem, Grant, Revoked } from '../records/grant.ts';
-import { secretOfRemaining, tokensToRevoke, withHandedOut } from './tokens-to-revoke.ts';
-import type { HeldItem } from './tokens-to-revoke.ts';
+import { secretOfRemaining, tokensToRevoke, heldOf, readAll } from './tokens-to-revoke.ts';
+
 import { revokeAtServer, waitAskedBy } from './server-revocation.ts';
 import type { ServerRevocation, AnsweredToken } from './server-revocation.ts';
 
@@ -173,70 +173,6 @@ async function tryServer(parts: BrokerParts, grant: Grant, state: Revoked): Prom
     read.held.some((one) => one.item === item) && outcome.left.every((token) => token.item !== item);
   const earlier = grant.earlier?.filter((one) => !isOver(one));
   return later(parts, { ...grant, earlier }, state, { ...known, failure });
-}
-
-interface Read {
-  readonly held: readonly HeldItem[];
-  /** Why an item can't be read now. */
-  readonly failure?: unknown;
-  /** The grant's refresh token is missing, or can't be read now: nothing answers for it. */
-  readonly isOwnUnread: boolean;
-  /** The vault has the access tokens that programs have. */
-  readonly isWritten?: boolean;
-}
-
-/** The items of the grant, with the access tokens that are only in memory. */
-async function readAll(parts: BrokerParts, grant: Grant): Promise<Read> {
-  const { cache, clock, refresher } = parts;
-  const { item, registrationId } = grant;
-  const last = await heldOf(parts, item === undefined ? [] : [{ item, registrationId }], true);
-  const earlier = await heldOf(parts, grant.earlier ?? [], false);
-  const retired = cache.retired(grant.id);
-  const [own] = last.held;
-  const secret = withHandedOut(own?.secret ?? nothing, retired, clock);
-  // In the vault before the server is asked. If the vault refuses that, the server is asked all the same.
-  const isWritten =
-    own !== undefined &&
-    item !== undefined &&
-    (secret === own.secret ||
-      (await refresher.secrets.write(item, secret).then(
-        () => true,
-        () => false,
-      )));
-  const held = own || retired.length > 0 ? [{ ...unheld(grant), ...own, secret }] : [];
-  return {
-    held: [...held, ...earlier.held],
-    failure: last.failure ?? earlier.failure,
-    isOwnUnread: own === undefined && grant.hasRefreshToken,
-    isWritten,
-  };
-}
-
-const nothing = { scope: [] };
-
-/** For access tokens of a grant whose item can't be read. */
-const unheld = ({ registrationId }: Grant): Omit<HeldItem, 'secret'> => ({
-  item: undefined,
-  registrationId,
-  isLast: true,
-});
-
-/** An item that is missing has no token to revoke, and no later try would find one. */
-async function heldOf(
-  { refresher }: BrokerParts,
-  items: readonly EarlierItem[],
-  isLast: boolean,
-): Promise<{ readonly held: HeldItem[]; readonly failure?: unknown }> {
-  const held: HeldItem[] = [];
-  let failure: unknown;
-  for (const { item, registrationId } of items) {
-    try {
-      held.push({ item, registrationId, isLast, secret: await refresher.secrets.readItem(item) });
-    } catch (error) {
-      if (!(error instanceof MissingItem)) failure ??= error;
-    }
-  }
-  return { held, failure };
 }
 
 const isConfirmed = ({ revocation }: AnsweredToken): boolean => revocation === 'confirmed';

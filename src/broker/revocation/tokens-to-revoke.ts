@@ -5,6 +5,9 @@
  * §2.1). Each token names the registration that it was issued under. A revoked token leaves its item; any other
  * stays, across restarts, until it expires.
  */
+import type { BrokerParts } from '../parts.ts';
+import type { EarlierItem, Grant } from '../records/grant.ts';
+import { MissingItem } from '../../vault/base/trouble.ts';
 import { toWall } from '../../base/clock.ts';
 import type { ClockReadings } from '../../base/clock.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
@@ -86,4 +89,69 @@ export function secretOfRemaining(secret: GrantSecret, left: readonly TokenToRev
     accessToken: isLeft(secret.accessToken?.value) ? secret.accessToken : undefined,
     handedOut: secret.handedOut?.filter(({ value }) => isLeft(value)),
   };
+}
+
+/** The items of an ended grant. */
+export interface Read {
+  readonly held: readonly HeldItem[];
+  /** Why an item can't be read now. */
+  readonly failure?: unknown;
+  /** The grant's refresh token is missing, or can't be read now: nothing answers for it. */
+  readonly isOwnUnread: boolean;
+  /** The vault has the access tokens that programs have. */
+  readonly isWritten?: boolean;
+}
+
+/** The items of the grant, with the access tokens that are only in memory. */
+export async function readAll(parts: BrokerParts, grant: Grant): Promise<Read> {
+  const { cache, clock, refresher } = parts;
+  const { item, registrationId } = grant;
+  const last = await heldOf(parts, item === undefined ? [] : [{ item, registrationId }], true);
+  const earlier = await heldOf(parts, grant.earlier ?? [], false);
+  const retired = cache.retired(grant.id);
+  const [own] = last.held;
+  const secret = withHandedOut(own?.secret ?? nothing, retired, clock);
+  // In the vault before the server is asked. If the vault refuses that, the server is asked all the same.
+  const isWritten =
+    own !== undefined &&
+    item !== undefined &&
+    (secret === own.secret ||
+      (await refresher.secrets.write(item, secret).then(
+        () => true,
+        () => false,
+      )));
+  const held = own || retired.length > 0 ? [{ ...unheld(grant), ...own, secret }] : [];
+  return {
+    held: [...held, ...earlier.held],
+    failure: last.failure ?? earlier.failure,
+    isOwnUnread: own === undefined && grant.hasRefreshToken,
+    isWritten,
+  };
+}
+
+const nothing = { scope: [] };
+
+/** For access tokens of a grant whose item can't be read. */
+const unheld = ({ registrationId }: Grant): Omit<HeldItem, 'secret'> => ({
+  item: undefined,
+  registrationId,
+  isLast: true,
+});
+
+/** An item that is missing has no token to revoke, and no later try would find one. */
+export async function heldOf(
+  { refresher }: BrokerParts,
+  items: readonly EarlierItem[],
+  isLast: boolean,
+): Promise<{ readonly held: HeldItem[]; readonly failure?: unknown }> {
+  const held: HeldItem[] = [];
+  let failure: unknown;
+  for (const { item, registrationId } of items) {
+    try {
+      held.push({ item, registrationId, isLast, secret: await refresher.secrets.readItem(item) });
+    } catch (error) {
+      if (!(error instanceof MissingItem)) failure ??= error;
+    }
+  }
+  return { held, failure };
 }

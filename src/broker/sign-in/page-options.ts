@@ -8,7 +8,8 @@
  */
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import { includesOfflineAccess } from '../../oauth/base/scope.ts';
-import type { Grant, Grants } from '../records/grant.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Grants } from '../records/grants.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import type { SignInDetails } from '../questions/starter.ts';
 

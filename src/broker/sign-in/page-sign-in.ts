@@ -5,8 +5,7 @@
  * once; after that the refusal says so.
  */
 import type { BrokerParts } from '../parts.ts';
-import { KeyturnError, reasonOf, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
-import { ResponseLost } from '../../oauth/base/http.ts';
+import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
 import { buildAuthorizationRequest } from '../../oauth/grants/authorization.ts';
 import {
   clientRefused,
@@ -15,17 +14,17 @@ import {
   PromptRefused,
 } from '../../oauth/grants/authorization-failure.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
-import type { AmbiguousIssuer, StartedAuthorization } from '../../oauth/grants/authorization.ts';
-import { exchangeCode } from '../../oauth/grants/token.ts';
-import type { TokenResponse } from '../../oauth/grants/token.ts';
+import type { StartedAuthorization } from '../../oauth/grants/authorization.ts';
 import { overridesAt, registeredScope } from '../destination/destination.ts';
 import { askedScope } from './asked-scope.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Page } from '../loopback/loopback-page.ts';
 import type { RedirectCallback } from '../loopback/loopback.ts';
 import { ambiguityOf } from '../destination/mix-up.ts';
-import { nobodyCame, statelessWords } from '../refusals/pending-refusals.ts';
+import { nobodyCame } from '../refusals/pending-refusals.ts';
 import { prepareRedirect } from '../destination/redirect.ts';
+import { pastedReply, redeem } from './page-reply.ts';
+import type { OpenedContext } from './page-reply.ts';
 import { giveUpClient, ifForgotten, replacingClient, useFromNowOn } from './refused-client.ts';
 import type { ClientOutcome, Refused } from './refused-client.ts';
 import type { SignInContext, StoreTokens } from './sign-in-context.ts';
@@ -215,43 +214,9 @@ async function visit(
   }
 }
 
-/** The address must be of the sign-in that waits; a wrong one is refused here and the sign-in goes on. */
-function pastedReply(address: string, started: StartedAuthorization): URL {
-  const url = URL.parse(address.trim());
-  const expected = new URL(started.redirectUri);
-  if (url?.origin !== expected.origin || url.pathname !== expected.pathname) {
-    throw new KeyturnError('invalid_request', 'That is not the address a sign-in ends at.', {
-      hint: `Paste the whole address from the browser's address bar; it begins with ${expected.origin}${expected.pathname}?`,
-    });
-  }
-  const states = url.searchParams.getAll('state');
-  if (states.length === 1 && states[0] === started.state) return url;
-  if (states.length === 0) throw withoutState(url.searchParams.get('error') ?? '');
-  throw new RuleRefusal('state_mismatch', 'That address belongs to another sign-in.', {
-    rule: 'RFC 6749 §10.12, spec Mandatory security requirements 6',
-    hint: 'Paste the address that this sign-in ended at, or start again.',
-  });
-}
-
-function withoutState(error: string): RuleRefusal {
-  return new RuleRefusal('state_mismatch', statelessWords(error), {
-    rule: 'RFC 6749 §10.12, spec Mandatory security requirements 6',
-    hint: 'Paste the whole address. If the server left the state out, tell its operator.',
-  });
-}
-
-interface OpenedContext extends SignInContext {
-  /** The issuer whose answers could be confused with this one's when its page opened. */
-  readonly ambiguity: AmbiguousIssuer | undefined;
-}
-
-interface Arrival extends Shown {
-  readonly callback: RedirectCallback;
-}
-
 async function finish(
   page: Omit<OnePage, 'context'> & { readonly context: OpenedContext },
-  arrival: Arrival,
+  arrival: Shown & { readonly callback: RedirectCallback },
 ): Promise<Outcome> {
   const { parts, context, storeTokens } = page;
   const { redirect, callback, refused } = arrival;
@@ -263,7 +228,7 @@ async function finish(
     isShown = true;
   };
   try {
-    const answer = await redeem(parts, context, arrival, page.signal);
+    const answer = await redeem(parts, context, { ...arrival, record }, page.signal);
     const asked = arrival.started.scope;
     const grant = await storeTokens({ record, answer, asked, asking: () => show('asking') });
     await useFromNowOn(parts, record, refused);
@@ -289,64 +254,6 @@ function pageFor(error: unknown): Page {
   // The sign-in goes on without the prompt, or without the scope.
   if (error instanceof PromptRefused || error instanceof OfflineRefused) return 'again';
   return reasonOf(error) === 'account_mismatch' ? 'otherAccount' : 'failed';
-}
-
-async function redeem(
-  parts: BrokerParts,
-  { request, destination, ambiguity: before }: OpenedContext,
-  arrival: Arrival,
-  signal: AbortSignal,
-): Promise<TokenResponse> {
-  const { started, redirect, callback } = arrival;
-  const { record } = redirect;
-  const { server } = destination;
-  const clientSecret = await parts.registrations.secret(record);
-  // Checked again: this home may have got other clients while the page was open.
-  const ambiguity = before ?? ambiguityOf(parts.registrations.all(), record);
-  requireUnchanged(parts, arrival);
-  const exchange = (): Promise<TokenResponse> =>
-    exchangeCode(
-      {
-        started,
-        server,
-        registration: record.registration,
-        clientSecret,
-        callbackUrl: callback.url,
-        ambiguity,
-      },
-      parts.network(request.endpoint),
-    );
-  try {
-    return await exchange();
-  } catch (error) {
-    const wait = shortWait(error);
-    if (wait === undefined) throw error;
-    await parts.clock.sleep(wait * 1000, signal);
-    return exchange();
-  }
-}
-
-/** Seconds. RFC 6749 §4.1.2: a code lives ten minutes at most; with some servers it lives a minute. */
-const longestWait = 30;
-
-/** Seconds until the code may be sent once more: the server didn't serve the request, and says when it will. */
-function shortWait(error: unknown): number | undefined {
-  if (!(error instanceof Unreachable) || error instanceof ResponseLost) return undefined;
-  return error.retryAfter !== undefined && error.retryAfter <= longestWait ? error.retryAfter : undefined;
-}
-
-/** RFC 9700 §4.4.2: the answer arrived at the redirect URI of the client that asked, and that client is still ours. */
-function requireUnchanged({ registrations }: BrokerParts, { started, redirect, callback }: Arrival): void {
-  const { record } = redirect;
-  const now = registrations.byId(record.id)?.registration;
-  const { clientId, redirectUri } = record.registration;
-  const isSame = now?.clientId === clientId && now.redirectUri === redirectUri;
-  const [at, wanted] = [callback.url, new URL(started.redirectUri)];
-  if (isSame && at.origin === wanted.origin && at.pathname === wanted.pathname) return;
-  throw new KeyturnError('login_failed', 'The client of this sign-in was changed while its page was open.', {
-    rule: 'RFC 9700 §4.4.2: an answer counts at the redirect URI of its own client',
-    hint: 'Start the sign-in again.',
-  });
 }
 
 export function calledOff(issuer: string, endpoint: string): KeyturnError {

@@ -26,7 +26,8 @@ import { GrantSecrets } from '../grants/grant-secret.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
 import type { RefreshAttempt } from '../records/refresh-attempt.ts';
 import { isLiving, isShared } from '../records/grant.ts';
-import type { Grant, Grants, GrantState } from '../records/grant.ts';
+import type { Grant, GrantState } from '../records/grant.ts';
+import type { Grants } from '../records/grants.ts';
 import {
   afterRefusal,
   endedByRefusals,

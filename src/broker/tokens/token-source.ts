@@ -7,7 +7,8 @@
 import { reasonOf, Unreachable } from '../../base/errors.ts';
 import { fromWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Grant, Grants } from '../records/grant.ts';
+import type { Grant } from '../records/grant.ts';
+import type { Grants } from '../records/grants.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import { NarrowsForGood } from '../refusals/refusals.ts';

@@ -8,7 +8,7 @@
  */
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Grants } from '../records/grant.ts';
+import type { Grants } from '../records/grants.ts';
 import type { Refresher } from './refresher.ts';
 import type { ServerRests } from './server-rests.ts';
 import { fullScope } from './token-cache.ts';

@@ -1,7 +1,8 @@
 /** Which grant serves a request: what the permission names, and a program's own grant for no other program. */
 import { describe, expect, it } from 'vitest';
 import { chooseGrant, grantsOfAccount, reaches } from '../../../src/broker/consent/grant-choice.ts';
-import type { Grant, Grants } from '../../../src/broker/records/grant.ts';
+import type { Grant } from '../../../src/broker/records/grant.ts';
+import type { Grants } from '../../../src/broker/records/grants.ts';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 import { brokerRig } from '../rig.ts';
 

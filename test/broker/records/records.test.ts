@@ -1,6 +1,7 @@
 /** The records of grants, permissions, local clients, registrations. */
 import { describe, expect, it } from 'vitest';
-import { grantRules, Grants } from '../../../src/broker/records/grant.ts';
+import { grantRules } from '../../../src/broker/records/grant.ts';
+import { Grants } from '../../../src/broker/records/grants.ts';
 import type { Grant } from '../../../src/broker/records/grant.ts';
 import { LocalClients, localClientSchema } from '../../../src/broker/records/local-client.ts';
 import { Permissions, permissionSchema } from '../../../src/broker/records/permission.ts';
