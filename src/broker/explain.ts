@@ -10,7 +10,7 @@ import { attemptSentence } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
 import { isWiderThanAsked } from './records/grant.ts';
 import type { Grant, GrantState } from './records/grant.ts';
-import type { RefreshAttempt } from './records/refresh-attempt.ts';
+import type { RefreshAttempt } from './grants/grant-secret.ts';
 import type { BrokerParts } from './parts.ts';
 import { scopesLost } from './refusals/refusals.ts';
 import { dueAt, fullScope } from './tokens/token-cache.ts';
@@ -126,11 +126,11 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
   const inMemory = isAlive
     ? `a token is in memory, good until ${end ?? 'the server refuses it'}`
     : 'no token is in memory';
-  const trouble = refresher.backoff.trouble(grant.id);
+  const trouble = refresher.failures.backoff.trouble(grant.id);
   if (trouble && !parts.pause.current) {
     const after = toWall(clock, trouble.nextTryAt);
     const since = `Its issuer has given no token since ${moment(toWall(clock, trouble.since))}; ${inMemory}.`;
-    const refusal = refresher.refusalOf(grant.id);
+    const refusal = refresher.failures.refusalOf(grant.id);
     return {
       now: refusal ? `${since} The last refresh was refused: ${refusal.message}` : since,
       next: `It is asked again with the first request after ${moment(after)}.`,

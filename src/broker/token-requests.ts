@@ -190,7 +190,7 @@ export class TokenRequests {
   #serve(permitted: PermittedRequest, grant: Grant): MaybePromise<Outcome> {
     const { pending, access, permission } = permitted;
     if (grant.state.kind !== 'active') {
-      const mayRevive = this.#parts.refresher.mayRevive(grant);
+      const mayRevive = this.#parts.refresher.failures.mayRevive(grant);
       return mayRevive ? this.#revive(permitted, grant) : againAfter(this.#signIns.signIn(permitted, grant));
     }
     const lost = lostFor(grant, permission, access.scope);
@@ -312,12 +312,12 @@ export class TokenRequests {
       clients.used(permission, clock.wall());
       this.#rows.handedOut(request, endpoint, grant, token);
     }
-    const { accessToken, json, tokenId, expiresAt, scope } = token;
+    const { accessToken, tokenId, expiresAt, scope } = token;
     const { resource, account, issuer } = grant;
     const tokenType = token.proofKey ? 'DPoP' : 'Bearer';
     return {
       kind: 'token',
-      token: { accessToken, json, tokenType, tokenId, expiresAt, scope, resource, account, issuer },
+      token: { accessToken, tokenType, tokenId, expiresAt, scope, resource, account, issuer },
     };
   }
 }

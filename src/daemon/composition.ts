@@ -50,7 +50,7 @@ import { ProxiedApps } from './proxy/proxied-apps.ts';
 import { ProxyDesk } from './proxy/proxy-desk.ts';
 import { ProxyProcess } from './proxy/proxy-process.ts';
 import type { SettingsBook } from './settings/settings-book.ts';
-import { askAboutSettings } from './settings/settings-question.ts';
+import { askAboutSettings } from './settings/settings-card.ts';
 import { Shutdown } from './shutdown.ts';
 import { Sockets } from './sockets.ts';
 import { statusOf } from './status.ts';

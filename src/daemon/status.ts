@@ -19,7 +19,7 @@ import type { VaultLock } from './vault/vault-lock.ts';
 import type { BrowserDisplay } from './system/display.ts';
 import type { Log } from './system/log.ts';
 import type { SettingsBook } from './settings/settings-book.ts';
-import { shown } from './settings/settings-question.ts';
+import { shown } from './settings/settings-card.ts';
 import { version } from './system/version.ts';
 import { wrappedBy } from './settings/settings.ts';
 

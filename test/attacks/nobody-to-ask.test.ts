@@ -9,7 +9,7 @@ import { Approvals } from '../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
 import type { Home } from '../../src/daemon/home/home.ts';
 import { Keys } from '../../src/daemon/vault/keys.ts';
-import { askAboutSettings } from '../../src/daemon/settings/settings-question.ts';
+import { askAboutSettings } from '../../src/daemon/settings/settings-card.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { PairingQueue } from '../../src/ipc/server/pairing.ts';
 import type { Caller } from '../../src/ipc/server/server.ts';

@@ -12,8 +12,20 @@ import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
 import { MissingItem, VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
-import { attemptSchema } from '../records/refresh-attempt.ts';
 import type { Grant } from '../records/grant.ts';
+
+/**
+ * A refresh with an unknown outcome. It is stored before the request leaves, and removed with the outcome. An attempt
+ * that a later run finds was under way when the broker ended.
+ */
+const attemptSchema = z.object({
+  /** At most the largest date of JavaScript. */
+  startedAt: z.number().nonnegative().max(8.64e15),
+  /** The broker kept running, but has no answer: the network lost it, or it could not be stored. */
+  isUnanswered: z.boolean().optional(),
+});
+
+export type RefreshAttempt = z.infer<typeof attemptSchema>;
 
 /** What may be told of an item while the vault is locked. Times are milliseconds since 1970 by the wall clock. */
 const factFields = {

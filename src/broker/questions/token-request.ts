@@ -1,5 +1,4 @@
 /** A local client's token request and its result. The ipc layer owns the names on the wire. */
-import type { JsonText } from './json-text.ts';
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import type { ApiKey } from '../records/api-key.ts';
 import type { ClientProcess } from './client-process.ts';
@@ -46,8 +45,6 @@ export interface ClientChallenge {
 
 export interface Token {
   readonly accessToken: string;
-  /** The same, for an answer. */
-  readonly json: JsonText;
   /** `DPoP`: the token is bound to a key of the broker, and each request with it needs a proof (`Broker.prove`). */
   readonly tokenType: 'Bearer' | 'DPoP';
   readonly tokenId: string;

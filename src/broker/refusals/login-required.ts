@@ -10,7 +10,7 @@
 import { moment, quoted } from '../../base/errors.ts';
 import { isWiderThanAsked } from '../records/grant.ts';
 import type { Grant, GrantState } from '../records/grant.ts';
-import type { RefreshAttempt } from '../records/refresh-attempt.ts';
+import type { RefreshAttempt } from '../grants/grant-secret.ts';
 import type { Permission } from '../records/permission.ts';
 
 /** Describes a refresh attempt with an unknown outcome, as a whole sentence. */

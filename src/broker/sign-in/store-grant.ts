@@ -190,7 +190,7 @@ async function written(
 }
 
 function serving({ refresher, cache }: BrokerParts, { answer }: NewTokens, grant: Grant): Grant {
-  refresher.succeeded(grant.id);
+  refresher.failures.succeeded(grant.id);
   cache.dropGrant(grant.id);
   cache.put(grant.id, fullScope, answer);
   return grant;

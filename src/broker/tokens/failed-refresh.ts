@@ -3,14 +3,25 @@
  *
  * Invariant: an attempt stays in the vault's item until it is known what the server did with the stored token.
  */
-import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
+import type { Audit } from '../../audit/audit.ts';
+import { Backoff } from '../../base/backoff.ts';
+import type { Clock } from '../../base/clock.ts';
+import { KeyturnError, quoted, reasonOf, shellWord, Unreachable } from '../../base/errors.ts';
 import { ResponseLost } from '../../oauth/base/http.ts';
-import { ClientRejected } from '../../oauth/grants/token-failure.ts';
+import { ClientRejected, UnclearRefusal } from '../../oauth/grants/token-failure.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
-import type { RefreshAttempt } from '../records/refresh-attempt.ts';
+import type { RefreshAttempt } from '../grants/grant-secret.ts';
 import type { Grant, GrantState } from '../records/grant.ts';
 import type { Grants } from '../records/grants.ts';
-import { isRefusal } from '../refusals/refresh-refusals.ts';
+import { deadState, whyEnded } from '../refusals/login-required.ts';
+import {
+  afterRefusal,
+  endedByRefusals,
+  isRefusal,
+  refusedUntil,
+  RefreshRefusals,
+} from '../refusals/refresh-refusals.ts';
+import { serverResting, unreachableUntil } from '../refusals/refusals.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { scopeKey } from './token-cache.ts';
 
@@ -113,4 +124,99 @@ export function endedError(grant: Grant): KeyturnError {
   return new KeyturnError('conflict', `The grant ${grant.id} was ended while it was refreshed.`, {
     hint: 'Try again: the newer state is used.',
   });
+}
+
+export interface FailureParts {
+  readonly clock: Clock;
+  readonly grants: Grants;
+  readonly audit: Audit;
+}
+
+/** What failed refreshes come to, counted until a success. */
+export class RefreshFailures {
+  /** Of every server that gives tokens, by grant. */
+  readonly backoff: Backoff;
+  /** The vault refused the last time that a refresh asked it; the next one on demand finds out more. */
+  isVaultInTrouble = false;
+  readonly #parts: FailureParts;
+  /** By grant; and by grant and scope set where the server can't narrow to it. */
+  readonly #refusals = new RefreshRefusals();
+
+  constructor(parts: FailureParts) {
+    this.#parts = parts;
+    this.backoff = new Backoff(() => parts.clock.now());
+  }
+
+  /**
+   * A server gave tokens: what it refused before is forgotten. By grant, by endpoint, or by grant and scope set.
+   */
+  succeeded(key: string): void {
+    this.backoff.succeeded(key);
+    this.#refusals.clear(key);
+  }
+
+  /** The person changed what the server refused, a client or a rule: its refusals are forgotten. */
+  async tryAgain(refused: readonly Grant[]): Promise<void> {
+    const { grants } = this.#parts;
+    for (const { id } of refused) {
+      this.succeeded(id);
+      this.backoff.forget(setsOf(id));
+      this.#refusals.forget(setsOf(id));
+      const grant = grants.byId(id);
+      const isRefused = grant?.state.kind === 'loginRequired' && grant.state.isRefused === true;
+      if (grant && isRefused) await grants.change(grant, { state: { kind: 'active' } });
+    }
+  }
+
+  /** Its server refused it in words of its own, and may be asked again now. */
+  mayRevive(grant: Grant): boolean {
+    return isRevivable(grant) && this.backoff.left(grant.id) <= 0;
+  }
+
+  /** What the server said to the last refresh, where that was a clear no. */
+  refusalOf(grantId: string): KeyturnError | undefined {
+    return this.#refusals.last(grantId);
+  }
+
+  /** Counts the refusal for `key`. The state that it leaves the grant in; undefined: it stays as it is. */
+  count(grant: Grant, { error, secret, record }: FailedRefresh, key: string): GrantState | undefined {
+    const { grants, clock } = this.#parts;
+    const earlier = this.#refusals.last(grant.id);
+    if (reasonOf(error) === 'login_required') {
+      const ended = whyEnded(secret.attempt);
+      const dead = { grant, noticedAt: clock.wall(), refreshedAt: secret.refreshedAt };
+      return deadState(grants.all(), dead, {
+        why: earlier ? afterRefusal(ended, earlier) : ended,
+        ...(secret.attempt ? {} : { cause: 'refreshTokenEnded' as const }),
+      });
+    }
+    if (error instanceof UnclearRefusal) return this.#refusals.addUnclear(grant.id, clock.now());
+    if (!isRefusal(error)) return undefined;
+    if (isForgottenRegistration(error, record)) return clientForgotten;
+    const isLast = this.#refusals.add(key, error);
+    return isLast && key === grant.id ? endedByRefusals(error) : undefined;
+  }
+
+  /**
+   * The error with what the person needs to know of it, written down; `key` says what pauses, but for a grant that
+   * ended.
+   */
+  note({ id, issuer }: Grant, error: unknown, { key = id, isEnded = false } = {}): unknown {
+    const reason = reasonOf(error);
+    this.#parts.audit.note({ event: 'refresh', outcome: reason, grant: id, issuer });
+    if (reason === 'locked' || reason === 'vault_unavailable') this.isVaultInTrouble = true;
+    // No waiting helps a grant that ended.
+    if (isRefusal(error)) return isEnded ? error : refusedUntil(error, this.backoff.failed(key));
+    if (!(error instanceof Unreachable)) return error;
+    const wait = this.backoff.failed(id, error.retryAfter);
+    return unreachableUntil(error, wait);
+  }
+
+  /** A server in trouble isn't asked with every request of every program. */
+  obeyBackoff(key: string, { resource }: Grant): void {
+    const left = this.backoff.left(key);
+    if (left <= 0) return;
+    const refusal = this.#refusals.last(key);
+    throw refusal ? refusedUntil(refusal, left) : serverResting(resource, left);
+  }
 }

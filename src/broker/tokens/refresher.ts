@@ -10,7 +10,7 @@
  * what the record says. Such a change is dropped if the record no longer names the item that the refresh read.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { KeyturnError, reasonOf, Unreachable } from '../../base/errors.ts';
+import { reasonOf } from '../../base/errors.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { isSameScope } from '../../oauth/base/scope.ts';
 import { refresh } from '../../oauth/grants/token.ts';
@@ -20,40 +20,29 @@ import type { AuthorityDocument } from '../../store/document.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AccessPause } from '../refusals/access-pause.ts';
-import { Backoff } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { GrantSecrets } from '../grants/grant-secret.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
-import type { RefreshAttempt } from '../records/refresh-attempt.ts';
+import type { RefreshAttempt } from '../grants/grant-secret.ts';
 import { isLiving, isShared } from '../records/grant.ts';
-import type { Grant, GrantState } from '../records/grant.ts';
+import type { Grant } from '../records/grant.ts';
 import type { Grants } from '../records/grants.ts';
-import {
-  afterRefusal,
-  endedByRefusals,
-  isRefusal,
-  refusedUntil,
-  RefreshRefusals,
-} from '../refusals/refresh-refusals.ts';
 import { GrantTurns } from './grant-turns.ts';
 import { lostAfter, narrowsForGood } from './lost-scope.ts';
-import { NarrowsForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
-import { deadState, whyEnded } from '../refusals/login-required.ts';
+import { NarrowsForGood } from '../refusals/refusals.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { liveUntil, scopeKey } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
 import {
-  setsOf,
   activeGrant,
   keyOfSet,
   endedError,
   isForgottenRegistration,
   pausedBy,
   attemptAfter,
-  isRevivable,
   loginRequired,
   registrationForgotten,
-  clientForgotten,
+  RefreshFailures,
 } from './failed-refresh.ts';
 import type { Progress, FailedRefresh, HeldGrant } from './failed-refresh.ts';
 import { prepareRefresh } from './prepared-refresh.ts';
@@ -87,54 +76,14 @@ export class Refresher {
   readonly turns = new GrantTurns();
   readonly #parts: RefresherParts;
   readonly #shared = new SharedWork<AccessToken>({ finishes: true });
-  /** Of every server that gives tokens, by grant. */
-  readonly backoff: Backoff;
-  /** By grant; and by grant and scope set where the server can't narrow to it. */
-  readonly #refusals = new RefreshRefusals();
+  readonly failures: RefreshFailures;
   /** By grant, until when a program is believed that a refresh ended its access token with other scopes. */
   readonly #endsOthers = new Map<string, number>();
-  #isVaultInTrouble = false;
 
   constructor(parts: RefresherParts) {
     this.#parts = parts;
     this.secrets = new GrantSecrets(parts);
-    this.backoff = new Backoff(() => parts.clock.now());
-  }
-
-  /** The vault refused the last time it was asked here; the next on-demand refresh finds out more. */
-  get isVaultInTrouble(): boolean {
-    return this.#isVaultInTrouble;
-  }
-
-  /**
-   * A server gave tokens: what it refused before no longer counts. By grant, by endpoint, or by grant and scope set.
-   */
-  succeeded(key: string): void {
-    this.backoff.succeeded(key);
-    this.#refusals.clear(key);
-  }
-
-  /** The person changed what the server refused, a client or a rule: nothing of its refusals counts any more. */
-  async tryAgain(refused: readonly Grant[]): Promise<void> {
-    const { grants } = this.#parts;
-    for (const { id } of refused) {
-      this.succeeded(id);
-      this.backoff.forget(setsOf(id));
-      this.#refusals.forget(setsOf(id));
-      const grant = grants.byId(id);
-      const isRefused = grant?.state.kind === 'loginRequired' && grant.state.isRefused === true;
-      if (grant && isRefused) await grants.change(grant, { state: { kind: 'active' } });
-    }
-  }
-
-  /** Its server refused it in words of its own, and may be asked again now. */
-  mayRevive(grant: Grant): boolean {
-    return isRevivable(grant) && this.backoff.left(grant.id) <= 0;
-  }
-
-  /** What the server said to the last refresh, where that was a clear no. */
-  refusalOf(grantId: string): KeyturnError | undefined {
-    return this.#refusals.last(grantId);
+    this.failures = new RefreshFailures(parts);
   }
 
   /**
@@ -177,8 +126,8 @@ export class Refresher {
     const { grants, audit, pause } = this.#parts;
     pause.refuse();
     const read = activeGrant(grants, grantId);
-    this.#obeyBackoff(read.id, read);
-    if (scope !== undefined) this.#obeyBackoff(keyOfSet(grantId, scope), read);
+    this.failures.obeyBackoff(read.id, read);
+    if (scope !== undefined) this.failures.obeyBackoff(keyOfSet(grantId, scope), read);
     await this.#confirmed();
     const grant = activeGrant(grants, grantId);
     // What is taken from a grant of one program is taken from nobody else.
@@ -195,8 +144,8 @@ export class Refresher {
     const answer = await this.#send(grant, request, progress).catch((error: unknown) =>
       this.#refused(grant, attempt, { error, progress, secret, record, scope }),
     );
-    this.succeeded(grant.id);
-    if (scope !== undefined) this.succeeded(keyOfSet(grantId, scope));
+    this.failures.succeeded(grant.id);
+    if (scope !== undefined) this.failures.succeeded(keyOfSet(grantId, scope));
     const token = await this.#keep(grant, answer, { ...request, progress });
     const { id, issuer } = grant;
     const outcome = secret.attempt ? 'recovered' : 'ok';
@@ -210,7 +159,7 @@ export class Refresher {
       await this.#parts.settled();
       await this.#parts.document.confirm();
     } catch (error) {
-      this.#isVaultInTrouble = true;
+      this.failures.isVaultInTrouble = true;
       throw error;
     }
   }
@@ -231,7 +180,7 @@ export class Refresher {
     const attempt = secret.attempt ?? { startedAt: this.#parts.clock.wall() };
     const { liveUntil: until } = this.secrets.factsOf(grant);
     await this.secrets.write(grant.item, { ...secret, attempt, liveUntil: until });
-    this.#isVaultInTrouble = false;
+    this.failures.isVaultInTrouble = false;
     // The user may have ended the grant while that was written: then nothing is asked any more.
     if (!this.#isStill(grant)) throw endedError(grant);
     return attempt;
@@ -300,12 +249,12 @@ export class Refresher {
 
   /** Nothing was sent. Rejects with the error, or with one that says when the next try will be. */
   async #failed(grant: HeldGrant, error: unknown): Promise<never> {
-    const told = this.#told(grant, error);
+    const refusal = this.failures.note(grant, error);
     if (reasonOf(error) === 'login_required') {
       const why = 'its tokens are no longer stored';
       await this.#change(grant, { state: { kind: 'loginRequired', why } });
     }
-    throw told;
+    throw refusal;
   }
 
   /** The request was sent, and no token came of it. Rejects as `#failed` does. */
@@ -313,59 +262,17 @@ export class Refresher {
     const { error, record, progress, secret } = refused;
     const isForgotten = isForgottenRegistration(error, record);
     const key = pausedBy(grant, refused);
-    const state = this.#count(grant, refused, key);
+    const state = this.failures.count(grant, refused, key);
     const isUnclear = error instanceof UnclearRefusal;
-    const told = this.#told(grant, error, { key, isEnded: state !== undefined });
+    const refusal = this.failures.note(grant, error, { key, isEnded: state !== undefined });
     if (isForgotten) await this.#parts.registrations.reject(record);
-    if (state && !isUnclear) this.succeeded(grant.id);
+    if (state && !isUnclear) this.failures.succeeded(grant.id);
     if (state) await this.#change(grant, { state });
     // Else the newest secret is in the vault, or waits for it.
     if (!progress.isRotating && !progress.rotated)
       await this.secrets.writeIfPossible(grant.item, { ...secret, attempt: attemptAfter(attempt, refused) });
     if (isUnclear && state?.kind === 'loginRequired') throw loginRequired(grant, state.why);
-    throw isForgotten ? registrationForgotten(record) : told;
-  }
-
-  /** Counts the refusal for `key`. The state that it leaves the grant in; undefined: it stays as it is. */
-  #count(grant: Grant, { error, secret, record }: FailedRefresh, key: string): GrantState | undefined {
-    const { grants, clock } = this.#parts;
-    const earlier = this.#refusals.last(grant.id);
-    if (reasonOf(error) === 'login_required') {
-      const ended = whyEnded(secret.attempt);
-      const dead = { grant, noticedAt: clock.wall(), refreshedAt: secret.refreshedAt };
-      return deadState(grants.all(), dead, {
-        why: earlier ? afterRefusal(ended, earlier) : ended,
-        ...(secret.attempt ? {} : { cause: 'refreshTokenEnded' as const }),
-      });
-    }
-    if (error instanceof UnclearRefusal) return this.#refusals.addUnclear(grant.id, clock.now());
-    if (!isRefusal(error)) return undefined;
-    if (isForgottenRegistration(error, record)) return clientForgotten;
-    const isLast = this.#refusals.add(key, error);
-    return isLast && key === grant.id ? endedByRefusals(error) : undefined;
-  }
-
-  /**
-   * The error with what the person needs to know of it, written down; `key` says what pauses, but for a grant that
-   * ended.
-   */
-  #told({ id, issuer }: Grant, error: unknown, { key = id, isEnded = false } = {}): unknown {
-    const reason = reasonOf(error);
-    this.#parts.audit.note({ event: 'refresh', outcome: reason, grant: id, issuer });
-    if (reason === 'locked' || reason === 'vault_unavailable') this.#isVaultInTrouble = true;
-    // No waiting helps a grant that ended.
-    if (isRefusal(error)) return isEnded ? error : refusedUntil(error, this.backoff.failed(key));
-    if (!(error instanceof Unreachable)) return error;
-    const wait = this.backoff.failed(id, error.retryAfter);
-    return unreachableUntil(error, wait);
-  }
-
-  /** A server in trouble isn't asked with every request of every program. */
-  #obeyBackoff(key: string, { resource }: Grant): void {
-    const left = this.backoff.left(key);
-    if (left <= 0) return;
-    const refusal = this.#refusals.last(key);
-    throw refusal ? refusedUntil(refusal, left) : serverResting(resource, left);
+    throw isForgotten ? registrationForgotten(record) : refusal;
   }
 }
 

@@ -7,15 +7,12 @@
 import { randomBytes } from 'node:crypto';
 import { toWall } from '../../base/clock.ts';
 import type { ClockReadings } from '../../base/clock.ts';
-import { jsonText, type JsonText } from '../questions/json-text.ts';
 import { ProofKey, type ProofJwk } from '../../oauth/client/proof-key.ts';
 
 export interface AccessToken {
   /** Names the token on the wire without showing it. */
   readonly tokenId: string;
   readonly accessToken: string;
-  /** The same, for an answer. */
-  readonly json: JsonText;
   /** Milliseconds, steady. */
   readonly issuedAt: number;
   /** Infinity: nobody knows. Then it is good until its server refuses it. */
@@ -33,7 +30,7 @@ export interface AccessToken {
 }
 
 /** As its server issued it. */
-type IssuedToken = Omit<AccessToken, 'tokenId' | 'json' | 'handedTo' | 'margin'>;
+type IssuedToken = Omit<AccessToken, 'tokenId' | 'handedTo' | 'margin'>;
 
 /** More sets mean that a program tries many scopes; the oldest set is removed. */
 const maxSets = 8;
@@ -222,7 +219,6 @@ export class TokenCache {
       ...fields,
       margin: marginOf(fields, this.#chance()),
       tokenId: randomBytes(8).toString('hex'),
-      json: jsonText(fields.accessToken),
       handedTo: new Set<string>(),
     };
   }

@@ -83,7 +83,7 @@ export class Upkeep {
     try {
       for (const grantId of this.#due) {
         this.#due.delete(grantId);
-        if (refresher.isVaultInTrouble || !this.#isDue(grantId)) continue;
+        if (refresher.failures.isVaultInTrouble || !this.#isDue(grantId)) continue;
         void this.#refresh(grantId);
         if (this.#due.size > 0) await clock.sleep(startEvery, this.#end.signal);
       }
@@ -102,7 +102,7 @@ export class Upkeep {
     if (!token || token.handedTo.size === 0 || token.margin < tickEvery) return false;
     const grant = grants.byId(grantId);
     if (grant?.state.kind !== 'active' || !grant.hasRefreshToken) return false;
-    if (refresher.backoff.left(grantId) > 0 || refresher.turns.isTaken(grantId)) return false;
+    if (refresher.failures.backoff.left(grantId) > 0 || refresher.turns.isTaken(grantId)) return false;
     const left = token.expiresAt - clock.now();
     return left > 0 && left <= quietMargin(token);
   }
@@ -122,7 +122,7 @@ export class Upkeep {
   }
 
   #wake(): void {
-    this.#parts.refresher.backoff.wake();
+    this.#parts.refresher.failures.backoff.wake();
     this.#parts.rests.wake();
   }
 

@@ -89,13 +89,14 @@ type GrantAnswer = ResultOf<'signIn.list'>['grants'][number];
 
 function troubleOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'trouble' | 'attempt'> {
   const { refresher } = parts;
-  const trouble = grant.state.kind === 'active' ? refresher.backoff.trouble(grant.id) : undefined;
+  const trouble = grant.state.kind === 'active' ? refresher.failures.backoff.trouble(grant.id) : undefined;
   const attempt = leftOver(parts, grant);
   const at = (steady: number): number => wholeSeconds(toWall(parts.clock, steady));
   return {
     ...(trouble && {
       trouble: {
-        reason: refresher.refusalOf(grant.id)?.reason ?? ('authorization_server_unreachable' as const),
+        reason:
+          refresher.failures.refusalOf(grant.id)?.reason ?? ('authorization_server_unreachable' as const),
         since: at(trouble.since),
         nextTryAt: at(trouble.nextTryAt),
       },

@@ -26,7 +26,7 @@ export const homeMethods: Pick<
     servers.forget();
     // A rule that was waived may be the one by which a refresh was refused.
     const named = grants.all().filter((grant) => namesOfServers(grant).some((one) => places.has(one)));
-    if (on) await refresher.tryAgain(named);
+    if (on) await refresher.failures.tryAgain(named);
     await audit.record({ event: 'override', outcome: `${name} ${on ? 'on' : 'off'}`, endpoint: server });
     return {};
   },

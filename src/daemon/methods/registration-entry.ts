@@ -89,7 +89,9 @@ export async function enterRegistration(
   const secret = entry.privateKey ?? entry.clientSecret;
   if (same) {
     await registrations.renew(same, registration, secret, purpose);
-    await refresher.tryAgain(grants.all().filter(({ registrationId }) => registrationId === same.id));
+    await refresher.failures.tryAgain(
+      grants.all().filter(({ registrationId }) => registrationId === same.id),
+    );
   }
   const { id } = same ?? (await registrations.add(registration, secret, purpose));
   for (const record of others) await registrations.remove(record);

@@ -1,5 +1,4 @@
 /** What the methods of the wire need besides the broker, and the form that each of them has. */
-import type { Written } from '../../broker/questions/json-text.ts';
 import type { MaybePromise } from '../../broker/maybe-promise.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { MethodName, ParamsOf, ResultOf, WideningMethod } from '../../ipc/protocol/methods.ts';
@@ -68,5 +67,5 @@ export type Handlers = {
     caller: Caller,
     params: ParamsOf<M>,
     approved?: PermissionChange,
-  ) => MaybePromise<Written<ResultOf<M>>>;
+  ) => MaybePromise<ResultOf<M>>;
 };

@@ -11,7 +11,6 @@ import { isKeySubject, keySubject } from '../../broker/records/api-key.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
-import type { Written } from '../../broker/questions/json-text.ts';
 import { type MaybePromise, mapMaybe } from '../../broker/maybe-promise.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
@@ -98,7 +97,7 @@ export const tokenMethods: Pick<
   },
 };
 
-type Answer = Written<ResultOf<'token.get'>>;
+type Answer = ResultOf<'token.get'>;
 
 /** At once if the token is in memory. */
 function tokenFor(broker: Broker, request: TokenRequest): MaybePromise<Answer> {
@@ -162,7 +161,7 @@ function tokenAnswer(broker: Broker, token: Token): Answer {
       }
     : {};
   return {
-    access_token: token.json,
+    access_token: token.accessToken,
     token_type: token.tokenType,
     ...end,
     scope: formatScope(token.scope),

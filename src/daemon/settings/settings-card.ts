@@ -1,9 +1,17 @@
 /**
- * The card about settings that were written outside Keyturn: one at a time, and the wait until its answer counts.
+ * The card about settings that were written outside Keyturn: one for all of them, and the wait until its answer has an
+ * effect.
  *
- * Invariant: a request that comes between the person's answer and its effect waits for the effect.
+ * Invariants: only an explicit yes confirms. If nobody answers in time, or the question can't be asked, nothing is
+ * confirmed. A request that comes between the answer and its effect waits for the effect. The audit log names the
+ * settings and not their values: a proxy's URL may hold a password.
  */
+import { requestDeadline } from '../../base/request-deadline.ts';
+import type { BrokerParts } from '../../broker/parts.ts';
+import { questionTimeout } from '../../broker/questions/interaction.ts';
+import type { WrittenSetting } from '../../broker/questions/question.ts';
 import type { Difference } from './confirmed-settings.ts';
+import { withoutPassword } from './settings-book.ts';
 
 /** `later`: nobody answered, or the person put it off. */
 export type SettingsVerdict = 'yes' | 'no' | 'later';
@@ -58,4 +66,39 @@ export class SettingsCard {
       taken.resolve();
     }
   }
+}
+
+type QuestionParts = Pick<BrokerParts, 'interactions' | 'audit' | 'clock'>;
+
+/** Never rejects. `over`: the broker stops. `answered` is called at the answer, before it is written down. */
+export async function askAboutSettings(
+  { interactions, audit, clock }: QuestionParts,
+  different: readonly Difference[],
+  over: AbortSignal,
+  answered: () => void = () => undefined,
+): Promise<SettingsVerdict> {
+  const waiting = requestDeadline(clock, questionTimeout, over);
+  try {
+    const answer = await interactions.ask({ kind: 'settings', settings: shown(different) }, waiting.signal);
+    answered();
+    const verdict = answer === 'yes' || answer === 'no' ? answer : 'later';
+    const names = different.map(({ name }) => name).join(', ');
+    await audit.record({ event: 'settings', outcome: `written by others: ${verdict}: ${names}` });
+    return verdict;
+  } catch {
+    // Too many questions, the broker stops, time is over, or nobody could write it down.
+    return 'later';
+  } finally {
+    waiting.end();
+  }
+}
+
+/** As they may be shown. */
+export function shown(different: readonly Difference[]): WrittenSetting[] {
+  return different.map(({ name, value, held, isContent }) => ({
+    name,
+    ...(value === undefined ? {} : { value: withoutPassword(value) }),
+    ...(held === undefined ? {} : { held: withoutPassword(held) }),
+    ...(isContent === undefined ? {} : { isContent }),
+  }));
 }

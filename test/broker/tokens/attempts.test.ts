@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { moment } from '../../../src/base/errors.ts';
 import type { GrantSecret } from '../../../src/broker/grants/grant-secret.ts';
-import type { RefreshAttempt } from '../../../src/broker/records/refresh-attempt.ts';
+import type { RefreshAttempt } from '../../../src/broker/grants/grant-secret.ts';
 import { explainGrant, leftOver } from '../../../src/broker/explain.ts';
 import { deadOrigin, openSite } from '../../oauth/site.ts';
 import type { Page, Site } from '../../oauth/site.ts';

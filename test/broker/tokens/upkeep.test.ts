@@ -158,7 +158,7 @@ describe('the tick', () => {
 
   it('ends every wait after a suspend, but for one that the server asked for', async () => {
     const rig = await kept();
-    const { backoff } = rig.parts.refresher;
+    const { backoff } = rig.parts.refresher.failures;
     for (let failure = 0; failure < 12; failure += 1) backoff.failed('a');
     backoff.failed('b', 7200);
     rig.clock.suspend(minute);
