@@ -3,7 +3,7 @@
  *
  * Invariants: a choice is among accounts that the program may use already, and gives no new access. If the person
  * allowed the program without naming an account, the choice is among those that are signed in, and the program may then
- * use the chosen one only. A yes is kept before it counts; a no and a "later" are not kept, and make the program's next
+ * use the chosen one only. A yes is kept before it takes effect; a no and a "later" are not kept, and make the program's next
  * question wait longer.
  */
 import type { KeyturnError } from '../base/errors.ts';
@@ -42,8 +42,8 @@ export class AccountChoices {
 
   /**
    * Resolves once the person has chosen one of the accounts for this program and server. Throws `account_required`
-   * where nobody may be asked or nobody chose, `login_required` where the chosen account ended meanwhile,
-   * `conflict` where the permission changed meanwhile, `rate_limited`, and the deadline's reason.
+   * where nobody may be asked or nobody chose, `login_required` if the chosen account ended meanwhile,
+   * `conflict` if the permission changed meanwhile, `rate_limited`, and the deadline's reason.
    */
   async choose(pending: PendingRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
     const { endpoint, access, deadline } = pending;

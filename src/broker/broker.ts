@@ -178,7 +178,7 @@ export class Broker {
 
   /**
    * The issuer where a sign-in would go: for the client that the user registered there. `wasShown`: the last refusal of
-   * a sign-in of the user's named it. Throws what discovery throws, and what a sign-in page could not succeed without.
+   * the user's sign-in named it. Throws what discovery throws, and what a sign-in page could not succeed without.
    */
   async issuerOf({
     resource,

@@ -1,5 +1,5 @@
 /**
- * How a grant stands and what happens next: in sentences for a terminal, and as facts for a window, which
+ * The state of a grant and what happens next: in sentences for a terminal, and as facts for a window, which
  * has words and times of its own.
  *
  * Invariant: never a secret; what isn't known is said to be not known. The sentences say what the facts
@@ -18,7 +18,7 @@ import type { AccessToken } from './tokens/token-cache.ts';
 import { quietMargin, tickEvery } from './tokens/upkeep.ts';
 
 export interface Explanation {
-  /** How it stands now. */
+  /** Its state now. */
   readonly now: string;
   /** What happens next, or what the person should do. */
   readonly next: string;

@@ -82,7 +82,7 @@ export class Proofs {
     };
   }
 
-  /** The endpoint that `url` lies within and where the program may use the token. */
+  /** The endpoint that `url` is within and where the program may use the token. */
   #endpointOf(clientId: string, url: URL, grant: Grant, token: AccessToken): string {
     const around = [...endpointsWithin(grant)].filter((endpoint) => isBelow(endpoint, url));
     const allowed = around.find((endpoint) => this.#isAllowed(clientId, endpoint, grant, token));
@@ -146,7 +146,7 @@ interface Allowed {
   readonly grant: Grant;
   readonly token: AccessToken & { readonly proofKey: ProofKey };
   readonly url: URL;
-  /** That the URL lies within. */
+  /** That the URL is within. */
   readonly endpoint: string;
 }
 

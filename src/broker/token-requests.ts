@@ -86,7 +86,7 @@ export class TokenRequests {
   answer(request: TokenRequest): MaybePromise<Token> {
     const pending = this.#begin(request);
     try {
-      // Before anything else: during a pause nobody is asked, and no page opens.
+      // Before anything else: during a pause no card and no page opens.
       this.#parts.pause.refuse();
       const permissions = this.#current.covering(pending.access);
       const first = permissions && this.#tryOnce(pending, permissions);
@@ -259,7 +259,7 @@ export class TokenRequests {
   }
 
   /**
-   * The grant as it is now. Undefined where it no longer serves. Races, while the request waited: the user may have
+   * The grant as it is now. Undefined if it no longer serves. Races, while the request waited: the user may have
    * ended the permission or the grant, a lease may be over, and the refresh may have come back with fewer scopes than
    * before.
    */

@@ -317,7 +317,7 @@ function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }
   } satisfies Services & Pick<ApprovalParts, 'checkSetting'>;
 }
 
-/** A fault of ours as the log may have it: where it happened, and never its message, which may quote anything. */
+/** An internal error as the log may have it: where it happened, and never its message, which may quote anything. */
 function fault(method: string, error: unknown): string {
   const frames =
     error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];

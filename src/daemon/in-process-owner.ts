@@ -22,7 +22,7 @@ export type OwnersMethod = {
 export interface InProcessOwner {
   /** Any of the owner's methods of docs/reference/wire-protocol.md. Params and answer are not yet typed. Throws KeyturnError. */
   call(method: OwnersMethod, params: unknown): Promise<unknown>;
-  /** Whether such a permission is more than what stands. Throws KeyturnError. */
+  /** Whether such a permission gives more than the present one. Throws KeyturnError. */
   widens(params: PermissionParams): Promise<boolean>;
   /** Whether a refusal would end with such a permission. Throws KeyturnError. */
   endsRefusal(params: EndParams): Promise<boolean>;

@@ -19,7 +19,7 @@ const waivable = ['no-pkce-metadata', 'no-resource'] as const;
 export type Waivable = (typeof waivable)[number];
 
 interface Says {
-  /** What to register for this client at its issuer, where it was entered now. */
+  /** What to register for this client at its issuer, if it was entered now. */
   readonly redirect: (issuer: string, redirectUri: string) => void;
   readonly waived: (name: Waivable) => void;
 }

@@ -18,7 +18,7 @@ export function refusalOf(file: string, { found, isOurs, known }: Compared): Key
   if (!found) return known === undefined || known.number === 0 ? undefined : gone(file);
   if (!isOurs) return unreadable(file);
   if (known === undefined) return undefined;
-  // A successor: a broker ended between its two writes. Once the vault has one successor, no other one counts.
+  // A successor: a broker ended between its two writes. Once the vault has one successor, no other one is valid.
   if (found.id === known.id || found.after.includes(known.id)) return undefined;
   return older(file);
 }

@@ -14,7 +14,7 @@ import * as refusals from '../refusals/refusals.ts';
 import type { GrantRequest } from './grant-choice.ts';
 
 /**
- * What a program asks for. `scope` is empty where it named none. For an API key, `endpoint` is the key's subject
+ * What a program asks for. `scope` is empty if it named none. For an API key, `endpoint` is the key's subject
  * (records/api-key.ts), and permissions, leases and denials are looked up under that.
  */
 export interface AccessRequest extends GrantRequest, Need {
@@ -55,7 +55,7 @@ export class CurrentPermissions {
     return all;
   }
 
-  /** Those that cover the request; undefined where none does. Throws as `all`. */
+  /** Those that cover the request; undefined if none does. Throws as `all`. */
   covering(access: AccessRequest): Covering | undefined {
     const [first, ...others] = this.all(access).filter((permission) => covers(permission, access));
     return first && [first, ...others];

@@ -153,7 +153,7 @@ function firstNamed(permission: Permission, living: readonly Grant[]): Grant | u
   return active.find((one) => !isShared(one) && !scopesToNarrowTo(one, permission)) ?? usual;
 }
 
-/** The shared ones, where there are any: a permission that names no grant begins with one of them. */
+/** The shared ones, if there are any: a permission that names no grant begins with one of them. */
 function sharedFirst(living: readonly Grant[]): readonly Grant[] {
   const shared = living.filter(isShared);
   return shared.length > 0 ? shared : living;
@@ -223,7 +223,7 @@ export function reaches(permission: Permission, grant: Grant): boolean {
   return !isBound(permission) || namesGrant(permission, grant.id);
 }
 
-/** The same, where it needs no further choice of the person. `there`: the grants of the endpoint. */
+/** The same, if it needs no further choice of the person. `there`: the grants of the endpoint. */
 export function serves(permission: Permission, grant: Grant, there: readonly Grant[]): boolean {
   if (!reaches(permission, grant)) return false;
   if (isBound(permission) || !isLiving(grant)) return true;
@@ -232,7 +232,7 @@ export function serves(permission: Permission, grant: Grant, there: readonly Gra
   );
 }
 
-/** The scopes to narrow to; undefined where the permission covers all that the grant has. */
+/** The scopes to narrow to; undefined if the permission covers all that the grant has. */
 export function scopesToNarrowTo(grant: Grant, permission: Permission): string[] | undefined {
   const { scope } = permission;
   if (!scope || isWithin(withoutOfflineAccess(grant.scope), scope)) return undefined;

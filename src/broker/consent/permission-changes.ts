@@ -1,7 +1,7 @@
 /**
  * Writes down what the user decided about a program: permissions on disk, and leases in memory.
  *
- * Invariants: a change counts only while what it was made from is still there, so that a slow yes never revives what
+ * Invariants: a change is valid only while what it was made from is still there, so that a slow yes never revives what
  * the user ended. A yes allows the scopes and the grant that the card showed, and no more. A refusal takes nothing
  * away that was allowed before. A lease exists beside what is on disk, and leaves that as it was.
  */
@@ -58,7 +58,7 @@ export class PermissionChanges {
 
   /**
    * Fixes a permission to the grant of its first token, with the resource that discovery verified, and, where
-   * the card named none, to the first scopes. Throws `conflict` where the user decided otherwise meanwhile.
+   * the card named none, to the first scopes. Throws `conflict` if the user decided otherwise meanwhile.
    */
   async bind(permission: Permission, grant: Grant, scope: readonly string[]): Promise<Permission> {
     if (isBoundTo(permission, grant.id)) return permission;
@@ -91,7 +91,7 @@ export class PermissionChanges {
 
   /**
    * The account of a permission, for requests that name none. `grants`: those of the account, for a permission that names
-   * none yet; it keeps its scopes and its end. Throws `conflict` where the user decided otherwise meanwhile.
+   * none yet; it keeps its scopes and its end. Throws `conflict` if the user decided otherwise meanwhile.
    */
   async choose(permission: Permission, account: string, grants?: readonly string[]): Promise<void> {
     await this.#replace(permission, { ...permission, account, ...(grants && { grants: [...grants] }) });
@@ -198,7 +198,7 @@ export class PermissionChanges {
     const createdAt = this.#parts.clock.wall();
     const scope = union(before?.scope ?? [], allowed.scope);
     const grants = union(before?.grants ?? [], allowed.grants);
-    // The newer answer counts.
+    // The newer answer decides.
     const refused = before?.refused?.filter((name) => !scope.includes(name)) ?? [];
     const refusedGrants = before?.refusedGrants?.filter((id) => !grants.includes(id)) ?? [];
     const { fixAtFirstToken: _, ...stays } = before ?? {};

@@ -1,7 +1,7 @@
 /**
  * Asks a protected server which authorization servers and scopes it has now.
  *
- * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it counts if it is
+ * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it is valid if it is
  * same-origin or our own request confirms it (invariant 11, dev/internals.md).
  */
 import type { BrokerParts } from '../parts.ts';
@@ -44,7 +44,7 @@ async function askResourceNow(parts: BrokerParts, request: ResourceRequest): Pro
   const { found, own } = await discoverResource(typed, http, (challenge) =>
     countingChallenge(challenge, request),
   );
-  // What a local client says counts only within its permission, which `bound` is where it names scopes.
+  // What a local client says is valid only within its permission, which `bound` is where it names scopes.
   const challengedScope = request.challenge?.scope ?? own?.scope;
   const inMetadata = found.kind === 'protected' && found.resource.wantsBoundTokens === true;
   return {
@@ -84,7 +84,7 @@ export function isNamed({ issuer, server }: Grant, offered: readonly string[]): 
 }
 
 /**
- * The rule for keys (RFC 9449): tokens are bound to a key of ours where the authorization server says that it binds them
+ * The rule for keys (RFC 9449): tokens are bound to our key where the authorization server says that it binds them
  * (`dpop_signing_alg_values_supported`), and the protected server takes no others. It says so in its metadata
  * (`dpop_bound_access_tokens_required`) or by a DPoP challenge without a Bearer one. Elsewhere tokens are Bearer tokens,
  * because programs that make no proofs can use those.

@@ -21,7 +21,7 @@ export function mayUseDefaults(parts: BrokerParts, issuer: string): boolean {
   return !hasEntered && !wasByMetadata(parts, issuer);
 }
 
-/** True where a grant of this issuer was signed in by its metadata, at any endpoint. */
+/** True if a grant of this issuer was signed in by its metadata, at any endpoint. */
 function wasByMetadata({ grants }: BrokerParts, issuer: string): boolean {
   return grants
     .all()

@@ -1,7 +1,7 @@
 /**
  * Finds for an endpoint its resource and one authorization server.
  *
- * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it counts if it is
+ * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it is valid if it is
  * same-origin or our own request confirms it (invariant 11, dev/internals.md). If the authorization server has
  * changed, the sign-in says so, and uses nothing of the old one.
  */
@@ -40,7 +40,7 @@ export interface Destination {
   readonly source: MetadataSource;
   /** The authorization server was chosen among several: see `requireSignIn`. */
   readonly isChecked?: true;
-  /** Scopes of the challenge that counts. */
+  /** Scopes of the challenge that is used. */
   readonly challengedScope?: readonly string[];
   /** `scopes_supported` of the protected server. */
   readonly scopesSupported?: readonly string[];
@@ -70,7 +70,7 @@ export function overridesAt(
   return destination.isCompany ? { ...waived, ...providerOverrides } : waived;
 }
 
-/** What a client of ours is registered for: what is asked for now, and what a step-up may ask for later. */
+/** What our client is registered for: what is asked for now, and what a step-up may ask for later. */
 export function registeredScope({
   destination: { scopesSupported = [], server },
   scope = [],

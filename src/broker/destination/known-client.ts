@@ -102,7 +102,7 @@ export function mayBeUsed(existing: RegistrationRecord, wanted: WantedClient): b
   return isCovered && servesDevice(existing, wanted);
 }
 
-/** A registration of ours for sign-ins by a page doesn't allow a sign-in on another device. */
+/** Our registration for sign-ins by a page doesn't allow a sign-in on another device. */
 export function servesDevice(
   { registration: { grantTypes } }: RegistrationRecord,
   { isDevice }: WantedClient,

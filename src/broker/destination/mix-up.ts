@@ -2,7 +2,7 @@
  * Which issuers' answers can be mixed up (RFC 9700 §4.4): a hostile authorization server can redirect the browser to an
  * honest one, whose answer then arrives while the hostile one's is expected.
  *
- * Invariant: an answer that names no issuer (RFC 9207) counts only if its redirect URI belongs to one issuer of this
+ * Invariant: an answer that names no issuer (RFC 9207) is valid only if its redirect URI belongs to one issuer of this
  * home. Paths tell issuers apart. Ports don't, because servers let them vary (RFC 8252 §7.3).
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
@@ -16,7 +16,7 @@ function pathOf(redirectUri: string): string {
 }
 
 /**
- * Whether the issuer of `record` may send a browser to this path. Some servers accept what lies below a registered
+ * Whether the issuer of `record` may send a browser to this path. Some servers accept paths below a registered
  * path.
  */
 function mayAnswerAt(path: string, { registration, grant, isRejected }: RegistrationRecord): boolean {

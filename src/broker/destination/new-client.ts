@@ -80,7 +80,7 @@ async function* redirectForms({ loopback }: BrokerParts, listening: Receiver[]):
   yield fixed.redirectUri;
 }
 
-/** Undefined where another program holds the port. */
+/** Undefined if another program holds the port. */
 export async function unlessTaken<T>(opening: Promise<T>): Promise<T | undefined> {
   try {
     return await opening;

@@ -24,7 +24,7 @@ interface Unusable {
   readonly isFresh?: boolean;
 }
 
-/** The redirect URIs that a client ID metadata document of ours lists. */
+/** The redirect URIs that our client ID metadata document lists. */
 export const documentRedirectUris = [
   `http://127.0.0.1:${documentPort}${sharedPath}`,
   `http://localhost:${documentPort}${sharedPath}`,

@@ -151,7 +151,7 @@ export class GrantSecrets {
     this.learn(item, secret);
   }
 
-  /** After a rotation the old refresh token no longer works, so the new one counts even if the vault refuses it. */
+  /** After a rotation the old refresh token no longer works, so the new one is valid even if the vault refuses it. */
   async rotate(item: string, secret: GrantSecret): Promise<void> {
     this.#unsaved.set(item, secret);
     this.learn(item, secret);

@@ -1,12 +1,12 @@
 /**
  * The loopback redirect receiver (RFC 8252 §7.3): a listener that exists only during one sign-in. The browser also
- * starts there: it gets an address of ours that redirects to the authorization URL, because every user of the machine
+ * starts there: it gets our own address that redirects to the authorization URL, because every user of the machine
  * can read the arguments of the browser's command.
  *
  * Invariant: it listens on 127.0.0.1 and [::1] literally, and only the one right reply ends it. Any other method, path,
  * Host, state or user of the machine, and any request that is not a page in a tab of its own, gets 400 and the listener
  * goes on. So neither a web page nor another session can end or answer a sign-in. An answer without state is only
- * reported. A reply counts only at the redirect URI of its own sign-in, even if several sign-ins share the port.
+ * reported. A reply is valid only at the redirect URI of its own sign-in, even if several sign-ins share the port.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -32,7 +32,7 @@ import type { AwaitedReply } from './redirect-request.ts';
 /** The path in our client ID metadata document. */
 export const sharedPath = '/callback';
 
-/** Bytes of a path that nobody can guess: as many as a state needs (RFC 6749 §10.10). */
+/** Bytes of an unguessable path: as many as a state needs (RFC 6749 §10.10). */
 const pathBytes = 16;
 
 /**
@@ -64,7 +64,7 @@ export interface Receiver {
     signal: AbortSignal,
     onStateless?: (error: string) => void,
   ): Promise<RedirectCallback>;
-  /** An address of ours that leads this user's browser on to `url` until the signal aborts. */
+  /** Our own address that leads this user's browser on to `url` until the signal aborts. */
   leadTo(url: string, signal: AbortSignal): string;
   close(): Promise<void>;
 }

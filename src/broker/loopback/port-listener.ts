@@ -11,7 +11,7 @@ import { KeyturnError } from '../../base/errors.ts';
 
 /**
  * A registration names its port, and the next sign-in needs it again. So the port is an unassigned one (RFC 6335 §6),
- * above the ports that Linux gives to any program by itself (32768 to 60999).
+ * above the ports that Linux gives to any program automatically (32768 to 60999).
  */
 const portRange = [61_000, 65_536] as const;
 
@@ -69,7 +69,7 @@ export async function listenAnywhere(isForeign: IsForeign): Promise<[AddressList
   }
 }
 
-/** Throws `redirect_port_taken` where another program holds the port. */
+/** Throws `redirect_port_taken` if another program holds the port. */
 export async function listenOn(
   port: number,
   isForeign: IsForeign,

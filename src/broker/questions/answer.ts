@@ -81,7 +81,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   });
 }
 
-/** A choice is for good, and among the accounts that the question names. */
+/** A choice is permanent, and among the accounts that the question names. */
 function refuseOtherAccount({ accounts }: ChoiceQuestion, { account, ...others }: Terms): void {
   const isPlain = Object.values(others).every((term) => term === undefined);
   const isNamed = account !== undefined && accounts.includes(account);

@@ -42,7 +42,7 @@ const maxOpen = { cards: 64, 'sign-ins': 32 } as const;
  */
 const maxPerClient = 8;
 
-/** Milliseconds that a question stays open, so that a late answer still counts. */
+/** Milliseconds that a question stays open, so that a late answer is still valid. */
 export const questionTimeout = 600_000;
 
 export class Interactions {
@@ -82,7 +82,7 @@ export class Interactions {
     return this.#open.get(id);
   }
 
-  /** Call this before any preparation that ends in a question. Rejects if a yes could not count. */
+  /** Call this before any preparation that ends in a question. Rejects if a yes could have no effect. */
   async requireAskable(): Promise<void> {
     await this.#mayAsk?.();
   }

@@ -129,7 +129,7 @@ export type Question =
       /** Of the URL that the program asks for, with its question mark: shown, and no part of the permission. */
       readonly query?: string;
       /**
-       * The question is about the endpoint's API key, and about no token. `subject`: what its permission stands under.
+       * The question is about the endpoint's API key, and about no token. `subject`: what its permission is stored under.
        */
       readonly key?: ShownKey & { readonly subject: string };
       /** What a yes allows; absent if only the first sign-in shows it. */
@@ -208,7 +208,7 @@ export type Question =
       readonly settings: readonly WrittenSetting[];
     }
   | {
-      /** A protected server asks the person to open an address. A yes opens it, and gives nobody access. */
+      /** A protected server asks the person to open an address. A yes opens it, and grants no access. */
       readonly kind: 'url';
       readonly clientId: string;
       readonly clientName: string;

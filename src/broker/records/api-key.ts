@@ -1,7 +1,7 @@
 /**
  * API keys: static keys and personal tokens that the owner entered for servers without a sign-in. A list of the document.
  *
- * Invariants: the value lies in the vault only, in an item that the record names. One key an endpoint. A key under
+ * Invariants: the value is in the vault only, in an item that the record names. One key an endpoint. A key under
  * another header or scheme has another id, and a permission names the id, so that it never gives a later key.
  */
 import { randomBytes } from 'node:crypto';
@@ -44,7 +44,7 @@ export const apiKeyRules: RecordRules<ApiKey> = {
 const subjectPrefix = 'key:';
 
 /**
- * What a permission for a key stands under, instead of an endpoint. No endpoint looks like this, so that a
+ * What a permission for a key is stored under, instead of an endpoint. No endpoint looks like this, so that a
  * permission for tokens never gives a key, and a permission for a key never gives a token.
  */
 export const keySubject = ({ id }: Pick<ApiKey, 'id'>): string => `${subjectPrefix}${id}`;
@@ -92,7 +92,7 @@ export class ApiKeys {
     return this.#file.items.find((key) => key.id === id);
   }
 
-  /** For lists and rows of the log: the key whose permission stands under `subject`. Verified or not. */
+  /** For lists and rows of the log: the key whose permission is stored under `subject`. Verified or not. */
   shownOf(subject: string): ApiKey | undefined {
     if (!isKeySubject(subject) || !this.#file.isLoaded) return undefined;
     return this.#file.shown.find((key) => keySubject(key) === subject);

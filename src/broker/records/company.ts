@@ -13,7 +13,7 @@ import type { RegistrationRecord, Registrations } from './registrations.ts';
 /** RFC 8707 is about protected servers. The provider's access token is used for nothing here; its ID token is. */
 export const providerOverrides: Overrides = { noResource: true, otherAudience: true, needsIdToken: true };
 
-/** The provider at which the person signs in for this client; undefined where another program keeps the ID token. */
+/** The provider at which the person signs in for this client; undefined if another program keeps the ID token. */
 export function providerOf({ idp }: Pick<RegistrationRecord, 'idp'>): string | undefined {
   return idp && idp.idTokenFile === undefined ? idp.issuer : undefined;
 }

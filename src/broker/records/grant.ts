@@ -102,7 +102,7 @@ export const grantSchema = z.object({
   /** Scopes as the server granted them. */
   scope: z.array(z.string()),
   /**
-   * Scopes that the server took from the refresh token for good when a narrower token was asked for (lost-scope.ts);
+   * Scopes that the server took from the refresh token permanently when a narrower token was asked for (lost-scope.ts);
    * empty once a sign-in brought them back. Absent: its server was not seen to do that.
    */
   lostScope: z.array(z.string()).optional(),

@@ -45,7 +45,7 @@ export class Grants {
     return this.#store.items;
   }
 
-  /** Only for lists: verified or not, and none where the document can't be read. */
+  /** Only for lists: verified or not, and none if the document can't be read. */
   shown(): readonly Grant[] {
     return this.#store.isLoaded ? this.#store.shown : [];
   }

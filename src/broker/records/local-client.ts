@@ -206,7 +206,7 @@ export class LocalClients {
     return this.#file.items.some((client) => client.id === id && client.proxy !== undefined);
   }
 
-  /** The app of a proxy, of the proxy's name. Throws `conflict` where another app has it. */
+  /** The app of a proxy, of the proxy's name. Throws `conflict` if another app has it. */
   async addProxied({ id: proxy, name }: Pick<ProxyRecord, 'id' | 'name'>, now: number): Promise<LocalClient> {
     // The broker serves it itself: there is no hello to wait for.
     const client = { id: newId(), name, generation: 1, pairedAt: now, confirmed: true, proxy };
@@ -257,7 +257,7 @@ function isAlive({ confirmed, pairedAt }: LocalClient, now: number): boolean {
   return confirmed || pairedAt + confirmWithin > now;
 }
 
-/** 16 random bytes. None begins with `-`, so that it can be typed after a command as it stands. */
+/** 16 random bytes. None begins with `-`, so that it can be typed after a command as it is. */
 function newId(): string {
   const id = randomBytes(16).toString('base64url');
   return id.startsWith('-') ? newId() : id;

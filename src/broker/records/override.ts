@@ -71,7 +71,7 @@ export class OverrideBook {
     return Object.fromEntries(waived.map((name) => [overrideNames[name], true]));
   }
 
-  /** True where the owner confirmed that the host of this URL may have a private address. */
+  /** True if the owner confirmed that the host of this URL may have a private address. */
   isPrivate(url: string): boolean {
     return namesIn(this.#file.items, [url]).includes(privateAddress);
   }

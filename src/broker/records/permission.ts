@@ -30,12 +30,12 @@ export const permissionSchema = z.object({
    * there are several.
    */
   account: z.string().optional(),
-  /** Ids of grants that the user refused on a card; nobody is asked about them again. */
+  /** Ids of grants that the user refused on a card; no card asks about them again. */
   refusedGrants: z.array(z.string()).optional(),
   decision: z.enum(['allow', 'deny']),
   /** The fixed set of scopes; absent: any scope that the user consents to at the issuer. */
   scope: z.array(z.string()).optional(),
-  /** Scopes beyond `scope` that the user refused on a card; nobody is asked about them again. */
+  /** Scopes beyond `scope` that the user refused on a card; no card asks about them again. */
   refused: z.array(z.string()).optional(),
   /** The card named no scopes: the set is fixed to what the first token carries. */
   fixAtFirstToken: z.boolean().optional(),
@@ -75,7 +75,7 @@ export const permissionRules: RecordRules<Permission> = {
   },
 };
 
-/** The permission as a request read it. A change made from it counts only if the stored one is still the same. */
+/** The permission as a request read it. A change made from it is valid only if the stored one is still the same. */
 export interface AsRead {
   readonly read: Permission | undefined;
 }
@@ -87,7 +87,7 @@ export class Permissions {
     this.#file = file;
   }
 
-  /** The permission in force at `now` (milliseconds); undefined where the user has not decided. */
+  /** The permission in force at `now` (milliseconds); undefined if the user has not decided. */
   find(clientId: string, endpoint: string, now: number): Permission | undefined {
     return this.#file.items.find(
       (p) => p.clientId === clientId && p.endpoint === endpoint && isInForce(p, now),
@@ -149,7 +149,7 @@ export class Permissions {
     return before !== undefined;
   }
 
-  /** Ends what stands under this endpoint, of every program, denials too. */
+  /** Ends what is stored under this endpoint, of every program, denials too. */
   async endAllFor(endpoint: string): Promise<void> {
     if (!this.#file.items.some((p) => p.endpoint === endpoint)) return;
     await this.#file.change((items) => items.filter((p) => p.endpoint !== endpoint));

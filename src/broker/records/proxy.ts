@@ -1,8 +1,8 @@
 /**
  * The proxies: addresses of this machine by which programs without a key of their own reach one protected server.
  *
- * Invariant: an address is a fixed port and a path that nobody can guess. It gives nobody a token: it is a local client
- * of its own, under its name, and needs a permission. The path stands in this file and in the owner's
+ * Invariant: an address is a fixed port and an unguessable path. It grants no token: it is a local client
+ * of its own, under its name, and needs a permission. The path is in this file and in the owner's
  * answers, never in a log.
  */
 import { randomBytes } from 'node:crypto';
@@ -30,7 +30,7 @@ export const proxySchema = z.object({
 
 export type ProxyRecord = z.infer<typeof proxySchema>;
 
-/** Bytes of a path that nobody can guess: as many as a state needs (RFC 6749 §10.10). */
+/** Bytes of an unguessable path: as many as a state needs (RFC 6749 §10.10). */
 const pathBytes = 24;
 
 /** A person has a handful; each is a listening port. */
@@ -57,12 +57,12 @@ export class Proxies {
     this.#file = file;
   }
 
-  /** What counts. Throws `file_unreadable`. */
+  /** The records in force. Throws `file_unreadable`. */
   all(): readonly ProxyRecord[] {
     return this.#file.items;
   }
 
-  /** As read, verified or not: for lists, and for the ports to listen on. Empty where the file can't be read. */
+  /** As read, verified or not: for lists, and for the ports to listen on. Empty if the file can't be read. */
   shown(): readonly ProxyRecord[] {
     return this.#file.isLoaded ? this.#file.shown : [];
   }
@@ -86,7 +86,7 @@ export class Proxies {
     });
   }
 
-  /** Throws `conflict` for a name or a port that is taken, `rate_limited` where there are too many. */
+  /** Throws `conflict` for a name or a port that is taken, `rate_limited` if there are too many. */
   refuseTaken({
     name,
     port,

@@ -82,7 +82,7 @@ export class Registrations {
     return this.#file.shown;
   }
 
-  /** Verified or not, and none where the file can't be read: for what only takes something away. */
+  /** Verified or not, and none if the file can't be read: for what only takes something away. */
   readable(): readonly RegistrationRecord[] {
     return this.#file.isLoaded ? this.#file.shown : [];
   }
@@ -113,7 +113,7 @@ export class Registrations {
     return this.#file.items.findLast((record) => record.isOnTrial && isUsable(record, issuer, now));
   }
 
-  /** True where the owner entered any client that gets tokens without a person. */
+  /** True if the owner entered any client that gets tokens without a person. */
   hasUnattended(): boolean {
     return this.#file.items.some((record) => record.grant !== undefined);
   }

@@ -1,8 +1,8 @@
 /**
  * Whether the owner paused all access, and the refusal of what is asked meanwhile.
  *
- * Invariants: while a pause stands, no program gets a token or an API key, and nothing is refreshed. A pause is never
- * shortened: of two, the later end counts. Only `end`, or its own end, is the end of it. This object is what the running
+ * Invariants: during a pause, no program gets a token or an API key, and nothing is refreshed. A pause is never
+ * shortened: of two, the later end is kept. Only `end`, or its own end, is the end of it. This object is what the running
  * broker goes by; the document keeps the pause (daemon/home/kept-pause.ts).
  */
 import { KeyturnError, moment } from '../../base/errors.ts';
@@ -17,12 +17,12 @@ export class AccessPause {
     this.#wall = wall;
   }
 
-  /** Undefined where no pause stands. */
+  /** Undefined if there is no pause. */
   get current(): Pause | undefined {
     return this.#isOver ? undefined : this.#pause;
   }
 
-  /** Takes effect at once. Returns the pause that stands now: of two, the one that ends later. */
+  /** Takes effect at once. Returns the pause that is in force now: of two, the one that ends later. */
   begin(pause: Pause): Pause {
     const before = this.current;
     const longer = before && endOf(before) >= endOf(pause) ? before : pause;
@@ -41,7 +41,7 @@ export class AccessPause {
     return isOver;
   }
 
-  /** Throws `paused` while a pause stands. */
+  /** Throws `paused` during a pause. */
   refuse(): void {
     const pause = this.current;
     if (pause) throw paused(pause, this.#wall());

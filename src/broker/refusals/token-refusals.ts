@@ -2,7 +2,7 @@
  * Access tokens that a protected server refused although they should have been valid.
  *
  * Invariants: a refusal replaces the token, so a server that refuses every token could cause endless refreshes. After
- * a few refusals, further ones replace no token for a while. That pause ends by itself, and doubles if the refusals
+ * a few refusals, further ones replace no token for a while. That pause ends automatically, and doubles if the refusals
  * continue. It applies to one program, grant and operation, and in total to one program and grant. It withholds no
  * token: programs still get a token that is in memory.
  */

@@ -194,7 +194,7 @@ const sameInstant = 1000;
 /**
  * When the last access token that may still work somewhere expires. RFC 7009 §2.2: a server also answers 200 for a
  * token that it doesn't recognise, and a self-contained token stays valid at any server that checks only its
- * signature. So a confirmed revocation counts only for an opaque token.
+ * signature. So a confirmed revocation is reliable only for an opaque token.
  */
 function stillLive({ refresher }: BrokerParts, grant: Grant, { answered, left }: ServerRevocation): number {
   const expiry = ({ expiresAt = 0 }: { readonly expiresAt?: number | undefined }): number => expiresAt;

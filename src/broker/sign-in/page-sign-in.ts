@@ -101,7 +101,7 @@ async function noted<T>(
   }
 }
 
-/** Throws `error` where no other client may take the place of this one. */
+/** Throws `error` if no other client may take the place of this one. */
 function instead(
   { parts, context }: Pick<OnePage, 'parts' | 'context'>,
   { redirect, refused }: Shown,

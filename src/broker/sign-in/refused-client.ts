@@ -1,5 +1,5 @@
 /**
- * A client of ours that can't be used at its authorization server: the server has forgotten it, or can't fetch or
+ * Our client that can't be used at its authorization server: the server has forgotten it, or can't fetch or
  * refuses its metadata document.
  *
  * Invariant: only the user replaces a client that the user entered, and a sign-in replaces a client only once.

@@ -46,7 +46,7 @@ export interface SignInContext {
   readonly request: SignInRequest;
   readonly destination: Destination;
   readonly scope: readonly string[] | undefined;
-  /** None for a way of signing in without a page of ours. */
+  /** None for a way of signing in without our own page. */
   readonly options: PageOptions;
   /** The server refused the page with `offline_access`, which Keyturn had added. */
   readonly isWithoutOffline?: true;

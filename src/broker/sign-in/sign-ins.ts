@@ -1,5 +1,5 @@
 /**
- * The sign-ins under way: those that requests start by themselves, and those that the user starts.
+ * The sign-ins under way: those that requests start automatically, and those that the user starts.
  *
  * Invariants (5, dev/internals.md): at most one automatic page is open. It opens only if a program still waits for it
  * and may still reach the endpoint. After a failed page none opens until the user acts. After a withdrawn page the
@@ -29,7 +29,7 @@ export class SignIns {
   readonly #pages: PageQueue;
   /** Automatic sign-ins that end when the user signs in, by endpoint and account. */
   readonly #cancelAutomatic = new Map<string, AbortController>();
-  /** Sign-ins of the user's under way, by endpoint and account; each ends without an error. */
+  /** The user's sign-ins under way, by endpoint and account; each ends without an error. */
   readonly #userSignIns = new Map<string, Promise<unknown>>();
   /** The user's sign-ins with a new client: automatic ones wait for them, since their page would show an error. */
   readonly #reRegistering = new Set<string>();
@@ -166,7 +166,7 @@ export class SignIns {
     this.#cancelAutomatic.get(key)?.abort(notNeeded(endpoint));
   }
 
-  /** The page that a sign-in of the user's waits at. */
+  /** The page that the user's sign-in waits at. */
   #pageOf({ endpoint, account, method, starter }: UserSignIn): Page | undefined {
     const { isDesk, interactions } = this.#parts;
     const isOwn = (page: Page): boolean =>

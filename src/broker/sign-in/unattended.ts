@@ -48,7 +48,7 @@ export function unattendedRecord(
 }
 
 /**
- * Throws what the requests and `keep` throw; `file_unreadable` where the ID token's file can't be read,
+ * Throws what the requests and `keep` throw; `file_unreadable` if the ID token's file can't be read,
  * `assertion_invalid` for a workload's assertion. `keep` judges the tokens as well: an assertion whose tokens it refuses
  * rests for a while.
  */

@@ -85,7 +85,7 @@ export const clientForgotten: GrantState = {
   isRefused: true,
 };
 
-/** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers again. */
+/** Our registration that the server forgot takes its refresh tokens with it: the next sign-in registers again. */
 export function registrationForgotten({ registration }: RegistrationRecord): KeyturnError {
   return new KeyturnError(
     'login_required',

@@ -28,7 +28,7 @@ export interface PreparedRefresh extends Omit<RefreshRequest, 'onRotation'> {
   readonly secret: GrantSecret;
 }
 
-/** `scope` undefined: all scopes of the grant. Throws `login_required` where something is gone, and what the vault throws. */
+/** `scope` undefined: all scopes of the grant. Throws `login_required` if something is gone, and what the vault throws. */
 export async function prepareRefresh(
   { secrets, overrides, registrations, servers, cache }: PreparedRefreshParts,
   grant: Grant,

@@ -2,7 +2,7 @@
  * Servers that failed a moment ago, and when each may be asked again. Discovery, registration and sign-ins send their
  * requests through this class.
  *
- * Invariant: the data is in memory and bounded, and every rest ends by itself. A program's request reaches no resting
+ * Invariant: the data is in memory and bounded, and every rest ends automatically. A program's request reaches no resting
  * server; the refusal says when the rest ends. A person's own sign-in is tried at once. If a server asked for no requests,
  * a person has one try in ten seconds.
  */
@@ -73,7 +73,7 @@ export class ServerRests {
   }
 
   /**
-   * The machine woke up, or the network is back: earlier failures no longer count, except a time that a server asked
+   * The machine woke up, or the network is back: earlier failures are forgotten, except a time that a server asked
    * for.
    */
   wake(): void {

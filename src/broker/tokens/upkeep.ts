@@ -115,7 +115,7 @@ export class Upkeep {
     }
   }
 
-  /** The machine woke up, or the network is back: earlier failures no longer count, and time may have passed. */
+  /** The machine woke up, or the network is back: earlier failures are forgotten, and time may have passed. */
   resumed(): void {
     this.#wake();
     this.tick();

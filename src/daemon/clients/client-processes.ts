@@ -84,7 +84,7 @@ export function attested({ peerNow, isOpen }: Pick<PairRequest, 'peerNow' | 'isO
 
 /** A process, and the file that it runs, of one moment. */
 interface Seen {
-  /** Undefined where the system refuses to say who it is: that is never the same as before. */
+  /** Undefined if the system refuses to say who it is: that is never the same as before. */
   readonly peer: PeerFacts | undefined;
   readonly image: string | undefined;
 }
@@ -94,7 +94,7 @@ function standingOf(seen: Seen, now: Seen): ProcessState {
   return isSame ? 'same' : 'changed';
 }
 
-/** Undefined where the kernel doesn't name the process and its start time: the system uses a pid again. */
+/** Undefined if the kernel doesn't name the process and its start time: the system uses a pid again. */
 function runOf(peer: PeerFacts): string | undefined {
   if (peer.kind === 'unverified' || peer.startTicks === undefined) return undefined;
   return processOf(peer);

@@ -2,7 +2,7 @@
  * Which permissions, and which ends of one, give a program more than it had: asked by the broker of commands, by
  * the app of its windows.
  *
- * Invariants: what isn't clearly less is more. It is compared with what stands on disk, not with the lists,
+ * Invariants: what isn't clearly less is more. It is compared with what is stored, not with the lists,
  * which don't show all that a permission is held to.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -51,7 +51,7 @@ export function refusalOf({ parts }: Broker, clientId: string, endpoint: string)
 }
 
 /**
- * True where a refusal would end as well: the program could then ask again. Throws what `permission.end` would throw.
+ * True if a refusal would end as well: the program could then ask again. Throws what `permission.end` would throw.
  */
 export function endsRefusal(broker: Broker, { client, resource }: EndParams): boolean {
   const clientId = broker.parts.clients.resolve(client);
@@ -73,8 +73,8 @@ export function requireKey(broker: Broker, resource: string): ApiKey {
 }
 
 /**
- * What a request would set. An account is added to what stands: scopes and end that the request leaves out stay what
- * they are. Throws `not_found` for an unknown client or account, and `conflict` where it leaves out the scopes and
+ * What a request would set. An account is added to the present permission: scopes and end that the request leaves out stay what
+ * they are. Throws `not_found` for an unknown client or account, and `conflict` if it leaves out the scopes and
  * the permission has run out.
  */
 export function decisionOf(broker: Broker, params: PermissionParams): Permission {
@@ -114,15 +114,15 @@ export function decisionOf(broker: Broker, params: PermissionParams): Permission
  */
 export interface PermissionChange {
   readonly decided: Permission;
-  /** It counts only while this stands. Absent: it always counts. */
+  /** It is valid only while this is unchanged. Absent: it is always valid. */
   readonly from?: AsRead;
 }
 
 export type KeyPermissionParams = ParamsOf<'apiKey.permission.set'>;
 
 /**
- * The same for the API key that the endpoint has now. What gives no more than what stands is no change of that: it
- * counts only while this stands. Throws `not_found` for an unknown client, and where there is no key.
+ * The same for the API key that the endpoint has now. What gives no more than the present permission is no change of that: it
+ * is valid only while this is unchanged. Throws `not_found` for an unknown client, and where there is no key.
  */
 export function keyPermissionChange(broker: Broker, params: KeyPermissionParams): PermissionChange {
   const { clients, permissions, clock } = broker.parts;
@@ -157,7 +157,7 @@ export function permissionChange(broker: Broker, params: PermissionParams): Perm
   return { decided, from: broker.parts.permissions.asRead(decided) };
 }
 
-/** What is set now, which is what was judged. Throws `conflict` where it would be something else by now. */
+/** What is set now, which is what was judged. Throws `conflict` if it would be something else by now. */
 export function requireUnchanged(
   broker: Broker,
   params: PermissionParams,
@@ -209,7 +209,7 @@ function endsBy(wanted: number | undefined, has: number | undefined): boolean {
 }
 
 /**
- * True where a permission is held to the scopes of its first token, or to the resource that the server named
+ * True if a permission is held to the scopes of its first token, or to the resource that the server named
  * then and doesn't name any more. Set again it is held to neither.
  */
 function isOpenEnded({ parts }: Broker, { endpoint, resource, fixAtFirstToken }: Permission): boolean {

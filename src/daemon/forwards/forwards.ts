@@ -21,7 +21,7 @@ import { farDispatch } from './far-access.ts';
 export interface ForwardsParts {
   readonly broker: Pick<Broker, 'canonical' | 'parts' | 'withdrawAllOf'>;
   readonly homeId: string;
-  /** The path for a socket of this name in a folder of the user's. Throws `socket_unsafe`. */
+  /** The path for a socket of this name in the user's folder. Throws `socket_unsafe`. */
   readonly socketFor: (name: string) => string;
   /** The home's own socket. */
   readonly sockets: Pick<Sockets, 'dispatch' | 'serve'>;

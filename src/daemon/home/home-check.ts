@@ -46,7 +46,7 @@ export interface HomeCheckParts {
   readonly records: Pick<DocumentList<HomeRecord>, 'items' | 'change' | 'changeVerified'>;
   /** The running broker is the tray app. */
   readonly isDesk: boolean;
-  /** Why nothing is served, where the files don't belong together. */
+  /** Why nothing is served, if the files don't belong together. */
   readonly mismatch: Mismatch | undefined;
   readonly ask: AskAboutSettings;
   /** What `state` answers changed, or the settings in force. */
@@ -108,7 +108,7 @@ export class HomeCheck {
     return this.#parts.document.isVerified && !this.#mismatch;
   }
 
-  /** Throws why nothing is served, where the home is known not to be this vault's. */
+  /** Throws why nothing is served, if the home is known not to be this vault's. */
   refuseMismatch(): void {
     if (this.#mismatch) throw this.#mismatch;
   }

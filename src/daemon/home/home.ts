@@ -54,11 +54,11 @@ export async function keepOthersOut(paths: HomePaths, platform = process.platfor
   for (const folder of [paths.config, paths.state]) access.restrictFolder(folder);
 }
 
-/** Files that keep the broker from starting where others could read or change them; records refuse by themselves. */
+/** Files that keep the broker from starting where others could read or change them; records check this on their own. */
 const checkedInConfig = /^(settings\.json|owner\.key)$/;
 const checkedInState = /^(audit(-\d+)?\.jsonl|broker\.(lock|log))$/;
 
-/** Throws `file_unreadable` where somebody else may use one. */
+/** Throws `file_unreadable` if somebody else may use one. */
 export async function checkFiles(paths: HomePaths): Promise<void> {
   for (const [folder, names] of [
     [paths.config, checkedInConfig],

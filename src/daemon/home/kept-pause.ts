@@ -43,9 +43,9 @@ export class KeptPause {
   }
 
   /**
-   * `until` in milliseconds since 1970; absent: until the owner resumes. Resolves with the pause that stands now, which
+   * `until` in milliseconds since 1970; absent: until the owner resumes. Resolves with the pause that is in force now, which
    * may be an earlier one that ends later. Throws `invalid_request` for a time that is over; `file_unreadable`, or what
-   * the vault throws: then the pause stands as long as this broker runs.
+   * the vault throws: then the pause is in force as long as this broker runs.
    */
   async begin(until?: number): Promise<Pause> {
     const { pause, access, document, audit, clock } = this.#parts;
@@ -68,7 +68,7 @@ export class KeptPause {
     });
   }
 
-  /** Throws what the vault throws, and `file_unreadable`; the pause stands then. */
+  /** Throws what the vault throws, and `file_unreadable`; the pause is in force then. */
   async end(): Promise<void> {
     const { pause, access, audit } = this.#parts;
     await this.#inTurn(async () => {

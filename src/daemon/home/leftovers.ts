@@ -7,7 +7,7 @@ import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { HomePaths } from '../../base/paths.ts';
 
-/** Drafts of ours, of the settings, and of the socket's record. */
+/** Our drafts, of the settings, and of the socket's record. */
 const drafts = [
   /^(authority\.json|settings\.json|owner\.key|root|newest|[skc]-[\w-]{22})\.[0-9a-f]{12}\.new$/,
   /^settings\.json\.tmp-[0-9a-f]+$/,

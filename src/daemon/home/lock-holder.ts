@@ -1,14 +1,14 @@
 /**
  * The process that holds a home's lock: the broker, though it can't prove itself.
  *
- * Invariant: only what the kernel reports counts. A pid that stands in a file could be anybody's, and a signal to it
+ * Invariant: only what the kernel reports is used. A pid that is in a file could be anybody's, and a signal to it
  * would end another program.
  */
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { quoted } from '../../base/errors.ts';
 
-/** Undefined where none holds it, or where the system doesn't tell (anywhere but on Linux). */
+/** Undefined if none holds it, or where the system doesn't tell (anywhere but on Linux). */
 export function lockHolder(stateFolder: string, locks?: string): number | undefined {
   // A broker locks both (single-instance.ts); numbers of inodes repeat on other disks.
   const [file = [], folder = []] = holdersOf(stateFolder, locks);
@@ -31,7 +31,7 @@ export function programOf(pid: number): string {
   return `${name === '' ? '' : `${quoted(path.basename(name))}, `}process ${pid}`;
 }
 
-/** Of the file and of the folder. Empty where the system doesn't tell. */
+/** Of the file and of the folder. Empty if the system doesn't tell. */
 function holdersOf(stateFolder: string, locks = '/proc/locks'): number[][] {
   try {
     const listed = readFileSync(locks, 'utf8');

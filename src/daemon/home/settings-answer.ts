@@ -1,7 +1,7 @@
 /**
  * How the person's answer about settings that were written outside Keyturn changes the home's record.
  *
- * Invariant: a written value counts without a yes only if it takes access away.
+ * Invariant: a written value is in force without a yes only if it takes access away.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { inForce, nothingConfirmed, toConfirmed, withSetting } from '../settings/confirmed-settings.ts';
@@ -11,7 +11,7 @@ import type { WrittenSettings } from '../settings/written-settings.ts';
 import type { HomeRecord } from './home-record.ts';
 
 /**
- * The values that count without a yes, because they take access away. The document keeps them too, so that a changed file
+ * The values that are in force without a yes, because they take access away. The document keeps them too, so that a changed file
  * can't undo them.
  */
 function countingAnyway(written: WrittenSettings): Confirmed {

@@ -75,7 +75,7 @@ function openAlone(file: string): (() => void) | undefined {
 
 /**
  * Takes the lock of one file, which is made where it is missing. Undefined: another process holds it. Throws
- * `file_unreadable` where something else stands in the file's place.
+ * `file_unreadable` if something else stands in the file's place.
  */
 export async function tryLock(file: string, platform = process.platform): Promise<(() => void) | undefined> {
   if (platform === 'win32') return openAlone(file);
@@ -109,7 +109,7 @@ function openLock(file: string): number {
   }
 }
 
-/** Answers at once: false where another process holds the lock. Throws `file_unreadable` where the file system has none. */
+/** Answers at once: false if another process holds the lock. Throws `file_unreadable` if the file system has none. */
 async function loadFlock(): Promise<(descriptor: number, file: string) => boolean> {
   const { default: koffi } = await import('koffi');
   // `null`: the symbols of this process, so that every libc serves.

@@ -1,5 +1,5 @@
 /**
- * Asks the person before a command gives somebody more access, where a person sits at the broker.
+ * Asks the person before a command gives somebody more access, if a person sits at the broker.
  *
  * Invariants: a request that widens access runs only after a yes to its own card. The process that asked must still be
  * the one that the card showed, and a permission is set only as the card showed it. The request is checked before the

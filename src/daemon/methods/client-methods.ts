@@ -108,10 +108,10 @@ export async function removeClient(
 }
 
 /**
- * `endpoint`: what the permission stands under, for an API key its subject.
+ * `endpoint`: what the permission is stored under, for an API key its subject.
  *
  * Where the user refused nothing by now, a denial that comes meanwhile stays. Throws `conflict` then, and
- * `not_found` where there is none.
+ * `not_found` if there is none.
  */
 export async function endPermission(
   broker: Broker,

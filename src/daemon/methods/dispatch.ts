@@ -1,9 +1,9 @@
 /**
- * One request, from the method's name to its handler: every guard that can refuse it stands here, in order.
+ * One request, from the method's name to its handler: every guard that can refuse it is here, in order.
  *
  * Invariant: nothing runs before all guards of the method's row (ipc/protocol/methods.ts) have passed. Handlers get
  * params as their schema gave them. No answer but that of `token.get` holds a secret; keys of backups, and the addresses of
- * proxies, which nobody can guess, go to the owner.
+ * proxies, which are unguessable, go to the owner.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { mapMaybe } from '../../broker/maybe-promise.ts';

@@ -103,7 +103,7 @@ function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
     );
 }
 
-/** Throws `not_found` where no grant is called so, or has the account; names no account that the caller may not see. */
+/** Throws `not_found` if no grant is called so, or has the account; names no account that the caller may not see. */
 function namedGrants(
   broker: Broker,
   caller: Caller,

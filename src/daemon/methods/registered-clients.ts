@@ -1,5 +1,5 @@
 /**
- * The clients of ours at issuers, entered by hand or registered by themselves: what there is, and its end,
+ * Our clients at issuers, entered by hand or registered automatically: what there is, and its end,
  * by removal or by another that takes its place.
  *
  * Invariant: no answer holds a secret. None is removed while a grant needs it: only the client that a refresh token

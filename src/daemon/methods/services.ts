@@ -40,13 +40,13 @@ export interface Services {
   /** Where the browser opens from now on. */
   setDisplay(display: ParamsOf<'display.set'>): void;
   closeConnectionsOf(clientId: string): void;
-  /** Removes the key file of a program that was unpaired, where it lies in the home. */
+  /** Removes the key file of a program that was unpaired, if it is in the home. */
   removeKeyOf(clientId: string): Promise<void>;
   /** Ends every grant and empties the vault; the files are for others to remove, once the daemon has stopped. */
   reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;
   /** Something was changed: the lists that show it are read again. */
   changed(): void;
-  /** A request was refused, or failed by a fault of ours. */
+  /** A request was refused, or failed by an internal error. */
   noteFailure(method: string, error: unknown): void;
   /**
    * Asks the person at a desk about a command; absent: nobody sits there, and none is asked. Rejects without a yes.

@@ -125,7 +125,7 @@ function subjectsAt(
   return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [keySubject(key)] : [])];
 }
 
-/** Throws `not_found` where the program has none of them. */
+/** Throws `not_found` if the program has none of them. */
 async function releaseAll(broker: Broker, clientId: string, subjects: readonly string[]): Promise<void> {
   const missing: unknown[] = [];
   for (const subject of subjects) {

@@ -56,7 +56,7 @@ export class ProxiedApps {
     return { identity: await keys.identityOf(client), socket: socket(), resource: proxy.endpoint, agent };
   }
 
-  /** Made with its proxy, and again where it was unpaired. Throws `conflict` where another app has its name by now. */
+  /** Made with its proxy, and again where it was unpaired. Throws `conflict` if another app has its name by now. */
   async appOf(proxy: ProxyRecord): Promise<LocalClient> {
     const { parts, proxies, changed } = this.#parts;
     return this.#exclusive(async () => {

@@ -1,9 +1,9 @@
 /**
  * What the owner does with proxies: add, list, rotate, remove; and their process, which follows the list.
  *
- * Invariants: the process serves what stands in the list and nothing else. A change that fails at any step leaves the
+ * Invariants: the process serves what is in the list and nothing else. A change that fails at any step leaves the
  * proxy as it was; programs that a removal already ended stay ended. Before the list is verified, the process gets only
- * ports and paths: no program gets anything before the list counts (proxied-apps.ts).
+ * ports and paths: no program gets anything before the list is verified (proxied-apps.ts).
  */
 import { createServer } from 'node:net';
 import { wholeSeconds } from '../../base/clock.ts';
@@ -143,7 +143,7 @@ export class ProxyDesk {
 /** Tries to find a port that is free. */
 const portTries = 16;
 
-/** `wanted`: the one that the person named. Throws `conflict` where it is taken. */
+/** `wanted`: the one that the person named. Throws `conflict` if it is taken. */
 async function freePort(wanted: number | undefined, isOurs: (port: number) => boolean): Promise<number> {
   if (wanted !== undefined) {
     if (await isFree(wanted)) return wanted;

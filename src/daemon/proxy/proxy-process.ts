@@ -46,7 +46,7 @@ export class ProxyProcess {
     this.#parts = parts;
   }
 
-  /** Where a port stands. */
+  /** The state of a port. */
   stateOf(id: string): PortState | 'starting' {
     return this.#states.get(id) ?? 'starting';
   }

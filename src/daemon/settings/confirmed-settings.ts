@@ -29,7 +29,7 @@ export interface Difference {
   readonly name: SettingName;
   /** The written value; absent: it was unset. */
   readonly value?: Settings[SettingName];
-  /** The value that counts instead; absent: none. */
+  /** The value in force instead; absent: none. */
   readonly held?: Settings[SettingName];
   /** The value is the same, and the file that it names has another content. */
   readonly isContent?: true;
@@ -117,7 +117,7 @@ export function withSetting(
   return { ...changed, authorities: confirmed.authorities };
 }
 
-/** True where the person refused exactly these already. */
+/** True if the person refused exactly these already. */
 export function isDeclined(different: readonly Difference[], declined: Confirmed | undefined): boolean {
   if (!declined) return false;
   return different.every(({ name, value, isContent }) => {

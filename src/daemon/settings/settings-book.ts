@@ -1,7 +1,7 @@
 /**
  * The settings while a broker runs: which values count, where they come from, and changes.
  *
- * Invariant: a value is checked by its schema before it is written, and the file is replaced whole. A change counts at
+ * Invariant: a value is checked by its schema before it is written, and the file is replaced whole. A change takes effect at
  * once only if the table of `appliesImmediately` settings says so. It never replaces a value of this run's environment in a broker
  * that the user started.
  */
@@ -130,7 +130,7 @@ export class SettingsBook {
   }
 }
 
-/** The vault's value counts; the written one is shown beside it. */
+/** The vault's value is in force; the written one is shown beside it. */
 function heldDetail({ value, held, isContent }: Difference, fallback: Value): Omit<Detail, 'name' | 'live'> {
   const counts = isContent ? undefined : held;
   return {

@@ -38,12 +38,12 @@ export class SettingsCard {
     return this.#open !== undefined;
   }
 
-  /** Resolves once an answer that the person gave counts; undefined where none is on its way. */
+  /** Resolves once the person's answer has taken effect; undefined if none is on its way. */
   get taking(): Promise<void> | undefined {
     return this.#taking;
   }
 
-  /** Shows a card, unless one is open. `take` makes a yes or a no count. */
+  /** Shows a card, unless one is open. `take` carries out a yes or a no. */
   show(different: readonly Difference[], take: (verdict: 'yes' | 'no') => Promise<void>): void {
     this.#open ??= this.#askAndTake(different, take).finally(() => {
       this.#open = undefined;

@@ -37,7 +37,7 @@ function isClientMetadataUrl(url: string): boolean {
   }
 }
 
-/** Seconds: a month. Nobody means more, and Node's timers end soon after. */
+/** Seconds: a month. More is never meant, and Node's timers end soon after. */
 const maxIdle = 30 * 24 * 60 * 60;
 
 /** Absolute, as this system writes it, and no root. */
@@ -73,7 +73,7 @@ export const settingsSchema = z.object({
   protocolVersionHeader: boundedText.regex(/^[A-Za-z][A-Za-z0-9-]*$/).default('CTX-Protocol-Version'),
   protocolVersion: boundedText.regex(/^[\x21-\x7e]+$/).default('2025-03-26'),
   /**
-   * The choice that a card proposes first. `run` asks once for each start of the program, ends by itself and is never
+   * The choice that a card proposes first. `run` asks once for each start of the program, ends automatically and is never
    * on disk. `once` and `hour` would ask so often that a person no longer reads the cards.
    */
   defaultLease: z.enum(settingChoices.defaultLease).default('run'),
@@ -87,7 +87,7 @@ export type Settings = z.infer<typeof settingsSchema>;
 
 export const defaultSettings: Readonly<Settings> = settingsSchema.parse({});
 
-/** Settings whose change counts at once; the others count when the broker starts again. */
+/** Settings whose change takes effect at once; the others when the broker starts again. */
 export const appliesImmediately: Readonly<Record<SettingName, boolean>> = {
   vault: false,
   vaultKey: false,
@@ -110,7 +110,7 @@ export const appliesImmediately: Readonly<Record<SettingName, boolean>> = {
  *
  * `confirmed`: nothing, until the document has it (home-check.ts), because it decides where a secret goes, what
  * runs, or what a person is offered. `home`: it says which vault is asked, so that no document can confirm it; a
- * change makes a mismatched home (mismatched-home.ts). `free`: it counts, because it gives nobody anything.
+ * change makes a mismatched home (mismatched-home.ts). `free`: it is used, because it grants nothing.
  */
 export const trustRequired: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {
   vault: 'home',
@@ -121,7 +121,7 @@ export const trustRequired: Readonly<Record<SettingName, 'confirmed' | 'home' | 
   lockWithScreen: 'confirmed',
   // A program that is started, and that gets the address of each sign-in.
   browser: 'confirmed',
-  // The holder of one of their keys can pass for every server. The content counts, not only the path.
+  // The holder of one of their keys can pass for every server. The content matters, not only the path.
   extraAuthorities: 'confirmed',
   httpsProxy: 'confirmed',
   // Sends requests past a proxy that the person, or the system, asks for.

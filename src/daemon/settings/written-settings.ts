@@ -11,7 +11,7 @@ import type { Settings } from './settings.ts';
 
 export interface WrittenSettings {
   readonly settings: Settings;
-  /** Undefined where no file is named, or it can't be read. */
+  /** Undefined if no file is named, or it can't be read. */
   readonly authorities: AuthoritiesFile | undefined;
 }
 
@@ -40,7 +40,7 @@ export function sameFile(file: string, { authorities }: Confirmed): AuthoritiesF
   return found?.hash === authorities ? found : undefined;
 }
 
-/** Undefined where it can't be read: then it certifies no server. */
+/** Undefined if it can't be read: then it certifies no server. */
 function readIfPossible(file: string): AuthoritiesFile | undefined {
   try {
     return readAuthorities(file);

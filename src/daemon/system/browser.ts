@@ -68,7 +68,7 @@ export async function openBrowser(
 const unitVariables = (env: NodeJS.ProcessEnv): string[] =>
   displayNames.flatMap((name) => (env[name] ? [['--setenv', name, env[name]].join('=')] : []));
 
-/** The program that would be started; undefined where none is known. */
+/** The program that would be started; undefined if none is known. */
 export function browserProgram(
   command: string | undefined,
   platform: NodeJS.Platform = process.platform,

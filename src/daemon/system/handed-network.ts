@@ -12,7 +12,7 @@ import type { NetworkResult } from '../../ipc/wire/network-messages.ts';
 /** RFC 7468 §5.1. Such a file may hold a private key beside its certificates. */
 const certificate = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-/** Throws `file_unreadable` where an answer can't hold the certificates. */
+/** Throws `file_unreadable` if an answer can't hold the certificates. */
 export function handedNetwork({
   authorities = '',
   httpsProxy = '',

@@ -1,5 +1,5 @@
 /**
- * How the keychain of a Linux desktop stands, without asking it for anything.
+ * The state of the keychain of a Linux desktop, without asking it for anything.
  *
  * Invariant: no keychain is started, no item is read, and the person is asked nothing.
  */

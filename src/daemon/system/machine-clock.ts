@@ -58,7 +58,7 @@ export function machineClock(machine: Readings = readings): Clock {
     wall,
     awake: machine.boot ? monotonic : now,
     sleep: async (milliseconds, signal) => {
-      // Node's timers end at 2^31 ms; no wait of ours comes near. Unref'ed: a wait never keeps the process.
+      // Node's timers end at 2^31 ms; our waits are shorter. Unref'ed: a wait never keeps the process.
       await sleep(milliseconds, undefined, { ref: false, ...(signal ? { signal } : {}) });
     },
   };

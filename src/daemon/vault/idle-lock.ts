@@ -13,7 +13,7 @@ export interface IdleLockParts {
   readonly clock: Clock;
   /** Milliseconds without a request. */
   readonly after: number;
-  /** Does nothing where it is locked already. Must not reject. */
+  /** Does nothing if it is locked already. Must not reject. */
   readonly lock: () => Promise<void>;
 }
 

@@ -2,7 +2,7 @@
  * The passphrase of a sealed file on a machine without a person: from a file, a credential of systemd's, or a command.
  *
  * Invariant: it is never in a message. What another user could have written or read is refused. A command gets
- * no shell, and nothing of ours on its standard input.
+ * no shell, and nothing on its standard input.
  */
 import path from 'node:path';
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';

@@ -131,7 +131,7 @@ export class VaultLock {
 
   /**
    * At a desk: looks whether there is a keychain, so that its window says at once if there is none. Looks again, with
-   * growing pauses, until there is one; a request that needs it looks by itself. Rejects when `stopping` aborts.
+   * growing pauses, until there is one; a request that needs it looks at once. Rejects when `stopping` aborts.
    */
   async lookForKeychain(stopping: AbortSignal): Promise<void> {
     const { secrets, broker, changed } = this.#parts;
@@ -154,7 +154,7 @@ export class VaultLock {
     if (error instanceof VaultError && error.trouble === 'damaged') this.#parts.secrets.watch.failed(error);
   }
 
-  /** Resolves when it is locked, at once where it was. `outcome`: for the audit log. */
+  /** Resolves when it is locked, at once if it was. `outcome`: for the audit log. */
   async lock(outcome: string): Promise<void> {
     if (this.#isLocked && !this.#locking) return;
     this.#locking ??= this.#lock(outcome).finally(() => (this.#locking = undefined));
@@ -170,7 +170,7 @@ export class VaultLock {
     await this.#unlocking.join('unlock', () => this.#unlock(request), caller);
   }
 
-  /** Throws `rate_limited`, `locked` where it is or for a wrong passphrase, and what the vault throws. */
+  /** Throws `rate_limited`, `locked` if it is or for a wrong passphrase, and what the vault throws. */
   async changePassphrase(current: string, next: string): Promise<void> {
     const { secrets, broker } = this.#parts;
     this.#refuseTooSoon();
@@ -209,7 +209,7 @@ export class VaultLock {
     await recorded;
   }
 
-  /** No turn of the event loop lies between the last look and the guard: nothing starts in between. */
+  /** No turn of the event loop passes between the last look and the guard: nothing starts in between. */
   async #settle(): Promise<void> {
     const { refresher } = this.#parts.broker;
     do await refresher.settled();
