@@ -1,0 +1,75 @@
+/** What a permission gives, what it refuses, and what a new decision keeps of it. */
+import { describe, expect, it } from 'vitest';
+import { carriedOver, covers, isBoundTo, isRefused } from '../../../src/broker/records/permission.ts';
+import type { Permission } from '../../../src/broker/records/permission.ts';
+
+const permission = (changes: Partial<Permission> = {}): Permission => ({
+  clientId: 'c1',
+  endpoint: 'https://mcp.example/',
+  decision: 'allow',
+  createdAt: 0,
+  ...changes,
+});
+
+describe('covers', () => {
+  it.each([
+    [{ scope: ['a', 'b'] }, { scope: ['a'] }, true],
+    [{ scope: ['a'] }, { scope: ['a', 'b'] }, false],
+    [{ scope: [] }, { scope: ['a'] }, false],
+    [{}, { scope: ['a'] }, true],
+    [{ decision: 'deny' }, { scope: [] }, false],
+    [{ grants: ['g1'] }, { scope: [], grantId: 'g1' }, true],
+    [{ grants: ['g1'] }, { scope: [], grantId: 'g2' }, false],
+    [{}, { scope: [], grantId: 'g1' }, false],
+  ] as const)('a permission with %j and the need of %j: %s', (changes, need, expected) => {
+    expect(covers(permission(changes as Partial<Permission>), need)).toBe(expected);
+  });
+});
+
+describe('isRefused', () => {
+  it.each([
+    [{}, { scope: ['a'], grantId: 'g1' }, false],
+    [{ decision: 'deny' }, { scope: [] }, true],
+    [{ refused: ['b'] }, { scope: ['a', 'b'] }, true],
+    [{ refused: ['b'] }, { scope: ['a'] }, false],
+    [{ refusedGrants: ['g1'] }, { scope: [], grantId: 'g1' }, true],
+    [{ refusedGrants: ['g1'] }, { scope: [], grantId: 'g2' }, false],
+    [{ refusedGrants: ['g1'] }, { scope: [] }, false],
+  ] as const)('a permission with %j and the need of %j: %s', (changes, need, expected) => {
+    expect(isRefused(permission(changes as Partial<Permission>), need)).toBe(expected);
+  });
+});
+
+it('isBoundTo: by grant and resource, once the first token has fixed the scopes', () => {
+  const bound = { grants: ['g1'], resource: 'https://mcp.example/' };
+  expect(isBoundTo(permission(bound), 'g1')).toBe(true);
+  expect(isBoundTo(permission(bound), 'g2')).toBe(false);
+  expect(isBoundTo(permission({ grants: ['g1'] }), 'g1')).toBe(false);
+  expect(isBoundTo(permission({ ...bound, fixAtFirstToken: true }), 'g1')).toBe(false);
+});
+
+describe('carriedOver', () => {
+  const before = permission({ grants: ['g1'], account: 'g1', refused: ['b'], refusedGrants: ['g2', 'g3'] });
+
+  it('keeps accounts and refusals that the new decision does not name', () => {
+    expect(carriedOver(before, permission({ scope: ['a'] }))).toEqual({
+      grants: ['g1'],
+      account: 'g1',
+      refused: ['b'],
+      refusedGrants: ['g2', 'g3'],
+    });
+    expect(carriedOver(before, permission({ scope: ['b'], grants: ['g2'], account: 'g2' }))).toEqual({
+      grants: ['g1', 'g2'],
+      account: 'g2',
+      refused: [],
+      refusedGrants: ['g3'],
+    });
+  });
+
+  it('keeps nothing of a denial, for one, or without a decision before', () => {
+    expect(carriedOver(before, permission({ decision: 'deny' }))).toEqual({});
+    expect(carriedOver({ ...before, decision: 'deny' }, permission())).toEqual({});
+    expect(carriedOver(undefined, permission())).toEqual({});
+    expect(carriedOver(permission(), permission())).toEqual({});
+  });
+});
