@@ -104,12 +104,12 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     await expectRightReply(receiver, awaited);
   });
 
-  it('DOOR-4: while a page asks a thousand times', async () => {
+  it('DOOR-4: while a page asks three hundred times', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     let answered = 0;
     const lanes = Array.from({ length: 16 }, async (_, lane) => {
-      for (let i = 0; i < 63; i += 1) {
+      for (let i = 0; i < 20; i += 1) {
         if (
           (await say(receiver, requestOf(receiver, `code=evil&state=${lane}-${i}`))).startsWith(
             'HTTP/1.1 400',
@@ -121,7 +121,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     });
     await expectRightReply(receiver, awaited);
     await Promise.all(lanes);
-    expect(answered).toBe(1008);
+    expect(answered).toBe(320);
   });
 
   it('DOOR-4: while slow requests hold three quarters of the places', async () => {

@@ -1,4 +1,4 @@
-/** Fifty thousand malformed frames against the real server; test/soak/ipc-fuzz.soak.ts throws a million. */
+/** Ten thousand malformed frames against the real server; test/soak/ipc-fuzz.soak.ts throws a million. */
 import { expect, test } from 'vitest';
 
 import { fuzz } from './fuzzer.ts';
@@ -13,15 +13,15 @@ const maxGrowth = 8 * 1024 * 1024;
 const patience = 300_000;
 
 test(
-  `the broker survives 50,000 malformed frames (seed ${seed})`,
+  `the broker survives 10,000 malformed frames (seed ${seed})`,
   async () => {
-    const report = await fuzz({ frames: 50_000, seed });
-    expect(report.frames).toBeGreaterThanOrEqual(50_000);
+    const report = await fuzz({ frames: 10_000, seed });
+    expect(report.frames).toBeGreaterThanOrEqual(10_000);
     expect(report.heapGrowth).toBeLessThan(maxGrowth);
     expect(report.descriptorGrowth).toBeLessThanOrEqual(0);
     // The run would prove little if everything were refused, or nothing.
-    expect(report.requests).toBeGreaterThan(10_000);
-    expect(report.ended).toBeGreaterThan(500);
+    expect(report.requests).toBeGreaterThan(2_000);
+    expect(report.ended).toBeGreaterThan(100);
   },
   patience,
 );

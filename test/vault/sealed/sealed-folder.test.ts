@@ -30,20 +30,6 @@ async function unlocked(folder = newPlace()): Promise<PassphraseVault> {
   return vault;
 }
 
-describe('under a passphrase', () => {
-  vaultContract('sealed-file', () => {
-    const vault = passphraseVault(newPlace());
-    const opening = vault.store.unlock(correct);
-    // Every call waits for it.
-    const get = vault.store.get.bind(vault.store);
-    vault.store.get = async (name) => {
-      await opening;
-      return get(name);
-    };
-    return vault;
-  });
-});
-
 describe('with the root key in the keychain', () => {
   vaultContract('sealed-file', () => sealedVault(newPlace(), memoryKeychain()));
 
