@@ -6,7 +6,7 @@ import { fuzz } from './fuzzer.ts';
 /** The same frames in every run; KEYTURN_FUZZ_SEED repeats what a soak found. */
 const seed = Number(process.env['KEYTURN_FUZZ_SEED'] ?? 20_260_401);
 
-/** Bytes. A leak of one small object a frame would be some 5 MB; caches and compiled code take 2 or 3. */
+/** Bytes. Caches and compiled code take 2 or 3 MB; the soak finds leaks of small objects. */
 const maxGrowth = 8 * 1024 * 1024;
 
 /** Milliseconds. It takes some ten seconds of one core, which others may want as well; only a hang takes longer. */
