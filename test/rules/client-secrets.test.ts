@@ -194,7 +194,7 @@ describe('the second form', () => {
     rig.clock.advance(anHour);
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
     expect(tries).toBe(2);
-    expect(rig.grant().state).toMatchObject({ why: expect.stringContaining('registration') });
+    expect(rig.grant().state).toMatchObject({ why: expect.stringContaining('OAuth client') });
   });
 
   it.each([

@@ -34,7 +34,7 @@ describe('a grant that the server ended together with a revoked one', () => {
       reason: 'login_required',
       rule: 'Only you can start again a grant that you ended',
       message: expect.stringMatching(
-        /together with the grant for https:\S+ \("work"\), which you revoked at 20\S+ \S+/,
+        /together with the sign-in to https:\S+ \("work"\), which you revoked at 20\S+ \S+/,
       ),
     });
     expect(rig.parts.grants.byId(other.id)?.state).toMatchObject({ kind: 'loginRequired' });
