@@ -62,26 +62,3 @@ export function formatDuration(seconds: number): string {
 /** A setting's value as text. */
 export const formatSetting = (value: SettingValue): string =>
   Array.isArray(value) ? value.join(' ') : String(value);
-
-interface Meaning {
-  readonly words: string;
-  /** A guess from the name only. */
-  readonly isGuess: boolean;
-  /** What the name says may be done: one of `strings.scopeVerbs`. */
-  readonly verb?: string;
-}
-
-/** Names as most servers make them: what it is about and what may be done, in either order. */
-const twoParts = /^([a-z][a-z0-9_-]{0,30})[:./]([a-z][a-z0-9_-]{0,30})$/;
-
-/** What a scope means where everybody agrees on it, or how its name reads; undefined for any other. */
-export function scopeMeaning(scope: string): Meaning | undefined {
-  const agreed = Object.hasOwn(strings.scopes, scope) ? strings.scopes[scope] : undefined;
-  if (agreed !== undefined) return { words: agreed, isGuess: false };
-  const [, first = '', second = ''] = twoParts.exec(scope) ?? [];
-  for (const [verb, what] of [[second, first] as const, [first, second] as const]) {
-    const say = Object.hasOwn(strings.scopeVerbs, verb) ? strings.scopeVerbs[verb] : undefined;
-    if (say) return { words: say({ what: what.replace(/[_-]/g, ' ') }), isGuess: true, verb };
-  }
-  return undefined;
-}

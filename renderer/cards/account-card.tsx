@@ -5,8 +5,8 @@
  */
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
-import { Fact, Facts } from '../parts/facts.tsx';
-import { Address, UntrustedLines, UntrustedText } from '../parts/untrusted-text.tsx';
+import { AddressFact, Fact, Facts } from '../parts/facts.tsx';
+import { UntrustedLines, UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
@@ -33,12 +33,8 @@ function Accounts({
 }) {
   return (
     <Facts>
-      <Fact name={strings.card.server}>
-        <Address url={resource} />
-      </Fact>
-      <Fact name={strings.card.issuer}>
-        <Address url={issuer} />
-      </Fact>
+      <AddressFact name={strings.card.server} url={resource} />
+      <AddressFact name={strings.card.issuer} url={issuer} />
       <Fact name={words.signedIn}>
         {account === undefined ? words.unnamed : <UntrustedText text={account} />}
       </Fact>

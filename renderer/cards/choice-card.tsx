@@ -7,8 +7,8 @@ import { useState } from 'preact/hooks';
 import { ConsentForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
 import { RequestingProgram } from './base/requesting-program.tsx';
-import { Fact, Facts } from '../parts/facts.tsx';
-import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
+import { AddressFact, Facts } from '../parts/facts.tsx';
+import { UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 
@@ -29,9 +29,7 @@ export function ChoiceCard({ question, onDone }: CardProps) {
       <div class="parties">
         <RequestingProgram question={question} note={words.by} />
         <Facts>
-          <Fact name={words.server}>
-            <Address url={resource} />
-          </Fact>
+          <AddressFact name={words.server} url={resource} />
         </Facts>
       </div>
       <AccountChoice accounts={accounts} picked={account} onPick={pick} />

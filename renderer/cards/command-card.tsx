@@ -10,12 +10,13 @@ import { commandName } from '../../words/asker.ts';
 import { CommandProgram } from './base/requesting-program.tsx';
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
-import { Fact, Facts } from '../parts/facts.tsx';
+import { AddressFact, Fact, Facts, TextFact } from '../parts/facts.tsx';
 import { overrideTarget } from '../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
 import { KeyPlace } from '../parts/key-place.tsx';
 import { Notice } from '../parts/notice.tsx';
-import { scopeNames, Scopes } from '../parts/scopes.tsx';
+import { Scopes } from '../parts/scopes.tsx';
+import { scopeNames } from '../base/scopes.ts';
 import { ScrollBox } from '../parts/scroll-box.tsx';
 import { strings } from '../base/strings.ts';
 import type { ClientProcess, Question, SettingValue } from '../base/views.ts';
@@ -99,17 +100,9 @@ function Change({ question }: { readonly question: Question }) {
       )}
       <ForwardFacts question={question} />
       <KeyFact of={question.key} />
-      {issuer !== undefined && (
-        <Fact name={strings.card.issuer}>
-          <Address url={issuer} />
-        </Fact>
-      )}
+      <AddressFact name={strings.card.issuer} url={issuer} />
       {question.command === 'login' && <SignInFacts question={question} />}
-      {registration !== undefined && (
-        <Fact name={words.registration}>
-          <UntrustedText text={registration} />
-        </Fact>
-      )}
+      <TextFact name={words.registration} text={registration} />
       <ClientFacts question={question} />
       {override !== undefined && (
         <Fact name={words.rule}>
@@ -117,11 +110,7 @@ function Change({ question }: { readonly question: Question }) {
           <p class="small">{strings.settings.overrideDangers[override]}</p>
         </Fact>
       )}
-      {isPermission && account !== undefined && (
-        <Fact name={words.account}>
-          <UntrustedText text={account} />
-        </Fact>
-      )}
+      {isPermission && account !== undefined && <TextFact name={words.account} text={account} />}
       {isDenial && <DeniedAccounts accounts={question.accounts} />}
       {isPermission && <PermissionFacts question={question} />}
       {isDenial && <DeniedScopes scope={question.scope} />}
@@ -170,11 +159,7 @@ function KeyFact({ of }: { readonly of: Question['key'] }) {
 function SignInFacts({ question: { account, method, scope, newClient } }: { readonly question: Question }) {
   return (
     <>
-      {account !== undefined && (
-        <Fact name={strings.servers.account}>
-          <UntrustedText text={account} />
-        </Fact>
-      )}
+      <TextFact name={strings.servers.account} text={account} />
       {method !== undefined && <Fact name={words.method}>{words.methods[method]}</Fact>}
       {scope !== undefined && (
         <Fact name={strings.servers.scopes}>
@@ -201,21 +186,9 @@ function ClientFacts({
       {authMethod !== undefined && (
         <Fact name={words.authMethod}>{strings.registration.proofs[authMethod]}</Fact>
       )}
-      {redirectUri !== undefined && (
-        <Fact name={words.redirectUri}>
-          <Address url={redirectUri} />
-        </Fact>
-      )}
-      {idp !== undefined && (
-        <Fact name={words.idp}>
-          <Address url={idp} />
-        </Fact>
-      )}
-      {assertion !== undefined && (
-        <Fact name={words.assertion}>
-          <UntrustedText text={assertion} />
-        </Fact>
-      )}
+      <AddressFact name={words.redirectUri} url={redirectUri} />
+      <AddressFact name={words.idp} url={idp} />
+      <TextFact name={words.assertion} text={assertion} />
     </>
   );
 }
@@ -255,9 +228,7 @@ function NewSetting({ question: { setting } }: { readonly question: Question }) 
   if (setting === undefined) return null;
   return (
     <>
-      <Fact name={words.setting}>
-        <UntrustedText text={setting.name} />
-      </Fact>
+      <TextFact name={words.setting} text={setting.name} />
       <Fact name={words.value}>
         {setting.value === undefined || setting.value === null ? words.unset : <Value of={setting.value} />}
       </Fact>

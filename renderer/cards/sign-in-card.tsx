@@ -9,7 +9,7 @@ import { announce } from '../state/announcement.ts';
 import { useApprovalDelay } from './base/approval-delay.ts';
 import { ChangedNotice } from './base/changed-notice.tsx';
 import { useAction } from '../state/action.ts';
-import { Fact, Facts } from '../parts/facts.tsx';
+import { AddressFact, Facts, TextFact } from '../parts/facts.tsx';
 import { Field } from '../parts/field.tsx';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
@@ -45,7 +45,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   };
   return (
     <div class="question">
-      <h3>{isDevice ? words.titleDevice : words.titlePage}</h3>
+      <h3>{isDevice ? words.titleDevice : <Title url={question.resource ?? ''} />}</h3>
       <ChangedNotice content={content} />
       {isDevice && <Code text={code ?? ''} />}
       <Destination question={question} />
@@ -57,19 +57,26 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
         </Notice>
       )}
       {newClient && <Notice kind="info">{words.newClient}</Notice>}
-      <PageAddress url={question.url ?? ''} />
-      {!isDevice && <Paste id={id} onDone={onDone} />}
+      {isDevice ? (
+        <PageAddress url={question.url ?? ''} />
+      ) : (
+        <details class="disclosure">
+          <summary>{words.trouble}</summary>
+          <PageAddress url={question.url ?? ''} />
+          <Paste id={id} onDone={onDone} />
+          <div class="actions">
+            <button type="button" onClick={() => void tellError()}>
+              {words.errorPage}
+            </button>
+          </div>
+        </details>
+      )}
       <Refused refusal={action.refusal} />
       <footer>
         <div class="actions">
           <button type="button" class="danger" onClick={() => void callOff()}>
             {words.cancel}
           </button>
-          {!isDevice && (
-            <button type="button" onClick={() => void tellError()}>
-              {words.errorPage}
-            </button>
-          )}
           <button
             type="button"
             class="primary"
@@ -86,23 +93,19 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   );
 }
 
+function Title({ url }: { readonly url: string }) {
+  return <>{words.titlePage.parts({ server: <UntrustedText text={URL.parse(url)?.host ?? url} /> })}</>;
+}
+
 function Destination({
   question: { resource = '', issuer = '', account },
 }: Pick<SignInCardProps, 'question'>) {
   return (
     <div class="parties">
       <Facts>
-        <Fact name={words.server}>
-          <Address url={resource} />
-        </Fact>
-        <Fact name={words.issuer}>
-          <Address url={issuer} />
-        </Fact>
-        {account !== undefined && (
-          <Fact name={words.account}>
-            <UntrustedText text={account} />
-          </Fact>
-        )}
+        <AddressFact name={words.server} url={resource} />
+        <AddressFact name={words.issuer} url={issuer} />
+        <TextFact name={words.account} text={account} />
       </Facts>
     </div>
   );

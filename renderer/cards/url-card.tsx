@@ -7,9 +7,9 @@
  */
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
-import { Fact, Facts } from '../parts/facts.tsx';
+import { AddressFact, Fact, Facts } from '../parts/facts.tsx';
 import { Notice } from '../parts/notice.tsx';
-import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
+import { UntrustedText } from '../parts/untrusted-text.tsx';
 import { RequestingProgram } from './base/requesting-program.tsx';
 import { strings } from '../base/strings.ts';
 
@@ -32,12 +32,8 @@ export function UrlCard({ question, onDone }: CardProps) {
       </div>
       <div class="parties">
         <Facts>
-          <Fact name={words.address}>
-            <Address url={url} />
-          </Fact>
-          <Fact name={words.server}>
-            <Address url={resource} />
-          </Fact>
+          <AddressFact name={words.address} url={url} />
+          <AddressFact name={words.server} url={resource} />
           <Fact name={words.message}>
             {message === '' ? words.noMessage : <UntrustedText text={message} />}
           </Fact>

@@ -1,7 +1,7 @@
 /** Names with their values, as a description list: a line each, or side by side. */
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import { OnCard } from './untrusted-text.tsx';
+import { Address, OnCard, UntrustedText } from './untrusted-text.tsx';
 import { ScrollBox } from './scroll-box.tsx';
 
 interface FactsProps {
@@ -29,5 +29,25 @@ export function Fact({ name, children, isWide = false }: FactProps) {
       <dt>{name}</dt>
       <dd>{isBoxed ? <ScrollBox label={name}>{children}</ScrollBox> : children}</dd>
     </div>
+  );
+}
+
+/** Nothing without an address. */
+export function AddressFact({ name, url }: { readonly name: string; readonly url: string | undefined }) {
+  if (url === undefined) return null;
+  return (
+    <Fact name={name}>
+      <Address url={url} />
+    </Fact>
+  );
+}
+
+/** Nothing without a text. */
+export function TextFact({ name, text }: { readonly name: string; readonly text: string | undefined }) {
+  if (text === undefined) return null;
+  return (
+    <Fact name={name}>
+      <UntrustedText text={text} />
+    </Fact>
   );
 }

@@ -2,18 +2,12 @@
  * Scopes in words: the server's own text, and what it means where everybody agrees on that; each with a box where the
  * person chooses.
  *
- * Invariant: before a decision, what changes or deletes looks riskier than what only reads. In a choice, what lets a
- * program do most comes first, and a name that says nothing comes before one that only reads.
+ * Invariant: before a decision, what changes or deletes looks riskier than what only reads, and comes first.
  */
 import { useContext } from 'preact/hooks';
 import { UntrustedText, OnCard } from './untrusted-text.tsx';
 import { strings } from '../base/strings.ts';
-import { scopeMeaning } from '../base/format.ts';
-
-/** RFC 6749 §3.3: names with spaces between them. */
-export function scopeNames(scope: string | undefined): string[] {
-  return [...new Set((scope ?? '').split(' ').filter((name) => name !== ''))];
-}
+import { byRisk, riskOf, scopeMeaning } from '../base/scopes.ts';
 
 /** Names shown of one grant in a list; more are summed up, so that one row stays a row. A card has them all. */
 const maxShown = 40;
@@ -54,40 +48,10 @@ export function Scope({ name }: { readonly name: string }) {
   );
 }
 
-/** Verbs that change nothing, and those after which nothing may be left. */
-const risks: Readonly<Record<string, 'deletes' | 'controls' | undefined>> = {
-  read: undefined,
-  view: undefined,
-  list: undefined,
-  delete: 'deletes',
-  admin: 'controls',
-  manage: 'controls',
-};
-
-function riskOf(name: string): keyof typeof strings.card.risks | undefined {
-  const verb = scopeMeaning(name)?.verb;
-  if (verb === undefined) return undefined;
-  return Object.hasOwn(risks, verb) ? risks[verb] : 'changes';
-}
-
 function Risk({ name }: { readonly name: string }) {
   const risk = riskOf(name);
   if (risk === undefined) return null;
   return <span class={risk === 'changes' ? 'tag warn' : 'tag bad'}>{strings.card.risks[risk]}</span>;
-}
-
-function rank(name: string): number {
-  const meaning = scopeMeaning(name);
-  if (meaning === undefined) return 2;
-  if (meaning.verb === undefined) return 4;
-  const risk = riskOf(name);
-  if (risk === undefined) return 3;
-  return risk === 'changes' ? 1 : 0;
-}
-
-/** Those that let a program do most first; else in the order of the request. */
-function byRisk(names: readonly string[]): string[] {
-  return names.toSorted((one, other) => rank(one) - rank(other));
 }
 
 interface ScopeChoiceProps {

@@ -148,31 +148,33 @@ const appPlace = ({ clientId, name, executable = '', permissions }: LocalClient)
 
 type Section = keyof typeof strings.settings.sectionNames;
 
+const { settings, pause, registered, proxies } = strings;
+
 /** What a person may look for, and the section in which it is. */
-const settingSections: readonly (readonly [name: keyof typeof words.settings, section: Section])[] = [
-  ['openAtLogin', 'general'],
-  ['notifications', 'general'],
-  ['lockWithScreen', 'general'],
-  ['defaultLease', 'general'],
-  ['pause', 'security'],
-  ['revokeAll', 'security'],
-  ['lock', 'security'],
-  ['lockAfter', 'security'],
-  ['passphrase', 'security'],
-  ['overrides', 'security'],
-  ['clients', 'providers'],
-  ['clientMetadata', 'providers'],
-  ['proxies', 'advanced'],
-  ['version', 'advanced'],
+const settingSections: readonly (readonly [label: string, section: Section])[] = [
+  [settings.openAtLogin, 'general'],
+  [settings.notifications, 'general'],
+  [settings.lockWithScreen, 'general'],
+  [settings.defaultLease, 'general'],
+  [pause.pause, 'security'],
+  [pause.revokeAll, 'security'],
+  [settings.lock, 'security'],
+  [settings.lockAfter, 'security'],
+  [settings.changePassphrase, 'security'],
+  [settings.overrides, 'security'],
+  [registered.title, 'providers'],
+  [settings.clientMetadata, 'providers'],
+  [proxies.title, 'advanced'],
+  [settings.broker, 'advanced'],
 ];
 
 const settingPlaces: readonly Place[] = settingSections.map(([name, section]) => ({
   tab: 'settings',
   item: section,
   icon: 'settings',
-  kind: strings.settings.sectionNames[section],
-  name: words.settings[name],
-  text: words.settings[name],
+  kind: settings.sectionNames[section],
+  name,
+  text: name,
 }));
 
 /** Every word has to be there. Nothing for no word: the lists show everything. */

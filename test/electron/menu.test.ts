@@ -185,7 +185,7 @@ describe('the menu', () => {
     );
     const told = recent?.kind === 'group' ? labels(recent.rows) : [];
     expect(told.map((label) => label.split('  ')[1])).toEqual([
-      'editor got a token for notes.example/mcp (3 times)',
+      'editor got access to notes.example/mcp (3 times)',
       '“a && b” was refused at notes.example/mcp',
       'editor got the API key for notes.example/mcp',
       'You signed in to notes.example/mcp',

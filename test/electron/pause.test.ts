@@ -14,7 +14,7 @@ it('the app pauses from its menu, and resumes by a press in the window only', as
   expect((await opened.tray()).rows).toContain('Resume…');
   expect(await ask(page, 'resume', {})).toMatchObject({ refusal: { reason: 'not_permitted' } });
   await page.evaluate('location.hash = "servers"');
-  await page.getByText('All access is paused. Apps get no tokens and no API keys.').waitFor();
+  await page.getByText('All access is paused. Apps get no access.').waitFor();
   const resume = page.getByRole('button', { name: 'Resume', exact: true });
   await until('a press counts', async () => {
     await resume.click({ timeout: 1000 }).catch(() => undefined);

@@ -233,6 +233,7 @@ describe('500 servers and 200 programs', () => {
     expect(await rows.count()).toBeLessThanOrEqual(50);
     await main.getByLabel(names.filter).fill('program-199');
     await main.getByText('1 app', { exact: true }).waitFor();
+    await button(main, names.programs.manage).click();
     await button(main, names.programs.end).click();
     await main.getByText(names.programs.nothing).waitFor();
     expect(await rows.count()).toBe(1);

@@ -164,6 +164,7 @@ describe('a program', () => {
     // The app's clock is the machine's own: an hour isn't waited for, but it is what the card said.
     const shown = await shownIn(main, 'writer');
     expect(await shown.innerText()).toMatch(/in (1 hour|\d\d minutes)/);
+    await button(main, names.programs.manage).click();
     await button(main, names.programs.end).click();
     await shown.getByText(names.programs.nothing).waitFor();
     await expect(program.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });

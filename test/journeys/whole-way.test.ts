@@ -108,7 +108,7 @@ it.each(ways)(
     await lookAt(main);
     let before = await pressed();
     await picked(main, 'editor');
-    await button(main, names.programs.reduce).click();
+    await button(main, names.programs.manage).click();
     await look(main);
     await main.getByRole('dialog').getByLabel('notes:write').uncheck();
     await button(main, names.programs.save).click();

@@ -46,7 +46,8 @@ describe('the window', () => {
     await keys.getByText('X-Api-Key: …').waitFor();
     await page.getByRole('tab', { name: 'Connected apps' }).click();
     await page.getByText('Your API key, in the header').waitFor();
-    await page.getByRole('button', { name: /^Revoke access of editor/ }).click();
+    await page.getByRole('button', { name: /^Manage access of editor/ }).click();
+    await button(page, 'Revoke access').click();
     await page.getByText('Your API key, in the header').waitFor({ state: 'detached' });
     await page.getByRole('tab', { name: 'Servers' }).click();
     await keys.getByText('no app has access').waitFor();

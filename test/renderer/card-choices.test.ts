@@ -76,7 +76,7 @@ describe('what a card says', () => {
     const { page } = await open('card/allow');
     await page.locator('.scopes').waitFor();
     const shown = await page.locator('.scopes code').allTextContents();
-    expect(shown).toEqual([...longNames, longName]);
+    expect(shown).toEqual([longName, ...longNames]);
     await openDetails(page);
     const text = (await page.locator('.question').textContent()) ?? '';
     for (const part of [longPath, longUrl, 'g ← h', 'bound to a key']) expect(text).toContain(part);
@@ -190,7 +190,7 @@ describe('how long it is allowed', () => {
       }),
     });
     const card = page.locator('.question');
-    await page.getByText('Every program on this computer can then get').waitFor();
+    await page.getByText('Every program on this computer can then use').waitFor();
     expect(await page.getByRole('heading', { level: 3 }).innerText()).toBe(
       'Allow the keyturn command to use notes.example?',
     );

@@ -87,7 +87,7 @@ describe('the card of a command', () => {
         replaces: true,
       },
       [
-        'This client gets tokens without your approval',
+        'This client gets access without your approval',
         'It replaces the current client',
         'enterprise-managed',
         'Private key',
@@ -102,11 +102,11 @@ describe('the card of a command', () => {
         grant: 'jwt-bearer',
         assertion: 'env:JOB_TOKEN',
       },
-      ['workload identity', 'env:JOB_TOKEN', 'This client gets tokens without your approval'],
+      ['workload identity', 'env:JOB_TOKEN', 'This client gets access without your approval'],
     ],
     [
       { command: 'register', issuer: 'https://login.example', grant: 'client_credentials' },
-      ['Client credentials (no user)', 'This client gets tokens without your approval'],
+      ['Client credentials (no user)', 'This client gets access without your approval'],
     ],
     [
       { command: 'endDenial', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:write' },
@@ -166,7 +166,7 @@ describe('the card of a command', () => {
         until: exampleNow,
       },
       [
-        'A command wants to let programs on build.example ask for tokens',
+        'A command wants to let programs on build.example ask for access',
         'build.example',
         'kkk',
         'https://notes.example/mcp',

@@ -36,7 +36,7 @@ it('the window lists open forwards, and ends one', async () => {
   await page.getByRole('button', { name: 'Remove agent' }).press('Enter');
   await page.getByRole('dialog').getByText('any more').waitFor();
   await button(page, 'Remove').press('Enter');
-  await page.locator('.announcement').getByText('Programs on agent can’t ask for tokens any more.').waitFor();
+  await page.locator('.announcement').getByText('Programs on agent can’t ask for access any more.').waitFor();
   await expect(program.request('token.get', { resource })).rejects.toThrow();
   await expect(connect({ key, env })).rejects.toMatchObject({ reason: 'broker_unreachable' });
   expect(await owner.request('forward.list')).toMatchObject({ forwards: [{ label: 'build.example' }] });

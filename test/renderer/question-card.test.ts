@@ -362,7 +362,9 @@ describe('the card of a sign-in', () => {
     await card.waitFor();
     expect(await card.innerText()).toContain(resource);
     expect(await card.innerText()).toContain(world.authorizationServer.issuer);
-    expect(await page.getByLabel('Page doesn’t open? Copy this address').inputValue()).toContain(
+    const trouble = page.getByText('The page doesn’t work?');
+    await trouble.click();
+    expect(await page.getByLabel('It doesn’t open: copy this address').inputValue()).toContain(
       world.authorizationServer.issuer,
     );
     const open = button(page, 'Open the page');
@@ -371,7 +373,7 @@ describe('the card of a sign-in', () => {
     await open.click();
     await page.getByText('The page opens in your browser.').waitFor();
     expect(broker.openedPages).toEqual([await questionId(owner, 'login')]);
-    const paste = page.getByLabel(/^Signed in on another device/);
+    const paste = page.getByLabel(/^You signed in on another device/);
     await paste.fill('http://127.0.0.1:1/callback?code=foreign-code&state=foreign');
     await page.getByRole('button', { name: 'Use this URL' }).click();
     await page.getByRole('alert').waitFor();

@@ -109,7 +109,7 @@ describe('Connected apps', () => {
     const card = (name: string) => page.locator('article', { has: page.locator('h3', { hasText: name }) });
     await choose('editor');
     await card('editor')
-      .getByRole('button', { name: /^Reduce/ })
+      .getByRole('button', { name: /^Manage/ })
       .click();
     const save = page.getByRole('button', { name: 'Save' });
     expect(await save.isDisabled()).toBe(true);
@@ -127,13 +127,18 @@ describe('Connected apps', () => {
     list.resolve();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await card('editor').innerText()).not.toContain('notes:write');
-    const revoke = () => card('editor').getByRole('button', { name: /^Revoke access of/ });
-    await revoke().click();
+    const revoke = async (): Promise<void> => {
+      await card('editor')
+        .getByRole('button', { name: /^Manage access of/ })
+        .click();
+      await page.getByRole('button', { name: 'Revoke access' }).click();
+    };
+    await revoke();
     await card('editor').getByText('Nothing.').waitFor();
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await expect.poll(() => said(page)).toMatch(/^editor has its access to .* again\.$/);
     expect(await owner.request('app.list')).toMatchObject({ clients: [{}, listed, {}] });
-    await revoke().click();
+    await revoke();
     await card('editor').getByText('Nothing.').waitFor();
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
 

@@ -8,18 +8,18 @@ export const commands = {
       key: 'Apps that you allow get this key, and send it to this server in this header. Allow this only if you set the key just now.',
       register: 'Keyturn then uses this OAuth client at this sign-in provider.',
       login:
-        'Keyturn then uses the account that signs in on that page. Apps that you allowed there can get its tokens.',
+        'Keyturn then uses the account that signs in on that page. Apps that you allowed there can use it.',
       override: 'This turns off one protection for this server.',
       proxy:
         'Keyturn opens a port on this computer for apps that can’t connect to Keyturn. It asks you about each app that uses the port.',
       forward:
-        'Programs there can then ask for tokens of these servers. You connect and allow each of them here first. Allow this only if you trust this machine.',
+        'Programs there can then ask for access to these servers. You connect and allow each of them here first. Allow this only if you trust this machine.',
       settings: 'Keyturn then uses the new value.',
-      unlock: 'Apps that you allowed get tokens again.',
+      unlock: 'Apps that you allowed get access again.',
       passphrase: 'After that, only the new passphrase unlocks Keyturn.',
       backup:
         'The command can then read your apps’ configuration as it was before Keyturn changed it, with the secrets in it.',
-      resume: 'The pause ends. Apps that you allowed get tokens and API keys again.',
+      resume: 'The pause ends. Apps that you allowed get access again.',
       other: 'This window doesn’t know what the command changes.',
     },
     line: 'Command line',
@@ -49,7 +49,7 @@ export const commands = {
     redirectUri: 'Redirect URI',
     idp: 'Identity provider',
     assertion: 'Proof of identity from',
-    unasked: 'This client gets tokens without your approval.',
+    unasked: 'This client gets access without your approval.',
     replaces: 'It replaces the current client.',
     replacesKey:
       'It replaces the current key. Apps that can use that key get this one, if the header stays the same.',

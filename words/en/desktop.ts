@@ -27,7 +27,7 @@ export const desktop = {
   activity: {
     row: '{time}  {what}',
     rowOften: '{time}  {what} ({count, plural, one {# time} other {# times}})',
-    token: '{who, select, command {The keyturn command} other {{app}}} got a token for {server}',
+    token: '{who, select, command {The keyturn command} other {{app}}} got access to {server}',
     key: '{who, select, command {The keyturn command} other {{app}}} got the API key for {server}',
     refused: '{who, select, command {The keyturn command} other {{app}}} was refused at {server}',
     signedIn: 'You signed in to {server}',

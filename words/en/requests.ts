@@ -27,7 +27,7 @@ export const requests = {
     register: 'A command wants to add an OAuth client for {provider}',
     login: 'A command wants to sign in to {server}',
     proxy: 'A command wants to open a proxy for {server}',
-    forward: 'A command wants to let programs on {machine} ask for tokens',
+    forward: 'A command wants to let programs on {machine} ask for access',
     override: 'A command wants to add a security exception for {server}',
     settings: 'A command wants to change the setting {setting}',
     backup: 'A command wants to read a backup of your apps’ configuration',

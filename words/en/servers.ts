@@ -32,13 +32,13 @@ export const servers = {
     waived: 'Security exceptions',
     tokenType: 'Tokens',
     bound: 'bound to a key that only Keyturn has, so a copied token is useless',
-    audience: 'Token is valid for',
+    audience: 'Access is valid for',
     audiences: {
       unbound: 'Not limited to this server',
       other: 'Another server too',
     },
     why: 'Sign in again:',
-    trouble: 'Keyturn gets no new token: {reason}.',
+    trouble: 'Keyturn can’t refresh the access: {reason}.',
     troubleSince: 'It first failed',
     nextTry: 'next try',
     troubles: {
@@ -81,7 +81,7 @@ export const servers = {
     title: 'Sign-in details',
     now: 'State',
     expires: 'Expires',
-    next: 'Next token',
+    next: 'Next refresh',
     signedIn: 'Signed in',
     clock: 'Clock',
     clockAhead:
@@ -94,12 +94,12 @@ export const servers = {
     nextBy: {
       underWay: 'A refresh is under way.',
       itself: 'Automatically, because an app uses it:',
-      request: 'When an app asks for one.',
-      requestAfter: 'When an app asks for one, at the earliest',
-      signIn: 'The sign-in provider gave no refresh token: sign in again when this token has expired.',
+      request: 'When an app asks for access.',
+      requestAfter: 'When an app asks for access, at the earliest',
+      signIn: 'None. Sign in again once the access has expired.',
       resume: 'When you resume access.',
       resumeAfter: 'When the pause of all access ends:',
-      over: 'Sign in again to get one.',
+      over: 'None before you sign in again.',
     },
     timeline: 'What happened',
     timelineEmpty: 'The activity log has no entry about it.',
@@ -107,7 +107,7 @@ export const servers = {
 
   revoke: {
     title: 'Revoke this sign-in?',
-    what: 'No app can use this server until you sign in again. Keyturn also asks the sign-in provider to revoke the tokens.',
+    what: 'No app can use this server until you sign in again. Keyturn also asks the sign-in provider to end the access.',
     confirm: 'Revoke sign-in',
     doneTitle: 'Sign-in revoked here',
     announced: 'The sign-in to {server} is revoked here. {receipt}',
@@ -115,14 +115,14 @@ export const servers = {
   },
 
   receipts: {
-    confirmed: 'The sign-in provider confirmed that it revoked the tokens.',
+    confirmed: 'The sign-in provider confirmed that the access has ended.',
     pending: 'Pending: the sign-in provider could not be reached yet. Keyturn tries again automatically.',
     notOffered:
-      'The sign-in provider offers no revocation. Keyturn has deleted the tokens, but they may stay valid there: to revoke them, remove Keyturn’s access in your account at the provider.',
+      'The sign-in provider offers no revocation. Keyturn has deleted the access here, but it may stay valid: remove Keyturn in your account at the provider.',
     abandoned: 'The sign-in provider could not be reached, and Keyturn has stopped trying.',
     nextTry: 'Next try:',
     triedUntil: 'Tried until:',
-    liveUntil: 'A token that an app already has works until:',
+    liveUntil: 'What an app already got works until:',
     ended: 'Revoked:',
   } as Readonly<Record<string, string>>,
 

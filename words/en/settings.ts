@@ -145,10 +145,10 @@ export const settings = {
   pause: {
     title: 'All access',
     pause: 'Pause all access',
-    what: 'Apps get no tokens and no API keys. Tokens that they already have work until they expire.',
+    what: 'Apps get no access. What they already got works until it expires.',
     forHour: 'Pause for 1 hour',
     untilIResume: 'Pause until I resume',
-    paused: 'All access is paused. Apps get no tokens and no API keys.',
+    paused: 'All access is paused. Apps get no access.',
     until: 'Ends automatically:',
     untilResumed: 'Until you resume it, also after a restart.',
     resume: 'Resume',
@@ -158,7 +158,7 @@ export const settings = {
     revokeAllButton: 'Revoke all…',
     revokeAllTitle: 'Revoke all access?',
     revokeAllConsequence:
-      'Keyturn revokes it here at once and asks the sign-in providers to revoke the tokens. Apps are refused until you sign in again. API keys stay: remove them under Servers.',
+      'Keyturn revokes it here at once and asks the sign-in providers to end it too. Apps get no access until you sign in again. API keys stay: remove them under Servers.',
     cutOff: 'Apps that are cut off',
     nobody: 'None: no app has access to these servers.',
     servers: 'Servers',
@@ -167,7 +167,7 @@ export const settings = {
 
   proxies: {
     title: 'Proxies',
-    hint: 'For an app that can’t connect to Keyturn: enter a proxy’s address in it instead of the server’s. Keyturn passes its requests on with a token that the app never sees. Keyturn asks you once for each address.',
+    hint: 'For an app that can’t connect to Keyturn: enter a proxy’s address in it instead of the server’s. Keyturn passes its requests on and signs them in. It asks you once for each address.',
     none: 'No proxy was added.',
     called: 'Name',
     port: 'Port',

@@ -27,22 +27,6 @@ export const views = {
     nothing: 'Nothing was found.',
     server: 'Server',
     app: 'App',
-    settings: {
-      openAtLogin: 'Start when I log in',
-      notifications: 'Notifications',
-      lockWithScreen: 'Lock when the screen locks',
-      defaultLease: 'Default access duration',
-      pause: 'Pause all access',
-      revokeAll: 'Revoke all access',
-      lock: 'Lock and unlock Keyturn',
-      lockAfter: 'Auto-lock after',
-      passphrase: 'Change the passphrase',
-      overrides: 'Security exceptions',
-      clients: 'OAuth clients by provider',
-      clientMetadata: 'Client metadata document',
-      proxies: 'Proxies',
-      version: 'Version and log',
-    },
   },
 
   waiting: {

@@ -5,7 +5,7 @@
  * remembered of it. What is asked anew, or otherwise, is ticked as a whole: of that nothing was said yet.
  */
 import { useState } from 'preact/hooks';
-import { scopeNames } from '../../parts/scopes.tsx';
+import { scopeNames } from '../../base/scopes.ts';
 import type { ServerContext } from './access-context.ts';
 import type { AnswerParams } from '../base/consent-form.tsx';
 import { leaseParams } from './lease-choices.ts';

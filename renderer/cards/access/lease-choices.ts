@@ -4,7 +4,7 @@
  * Invariant: a choice is offered only where the wire carries exactly that; nothing is allowed for
  * longer or wider than the choice says. "As before" is only where something was before.
  */
-import { scopeNames } from '../../parts/scopes.tsx';
+import { scopeNames } from '../../base/scopes.ts';
 import { commandName } from '../../../words/asker.ts';
 import type { LocalClient, ParamsOn, Permission, Question, SettingValue } from '../../base/views.ts';
 

@@ -175,7 +175,7 @@ function Foot({ ids, words, why, content, isBusy, isRemembered, onRemember, onAp
               checked={isRemembered}
               onChange={(event) => onRemember(event.currentTarget.checked)}
             />
-            {strings.card.remember}
+            {strings.card.remember({ refuse: words.refuse ?? strings.card.refuse })}
           </label>
         )}
         <Answers

@@ -6,7 +6,7 @@
 import { CardList } from '../../lists/card-list.tsx';
 import { ListRow } from '../../lists/list-row.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
-import { Fact, Facts } from '../../parts/facts.tsx';
+import { Fact, Facts, TextFact } from '../../parts/facts.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { UntrustedLines, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';
@@ -64,9 +64,7 @@ function Forward({ forward }: { readonly forward: OpenForward }) {
             run={(action) => action.run('forward.end', { forward: id })}
           >
             <Facts>
-              <Fact name={strings.command.forward}>
-                <UntrustedText text={label} />
-              </Fact>
+              <TextFact name={strings.command.forward} text={label} />
               <Reach of={forward} />
             </Facts>
           </ConfirmedAction>

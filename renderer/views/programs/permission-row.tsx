@@ -1,17 +1,17 @@
 /** One permission or denial of a program: what, until when; narrow it, end it, undo it. */
 import { useState } from 'preact/hooks';
-import { announce, announceBriefly } from '../../state/announcement.ts';
-import { call } from '../../state/bridge.ts';
+import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { ListRow } from '../../lists/list-row.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
-import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { KeyPlace } from '../../parts/key-place.tsx';
-import { ReduceAccessDialog } from './reduce-access-dialog.tsx';
+import { endPermission, ManageAccessDialog } from './manage-access-dialog.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { scopeNames, Scopes } from '../../parts/scopes.tsx';
+import { Scopes } from '../../parts/scopes.tsx';
+import { scopeNames } from '../../base/scopes.ts';
 import { Mark } from '../../parts/state-mark.tsx';
-import { rereadAll, useList } from '../../state/store.ts';
+import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { Grant, LocalClient, Permission } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
@@ -98,82 +98,36 @@ function Until({ permission: { until, run } }: { readonly permission: Permission
 }
 
 function PermissionActions({ program, permission }: PermissionRowProps) {
-  const [isReducing, setReducing] = useState(false);
+  const [isOpen, open] = useState(false);
   const action = useAction();
-  const name = sanitizeLabel(program.name);
-  const server = sanitizeLabel(permission.resource);
-  const isDenied = permission.decision === 'deny';
   const names = useRemovableScopes(permission);
-  const end = async (): Promise<void> => {
-    const { clientId: client } = program;
-    const method = permission.key ? 'apiKey.permission.end' : 'permission.end';
-    if (!(await action.run(method, { client, resource: permission.resource }))) return;
-    if (isDenied) announce(words.undone({ program: name, server }));
-    else if (!canBeSetAnew(permission)) announce(words.ended({ program: name, server }));
-    else announceBriefly(words.ended({ program: name, server }), () => setAnew(program, permission));
+  const about = { program: sanitizeLabel(program.name), server: sanitizeLabel(permission.resource) };
+  const undo = async (): Promise<void> => {
+    if (await endPermission(action, program, permission)) announce(words.undone(about));
   };
+  const isDenied = permission.decision === 'deny';
   return (
     <>
       <div class="actions">
-        {names.length > 1 && (
-          <button
-            type="button"
-            class="quiet"
-            aria-label={words.narrowAt({ program: name, server })}
-            onClick={() => setReducing(true)}
-          >
-            {words.narrow}
-          </button>
-        )}
         <button
           type="button"
-          class={isDenied ? '' : 'danger'}
-          aria-label={
-            isDenied ? words.undoAt({ program: name, server }) : words.endAt({ program: name, server })
-          }
-          onClick={() => void end()}
+          aria-label={isDenied ? words.undoAt(about) : words.manageAt(about)}
+          onClick={() => (isDenied ? void undo() : open(true))}
         >
-          {isDenied ? words.undo : words.end}
+          {isDenied ? words.undo : words.manage}
         </button>
       </div>
       <Refused refusal={action.refusal} />
-      {isReducing && (
-        <ReduceAccessDialog
+      {isOpen && (
+        <ManageAccessDialog
           program={program}
           permission={permission}
           names={names}
-          onClose={() => setReducing(false)}
+          onClose={() => open(false)}
         />
       )}
     </>
   );
-}
-
-/**
- * A permission for one run or for several accounts has no other form on the wire, and a window sets none for an API
- * key.
- */
-function canBeSetAnew({ run, key, accounts = [] }: Permission): boolean {
-  return run === undefined && !key && accounts.length <= 1;
-}
-
-/** The permission as it was before it ended. */
-async function setAnew({ clientId: client, name }: LocalClient, permission: Permission): Promise<void> {
-  const { resource, scope, until, accounts: [account] = [] } = permission;
-  const answer = await call('permission.set', {
-    client,
-    resource,
-    decision: 'allow',
-    scope,
-    until,
-    account,
-  });
-  announce(
-    answer.ok
-      ? words.restored({ program: sanitizeLabel(name), server: sanitizeLabel(resource) })
-      : sanitizeSentence(answer.refusal.message),
-  );
-  rereadAll();
 }
 
 /** The scopes that can be taken away. A permission for any scope reaches what was granted there. */

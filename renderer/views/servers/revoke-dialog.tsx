@@ -3,8 +3,7 @@ import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { ConfirmActions, Dialog, CloseAction } from '../../parts/dialog.tsx';
-import { Fact, Facts } from '../../parts/facts.tsx';
-import { Address } from '../../parts/untrusted-text.tsx';
+import { AddressFact, Fact, Facts } from '../../parts/facts.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { ReceiptText, receiptWords } from './receipt.tsx';
 import { Refused } from '../../parts/refused.tsx';
@@ -32,12 +31,8 @@ export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
   return (
     <Dialog title={receipts === undefined ? words.title : words.doneTitle} onClose={onClose}>
       <Facts>
-        <Fact name={strings.card.server}>
-          <Address url={endpoint} />
-        </Fact>
-        <Fact name={strings.servers.issuer}>
-          <Address url={issuer} />
-        </Fact>
+        <AddressFact name={strings.card.server} url={endpoint} />
+        <AddressFact name={strings.servers.issuer} url={issuer} />
         {receipts !== undefined && (
           <Fact name={strings.servers.receipt}>
             {receipts.length === 0 && words.none}

@@ -1,7 +1,7 @@
 /** What there is to know of the running broker: version, log, shield, clocks, files, and every setting. */
 import type { ComponentChildren } from 'preact';
 import { maxPathLength } from '../../cards/base/requesting-program.tsx';
-import { Fact, Facts } from '../../parts/facts.tsx';
+import { Fact, Facts, TextFact } from '../../parts/facts.tsx';
 import { sanitize, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Notice } from '../../parts/notice.tsx';
@@ -37,9 +37,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
       {unreadable.length > 0 && <Unreadable files={unreadable} />}
       <HomeNotice home={status.homeState} />
       <Facts>
-        <Fact name={words.version}>
-          <UntrustedText text={version} />
-        </Fact>
+        <TextFact name={words.version} text={version} />
         <Fact name={words.home}>
           <Path text={home} />
         </Fact>

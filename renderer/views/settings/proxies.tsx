@@ -10,12 +10,12 @@ import { useAction } from '../../state/action.ts';
 import { CardList } from '../../lists/card-list.tsx';
 import { ListRow } from '../../lists/list-row.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
-import { Fact, Facts } from '../../parts/facts.tsx';
+import { AddressFact, Fact, Facts, TextFact } from '../../parts/facts.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { strings } from '../../base/strings.ts';
@@ -55,9 +55,7 @@ function Proxy({ proxy }: { readonly proxy: ListedProxy }) {
       actions={<ProxyActions proxy={proxy} />}
     >
       <Facts>
-        <Fact name={strings.card.server}>
-          <Address url={resource} />
-        </Fact>
+        <AddressFact name={strings.card.server} url={resource} />
         <Fact name={words.port}>{String(port)}</Fact>
         <Fact name={strings.programs.lastUsed}>
           {lastUsedAt === undefined ? strings.never : <When at={lastUsedAt} />}
@@ -77,12 +75,8 @@ function ProxyActions({ proxy }: { readonly proxy: ListedProxy }) {
   };
   const which = (
     <Facts>
-      <Fact name={words.called}>
-        <UntrustedText text={proxy.name} />
-      </Fact>
-      <Fact name={strings.card.server}>
-        <Address url={resource} />
-      </Fact>
+      <TextFact name={words.called} text={proxy.name} />
+      <AddressFact name={strings.card.server} url={resource} />
     </Facts>
   );
   return (

@@ -6,8 +6,8 @@ import { ListRow } from '../../lists/list-row.tsx';
 import { CardList } from '../../lists/card-list.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
-import { Fact, Facts } from '../../parts/facts.tsx';
-import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { AddressFact, Fact, Facts, TextFact } from '../../parts/facts.tsx';
+import { Address } from '../../parts/untrusted-text.tsx';
 import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { useList } from '../../state/store.ts';
@@ -57,9 +57,7 @@ function Client({ client }: { readonly client: Registered }) {
   return (
     <ListRow head={<Address url={issuer} />} actions={<Removal client={client} />}>
       <Facts>
-        <Fact name={words.clientId}>
-          <UntrustedText text={clientId} />
-        </Fact>
+        <TextFact name={words.clientId} text={clientId} />
         <Fact name={words.proof}>{strings.registration.proofs[client.authMethod]}</Fact>
         <Fact name={words.use}>{words.uses[client.grant ?? 'signIns']}</Fact>
         {redirectUri !== undefined && (
@@ -88,12 +86,8 @@ function Removal({ client: { issuer, clientId } }: { readonly client: Registered
         run={(action) => action.run('oauthClient.remove', { issuer, clientId })}
       >
         <Facts>
-          <Fact name={strings.servers.issuer}>
-            <Address url={issuer} />
-          </Fact>
-          <Fact name={words.clientId}>
-            <UntrustedText text={clientId} />
-          </Fact>
+          <AddressFact name={strings.servers.issuer} url={issuer} />
+          <TextFact name={words.clientId} text={clientId} />
         </Facts>
       </ConfirmedAction>
     </div>

@@ -34,11 +34,28 @@ const signIn = (fields: Partial<Question>): Question => ({
   ...fields,
 });
 
+/** What the person typed after `keyturn`. */
+const typed: Readonly<Partial<Record<string, string>>> = {
+  allow: 'app allow cli https://notes.example/mcp --api-key',
+  endDenial: 'app revoke Quill https://notes.example/mcp',
+  key: 'api-key set https://notes.example/mcp --unchecked',
+  register: 'oauth-client add https://login.example --client-id c7f0a1d2-5b1e-4f0e-9a35-2d8a4f6b9e11',
+  login: 'login https://notes.example/mcp --device --new-client',
+  override: 'exception add https://notes.example no-pkce-metadata',
+  proxy: 'proxy add https://notes.example/mcp',
+  forward: 'forward open build.example https://notes.example/mcp',
+  settings: 'settings set noProxy localhost',
+  backup: 'setup undo',
+};
+
 const commandOf = (name: NonNullable<Question['command']>, fields: Partial<Question> = {}): Question => ({
   id: 'q1',
   kind: 'command',
   command: name,
-  asker,
+  asker: {
+    ...asker,
+    claim: { ...asker.claim, arguments: [asker.claim.script, ...(typed[name] ?? name).split(' ')] },
+  },
   createdAt: exampleNow - 10,
   state: 'open',
   ...fields,
@@ -64,7 +81,7 @@ const requests: Readonly<Record<string, Question>> = {
   'allow-command': { ...allow, client: 'cli', asker },
   'allow-any-scope': { ...allow, scope: '' },
   'allow-60-scopes': { ...allow, scope: scopesOf(60) },
-  'allow-key': { ...allow, key: header },
+  'allow-key': { ...allow, resource: 'https://keys.example/v1', scope: '', account: undefined, key: header },
   'allow-proxied': { ...allow, client: 'notes', proxied: true },
   'allow-forwarded': { ...allow, client: 'quill@build.example', forward: elsewhere, asker },
   'allow-sandboxed': { ...allow, client: 'quill@box', forward: { label: 'box' }, asker },
@@ -120,7 +137,7 @@ const requests: Readonly<Record<string, Question>> = {
 export const oneBreath: readonly Question[] = [
   { ...allow, expiresAt: exampleNow + 10 * minute },
   { ...allow, id: 'q2', ...notes, scope: scopesOf(4), account: 'anna@work.example' },
-  { ...allow, id: 'q3', resource: 'https://keys.example/v1', scope: '', key: header },
+  { ...allow, id: 'q3', resource: 'https://keys.example/v1', scope: '', account: undefined, key: header },
   { ...allow, id: 'q4', resource: 'https://tickets.example/mcp', scope: '' },
 ].map((question) => ({ ...question, card: allow.id }));
 

@@ -164,7 +164,7 @@ const mainStates: readonly DeskState[] = [
 
 const explainButton: Pressed = ({ servers }) => servers.explainAt;
 const revokeButton: Pressed = ({ servers }) => servers.revokeAt;
-const reduceButton: Pressed = ({ programs }) => programs.narrowAt;
+const manageButton: Pressed = ({ programs }) => programs.manageAt;
 
 /** What opens over the main window. States with the same lists stand together: the page needn't be loaded between them. */
 const dialogStates: readonly DeskState[] = [
@@ -183,10 +183,10 @@ const dialogStates: readonly DeskState[] = [
     type: [['dialog input', 'nowhere']],
   },
   {
-    name: 'reduce',
+    name: 'manage-access',
     hash: 'programs/c1',
     sign: 'dialog .scopes.choice',
-    press: [reduceButton],
+    press: [manageButton],
   },
   {
     name: 'remove-program',

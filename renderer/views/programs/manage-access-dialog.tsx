@@ -1,0 +1,130 @@
+/**
+ * Takes scopes away from a permission, or ends it.
+ *
+ * Invariant: saving only narrows: at least one scope fewer, at least one left, and never a later end. After a save it
+ * waits for the list, so that the row below it shows what is left.
+ */
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { announce, announceBriefly } from '../../state/announcement.ts';
+import { useAction } from '../../state/action.ts';
+import type { Action } from '../../state/action.ts';
+import { call } from '../../state/bridge.ts';
+import { listRead, rereadAll } from '../../state/store.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
+import { Refused } from '../../parts/refused.tsx';
+import { GuessNote, ScopeChoice } from '../../parts/scopes.tsx';
+import { Form } from '../../parts/form.tsx';
+import { strings } from '../../base/strings.ts';
+import type { LocalClient, Permission } from '../../base/views.ts';
+
+const words = strings.programs;
+
+interface ManageAccessDialogProps {
+  readonly program: LocalClient;
+  readonly permission: Permission;
+  /** Of what it may do now, that which can be taken away. */
+  readonly names: readonly string[];
+  readonly onClose: () => void;
+}
+
+export function ManageAccessDialog({ program, permission, names, onClose }: ManageAccessDialogProps) {
+  const [kept, setKept] = useState(names);
+  const action = useAction();
+  const { resource, until } = permission;
+  const [isSaved, setSaved] = useState(false);
+  const isOpen = useRef(true);
+  useLayoutEffect(() => () => void (isOpen.current = false), []);
+  const canSave = !isSaved && !action.isBusy && kept.length > 0 && kept.length < names.length;
+  const save = async (): Promise<void> => {
+    if (!canSave) return;
+    const lasting = until === undefined ? {} : { until };
+    const scope = kept.join(' ');
+    const { clientId: client, name } = program;
+    if (!(await action.run('permission.set', { client, resource, scope, decision: 'allow', ...lasting })))
+      return;
+    setSaved(true);
+    // "Undo" restores the permission that the row shows: the row must be current before the person can end it.
+    await listRead('app.list');
+    announce(words.narrowed({ program: sanitizeLabel(name), server: sanitizeLabel(resource) }));
+    // The person may have closed this dialog meanwhile, and opened another.
+    if (isOpen.current) onClose();
+  };
+  const revoke = async (): Promise<void> => {
+    if (!(await endPermission(action, program, permission))) return;
+    onClose();
+    const said = words.ended({ program: sanitizeLabel(program.name), server: sanitizeLabel(resource) });
+    if (canBeSetAnew(permission)) announceBriefly(said, () => setAnew(program, permission));
+    else announce(said);
+  };
+  return (
+    <Dialog title={words.manageTitle} onClose={onClose}>
+      <Form onSubmit={save}>
+        <p>
+          <strong>
+            <UntrustedText text={program.name} />
+          </strong>{' '}
+          <Address url={resource} />
+        </p>
+        {names.length > 1 && (
+          <>
+            <p class="dim">{words.narrowHint}</p>
+            <ScopeChoice names={names} kept={kept} onKeep={setKept} />
+            <GuessNote names={names} />
+          </>
+        )}
+        <Refused refusal={action.refusal} />
+        <div class="actions">
+          <button type="button" class="danger first" onClick={() => void revoke()}>
+            {words.end}
+          </button>
+          <button type="button" onClick={onClose}>
+            {strings.cancel}
+          </button>
+          {names.length > 1 && (
+            <button type="submit" class="primary" disabled={!canSave}>
+              {strings.save}
+            </button>
+          )}
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Ends a permission or a denial. Undefined where it was refused. */
+export function endPermission(
+  action: Action,
+  { clientId: client }: LocalClient,
+  { key, resource }: Permission,
+): Promise<object | undefined> {
+  return action.run(key ? 'apiKey.permission.end' : 'permission.end', { client, resource });
+}
+
+/**
+ * A permission for one run or for several accounts has no other form on the wire, and a window sets none for an API
+ * key.
+ */
+function canBeSetAnew({ run, key, accounts = [] }: Permission): boolean {
+  return run === undefined && !key && accounts.length <= 1;
+}
+
+/** The permission as it was before it ended. */
+async function setAnew({ clientId: client, name }: LocalClient, permission: Permission): Promise<void> {
+  const { resource, scope, until, accounts: [account] = [] } = permission;
+  const answer = await call('permission.set', {
+    client,
+    resource,
+    decision: 'allow',
+    scope,
+    until,
+    account,
+  });
+  announce(
+    answer.ok
+      ? words.restored({ program: sanitizeLabel(name), server: sanitizeLabel(resource) })
+      : sanitizeSentence(answer.refusal.message),
+  );
+  rereadAll();
+}
