@@ -84,7 +84,8 @@ it('a card of 60 scopes can be allowed only after the last was in view', async (
     await row.scrollIntoViewIfNeeded();
     await page.evaluate('new Promise(requestAnimationFrame)');
   }
-  expect(await last.innerText()).toContain('delete');
+  expect(await page.locator('.scopes li').first().innerText()).toContain('deletes');
+  expect(await last.innerText()).toContain('notes.part58:read');
   await page.locator('.question button.primary:enabled').waitFor();
   expect(await footerHeight()).toBe(unseenHeight);
 });

@@ -77,7 +77,7 @@ describe('an issuer that was seen to narrow for good', () => {
     const error = await refused(rig.ask(reader));
     expect(error).toMatchObject({
       reason: 'scope_insufficient',
-      message: expect.stringContaining('for good'),
+      message: expect.stringContaining('permanently'),
     });
     expect(error.hint).toContain('keyturn app allow');
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
@@ -198,7 +198,7 @@ describe('an issuer that was seen to narrow for good at one of two protected ser
     const after = await restarted();
     const before = scopesAsked(all).length;
     const error = await refused(after.ask({ ...reader, resource: other.url }));
-    expect(error.message).toContain('for good');
+    expect(error.message).toContain('permanently');
     expect(scopesAsked(all)).toHaveLength(before);
   });
 });

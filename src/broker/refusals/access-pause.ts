@@ -55,7 +55,7 @@ export class AccessPause {
 function paused({ until }: Pause, wall: number): KeyturnError {
   const when = until === undefined ? 'until you resume it' : `until ${moment(until)}`;
   return new KeyturnError('paused', `You paused all access ${when}.`, {
-    rule: 'During a pause no program gets a token or an API key, and nothing is refreshed',
+    rule: 'During a pause, no app gets a token or an API key, and nothing is refreshed',
     hint: until === undefined ? 'Resume with: keyturn resume' : 'Wait, or resume with: keyturn resume',
     ...(until === undefined ? {} : { retryAfter: Math.ceil((until - wall) / 1000) }),
   });

@@ -12,7 +12,7 @@ export function unknownAccount(endpoint: string, account: string, known: readonl
       ? `Name another one (--account, or KEYTURN_ACCOUNT): ${known.map(quoted).join(', ')}. `
       : '';
   return new KeyturnError('account_required', `Nobody is signed in at ${endpoint} as ${quoted(account)}.`, {
-    rule: 'A request that names an account gets that one or none, and only you can add an account',
+    rule: 'A request that names an account gets that account or none. Only you can add an account',
     hint: `${others}To add this one: keyturn login ${shellWord(endpoint)} ${shellOption('account', account)}`,
   });
 }
@@ -35,9 +35,9 @@ export function accountRequired(
     : `You allowed ${name} to use ${endpoint} without naming an account, several are signed in there, and none of them is chosen yet`;
   const allow = `keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} ${shellOption('account', first)}`;
   return new KeyturnError('account_required', `${has}: ${accounts.map(quoted).join(', ')}.`, {
-    rule: 'Where a program may use several accounts, it names one, or you choose one',
+    rule: 'If an app may use several accounts, it names one, or you choose one',
     hint: isNamed
-      ? `Name one, e.g. ${shellOption('account', first)}, or KEYTURN_ACCOUNT. To choose one for good: ${allow}`
+      ? `Name one, e.g. ${shellOption('account', first)}, or KEYTURN_ACCOUNT. To choose one permanently: ${allow}`
       : `Allow it one by name, e.g. ${allow}`,
   });
 }
@@ -46,9 +46,9 @@ export function accountRequired(
 export function chosenEnded(endpoint: string, account: string): KeyturnError {
   return new KeyturnError(
     'login_required',
-    `The sign-in as ${quoted(account)} at ${endpoint} ended before your choice counted.`,
+    `The sign-in as ${quoted(account)} at ${endpoint} ended before your choice took effect.`,
     {
-      rule: 'A choice counts for the account that you chose, and for no other',
+      rule: 'A choice is valid only for the account that you chose',
       hint: `Ask again. To sign in as ${quoted(account)} again: keyturn login ${shellWord(endpoint)} ${shellOption('account', account)}`,
     },
   );
@@ -66,7 +66,7 @@ export function anotherSignedIn(
     'account_mismatch',
     `The sign-in was for ${quoted(account)}, but ${who} signed in.`,
     {
-      rule: 'A program keeps the account that it works as',
+      rule: 'An app keeps its account',
       hint: `Ask again and sign in as ${quoted(account)}. ${who} is signed in at ${endpoint} now, too; to allow ${name} that account: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} ${shellOption('account', arrived.account)}`,
     },
   );

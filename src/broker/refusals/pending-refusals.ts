@@ -13,7 +13,7 @@ type Page = Extract<Question, { readonly kind: 'login' }>;
 export function anotherPageFirst(endpoint: string, isDesk: boolean): KeyturnError {
   return new KeyturnError(
     'login_pending',
-    `The sign-in for ${endpoint} waits for another one to be finished.`,
+    `The sign-in to ${endpoint} waits until another one is finished.`,
     {
       rule: 'One automatic sign-in page at a time',
       hint: isDesk
@@ -46,7 +46,7 @@ export function stillPending(
     if (question.kind === 'allow' && question.clientId === clientId && question.endpoint === endpoint) {
       return new KeyturnError(
         'consent_pending',
-        `Nobody has answered yet whether ${question.clientName} may reach ${endpoint}.`,
+        `${question.clientName} waits for your approval to use ${endpoint}.`,
         {
           hint: answerWith(id, isDesk),
         },
@@ -55,7 +55,7 @@ export function stillPending(
     if (question.kind === 'choice' && question.clientId === clientId && question.endpoint === endpoint) {
       return new KeyturnError(
         'consent_pending',
-        `Nobody has answered yet which account ${question.clientName} uses at ${endpoint}.`,
+        `${question.clientName} waits until you choose its account at ${endpoint}.`,
         { hint: isDesk ? answerWith(id, isDesk) : choiceHint(id, question.accounts) },
       );
     }
@@ -68,9 +68,9 @@ export function stillPending(
     if (question.kind === 'account' && question.endpoint === endpoint) {
       return new KeyturnError(
         'login_pending',
-        `Nobody has answered yet whether to keep the sign-in at ${question.issuer} as another account.`,
+        `The sign-in at ${question.issuer} is by another account, and waits for your approval.`,
         {
-          rule: 'A sign-in as another account is kept only with your yes',
+          rule: 'A sign-in as another account is kept only if you approve it',
           hint: answerWith(id, isDesk),
         },
       );
@@ -158,15 +158,15 @@ export function nobodyCame({
 }: Pick<Page, 'issuer' | 'endpoint' | 'hint' | 'ifForgotten' | 'stateless'>): KeyturnError {
   if (stateless !== undefined) return cameStateless({ issuer, endpoint }, stateless);
   const ways = {
-    register: '; add --new-client where its page shows an error',
-    byHand: `; where its page shows an error, ${enterAgain(endpoint)}`,
+    register: '; add --new-client if its page shows an error',
+    byHand: `; if its page shows an error, ${enterAgain(endpoint)}`,
   };
   const hints = [
     `Start it again with: keyturn login ${shellWord(endpoint)}`,
     ifForgotten === undefined ? '' : ways[ifForgotten],
     hint === undefined ? '' : `. If the page shows an error: ${hint}.`,
   ];
-  return new KeyturnError('login_required', `Nobody signed in at ${issuer} within ten minutes.`, {
+  return new KeyturnError('login_required', `You did not sign in at ${issuer} within ten minutes.`, {
     hint: hints.join(''),
   });
 }

@@ -18,11 +18,15 @@ import type { Permission } from '../records/permission.ts';
 
 /** A program whose last card got no yes. `retryAfter` in seconds. */
 export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
-  return new KeyturnError('rate_limited', `A question of ${name} was put off or withdrawn a moment ago.`, {
-    rule: 'Each question that is put off or withdrawn doubles the pause before the program’s next one, from 1 s to 5 min',
-    hint: 'Wait, then ask again; a permission that you give the program yourself ends the pause.',
-    retryAfter,
-  });
+  return new KeyturnError(
+    'rate_limited',
+    `You did not approve a request of ${name} a moment ago, or ${name} withdrew it.`,
+    {
+      rule: 'Each request that is put off or withdrawn doubles the pause before the next one of the app, from 1 s to 5 min',
+      hint: 'Wait, then ask again. The pause also ends if you allow the app yourself.',
+      retryAfter,
+    },
+  );
 }
 
 /** `grant`: set if the refusal was only about its account. */
@@ -62,7 +66,7 @@ export function noKey(endpoint: string): KeyturnError {
 export function keyInstead(endpoint: string): KeyturnError {
   return new KeyturnError(
     'login_required',
-    `You set an API key for ${endpoint}, and nobody signed in there.`,
+    `You set an API key for ${endpoint}, but you are not signed in there.`,
     {
       hint: `Use the key: keyturn headers ${shellWord(endpoint)}, or keyturn exec. For tokens, sign in first: keyturn login ${shellWord(endpoint)}`,
     },
@@ -72,8 +76,8 @@ export function keyInstead(endpoint: string): KeyturnError {
 /** The program reports a 401 for the key: another try brings the same answer. */
 export function keyRefused(endpoint: string): KeyturnError {
   return new KeyturnError('key_refused', `${endpoint} refused the API key.`, {
-    rule: 'A refused API key is not sent again: only the user can replace it',
-    hint: `Make a new key at the server, and set it: keyturn api-key set ${shellWord(endpoint)} --api-key-stdin`,
+    rule: 'A refused API key is not sent again until you replace it',
+    hint: `Create a new key at the server, and set it: keyturn api-key set ${shellWord(endpoint)} --api-key-stdin`,
   });
 }
 
@@ -109,11 +113,11 @@ function accountOption(grant: Grant | undefined): string {
 export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',
-    `The token for ${endpoint} carries more than this program may have, and ${grant.issuer} does not narrow it.`,
+    `The token for ${endpoint} allows more than this app may do, and ${grant.issuer} does not narrow it.`,
     {
-      rule: 'A program gets a token only within its permission',
+      rule: 'An app gets a token only within its permission',
       hint:
-        `It may have: ${scope.join(' ') || 'nothing the grant has'}. Allow it all with: ` +
+        `It may have: ${scope.join(' ') || 'nothing of what you signed in for'}. Allow it all with: ` +
         `keyturn app allow ${shellWord(clientId)} ${shellWord(endpoint)} ${shellOption('scope', [...new Set([...scope, ...grant.scope])].join(' '))}`,
     },
   );
@@ -124,10 +128,10 @@ export class NarrowsForGood extends KeyturnError {
   constructor({ issuer, resource, endpoints, scope }: Grant) {
     super(
       'scope_insufficient',
-      `A narrower token would take access from other programs: ${quoted(issuer)} narrows its refresh token for good, or ends the other access token.`,
+      `A narrower token would take access from other apps: ${quoted(issuer)} narrows its refresh token permanently, or ends the other access token.`,
       {
-        rule: 'RFC 6749 §6: the scope of a refresh is that of one access token. A program gets a token only within its permission',
-        hint: `Let the program ask while a sign-in page may open: it then gets a sign-in for itself alone. Or allow it all: keyturn app allow APP ${shellWord(endpoints[0] ?? resource)} ${shellOption('scope', scope.join(' '))}`,
+        rule: 'RFC 6749 §6: the scope of a refresh is that of one access token. An app gets a token only within its permission',
+        hint: `Let the app ask while a sign-in page may open: it then gets its own sign-in. Or allow it all: keyturn app allow APP ${shellWord(endpoints[0] ?? resource)} ${shellOption('scope', scope.join(' '))}`,
       },
     );
   }
@@ -135,7 +139,7 @@ export class NarrowsForGood extends KeyturnError {
 
 /** Scopes that the refresh token lost through a program's narrower token, and that no sign-in has restored. */
 export function scopesLost(issuer: string, lost: readonly string[]): string {
-  return `${issuer} took ${lost.join(' ')} from its refresh token when a narrower token was asked for, and it needs a new sign-in`;
+  return `${issuer} took ${lost.join(' ')} from its refresh token when an app asked for a narrower one, so it needs a new sign-in`;
 }
 
 export function notGranted(endpoint: string, needed: readonly string[], grant: Grant): KeyturnError {
@@ -158,24 +162,28 @@ export function stepUpExhausted(endpoint: string): KeyturnError {
 
 /** `pause` in milliseconds: until then a refusal replaces no token. */
 export function tokensRefused(endpoint: string, pause: number): KeyturnError {
-  return new KeyturnError('token_refused', `${endpoint} refused several tokens that should have been good.`, {
-    rule: 'After 3 refused tokens within 10 minutes no further one is fetched for a while',
-    hint: `Ask the operator of the server. The pause ends by itself; it also ends with: keyturn login ${shellWord(endpoint)}`,
-    retryAfter: Math.ceil(pause / 1000),
-  });
+  return new KeyturnError(
+    'token_refused',
+    `${endpoint} refused several tokens that should have been valid.`,
+    {
+      rule: 'After 3 refused tokens within 10 minutes, Keyturn fetches no further one for a while',
+      hint: `Ask the operator of the server. The pause ends automatically, or with: keyturn login ${shellWord(endpoint)}`,
+      retryAfter: Math.ceil(pause / 1000),
+    },
+  );
 }
 
 export function otherResource(endpoint: string, grant: Grant): RuleRefusal {
   return new RuleRefusal('resource_mismatch', `${endpoint} now names another resource, ${grant.resource}.`, {
-    rule: 'A permission is bound to the resource it was given for',
-    hint: 'If the server really moved, allow the program again.',
+    rule: 'A permission is valid only for the resource that it was given for',
+    hint: 'If the server really moved, allow the app again.',
   });
 }
 
 export function outsideGrant(endpoint: string, grantId: string): RuleRefusal {
-  return new RuleRefusal('resource_mismatch', `${endpoint} lies outside the grant ${grantId}.`, {
+  return new RuleRefusal('resource_mismatch', `The sign-in ${grantId} does not cover ${endpoint}.`, {
     rule: 'A token goes only to the resource it was issued for (RFC 9728 §3.3)',
-    hint: `Sign in for it by itself: keyturn login ${shellWord(endpoint)}`,
+    hint: `Sign in to it separately: keyturn login ${shellWord(endpoint)}`,
   });
 }
 
@@ -185,7 +193,7 @@ export function serverResting(name: string, left: number): Unreachable {
     new Unreachable(
       'authorization_server_unreachable',
       `The authorization server for ${quoted(name)} could not give a token a moment ago.`,
-      { hint: 'Keyturn waits before it asks again; nothing that is stored was changed.' },
+      { hint: 'Keyturn waits before it asks again. Nothing that is stored has changed.' },
     ),
     left,
   );
@@ -202,7 +210,7 @@ export function resting(last: Unreachable, left: number, isByPerson: boolean): U
     `${last.message} That was a moment ago, so Keyturn does not ask it again yet.`,
     {
       ...detailsOf(last),
-      rule: 'Keyturn leaves a server that can’t serve alone for a while, and obeys its Retry-After',
+      rule: 'Keyturn waits before it asks a server that failed again, and obeys its Retry-After',
       hint: `${last.hint === undefined ? '' : `${last.hint} `}Ask again in ${seconds} s.${isByPerson ? '' : ' A sign-in of your own (keyturn login) may ask sooner.'}`,
       retryAfter: seconds,
     },
@@ -216,8 +224,8 @@ export function unreachableUntil(last: Unreachable, left: number): Unreachable {
 }
 
 export function grantRevoked(endpoint: string): KeyturnError {
-  return new KeyturnError('login_required', `The grant for ${endpoint} was revoked.`, {
-    rule: 'Only you can start again a grant that you ended',
+  return new KeyturnError('login_required', `You revoked the sign-in to ${endpoint}.`, {
+    rule: 'Only you can renew a sign-in that you revoked',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });
 }
@@ -225,8 +233,8 @@ export function grantRevoked(endpoint: string): KeyturnError {
 /** The server ended it together with a grant that the user revoked (login-required.ts). */
 export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
   const why = state.kind === 'loginRequired' ? state.why : 'it ended';
-  return new KeyturnError('login_required', `The grant for ${endpoint} needs a new sign-in: ${why}.`, {
-    rule: 'Only you can start again a grant that you ended',
+  return new KeyturnError('login_required', `Sign in again to ${endpoint}: ${why}.`, {
+    rule: 'Only you can renew a sign-in that you revoked',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });
 }
@@ -240,12 +248,12 @@ export function noSignIn(endpoint: string, why: string): KeyturnError {
 /** Why an existing grant needs a person, for `noSignIn`. */
 export function whyAgain({ state }: Grant): string {
   const why = state.kind === 'loginRequired' ? `: ${state.why}` : '';
-  return `its grant needs a new sign-in${why}`;
+  return `it needs a new sign-in${why}`;
 }
 
 export function lastPageFailed(endpoint: string): KeyturnError {
   return new KeyturnError('login_required', `No token for ${endpoint}: the last sign-in failed.`, {
-    rule: 'Keyturn opens one sign-in page by itself; you start the next one',
+    rule: 'Keyturn opens one sign-in page automatically; you start the next one',
     hint: `Sign in with: keyturn login ${shellWord(endpoint)}`,
   });
 }
@@ -253,9 +261,9 @@ export function lastPageFailed(endpoint: string): KeyturnError {
 export function pageWithdrawn(endpoint: string, retryAfter: number): KeyturnError {
   return new KeyturnError(
     'rate_limited',
-    `A program hung up while a sign-in page for ${endpoint} was open, a moment ago.`,
+    `A moment ago, an app disconnected while a sign-in page for ${endpoint} was open.`,
     {
-      rule: 'Each page that is withdrawn doubles the pause before the next one for its server, from 1 s to 5 min',
+      rule: 'Each withdrawn page doubles the pause before the next one for its server, from 1 s to 5 min',
       hint: `Wait, then ask again; or sign in now: keyturn login ${shellWord(endpoint)}`,
       retryAfter,
     },
@@ -274,11 +282,9 @@ export function uselessSignIn(endpoint: string): KeyturnError {
 }
 
 export function changesTooFast(endpoint: string): KeyturnError {
-  return new KeyturnError(
-    'conflict',
-    `The grant for ${endpoint} changed again and again during this request.`,
-    { hint: 'Look at `keyturn sign-in list`, then try again.' },
-  );
+  return new KeyturnError('conflict', `The sign-in to ${endpoint} kept changing during this request.`, {
+    hint: 'Look at `keyturn sign-in list`, then try again.',
+  });
 }
 
 export function noSuchSignIn(): KeyturnError {
@@ -290,7 +296,7 @@ export function noSuchSignIn(): KeyturnError {
 /** The user asked for a new client, but Keyturn doesn't replace the one that the user entered. */
 export function enteredClientStays(issuer: string, clientId: string): KeyturnError {
   return new KeyturnError('conflict', `You entered the client ${quoted(clientId)} for ${quoted(issuer)}.`, {
-    rule: 'A client that was entered by hand is replaced by hand only',
+    rule: 'Keyturn never replaces a client that you entered',
     hint: `Enter another one with: keyturn oauth-client add ${shellWord(issuer)} --client-id ID`,
   });
 }

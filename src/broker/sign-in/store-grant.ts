@@ -286,8 +286,8 @@ async function leaveToRevocation(
 }
 
 function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
-  return new KeyturnError('conflict', `The grant for ${endpoint} was ended during the sign-in.`, {
-    rule: 'Only you can start again a grant that you ended',
+  return new KeyturnError('conflict', `You revoked the sign-in to ${endpoint} while it was renewed.`, {
+    rule: 'Only you can renew a sign-in that you revoked',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });
 }

@@ -32,7 +32,7 @@ describe('a grant that the server ended together with a revoked one', () => {
     const refused = await refusal(askAtHome(rig));
     expect(refused).toMatchObject({
       reason: 'login_required',
-      rule: 'Only you can start again a grant that you ended',
+      rule: 'Only you can renew a sign-in that you revoked',
       message: expect.stringMatching(
         /together with the sign-in to https:\S+ \("work"\), which you revoked at 20\S+ \S+/,
       ),

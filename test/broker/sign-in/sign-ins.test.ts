@@ -77,7 +77,10 @@ describe('a sign-in page', () => {
     await rig.question('login');
     rig.clock.advance(10 * minute);
     expect(await asked).toMatchObject({ reason: 'login_required' });
-    const error = { reason: 'login_required', rule: expect.stringContaining('one sign-in page by itself') };
+    const error = {
+      reason: 'login_required',
+      rule: expect.stringContaining('one sign-in page automatically'),
+    };
     for (const account of [undefined, 'work', 'home']) {
       expect(await refusal(rig.ask(account === undefined ? {} : { account }))).toMatchObject(error);
     }

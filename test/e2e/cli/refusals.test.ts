@@ -38,7 +38,7 @@ describe('exit code 5, by a rule or by the issuer', () => {
 
     const again = await home.keyturn(['token', url]);
     expect(again).toMatchObject({ code: 3, stdout: '' });
-    expect(again.stderr).toContain('rule: Keyturn opens one sign-in page by itself');
+    expect(again.stderr).toContain('rule: Keyturn opens one sign-in page automatically');
     expect(world.counts().authorizationServer.signIns).toBe(1);
   });
 

@@ -98,7 +98,7 @@ describe('a token that no longer serves', () => {
     }
     const paused = await home.keyturn(['token', resource, '--rejected-token-stdin'], { stdin: held });
     expect(paused).toMatchObject({ code: 5, stdout: '' });
-    expect(paused.stderr).toContain(`${resource} refused several tokens that should have been good.`);
+    expect(paused.stderr).toContain(`${resource} refused several tokens that should have been valid.`);
     expect(paused.stderr).toMatch(/again in: \d+ s\n {2}reason: token_refused/);
     expect(world.counts().authorizationServer.refreshes).toBe(3);
   });

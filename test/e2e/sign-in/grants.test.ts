@@ -44,7 +44,7 @@ describe('a grant', () => {
 
     const refused = await home.keyturn(['token', resource]);
     expect(refused).toMatchObject({ code: 3, stdout: '' });
-    expect(refused.stderr).toContain('rule: Only you can start again a grant that you ended');
+    expect(refused.stderr).toContain('rule: Only you can renew a sign-in that you revoked');
     // Nothing is left to end; saying so twice is no failure.
     expect(await home.ok(['logout', resource, '--json'])).toBe('[]\n');
     const again = await home.keyturn(['logout', resource]);
