@@ -40,9 +40,6 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
     announce(words.cancelled);
     onDone();
   };
-  const tellError = async (): Promise<void> => {
-    if (await action.run('signIn.answer', { id, isErrorPage: true })) announce(words.errorPageTold);
-  };
   return (
     <div class="question">
       <h3>{isDevice ? words.titleDevice : <Title url={question.resource ?? ''} />}</h3>
@@ -60,16 +57,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
       {isDevice ? (
         <PageAddress url={question.url ?? ''} />
       ) : (
-        <details class="disclosure">
-          <summary>{words.trouble}</summary>
-          <PageAddress url={question.url ?? ''} />
-          <Paste id={id} onDone={onDone} />
-          <div class="actions">
-            <button type="button" onClick={() => void tellError()}>
-              {words.errorPage}
-            </button>
-          </div>
-        </details>
+        <PageTrouble question={question} onDone={onDone} />
       )}
       <Refused refusal={action.refusal} />
       <footer>
@@ -131,6 +119,27 @@ function PageAddress({ url }: { readonly url: string }) {
       <span>{words.page}</span>
       <input readOnly value={url} onFocus={(event) => event.currentTarget.select()} />
     </label>
+  );
+}
+
+/** What helps if the page does not. */
+function PageTrouble({ question: { id, url = '' }, onDone }: SignInCardProps) {
+  const action = useAction();
+  const tellError = async (): Promise<void> => {
+    if (await action.run('signIn.answer', { id, isErrorPage: true })) announce(words.errorPageTold);
+  };
+  return (
+    <details class="disclosure">
+      <summary>{words.trouble}</summary>
+      <PageAddress url={url} />
+      <Paste id={id} onDone={onDone} />
+      <Refused refusal={action.refusal} />
+      <div class="actions">
+        <button type="button" onClick={() => void tellError()}>
+          {words.errorPage}
+        </button>
+      </div>
+    </details>
   );
 }
 

@@ -33,30 +33,27 @@ export function ManageAccessDialog({ program, permission, names, onClose }: Mana
   const [kept, setKept] = useState(names);
   const action = useAction();
   const { resource, until } = permission;
+  const about = { program: sanitizeLabel(program.name), server: sanitizeLabel(resource) };
   const [isSaved, setSaved] = useState(false);
   const isOpen = useRef(true);
   useLayoutEffect(() => () => void (isOpen.current = false), []);
   const canSave = !isSaved && !action.isBusy && kept.length > 0 && kept.length < names.length;
   const save = async (): Promise<void> => {
     if (!canSave) return;
-    const lasting = until === undefined ? {} : { until };
-    const scope = kept.join(' ');
-    const { clientId: client, name } = program;
-    if (!(await action.run('permission.set', { client, resource, scope, decision: 'allow', ...lasting })))
-      return;
+    const reduced = { client: program.clientId, resource, scope: kept.join(' '), until };
+    if (!(await action.run('permission.set', { ...reduced, decision: 'allow' }))) return;
     setSaved(true);
     // "Undo" restores the permission that the row shows: the row must be current before the person can end it.
     await listRead('app.list');
-    announce(words.narrowed({ program: sanitizeLabel(name), server: sanitizeLabel(resource) }));
+    announce(words.narrowed(about));
     // The person may have closed this dialog meanwhile, and opened another.
     if (isOpen.current) onClose();
   };
   const revoke = async (): Promise<void> => {
     if (!(await endPermission(action, program, permission))) return;
     onClose();
-    const said = words.ended({ program: sanitizeLabel(program.name), server: sanitizeLabel(resource) });
-    if (canBeSetAnew(permission)) announceBriefly(said, () => setAnew(program, permission));
-    else announce(said);
+    if (canBeSetAnew(permission)) announceBriefly(words.ended(about), () => setAnew(program, permission));
+    else announce(words.ended(about));
   };
   return (
     <Dialog title={words.manageTitle} onClose={onClose}>
