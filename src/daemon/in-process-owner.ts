@@ -10,8 +10,8 @@ import { methods } from '../ipc/protocol/methods.ts';
 import type { MethodName } from '../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../ipc/server/server.ts';
 import { ownerId } from '../ipc/wire/handshake-messages.ts';
-import { endsKeyRefusal, endsRefusal, widens } from './clients/widening.ts';
-import type { EndParams, PermissionParams } from './clients/widening.ts';
+import { endsKeyRefusal, endsRefusal, widens } from './approvals/widening.ts';
+import type { EndParams, PermissionParams } from './approvals/widening.ts';
 import type { HomeCheck } from './home/home-check.ts';
 
 /** The methods that an owner may call; those of local clients hand out tokens. */

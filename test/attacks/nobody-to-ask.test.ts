@@ -5,7 +5,7 @@ import { Interactions, questionTimeout } from '../../src/broker/questions/intera
 import type { Question } from '../../src/broker/questions/interaction.ts';
 import { signInTimeout } from '../../src/broker/sign-in/page-sign-in.ts';
 import { Proxies } from '../../src/broker/records/proxy.ts';
-import { Approvals } from '../../src/daemon/methods/approvals.ts';
+import { Approvals } from '../../src/daemon/approvals/approvals.ts';
 import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
 import type { Home } from '../../src/daemon/home/home.ts';
 import { Keys } from '../../src/daemon/vault/keys.ts';

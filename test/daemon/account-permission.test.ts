@@ -1,7 +1,7 @@
 /** A permission to which a command adds an account alone: its scopes and its end are those that the card showed. */
 import { describe, expect, it } from 'vitest';
 import { Proxies } from '../../src/broker/records/proxy.ts';
-import { Approvals } from '../../src/daemon/methods/approvals.ts';
+import { Approvals } from '../../src/daemon/approvals/approvals.ts';
 import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
 import { brokerRig, refusal, looseRecords } from '../broker/rig.ts';
 import { asOwner } from '../rules/wire.ts';

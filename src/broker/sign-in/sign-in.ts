@@ -12,24 +12,17 @@ import { SilentAboutPkce } from '../../oauth/discovery/authorization-server.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { ProofKey } from '../../oauth/client/proof-key.ts';
 import { RegistrationRequired, requireRegistrationIssuer } from '../../oauth/client/registration.ts';
-import {
-  offlineAccess,
-  selectScope,
-  union,
-  withoutOfflineAccess,
-  withOfflineAccess,
-} from '../../oauth/base/scope.ts';
+import { selectScope, union, withoutOfflineAccess, withOfflineAccess } from '../../oauth/base/scope.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { companySignIn, hasEndedCompany } from '../records/company.ts';
 import { CompanySignInNeeded } from './company-session.ts';
 import { withLessOffline } from './asked-scope.ts';
-import { anotherAccount, giveBack, requireYes } from './account-question.ts';
+import { storeConfirmed, storeUnattended } from './issued-tokens.ts';
 import { findDestination, overridesAt, requireSignIn } from '../destination/destination.ts';
 import type { Destination } from '../destination/destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
-import type { SignInContext, IssuedTokens, OnPage, SignInRequest } from './sign-in-context.ts';
-import { storeGrant, unboundNow } from './store-grant.ts';
-import type { ConfirmAccount } from './store-grant.ts';
+import type { SignInContext, OnPage, SignInRequest } from './sign-in-context.ts';
+import { unboundNow } from './store-grant.ts';
 import { isLiving } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
 import { pageOptions } from './page-options.ts';
@@ -238,85 +231,6 @@ async function visitUnattended(
   return requestUnattended(parts, asked, parts.network(endpoint), async (answer) =>
     storeUnattended(parts, context, { record, answer }, signal),
   );
-}
-
-/**
- * Client credentials and a workload name no person, so there is no question about the account. An identity assertion
- * names one: for another one than before a program's request ends, and only the owner can say yes.
- */
-async function storeUnattended(
-  parts: BrokerParts,
-  context: SignInContext,
-  tokens: IssuedTokens,
-  signal: AbortSignal,
-): Promise<Grant> {
-  if (tokens.answer.subject === undefined) return storeTokens(parts, context, tokens, async () => undefined);
-  if (!context.request.isAutomatic)
-    return storeConfirmed(parts, context, tokens, { closed: () => undefined, signal });
-  return storeTokens(parts, context, tokens, async (another) => {
-    await giveBack(parts, context, tokens);
-    throw anotherAccount(context.request.endpoint, another);
-  });
-}
-
-/**
- * Another account than expected is kept only with the person's yes; else its tokens are revoked. The question may stay
- * open for long, and no page is open meanwhile.
- */
-async function storeConfirmed(
-  parts: BrokerParts,
-  context: SignInContext,
-  tokens: IssuedTokens,
-  { closed, signal }: { readonly closed: () => void; readonly signal: AbortSignal },
-): Promise<Grant> {
-  return storeTokens(parts, context, tokens, async (another) => {
-    const isAsked = another.kind === 'another' && context.request.onlyFor === undefined;
-    if (isAsked) {
-      tokens.asking?.();
-      closed();
-    }
-    try {
-      // A permission is for an account: another one would be no answer to the program's request.
-      if (!isAsked) throw anotherAccount(context.request.endpoint, another);
-      await requireYes(parts, context, another, signal);
-    } catch (error) {
-      await giveBack(parts, context, tokens);
-      throw error;
-    }
-  });
-}
-
-async function storeTokens(
-  parts: BrokerParts,
-  context: SignInContext,
-  tokens: IssuedTokens,
-  confirmAccount: ConfirmAccount,
-): Promise<Grant> {
-  const { request, destination, scope, options, item } = context;
-  const { record, answer, asked = scope } = tokens;
-  // A scope that was not asked for in the end stays in what was wanted, so that no step-up asks for it again and again.
-  const wanted = union(asked ?? [], withoutOfflineAccess(scope ?? []));
-  const received = {
-    item,
-    endpoint: request.endpoint,
-    resource: destination.resource,
-    issuer: destination.server.issuer,
-    server: destination.source,
-    registrationId: record.id,
-    requestedScope: union(wanted, request.notGranted ?? []),
-    answer,
-    isAutomatic: request.isAutomatic,
-    isExactScope: request.scope !== undefined,
-    prompts: options.prompts,
-    account: request.account,
-    grantId: request.grantId,
-    onlyFor: request.onlyFor,
-  };
-  // Tokens that can't be kept are good at the server, and nobody would end them.
-  const giveThemBack = (): Promise<void> => giveBack(parts, context, tokens);
-  const grant = await storeGrant(parts, received, { confirmAccount, giveBack: giveThemBack });
-  if (context.isWithoutOffline) await parts.registrations.refuseScope(record, [offlineAccess]);
-  return grant;
 }
 
 function scopeFor(request: SignInRequest, destination: Destination): string[] | undefined {

@@ -9,7 +9,7 @@ import { parseScope } from '../../oauth/base/scope.ts';
 import { clientAnswers } from './answers.ts';
 import { interactionAnswer } from './open-questions.ts';
 import type { Handlers, Services } from './services.ts';
-import { requireUnchanged, permissionChange, refusalOf } from '../clients/widening.ts';
+import { requireUnchanged, permissionChange, refusalOf } from '../approvals/widening.ts';
 
 export const clientMethods: Pick<
   Handlers,

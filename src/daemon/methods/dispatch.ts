@@ -19,8 +19,8 @@ import { resetMethods } from './reset.ts';
 import { keyMethods } from './key-methods.ts';
 import { tokenMethods } from './token-methods.ts';
 import { vaultMethods } from './vault-methods.ts';
-import { widensAtClosedDesk } from './widening-methods.ts';
-import type { PermissionChange } from '../clients/widening.ts';
+import { widensAtClosedDesk } from '../approvals/widening-methods.ts';
+import type { PermissionChange } from '../approvals/widening.ts';
 
 const handlers: Handlers = {
   ...tokenMethods,

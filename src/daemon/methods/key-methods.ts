@@ -13,7 +13,7 @@ import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { offersOAuth } from '../../oauth/discovery/oauth-offer.ts';
 import { endPermission } from './client-methods.ts';
 import type { Handlers } from './services.ts';
-import { keyPermissionChange, requireKey } from '../clients/widening.ts';
+import { keyPermissionChange, requireKey } from '../approvals/widening.ts';
 
 export const keyMethods: Pick<
   Handlers,

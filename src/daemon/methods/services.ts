@@ -14,7 +14,7 @@ import type { KeptPause } from '../home/kept-pause.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SignInAccess } from '../clients/sign-in-access.ts';
-import type { PermissionChange } from '../clients/widening.ts';
+import type { PermissionChange } from '../approvals/widening.ts';
 
 /** What the methods need of their host besides the broker. */
 export interface Services {

@@ -15,7 +15,7 @@ import { type MaybePromise, mapMaybe } from '../../broker/maybe-promise.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
-import { refusalOf } from '../clients/widening.ts';
+import { refusalOf } from '../approvals/widening.ts';
 import { brokerClientId } from '../clients/client-processes.ts';
 import { endPermission } from './client-methods.ts';
 

@@ -20,20 +20,20 @@ import type {
 } from '../../ipc/protocol/methods.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
-import { checkRegistration, enteredFor } from './registration-entry.ts';
+import { checkRegistration, enteredFor } from '../methods/registration-entry.ts';
 import type { Forwards } from '../forwards/forwards.ts';
 import type { CheckedSetting } from '../settings/settings-book.ts';
 import { withoutPassword } from '../settings/settings-book.ts';
 import { newProxyName } from '../proxy/proxied-apps.ts';
 import { spelled } from '../system/spelling.ts';
-import { checkKey } from './key-methods.ts';
+import { checkKey } from '../methods/key-methods.ts';
 import {
   denialEndRequest,
   keyDenialEndRequest,
   keyPermissionRequest,
   permissionRequest,
 } from './permission-requests.ts';
-import { endsKeyRefusal, endsRefusal, requireKey, widens, widensKey } from '../clients/widening.ts';
+import { endsKeyRefusal, endsRefusal, requireKey, widens, widensKey } from './widening.ts';
 
 export interface ApprovalRequestParts {
   readonly broker: Broker;

@@ -1,5 +1,6 @@
 /**
- * A sign-in returned another account: asks the person whether to keep it, and revokes its tokens if not.
+ * What becomes of the tokens of a sign-in: stored, or given back to their server. If another account signed in, the
+ * person is asked whether to keep it.
  *
  * Invariants: only a yes keeps the tokens. Without an answer they are revoked at their server and stored nowhere.
  */
@@ -10,9 +11,13 @@ import type { RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { SignInContext, IssuedTokens } from './sign-in-context.ts';
 import { answerInTime } from '../questions/interaction.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
+import { offlineAccess, union, withoutOfflineAccess } from '../../oauth/base/scope.ts';
+import type { Grant } from '../records/grant.ts';
+import { storeGrant } from './store-grant.ts';
+import type { ConfirmAccount } from './store-grant.ts';
 
 /** Resolves with a yes. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
-export async function requireYes(
+async function requireYes(
   parts: BrokerParts,
   context: SignInContext,
   another: Another,
@@ -29,7 +34,7 @@ export async function requireYes(
 }
 
 /** RFC 7009: revokes tokens that will not be used. Never throws: the audit log has the error. */
-export async function giveBack(
+async function giveBack(
   parts: BrokerParts,
   { request: { endpoint }, destination: { server } }: SignInContext,
   { record, answer }: IssuedTokens,
@@ -57,7 +62,7 @@ export async function giveBack(
 }
 
 /** For a sign-in that nobody can be asked about, too. */
-export function anotherAccount(endpoint: string, another: Another): KeyturnError {
+function anotherAccount(endpoint: string, another: Another): KeyturnError {
   if (another.kind === 'mismatch') return knownAlready(endpoint, another);
   return mismatch(endpoint, another.known, another.signedIn);
 }
@@ -87,4 +92,83 @@ function mismatch(endpoint: string, known: readonly string[], signedIn: string |
       hint: `Nothing was kept. Sign in as the right account, or say yes when Keyturn asks: keyturn login ${shellWord(endpoint)}`,
     },
   );
+}
+
+/**
+ * Client credentials and a workload name no person, so there is no question about the account. An identity assertion
+ * names one: for another one than before a program's request ends, and only the owner can say yes.
+ */
+export async function storeUnattended(
+  parts: BrokerParts,
+  context: SignInContext,
+  tokens: IssuedTokens,
+  signal: AbortSignal,
+): Promise<Grant> {
+  if (tokens.answer.subject === undefined) return storeTokens(parts, context, tokens, async () => undefined);
+  if (!context.request.isAutomatic)
+    return storeConfirmed(parts, context, tokens, { closed: () => undefined, signal });
+  return storeTokens(parts, context, tokens, async (another) => {
+    await giveBack(parts, context, tokens);
+    throw anotherAccount(context.request.endpoint, another);
+  });
+}
+
+/**
+ * Another account than expected is kept only with the person's yes; else its tokens are revoked. The question may stay
+ * open for long, and no page is open meanwhile.
+ */
+export async function storeConfirmed(
+  parts: BrokerParts,
+  context: SignInContext,
+  tokens: IssuedTokens,
+  { closed, signal }: { readonly closed: () => void; readonly signal: AbortSignal },
+): Promise<Grant> {
+  return storeTokens(parts, context, tokens, async (another) => {
+    const isAsked = another.kind === 'another' && context.request.onlyFor === undefined;
+    if (isAsked) {
+      tokens.asking?.();
+      closed();
+    }
+    try {
+      // A permission is for an account: another one would be no answer to the program's request.
+      if (!isAsked) throw anotherAccount(context.request.endpoint, another);
+      await requireYes(parts, context, another, signal);
+    } catch (error) {
+      await giveBack(parts, context, tokens);
+      throw error;
+    }
+  });
+}
+
+async function storeTokens(
+  parts: BrokerParts,
+  context: SignInContext,
+  tokens: IssuedTokens,
+  confirmAccount: ConfirmAccount,
+): Promise<Grant> {
+  const { request, destination, scope, options, item } = context;
+  const { record, answer, asked = scope } = tokens;
+  // A scope that was not asked for in the end stays in what was wanted, so that no step-up asks for it again and again.
+  const wanted = union(asked ?? [], withoutOfflineAccess(scope ?? []));
+  const received = {
+    item,
+    endpoint: request.endpoint,
+    resource: destination.resource,
+    issuer: destination.server.issuer,
+    server: destination.source,
+    registrationId: record.id,
+    requestedScope: union(wanted, request.notGranted ?? []),
+    answer,
+    isAutomatic: request.isAutomatic,
+    isExactScope: request.scope !== undefined,
+    prompts: options.prompts,
+    account: request.account,
+    grantId: request.grantId,
+    onlyFor: request.onlyFor,
+  };
+  // Tokens that can't be kept are good at the server, and nobody would end them.
+  const giveThemBack = (): Promise<void> => giveBack(parts, context, tokens);
+  const grant = await storeGrant(parts, received, { confirmAccount, giveBack: giveThemBack });
+  if (context.isWithoutOffline) await parts.registrations.refuseScope(record, [offlineAccess]);
+  return grant;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProcessState } from '../../../src/broker/questions/client-process.ts';
 import { questionTimeout } from '../../../src/broker/questions/interaction.ts';
 import { Proxies } from '../../../src/broker/records/proxy.ts';
-import { Approvals } from '../../../src/daemon/methods/approvals.ts';
+import { Approvals } from '../../../src/daemon/approvals/approvals.ts';
 import type { ClientProcesses } from '../../../src/daemon/clients/client-processes.ts';
 import type { Caller } from '../../../src/ipc/server/server.ts';
 import { brokerRig, refusal, turnOfEvents, looseRecords } from '../../broker/rig.ts';

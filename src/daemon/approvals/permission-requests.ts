@@ -7,7 +7,7 @@ import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { keySubject, shownKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
-import { decisionOf, refusalOf, requireKey, widens, widensKey } from '../clients/widening.ts';
+import { decisionOf, refusalOf, requireKey, widens, widensKey } from './widening.ts';
 
 export function permissionRequest(
   broker: Broker,

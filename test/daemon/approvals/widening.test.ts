@@ -1,7 +1,7 @@
 /** Which permissions are more than a program had. */
 import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
-import { decisionOf, endsRefusal, refusalOf, widens } from '../../../src/daemon/clients/widening.ts';
+import { decisionOf, endsRefusal, refusalOf, widens } from '../../../src/daemon/approvals/widening.ts';
 import { brokerRig } from '../../broker/rig.ts';
 
 const endpoint = 'https://notes.example/mcp';

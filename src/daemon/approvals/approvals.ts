@@ -17,8 +17,8 @@ import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
 import { approvalRequestFor } from './widening-methods.ts';
 import type { ApprovalRequestParts } from './widening-methods.ts';
-import { keyPermissionChange, permissionChange } from '../clients/widening.ts';
-import type { KeyPermissionParams, PermissionChange, PermissionParams } from '../clients/widening.ts';
+import { keyPermissionChange, permissionChange } from './widening.ts';
+import type { KeyPermissionParams, PermissionChange, PermissionParams } from './widening.ts';
 
 export interface ApprovalParts extends ApprovalRequestParts {
   readonly processes: ClientProcesses;
