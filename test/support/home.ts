@@ -179,7 +179,7 @@ export class TestHome {
   startLines(lines: string, options: RunOptions = {}): Running {
     const [, args = ''] = [...lines.matchAll(/(?:^|"\$|^(?:\w+=\S* )+)keyturn"? (.*)$/gm)].at(-1) ?? [];
     // A single command takes the shell's place, so that a signal reaches it.
-    const script = /^keyturn [^|;&\n]*\n$/.test(lines) ? `exec ${lines}` : lines;
+    const script = /^(?:\w+=\S* )*keyturn [^|;&\n]*\n$/.test(lines) ? `exec env ${lines}` : lines;
     return this.#start(['sh', '-euc', script], args.split(' '), options);
   }
 

@@ -43,11 +43,14 @@ export function stepOf(block: string) {
 
 export type Step = ReturnType<typeof stepOf>;
 
+/** Lines that only a slow machine shows. */
+const whileWaiting = /^keyturn: (?:starting|waiting for|revoking) .*…\n/gm;
+
 /** Whether this is what a step expects; keeps the words that it names. */
 export function fits({ stdout, stderr, code }: Run, step: Step, names: Names, isBeginning = false): boolean {
   const found = [
     patternOf(step.out, names, isBeginning).exec(stdout),
-    patternOf(step.err, names, isBeginning).exec(stderr),
+    patternOf(step.err, names, isBeginning).exec(stderr.replaceAll(whileWaiting, '')),
   ];
   if (code !== step.code || found.includes(null)) return false;
   for (const match of found) Object.assign(names, match?.groups);
@@ -63,7 +66,7 @@ export function written({ stdout, stderr, code }: Run, { out, err }: Step, names
   const linesOf = (text: string): string[] => text.split('\n').slice(0, -1);
   return [
     ...linesOf(stdout).map((line) => kept(line, out)),
-    ...linesOf(stderr).map((line) => `! ${kept(line, err)}`),
+    ...linesOf(stderr.replaceAll(whileWaiting, '')).map((line) => `! ${kept(line, err)}`),
     ...(code === 0 ? [] : [`? ${code}`]),
   ];
 }
