@@ -117,7 +117,6 @@ describe('dev/dependencies.md', () => {
   });
 });
 
-
 describe('docs/reference/settings.md', () => {
   const text = page('docs/reference/settings.md').text;
 
