@@ -38,7 +38,7 @@ interface Place {
 const isWriting = process.env['KEYTURN_TRANSCRIPTS'] === 'write';
 
 /** Milliseconds for what a command says first. */
-const patience = isWriting ? 4000 : 100_000;
+const patience = isWriting ? 20_000 : 100_000;
 
 /** What happens elsewhere, by the words that a line begins with; the rest are its arguments. */
 const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = {
