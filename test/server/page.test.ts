@@ -1,10 +1,7 @@
 /**
- * Pages of a real Chromium that sign in at our authorization server and call our protected server, both of other origins:
- * the protocol's SDK, and the inspector's web client.
+ * A page of a real Chromium that signs in at our authorization server and calls our protected server by the protocol's
+ * SDK, both of other origins.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
@@ -17,12 +14,10 @@ import { jwt, protectedServer } from '../../src/server/index.ts';
 import { fetchListener } from '../../src/server/node.ts';
 import { openBrowserProfile } from '../support/browsers/browser.ts';
 import { freePort } from '../support/servers/port.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startServer } from './authorization/rig.ts';
 
 const clients = path.join(import.meta.dirname, '../clients');
 const program = path.join(clients, 'programs/page.mjs');
-const inspector = path.join(clients, 'node_modules/.bin/mcp-inspector');
 
 /** The page as one script. */
 async function bundled(): Promise<string> {
@@ -88,61 +83,4 @@ it('a page with the protocol’s SDK registers, signs in, and calls a tool', asy
   if (profile.page.url().startsWith(issuer)) await profile.open(profile.page.url());
   await said.waitFor();
   expect(await said.innerText()).toBe('alice was here');
-});
-
-/** The inspector's web client for this server, as its command starts it; answers its address. */
-async function startInspector(resource: string, ca: string): Promise<string> {
-  const folder = temporaryFolder();
-  const [port, sandbox] = [await freePort(), await freePort()];
-  const certificates = path.join(folder, 'ca.pem');
-  writeFileSync(certificates, ca);
-  const child = spawn(
-    process.execPath,
-    [inspector, '--web', '--transport', 'http', '--server-url', resource],
-    {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      env: {
-        PATH: process.env['PATH'],
-        HOME: folder,
-        NODE_EXTRA_CA_CERTS: certificates,
-        CLIENT_PORT: String(port),
-        MCP_SANDBOX_PORT: String(sandbox),
-        MCP_AUTO_OPEN_ENABLED: 'false',
-        MCP_INSPECTOR_SECRET_STORE: 'memory',
-      },
-    },
-  );
-  onTestFinished(async () => {
-    child.kill();
-    if (child.exitCode === null) await once(child, 'close');
-  });
-  let said = '';
-  for await (const text of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-    said += String(text);
-    const [address] = /http:\S+MCP_INSPECTOR_API_TOKEN=\w+/.exec(said) ?? [];
-    if (address !== undefined) return address;
-  }
-  throw new Error(`the inspector ended: ${said}`);
-}
-
-it('the inspector’s web client registers, signs in, and calls a tool', async () => {
-  const { resource, issuer, ca } = await start();
-  const address = await startInspector(resource, ca);
-  const profile = await openBrowserProfile({ ca, origins: [resource, issuer] });
-  onTestFinished(() => profile.close());
-  const { page } = profile;
-  // Its page asks for a font of another host.
-  await page.route(
-    ({ hostname }) => hostname !== '127.0.0.1',
-    (route) => route.abort(),
-  );
-  await page.goto(address);
-  await page.getByRole('switch', { name: /^Connect/ }).click({ force: true });
-  await page.waitForURL(`${issuer}/**`);
-  await profile.open(page.url());
-  await page.getByText('Tools', { exact: true }).click();
-  await page.getByRole('button', { name: 'who' }).click();
-  await page.getByRole('button', { name: 'Execute Tool' }).click();
-  await page.getByText('alice was here').first().waitFor();
 });

@@ -1,6 +1,5 @@
 /** Upstreams that publish no metadata, or answer in their own way. */
 import { afterEach, expect, it } from 'vitest';
-import { standardAnswer } from '../../../src/server/third-party/token-answer.ts';
 import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
 import { authorize, signIn, startFlow } from './rig.ts';
 import type { Bend, Flow } from './rig.ts';
@@ -43,17 +42,6 @@ it('an upstream like GitHub signs in with a form answer and commas between scope
   flow.clock.ahead = 200;
   expect(await flow.call(access)).toBe(200);
   expect(flow.upstream.state.asked.has('resource')).toBe(false);
-});
-
-it.each([
-  ['read,write', 'read write'],
-  ['read, write', 'read write'],
-  ['a,b c', 'a,b c'],
-  ['', ''],
-])('scopes that an upstream writes as %j are %j', (scope, expected) => {
-  const said = { access_token: 't', scope };
-  const { text } = standardAnswer({ status: 200, type: 'application/json', text: JSON.stringify(said) });
-  expect(JSON.parse(text)).toMatchObject({ scope: expected });
 });
 
 it.each([
