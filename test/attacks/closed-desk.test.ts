@@ -1,5 +1,7 @@
 /** Another program of the same user ends the app by the owner's key and starts a broker that asks nobody: it widens nothing. */
 import { describe, expect, it } from 'vitest';
+import { pair } from '../../src/client/pair.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome, type TestHome } from '../support/home.ts';
 
@@ -75,5 +77,32 @@ describe('a headless broker in a desk’s home', () => {
     await line.request('vault.unlock');
     await line.request('signIn.list');
     expect(await line.request('home.reset')).toMatchObject({ revoked: [] });
+  });
+
+  it('pairs nobody, and asks no question that a key could answer', async () => {
+    const home = await closedDesk();
+    const { line } = await openHeadless(home);
+    const pairing = pair({ name: 'evil', env: home.env, onCode: () => undefined });
+    await expect(pairing).rejects.toMatchObject({ reason: expect.stringMatching(/not_permitted|denied/) });
+    const asking = line.request('token.get', { resource: other, interaction: 'allow', timeout: 2 });
+    await expect(asking).rejects.toMatchObject({ reason: 'not_permitted' });
+    const signingIn = line.request('token.get', { resource, interaction: 'allow', timeout: 2 });
+    // Nothing leaves for a page either: the server can't be found here, and no sign-in is asked for.
+    await expect(signingIn).rejects.toMatchObject({
+      reason: expect.stringMatching(/unreachable|not_permitted/),
+    });
+    expect(await line.request('request.list')).toEqual({ interactions: [] });
+  });
+
+  it('registers no client and opens no page for a sign-in that nobody could be asked about', async () => {
+    const there = await homeInBentWorld({ vault: 'keychain' });
+    const desk = await openDesk(there.home);
+    await desk.owner.call('permission.set', { client: 'cli', resource: there.url, decision: 'allow' });
+    await desk.stop();
+    const { line, pages } = await openHeadless(there.home);
+    const asking = line.request('token.get', { resource: there.url, interaction: 'allow' });
+    await expect(asking).rejects.toMatchObject({ reason: 'not_permitted' });
+    expect(there.authorizationServer.counts.registrations).toBe(0);
+    expect(pages).toEqual([]);
   });
 });

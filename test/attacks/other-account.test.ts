@@ -119,4 +119,21 @@ describe('somebody else who signs in', () => {
     expect(rig.parts.grants.byId(before.id)).toEqual(before);
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
+
+  it('B-7: becomes no grant unless the person says so, and the tokens that came are revoked', async () => {
+    const rig = await victim();
+    const { outcome, id, question } = await bobSignsIn(rig);
+    expect(question).toMatchObject({
+      endpoint: rig.endpoint,
+      issuer: rig.grant().issuer,
+      account: 'bob',
+      known: ['alice'],
+    });
+    expect(rig.texts().join('')).not.toContain('"bob"');
+    rig.parts.interactions.answer(id, 'no');
+    expect(await outcome).toMatchObject({ reason: 'account_mismatch' });
+    expect(accounts(rig)).toEqual(['alice']);
+    expect(rig.fetched.filter((url) => url.endsWith('/token/revocation'))).toHaveLength(2);
+    expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
+  });
 });

@@ -144,4 +144,13 @@ describe('variables of the process that starts a headless broker in a desk’s h
     const denied = other.line.request('permission.set', { client: 'cli', resource, decision: 'deny' });
     await expect(denied).rejects.toMatchObject({ reason: 'file_unreadable' });
   });
+
+  it('send nothing through their proxy', async () => {
+    const home = await usedDesk();
+    const proxy = await proxyEar();
+    const { line } = await openHeadless(home, { HTTPS_PROXY: proxy.url });
+    const asked = line.request('token.get', { resource }).then(() => 'a token', reasonOf);
+    expect(await asked).toBe('protected_server_unreachable');
+    expect(proxy.asked).toEqual([]);
+  });
 });

@@ -1,4 +1,5 @@
 /** The owner pauses all access: what the running broker refuses meanwhile, and when a pause is over. */
+import { AccessPause } from '../../../src/broker/refusals/access-pause.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keySubject } from '../../../src/broker/records/api-key.ts';
 import { openWorld } from '../../support/world.ts';
@@ -93,5 +94,18 @@ describe('a pause of all access', () => {
       signal: new AbortController().signal,
     });
     expect(await refusal(shown)).toMatchObject({ reason: 'paused' });
+  });
+});
+
+describe('of two pauses', () => {
+  it.each([
+    ['a shorter one', 5, 10, 10],
+    ['one with an end after one without', 5, undefined, undefined],
+    ['a longer one', 20, 10, 20],
+    ['one without an end', undefined, 10, undefined],
+  ])('the later end counts: %s shortens nothing', (_what, next, before, counts) => {
+    const pause = new AccessPause(() => 1);
+    pause.begin({ since: 1, until: before });
+    expect(pause.begin({ since: 2, until: next })).toEqual({ since: 1, until: counts });
   });
 });

@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 
 import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { attack } from './attack-process.ts';
-import { admitted, RawClient, request, type Rig, startRig } from '../rig.ts';
+import { openDescriptors } from '../fuzz/fuzzer.ts';
+import { admitted, helloLine, proofsFor, prove, RawClient, request, type Rig, startRig } from '../rig.ts';
 
 const onLinux = test.runIf(process.platform === 'linux');
 
@@ -94,5 +95,30 @@ describe('an admitted client', { timeout: patience }, () => {
     for (let i = 0; i < 4; i += 1) rig.server.callers()[0]?.notify('status.changed', { text });
     await rig.stop();
     await rig.seen(({ event }) => event === 'closed');
+  });
+});
+
+describe('a crowd of connections', () => {
+  test('DOOR-2: a crowd of 1,024 connections of one client is held, served, and leaves nothing behind', async () => {
+    const rig = await startRig();
+    const before = openDescriptors();
+    const crowded = rig.enrol();
+    const crowd: RawClient[] = [];
+    while (crowd.length < 1024) crowd.push(await admitted(rig, crowded));
+    expect(rig.server.callers()).toHaveLength(1024);
+    // One more is one too many for this client, and for no other.
+    const late = new RawClient(rig.socket);
+    const line = helloLine(crowded, rig.server.endpoint);
+    late.send(line);
+    late.send(prove(proofsFor(crowded, line, await late.next()).proofC));
+    expect(await late.refusal()).toBe('rate_limited');
+    await honestVisits(rig, 20);
+    for (const [id, client] of crowd.entries()) client.send(request(id, 'status'));
+    for (const [id, client] of crowd.entries()) expect(await client.next()).toMatchObject({ id });
+    for (const client of crowd) client.socket.destroy();
+    await deserted(rig);
+    expect(openDescriptors()).toBeLessThanOrEqual(before);
+    await admitted(rig, crowded);
+    expect(rig.server.callers()).toHaveLength(1);
   });
 });

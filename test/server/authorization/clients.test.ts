@@ -304,6 +304,25 @@ describe('dynamic registration', () => {
       await strict.close();
     }
   });
+
+  it('is not offered where it is off, and needs the token where the operator set one', async () => {
+    const initialAccessToken = 'i'.repeat(43);
+    const closed = await startServer({ registration: 'off' });
+    const guarded = await startServer({ registration: { initialAccessToken } });
+    try {
+      const metadata = (await (
+        await closed.request('/.well-known/oauth-authorization-server')
+      ).json()) as object;
+      expect(metadata).not.toHaveProperty('registration_endpoint');
+      const body = { redirect_uris: [redirectUri] };
+      expect((await register(guarded, body)).status).toBe(401);
+      expect((await register(guarded, body, { authorization: `Bearer ${initialAccessToken}` })).status).toBe(
+        201,
+      );
+    } finally {
+      await Promise.all([closed.close(), guarded.close()]);
+    }
+  });
 });
 
 describe('a machine client', () => {

@@ -148,6 +148,35 @@ describe('the consent page', () => {
     };
     expect([await statusWith(''), await statusWith(thief.cookie)]).toEqual([400, 403]);
   });
+
+  it('shows a hostile name as text, without a direction that turns the page around', async () => {
+    const registered = await rig.request('/reg', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        client_name: '<img src=x onerror=alert(1)>\u202Elive',
+        redirect_uris: [redirectUri],
+        token_endpoint_auth_method: 'none',
+      }),
+    });
+    const { client_id } = (await registered.json()) as { client_id: string };
+    const { body } = await atConsent({ client_id });
+    expect(body).not.toContain('<img');
+    expect(body).not.toContain('\u202E');
+    expect(body).toContain('Nobody checked that name');
+  });
+
+  it('gives its cookies to this server only, and never to scripts', async () => {
+    const first = await rig.request(authorizationOf(rig).url);
+    const cookies = first.headers.getSetCookie();
+    expect(cookies.length).toBeGreaterThan(0);
+    for (const cookie of cookies) {
+      expect(cookie).toMatch(/;\s*secure/i);
+      expect(cookie).toMatch(/;\s*httponly/i);
+      expect(cookie).toMatch(/;\s*samesite=lax/i);
+      expect(cookie).not.toMatch(/;\s*domain=/i);
+    }
+  });
 });
 
 describe('every answer', () => {

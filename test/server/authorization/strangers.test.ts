@@ -68,6 +68,14 @@ describe('a client that registers itself', () => {
       'unsupported_response_type',
     ]);
   });
+
+  it.each(['\u200b\u2800', '\u3164\u115f', '\ufe0f\u00ad', '\u{1d159}', '\u0303'])(
+    'is refused if no character of its client_name is visible: %j',
+    async (name) => {
+      const asked = { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none', client_name: name };
+      expect((await register(asked)).status).toBe(400);
+    },
+  );
 });
 
 describe('an authorization request', () => {

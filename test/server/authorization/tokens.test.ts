@@ -143,6 +143,14 @@ describe('a redirect URI', () => {
     );
     expect(answer.headers.get('location')).toContain('/interaction/');
   });
+
+  it('AS-8: of an unknown client gets a page and never a redirect', async () => {
+    const answer = await rig.request(authorizationOf(rig, { client_id: 'nobody' }).url);
+    expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
+      status: 400,
+      location: null,
+    });
+  });
 });
 
 describe('a code', () => {

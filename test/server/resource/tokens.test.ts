@@ -214,6 +214,19 @@ describe('a signed token', () => {
     expect(await (await call(await tokenOf(otherKey))).text()).toContain('wrong signature');
     expect(await (await call(await tokenOf(key, { iss: other }))).text()).toContain('wrong signature');
   });
+
+  it('is refused if the key set has a shared secret', async () => {
+    const from = new Issuer(key);
+    from.keys = [{ kty: 'oct', kid: 'k1', k: Buffer.from('secret').toString('base64url'), alg: 'HS256' }];
+    expect((await rig(from).call(macToken('secret'))).status).toBe(401);
+    expect((await rig(from).call(await tokenOf(key))).status).toBe(401);
+  });
+
+  it('is refused if its key is for another algorithm', async () => {
+    const own = await newKey('RS256');
+    const { call } = rig(new Issuer({ ...own, jwk: { ...own.jwk, alg: 'PS256' } }));
+    expect(await (await call(await tokenOf(own))).text()).toContain('unknown key');
+  });
 });
 
 describe('the keys of an issuer', () => {

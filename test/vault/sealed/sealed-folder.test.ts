@@ -139,6 +139,14 @@ describe('the passphrase', () => {
       item: 'root',
     });
   });
+
+  test('a root file of another home does not open', async () => {
+    const folder = newPlace();
+    await unlocked(folder);
+    await expect(passphraseVault(folder, { homeId: 'other' }).store.unlock(correct)).rejects.toMatchObject({
+      reason: 'locked',
+    });
+  });
 });
 
 describe('the files', () => {
