@@ -37,6 +37,12 @@ export function sanitizeSentence(sentence: string): string {
   return sanitize(sentence, maxSentenceLength).text;
 }
 
+/** A reason of the broker's, which ends a sentence of the page's. */
+export function sanitizeReason(why: string): string {
+  const text = sanitizeSentence(why);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
 function escaped(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }

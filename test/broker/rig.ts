@@ -153,6 +153,8 @@ export function looseRecords<Item>(): AuthorityStore<Item> {
       return items;
     },
     isLoaded: true,
+    trouble: undefined,
+    load: async () => undefined,
     verify: async () => undefined,
     change: async (edit) => void (items = edit(items)),
   };
@@ -305,7 +307,7 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
       pause: new AccessPause(() => clock.wall()),
       audit: new AuditFile(folder, () => clock.wall()),
       isDesk: options.isDesk ?? false,
-      requireSettled: async () => undefined,
+      settled: async () => undefined,
     },
     {
       records,

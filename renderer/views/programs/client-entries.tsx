@@ -3,7 +3,7 @@ import { useId } from 'preact/hooks';
 import { Icon } from '../../parts/icon.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { formatList } from '../../base/format.ts';
-import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
+import { sanitizeLabel, sanitizeReason, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { strings } from '../../base/strings.ts';
 import type { SetupClient, SetupEntry } from '../../base/views.ts';
 
@@ -24,7 +24,7 @@ export function ClientEntries({ client, left, onToggle }: ClientEntriesProps) {
       <p class="dim small">
         <UntrustedText text={client.file} />
       </p>
-      {client.left !== undefined && <p>{sanitizeSentence(client.left)}</p>}
+      {client.left !== undefined && <p>{sanitizeReason(client.left)}</p>}
       <ul class="entries">
         {client.entries.map((entry) => (
           <li key={entry.id}>
@@ -95,7 +95,7 @@ function Standing({ entry: { name, kind, why, exposed } }: { readonly entry: Set
           <UntrustedText text={name} />
         </strong>{' '}
         <span class="dim">
-          {kind === 'bridge' ? words.already : words.left} {why !== undefined && sanitizeSentence(why)}
+          {kind === 'bridge' ? words.already : words.left} {why !== undefined && sanitizeReason(why)}
         </span>
       </p>
       {exposed.length > 0 && kind === 'left' && (

@@ -1,6 +1,6 @@
 /** What became of the entries, or of the files that were put back. */
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
-import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
+import { sanitizeLabel, sanitizeReason, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { strings } from '../../base/strings.ts';
 import type { SetupResult, SetupUndone } from '../../base/views.ts';
 
@@ -20,7 +20,7 @@ export function Applied({ results }: { readonly results: readonly SetupResult[] 
               </strong>
               {': '}
               {outcome === 'switched' ? words.switched : words.left}{' '}
-              {why !== undefined && sanitizeSentence(why)}
+              {why !== undefined && sanitizeReason(why)}
               {secret !== undefined && words.secret[secret]({ header: sanitizeLabel(exposed) })}
             </li>
           ))}

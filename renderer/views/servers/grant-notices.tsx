@@ -1,7 +1,7 @@
 /**
  * What is out of the ordinary about a grant: a sign-in is needed, no new token comes, a refresh is unsettled, it is over.
  */
-import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
+import { sanitizeLabel, sanitizeReason } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { ReceiptText } from './receipt.tsx';
 import { strings } from '../../base/strings.ts';
@@ -16,7 +16,7 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
     <>
       {why !== undefined && (
         <Notice kind="warn" icon="user">
-          {words.why} {sanitizeSentence(why)}.
+          {words.why} {sanitizeReason(why)}
         </Notice>
       )}
       {trouble && <TroubleNotice trouble={trouble} />}

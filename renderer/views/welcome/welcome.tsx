@@ -56,7 +56,7 @@ export function Welcome() {
             <button type="button" onClick={() => void finish()}>
               {words.skip}
             </button>
-            <button type="button" class="primary" onClick={() => goOn(at + 1)}>
+            <button type="button" onClick={() => goOn(at + 1)}>
               {words.next}
             </button>
           </>

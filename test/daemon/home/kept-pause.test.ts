@@ -95,11 +95,11 @@ describe('a pause that the owner begins', () => {
     const before = stage();
     await before.kept.begin();
     before.pause.end();
-    before.kept.restore();
+    before.kept.verified();
     expect(before.pause.current).toEqual({ since: 1000 });
     const held = stage();
     held.isHeld = true;
-    held.kept.restore();
+    held.kept.verified();
     expect(held.pause.current).toEqual({ since: 1000 });
     await expect.poll(() => held.stored).toEqual([{ since: 1000 }]);
   });
