@@ -186,6 +186,17 @@ describe('protected resource metadata that names a server without metadata', () 
     });
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
   });
+
+  it('M-4: moves no grant that was signed in by metadata to default endpoints', async () => {
+    const { rig, restarted, authorizationServer } = await ground({ oneOrigin: true });
+    await rig.ask();
+    expect(rig.grant().server).toMatchObject({ revision: 'current' });
+    authorizationServer.settings.metadataAt = [];
+    const again = await restarted();
+    expect(await refused(again.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    expect(authorizationServer.counts.refreshes).toBe(0);
+    expect(again.grant().state).toEqual({ kind: 'active' });
+  });
 });
 
 describe('metadata that is gone at a sign-in', () => {

@@ -251,4 +251,18 @@ describe('enterprise-managed authorization', () => {
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'file_unreadable' });
     expect(tokenRequests(provider)).toEqual([]);
   });
+
+  it('N-3: believes no identity provider that calls itself otherwise', async () => {
+    const { rig, provider } = await company();
+    provider.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'issuer_mismatch' });
+    expect(tokenRequests(provider)).toEqual([]);
+  });
+
+  it('gives no token for another audience', async () => {
+    const { rig, authorizationServer } = await company();
+    authorizationServer.settings.accessTokenFormat = 'jwt';
+    authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'audience_mismatch' });
+  });
 });
