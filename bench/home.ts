@@ -34,7 +34,7 @@ const passphrase = 'correct horse battery staple';
 /** The least that a root file may ask for: the time to open it is not what is measured. */
 const cost = { N: 2 ** 14, r: 1, p: 1 };
 
-const Pending = z.object({ interactions: z.array(z.object({ id: z.string() })) });
+const Pending = z.object({ requests: z.array(z.object({ id: z.string() })) });
 
 export class Home {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'kb-'));
@@ -91,7 +91,7 @@ export class Home {
     let cards: readonly { id: string }[] = [];
     while (cards.length === 0) {
       await sleep(50);
-      cards = Pending.parse(await owner.request('request.list')).interactions;
+      cards = Pending.parse(await owner.request('request.list')).requests;
     }
     await owner.request('request.answer', { id: cards[0]?.id, answer: 'yes' });
     owner.close();
@@ -112,7 +112,7 @@ export class Home {
     const owner = await this.owner();
     for (const resource of resources)
       for (const client of ['bench', 'cli'])
-        await owner.request('permission.set', { client, resource, decision: 'allow' });
+        await owner.request('permission.set', { app: client, resource, decision: 'allow' });
     owner.close();
   }
 

@@ -11,7 +11,7 @@ const questions = z.array(
   z.object({
     id: z.string(),
     kind: z.enum(['allow', 'pair', 'login']),
-    client: z.string().optional(),
+    app: z.string().optional(),
     resource: z.string().optional(),
     scope: z.string().optional(),
     code: z.string().optional(),
@@ -51,9 +51,9 @@ async function nextQuestion(stage: Stage, kind: Question['kind']): Promise<Quest
   }
 }
 
-function describe({ kind, client, resource, scope, code }: Question): string {
-  if (kind === 'pair') return `may ${client} be paired? It shows the code ${code}.`;
-  return `may ${client} have tokens for ${resource}${scope === undefined ? '' : ` with ${scope}`}?`;
+function describe({ kind, app, resource, scope, code }: Question): string {
+  if (kind === 'pair') return `may ${app} be paired? It shows the code ${code}.`;
+  return `may ${app} have tokens for ${resource}${scope === undefined ? '' : ` with ${scope}`}?`;
 }
 
 async function asks(question: string): Promise<boolean> {

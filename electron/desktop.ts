@@ -338,7 +338,7 @@ function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignI
   return new SignInPages({
     now,
     questions: async () =>
-      methods['request.list'].result.parse(await owner().call('request.list', {})).interactions,
+      methods['request.list'].result.parse(await owner().call('request.list', {})).requests,
     open: async (url) => {
       const { browser } = status.parse(await owner().call('status', {}));
       if (browser === undefined) await shell.openExternal(url);

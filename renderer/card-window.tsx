@@ -11,7 +11,7 @@ import { formatNumber } from './base/format.ts';
 
 export function CardWindow({ id }: { readonly id?: string }) {
   const loaded = useList('request.list');
-  const cards = cardsOf(loaded.value?.interactions ?? []);
+  const cards = cardsOf(loaded.value?.requests ?? []);
   const card = cards.find((open) => id === undefined || open.id === id);
   const shownId = card?.id;
   // What was said of the last answer must not lie over the buttons of the next question.

@@ -172,7 +172,7 @@ describe('the real way of a hostile value', () => {
     const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text)));
     const resource = 'https://notes.example/mcp';
     const question = {
-      kind: 'login',
+      kind: 'signIn',
       id: 'aaaaaaaa',
       client: '',
       resource,
@@ -183,7 +183,7 @@ describe('the real way of a hostile value', () => {
     };
     const broker = {
       capabilities: [],
-      request: () => Promise.resolve({ interactions: [question] }),
+      request: () => Promise.resolve({ requests: [question] }),
       onNotification: () => () => undefined,
     };
     for (const name of ['DISPLAY', 'WAYLAND_DISPLAY']) vi.stubEnv(name, undefined);

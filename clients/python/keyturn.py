@@ -168,7 +168,7 @@ def _shown(text: Any) -> Optional[str]:
 class Identity:
     """Who a paired program is: what its key file holds."""
 
-    client_id: str
+    app_id: str
     key: str = field(repr=False)
     broker_id: str
 
@@ -413,7 +413,7 @@ def _write_key(file: Path, identity: Identity) -> None:
     for folder in reversed(file.parents):
         folder.mkdir(mode=0o700, exist_ok=True)
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    text = {"clientId": identity.client_id, "key": identity.key, "brokerId": identity.broker_id}
+    text = {"appId": identity.app_id, "key": identity.key, "brokerId": identity.broker_id}
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(json.dumps(text).encode() + b"\n")
@@ -428,10 +428,10 @@ def _write_key(file: Path, identity: Identity) -> None:
 def _identity(value: Any) -> Optional[Identity]:
     if not isinstance(value, dict):
         return None
-    client_id, key, broker_id = (value.get(name) for name in ("clientId", "key", "brokerId"))
-    if not _is_id(client_id) or not _is_id(broker_id) or _bytes(key) is None:
+    app_id, key, broker_id = (value.get(name) for name in ("appId", "key", "brokerId"))
+    if not _is_id(app_id) or not _is_id(broker_id) or _bytes(key) is None:
         return None
-    return Identity(client_id=str(client_id), key=str(key), broker_id=str(broker_id))
+    return Identity(app_id=str(app_id), key=str(key), broker_id=str(broker_id))
 
 
 def _is_id(value: Any) -> bool:
@@ -586,7 +586,7 @@ def _prove(channel: _Channel, identity: Identity) -> None:
         raise _error("file_unreadable", "the key has a wrong form")
     params = {
         "versions": [VERSION],
-        "clientId": identity.client_id,
+        "appId": identity.app_id,
         "nonce": _text(secrets.token_bytes(32)),
         "endpoint": channel.endpoint,
         "capabilities": [],

@@ -12,8 +12,8 @@ const grants = methods['signIn.list'].result;
 const interactions = methods['request.list'].result;
 const audit = methods['audit.tail'].result;
 
-export type Question = z.output<typeof interactions>['interactions'][number];
-export type Server = z.output<typeof grants>['grants'][number];
+export type Question = z.output<typeof interactions>['requests'][number];
+export type Server = z.output<typeof grants>['signIns'][number];
 export type Row = z.output<typeof audit>['rows'][number];
 export type Pause = NonNullable<z.output<typeof methods.status.result>['pause']>;
 
@@ -52,8 +52,8 @@ export async function readSummary(owner: Pick<InProcessOwner, 'call'>, isOnline:
   ]);
   const { vaultState, vaultKey, pause } = methods.status.result.parse(status);
   return {
-    questions: interactions.parse(open).interactions,
-    servers: grants.parse(listed).grants.filter(({ state }) => state !== 'revoked'),
+    questions: interactions.parse(open).requests,
+    servers: grants.parse(listed).signIns.filter(({ state }) => state !== 'revoked'),
     isLocked: lockedStates.has(vaultState.state),
     isVaultFailed: failedStates.has(vaultState.state),
     pause,
@@ -82,12 +82,12 @@ export function cardsOf(questions: readonly Question[]): readonly Card[] {
 
 /** True for what is answered on a card; a sign-in is done on its page in the browser. */
 export function isCard({ kind }: Question): boolean {
-  return kind !== 'login' && kind !== 'device';
+  return kind !== 'signIn' && kind !== 'device';
 }
 
 /** True for a server where only the person can go on. */
 export function isSignedOut({ state }: Server): boolean {
-  return state === 'loginRequired';
+  return state === 'signInRequired';
 }
 
 /** One word for the whole, the most pressing first. */

@@ -124,17 +124,17 @@ export function activityWords(row: Row): string | undefined {
     : activity.rowOften({ time, what, count: row.count });
 }
 
-function activityOf({ event, outcome = 'ok', client, endpoint = '' }: Row): string | undefined {
+function activityOf({ event, outcome = 'ok', app: client, endpoint = '' }: Row): string | undefined {
   const { activity } = words();
   const names = { ...askerWords(client), server: serverName(endpoint) };
   switch (event) {
     case 'token':
       return activity.token(names);
-    case 'key':
+    case 'apiKey':
       return outcome === 'given' ? activity.key(names) : undefined;
     case 'refused':
       return activity.refused(names);
-    case 'login':
+    case 'signIn':
       return outcome === 'ok' ? activity.signedIn({ server: names.server }) : undefined;
     case 'pause':
       if (outcome === 'resumed') return activity.resumed;

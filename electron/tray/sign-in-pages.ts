@@ -82,7 +82,7 @@ export class SignInPages {
 
   /** Whether this sign-in waits for a click: its page is not open, and no click so far leads to it. */
   waits({ id, kind, resource = '', startedBy }: Question): boolean {
-    if ((kind !== 'login' && kind !== 'device') || startedBy === 'window' || this.#opened.has(id))
+    if ((kind !== 'signIn' && kind !== 'device') || startedBy === 'window' || this.#opened.has(id))
       return false;
     const name = nameOf(resource);
     return !this.#mayOpen(name) && !this.#isAllowed(name);
@@ -104,7 +104,7 @@ export class SignInPages {
   async reopen({ resource, account }: SignIn): Promise<void> {
     const waiting = (await this.#parts.questions()).find(
       (open) =>
-        open.kind === 'login' &&
+        open.kind === 'signIn' &&
         open.startedBy === 'window' &&
         open.account === account &&
         nameOf(open.resource ?? '') === nameOf(resource),

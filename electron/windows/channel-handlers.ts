@@ -142,8 +142,8 @@ function proxyHandlers({ owner, copy }: HandlerParts): Handlers {
 }
 
 /** What the person said yes to may open one page of that server, without another press. */
-function leadsToPage({ kind, command, method, key }: Partial<Question> = {}): boolean {
-  return (kind === 'allow' && !key) || (kind === 'command' && command === 'login' && method === 'browser');
+function leadsToPage({ kind, command, method, apiKey: key }: Partial<Question> = {}): boolean {
+  return (kind === 'allow' && !key) || (kind === 'command' && command === 'signIn' && method === 'browser');
 }
 
 type Answer = Params<'request.answer'>;
@@ -153,7 +153,9 @@ async function findQuestions(
   owner: HandlerParts['owner'],
   ids: readonly string[],
 ): Promise<(Question | undefined)[]> {
-  const { interactions } = methods['request.list'].result.parse(await owner.call('request.list', {}));
+  const { requests: interactions } = methods['request.list'].result.parse(
+    await owner.call('request.list', {}),
+  );
   return ids.map((wanted) => interactions.find(({ id }) => id === wanted));
 }
 

@@ -15,17 +15,17 @@ export type {
   ShownPreferences,
 } from '../../electron/bridge/channels.ts';
 
-export type Grant = ResultOn<'signIn.list'>['grants'][number];
+export type Grant = ResultOn<'signIn.list'>['signIns'][number];
 export type Trouble = NonNullable<Grant['trouble']>;
 export type Receipt = ResultOn<'signIn.revoke'>['revoked'][number];
-export type LocalClient = ResultOn<'app.list'>['clients'][number];
+export type LocalClient = ResultOn<'app.list'>['apps'][number];
 export type Permission = LocalClient['permissions'][number];
-export type ListedKey = ResultOn<'apiKey.list'>['keys'][number];
+export type ListedKey = ResultOn<'apiKey.list'>['apiKeys'][number];
 export type OpenForward = ResultOn<'forward.list'>['forwards'][number];
 export type ListedProxy = Status['proxies'][number];
-export type Question = ResultOn<'request.list'>['interactions'][number];
+export type Question = ResultOn<'request.list'>['requests'][number];
 export type ClientProcess = NonNullable<Question['asker']>;
-export type Registered = ResultOn<'oauthClient.list'>['registrations'][number];
+export type Registered = ResultOn<'oauthClient.list'>['oauthClients'][number];
 export type Status = ResultOn<'status'>;
 export type LookedAt = ResultOn<'setup.look'>;
 export type SetupClient = LookedAt['clients'][number];
@@ -41,7 +41,7 @@ export type Settings = ResultOn<'settings.get'>['settings'];
 /** What the window may set. */
 export type SettableName = ParamsOn<'settings.set'>['name'];
 export type SettingDetail = ResultOn<'settings.get'>['details'][number];
-export type Explanation = ResultOn<'signIn.show'>['grants'][number];
+export type Explanation = ResultOn<'signIn.show'>['signIns'][number];
 export type SettingValue = Settings[string];
 export type OverrideName = ParamsOn<'exception.set'>['name'];
 

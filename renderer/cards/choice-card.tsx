@@ -15,7 +15,7 @@ import { strings } from '../base/strings.ts';
 const words = strings.choice;
 
 export function ChoiceCard({ question, onDone }: CardProps) {
-  const { client = '', resource = '', accounts = [] } = question;
+  const { app: client = '', resource = '', accounts = [] } = question;
   const [account, pick] = useState<string>();
   return (
     <ConsentForm

@@ -25,7 +25,7 @@ import { WhenExactly } from '../parts/when.tsx';
 const words = strings.command;
 
 export function CommandCard({ question, onDone }: CardProps) {
-  const { command = 'other', key, asker } = question;
+  const { command = 'other', apiKey: key, asker } = question;
   return (
     <QuestionForm
       question={question}
@@ -35,13 +35,11 @@ export function CommandCard({ question, onDone }: CardProps) {
       <CommandLine claim={asker?.claim} />
       <Notice kind="warn">
         <p>{words.expected}</p>
-        <p>{key && command === 'allow' ? words.allowsKey : words.whats[command]}</p>
+        <p>{key && command === 'allow' ? words.allowsKey : words.descriptions[command]}</p>
         {asksNobody(question) && <p>{words.unasked}</p>}
         {question.replaces === true && <p>{key ? words.replacesKey : words.replaces}</p>}
         {question.unchecked && <p>{words.uncheckedKey}</p>}
-        {question.client === commandName && (
-          <p>{key ? strings.card.cliKeyWarning : strings.card.cliWarning}</p>
-        )}
+        {question.app === commandName && <p>{key ? strings.card.cliKeyWarning : strings.card.cliWarning}</p>}
       </Notice>
       <div class="parties">
         <Change question={question} />
@@ -78,7 +76,16 @@ function CommandLine({ claim }: Pick<ClientProcess, 'claim'>) {
 }
 
 function Change({ question }: { readonly question: Question }) {
-  const { client, resource, account, server, issuer, registration, override, until } = question;
+  const {
+    app: client,
+    resource,
+    account,
+    server,
+    issuer,
+    clientId: registration,
+    exception: override,
+    until,
+  } = question;
   const isPermission = question.command === 'allow';
   const isDenial = question.command === 'endDenial';
   return (
@@ -99,9 +106,9 @@ function Change({ question }: { readonly question: Question }) {
           ),
       )}
       <ForwardFacts question={question} />
-      <KeyFact of={question.key} />
+      <KeyFact of={question.apiKey} />
       <AddressFact name={strings.card.issuer} url={issuer} />
-      {question.command === 'login' && <SignInFacts question={question} />}
+      {question.command === 'signIn' && <SignInFacts question={question} />}
       <TextFact name={words.registration} text={registration} />
       <ClientFacts question={question} />
       {override !== undefined && (
@@ -146,7 +153,7 @@ function ForwardFacts({ question: { forward, resources = [] } }: { readonly ques
   );
 }
 
-function KeyFact({ of }: { readonly of: Question['key'] }) {
+function KeyFact({ of }: { readonly of: Question['apiKey'] }) {
   if (of === undefined) return null;
   return (
     <Fact name={words.key}>
@@ -172,17 +179,18 @@ function SignInFacts({ question: { account, method, scope, newClient } }: { read
 }
 
 /** Kinds of clients that get tokens without a sign-in on a page. */
-const asksNobody = ({ grant }: Question): boolean => grant !== undefined && grant !== 'authorization_code';
+const asksNobody = ({ grantType }: Question): boolean =>
+  grantType !== undefined && grantType !== 'authorization_code';
 
 /** What kind of client would be entered, and how it proves itself. */
 function ClientFacts({
-  question: { grant, authMethod, redirectUri, idp, assertion },
+  question: { grantType, authMethod, redirectUri, idp, assertion },
 }: {
   readonly question: Question;
 }) {
   return (
     <>
-      {grant !== undefined && <Fact name={words.grant}>{words.grants[grant]}</Fact>}
+      {grantType !== undefined && <Fact name={words.grant}>{words.grants[grantType]}</Fact>}
       {authMethod !== undefined && (
         <Fact name={words.authMethod}>{strings.registration.proofs[authMethod]}</Fact>
       )}
@@ -194,7 +202,7 @@ function ClientFacts({
 }
 
 /** Which scopes, and until when where it names no end. */
-function PermissionFacts({ question: { scope, until, key } }: { readonly question: Question }) {
+function PermissionFacts({ question: { scope, until, apiKey: key } }: { readonly question: Question }) {
   return (
     <>
       {!key && (

@@ -13,7 +13,7 @@ import { strings } from '../base/strings.ts';
 const words = strings.card;
 
 export function PairCard({ question, onDone }: CardProps) {
-  const { client = '', code = '' } = question;
+  const { app: client = '', code = '' } = question;
   const program = sanitizeLabel(client);
   const app = <UntrustedText text={client} />;
   return (

@@ -27,7 +27,7 @@ export function QuestionCard(props: QuestionCardProps) {
 function CardByKind({ questions, onDone }: QuestionCardProps) {
   const [question] = questions;
   switch (question.kind) {
-    case 'login':
+    case 'signIn':
     case 'device':
       return <SignInCard question={question} onDone={onDone} />;
     case 'command':

@@ -36,7 +36,7 @@ export function SettingsCard({ question, onDone }: CardProps) {
 export function UnconfirmedFacts({ settings }: { readonly settings: readonly Unconfirmed[] }) {
   return (
     <Facts>
-      {settings.map(({ name, value, held, isContent }) => (
+      {settings.map(({ name, value, inEffect, isContent }) => (
         <Fact key={name} name={name}>
           <Text of={value} />
           <p class="dim small">
@@ -44,7 +44,7 @@ export function UnconfirmedFacts({ settings }: { readonly settings: readonly Unc
             {isContent !== true && (
               <>
                 {' '}
-                <Text of={held} />
+                <Text of={inEffect} />
               </>
             )}
           </p>

@@ -27,7 +27,7 @@ const grantStates: Readonly<Record<string, readonly [Tone, IconName] | undefined
   active: ['good', 'check'],
   refreshing: ['good', 'refresh'],
   expired: ['warn', 'clock'],
-  loginRequired: ['warn', 'user'],
+  signInRequired: ['warn', 'user'],
   revoked: ['calm', 'ended'],
 };
 
@@ -36,7 +36,7 @@ const grantStates: Readonly<Record<string, readonly [Tone, IconName] | undefined
  * next will be tried; then the grant is no longer simply good.
  */
 export function GrantState({ state, isTroubled }: { readonly state: string; readonly isTroubled: boolean }) {
-  if (isTroubled && state !== 'loginRequired' && state !== 'revoked') {
+  if (isTroubled && state !== 'signInRequired' && state !== 'revoked') {
     return (
       <Mark tone="warn" icon="warn">
         {strings.state['noNewToken']}

@@ -33,8 +33,7 @@ export function useUses(): readonly Use[] {
 export function sumOf(uses: readonly Use[], { client, endpoint }: UseFilter): UseSum {
   const fitting = uses.filter(
     (use) =>
-      (client === undefined || use.client === client) &&
-      (endpoint === undefined || use.endpoint === endpoint),
+      (client === undefined || use.app === client) && (endpoint === undefined || use.endpoint === endpoint),
   );
   const length = Math.max(0, ...fitting.map(({ handedOut }) => handedOut.length));
   const hours = Array.from({ length }, (_, at) => total(fitting.map(({ handedOut }) => handedOut[at] ?? 0)));

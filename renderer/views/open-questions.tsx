@@ -13,7 +13,7 @@ import { askedParts } from '../../words/en/asked.ts';
 export function OpenQuestions() {
   const { value } = useList('request.list');
   const [openId, open] = useState<string>();
-  const cards = cardsOf(value?.interactions ?? []);
+  const cards = cardsOf(value?.requests ?? []);
   const shown = cards.find(({ id }) => id === openId);
   if (cards.length === 0) return null;
   return (

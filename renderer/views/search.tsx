@@ -105,9 +105,9 @@ function moveFocus(event: KeyboardEvent, form: HTMLFormElement | null): void {
 }
 
 function usePlaces(): readonly Place[] {
-  const grants = useList('signIn.list').value?.grants;
-  const keys = useList('apiKey.list').value?.keys;
-  const clients = useList('app.list').value?.clients;
+  const grants = useList('signIn.list').value?.signIns;
+  const keys = useList('apiKey.list').value?.apiKeys;
+  const clients = useList('app.list').value?.apps;
   return useMemo(
     () => [
       ...(grants ?? []).map(grantPlace),
@@ -119,7 +119,7 @@ function usePlaces(): readonly Place[] {
   );
 }
 
-const grantPlace = ({ id, endpoint, issuer, account = '', scope, clients }: Grant): Place => ({
+const grantPlace = ({ id, endpoint, issuer, account = '', scope, apps: clients }: Grant): Place => ({
   tab: 'servers',
   item: id,
   icon: 'server',
@@ -128,7 +128,7 @@ const grantPlace = ({ id, endpoint, issuer, account = '', scope, clients }: Gran
   text: [endpoint, issuer, account, scope, ...clients].join(' '),
 });
 
-const keyPlace = ({ resource, clients }: ListedKey): Place => ({
+const keyPlace = ({ resource, apps: clients }: ListedKey): Place => ({
   tab: 'servers',
   item: keyItem(resource),
   icon: 'key',
@@ -137,9 +137,9 @@ const keyPlace = ({ resource, clients }: ListedKey): Place => ({
   text: [resource, ...clients].join(' '),
 });
 
-const appPlace = ({ clientId, name, executable = '', permissions }: LocalClient): Place => ({
+const appPlace = ({ appId, name, executable = '', permissions }: LocalClient): Place => ({
   tab: 'programs',
-  item: clientId,
+  item: appId,
   icon: 'program',
   kind: words.app,
   name,

@@ -26,7 +26,7 @@ export interface ActiveHour {
 
 /** A program that got tokens or API keys for an endpoint. */
 export interface Use {
-  readonly client: string;
+  readonly app: string;
   readonly endpoint: string;
   /** When it last got one: milliseconds since 1970. */
   last: number;
@@ -81,14 +81,19 @@ function mostUsed(uses: readonly Use[]): Use[] {
 }
 
 const isHandedOut = ({ event, outcome }: StoredRow): boolean =>
-  event === 'token' || (event === 'key' && outcome === 'given');
+  event === 'token' || (event === 'apiKey' && outcome === 'given');
 
 /** `index`: the hour of the row; `length`: how many hours are counted. */
 function noteUse(uses: Map<string, Use>, row: StoredRow, index: number, length: number): void {
-  const { client, endpoint, time, count = 1 } = row;
-  if (client === undefined || endpoint === undefined) return;
-  const pair = JSON.stringify([client, endpoint]);
-  const use = uses.get(pair) ?? { client, endpoint, last: 0, handedOut: Array.from({ length }, () => 0) };
+  const { app, endpoint, time, count = 1 } = row;
+  if (app === undefined || endpoint === undefined) return;
+  const pair = JSON.stringify([app, endpoint]);
+  const use = uses.get(pair) ?? {
+    app,
+    endpoint,
+    last: 0,
+    handedOut: Array.from({ length }, () => 0),
+  };
   use.last = Math.max(use.last, time);
   use.handedOut[index] = (use.handedOut[index] ?? 0) + count;
   uses.set(pair, use);

@@ -61,6 +61,6 @@ function isOpen({ since }: Group, now: number): boolean {
 }
 
 /** As JSON, so that different fields never give one key, whatever characters they hold. */
-function keyOf({ event, outcome, client, endpoint, grant, scope, fingerprint }: AuditRow): string {
-  return JSON.stringify([event, outcome, client, endpoint, grant, scope, fingerprint]);
+function keyOf({ event, outcome, app, endpoint, signIn, scope, fingerprint }: AuditRow): string {
+  return JSON.stringify([event, outcome, app, endpoint, signIn, scope, fingerprint]);
 }

@@ -13,15 +13,15 @@ export interface AuditRow {
     | 'proof'
     | 'refused'
     | 'refresh'
-    | 'login'
+    | 'signIn'
     | 'permission'
     | 'pair'
-    | 'client'
+    | 'app'
     | 'revoke'
-    | 'registration'
+    | 'oauthClient'
     /** An API key: set, removed, given to a program, refused by its server. */
-    | 'key'
-    | 'override'
+    | 'apiKey'
+    | 'exception'
     | 'proxy'
     /** A socket for programs elsewhere: opened, ended. */
     | 'forward'
@@ -42,13 +42,13 @@ export interface AuditRow {
     /** Rows that the log had no room for; `count` says how many. */
     | 'lost';
   readonly outcome: string;
-  readonly client?: string;
+  readonly app?: string;
   readonly endpoint?: string;
   readonly resource?: string;
   readonly issuer?: string;
   /** The address that was to be opened. */
   readonly url?: string;
-  readonly grant?: string;
+  readonly signIn?: string;
   readonly scope?: readonly string[];
   /** Recognises a token without showing it: 16 hexadecimal digits, from `Audit.fingerprint`. */
   readonly fingerprint?: string | undefined;
@@ -76,12 +76,12 @@ const storedRowSchema = z.object({
   time: z.number(),
   event: z.string(),
   outcome: z.string().optional(),
-  client: z.string().optional(),
+  app: z.string().optional(),
   endpoint: z.string().optional(),
   resource: z.string().optional(),
   issuer: z.string().optional(),
   url: z.string().optional(),
-  grant: z.string().optional(),
+  signIn: z.string().optional(),
   scope: z.array(z.string()).optional(),
   fingerprint: z.string().optional(),
   count: natural.optional(),
@@ -113,12 +113,12 @@ export function lineOf({ time, row, repeats }: Entry): string {
     time,
     event: row.event,
     outcome: text(row.outcome),
-    client: text(row.client),
+    app: text(row.app),
     endpoint: withoutSecrets(row.endpoint),
     resource: withoutSecrets(row.resource),
     issuer: withoutSecrets(row.issuer),
     url: withoutSecrets(row.url),
-    grant: text(row.grant),
+    signIn: text(row.signIn),
     scope: scopeOf(row.scope),
     fingerprint: text(row.fingerprint),
     ...repeats,

@@ -76,7 +76,7 @@ export class AuditFile implements Audit {
 
   note(row: AuditRow): void {
     const now = this.#now();
-    const isRepeated = ['token', 'proof', 'key', 'refused'].includes(row.event);
+    const isRepeated = ['token', 'proof', 'apiKey', 'refused'].includes(row.event);
     const entries = isRepeated ? this.#repeats.take(row, now) : [{ time: now, row }];
     if (entries) this.#push(entries);
     else this.#lose(1);
@@ -114,7 +114,7 @@ export class AuditFile implements Audit {
   async about(grantId: string, count: number): Promise<readonly StoredRow[]> {
     await this.flush().catch(() => undefined);
     const { rows } = await tailAudit(this.#folder, count, grantId);
-    return rows.filter(({ grant }) => grant === grantId);
+    return rows.filter(({ signIn: grant }) => grant === grantId);
   }
 
   /** From now on tokens have fingerprints, under a key of its own that derives from the home's root key (RFC 5869). */

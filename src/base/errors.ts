@@ -98,7 +98,7 @@ export interface ErrorDetails {
   /** The rule that was kept, e.g. `RFC 9207 §2.4`. */
   readonly rule?: string;
   /** The override that the owner may set against this refusal. Never text from outside. */
-  readonly waiver?: string;
+  readonly exception?: string;
   /** Seconds until another try makes sense. */
   readonly retryAfter?: number;
   readonly cause?: unknown;
@@ -109,7 +109,7 @@ export class KeyturnError extends Error {
   readonly reason: Reason;
   readonly hint?: string;
   readonly rule?: string;
-  readonly waiver?: string;
+  readonly exception?: string;
   readonly retryAfter?: number;
 
   constructor(reason: Reason, message: string, details: ErrorDetails = {}) {
@@ -121,17 +121,17 @@ export class KeyturnError extends Error {
     this.reason = reason;
     if (details.hint !== undefined) this.hint = valuesBelow(details.hint).join('\n');
     if (details.rule !== undefined) this.rule = details.rule;
-    if (details.waiver !== undefined) this.waiver = details.waiver;
+    if (details.exception !== undefined) this.exception = details.exception;
     if (details.retryAfter !== undefined) this.retryAfter = details.retryAfter;
   }
 }
 
 /** All that a refusal says beside its message, for the same refusal with something changed. */
-export function detailsOf({ hint, rule, waiver, retryAfter }: KeyturnError): Omit<ErrorDetails, 'cause'> {
+export function detailsOf({ hint, rule, exception, retryAfter }: KeyturnError): Omit<ErrorDetails, 'cause'> {
   return {
     hint,
     rule,
-    waiver,
+    exception,
     retryAfter,
   };
 }

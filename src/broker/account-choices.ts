@@ -98,9 +98,9 @@ export class AccountChoices {
     await this.#parts.audit.record({
       event: 'account',
       outcome: 'chosen',
-      client: this.#parts.clients.nameOf(clientId),
+      app: this.#parts.clients.nameOf(clientId),
       endpoint,
-      ...(grant === undefined ? {} : { grant: grant.id }),
+      ...(grant === undefined ? {} : { signIn: grant.id }),
     });
   }
 

@@ -218,9 +218,9 @@ export class Broker {
   }
 
   /** The sign-in that waits at a page, to be given the address where the page led. Throws `not_found`. */
-  signInPage(id: string): Extract<Question, { readonly kind: 'login' }> {
+  signInPage(id: string): Extract<Question, { readonly kind: 'signIn' }> {
     const question = this.parts.interactions.find(id)?.question;
-    if (question?.kind !== 'login') throw noSuchSignIn();
+    if (question?.kind !== 'signIn') throw noSuchSignIn();
     return question;
   }
 

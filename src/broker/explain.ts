@@ -80,7 +80,7 @@ function sentences(parts: BrokerParts, grant: Grant): Sentences {
       return parts.refresher.turns.isTaken(grant.id)
         ? refreshing
         : (lost(parts, grant) ?? active(parts, grant));
-    case 'loginRequired':
+    case 'signInRequired':
       return { now: `It needs a new sign-in: ${state.why}.`, next: `Sign in with: ${login}` };
     case 'revoked':
       return { now: `${whyOver(grant)} ${receipts[state.receipt]}`, next: `To start it again: ${login}` };

@@ -61,7 +61,12 @@ export class KeyRequests {
     if (!key || !this.#handedTo.get(keyId)?.has(clientId)) return;
     if (!keys.refused(keyId, clock.wall())) return;
     const client = clients.nameOf(clientId);
-    await audit.record({ event: 'key', outcome: 'refused by the server', client, endpoint: key.endpoint });
+    await audit.record({
+      event: 'apiKey',
+      outcome: 'refused by the server',
+      app: client,
+      endpoint: key.endpoint,
+    });
   }
 
   /** Each turn waits for a person or for the vault, so that it never spins. */
@@ -98,7 +103,7 @@ export class KeyRequests {
     this.#handedTo.set(handed.key.id, programs.add(clientId));
     const fingerprint = audit.fingerprint(handed.value);
     const shown = fingerprint === undefined ? {} : { fingerprint };
-    this.#note(request, endpoint, { event: 'key', outcome: 'given', ...shown });
+    this.#note(request, endpoint, { event: 'apiKey', outcome: 'given', ...shown });
     return handed;
   }
 
@@ -106,10 +111,10 @@ export class KeyRequests {
   #note(
     { clientId }: TokenRequest,
     endpoint: string,
-    what: { readonly event: 'key' | 'refused'; readonly outcome: string; readonly fingerprint?: string },
+    what: { readonly event: 'apiKey' | 'refused'; readonly outcome: string; readonly fingerprint?: string },
   ): void {
     const { audit, clients } = this.#parts;
-    audit.note({ ...what, client: clients.nameOf(clientId), endpoint });
+    audit.note({ ...what, app: clients.nameOf(clientId), endpoint });
   }
 }
 

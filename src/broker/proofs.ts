@@ -132,9 +132,9 @@ export class Proofs {
     audit.note({
       event: 'proof',
       outcome: 'ok',
-      client: clients.nameOf(clientId),
+      app: clients.nameOf(clientId),
       endpoint,
-      grant: grant.id,
+      signIn: grant.id,
       resource: grant.resource,
       issuer: grant.issuer,
       fingerprint,

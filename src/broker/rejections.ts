@@ -93,11 +93,11 @@ export class Rejections {
     const state: GrantState =
       answer === 'no'
         ? {
-            kind: 'loginRequired',
+            kind: 'signInRequired',
             why: 'the server now names another sign-in provider',
           }
         : {
-            kind: 'loginRequired',
+            kind: 'signInRequired',
             why: 'the server now takes only tokens that are bound to a key',
           };
     // Race: a refresh may have changed the record while the server was asked.

@@ -175,7 +175,7 @@ export class RequestSignIns {
 
   #hasOwnEnded(shared: Grant): boolean {
     const { resource, issuer, account, state, signedInAt = 0 } = shared;
-    if (state.kind !== 'loginRequired' || state.cause !== 'refreshTokenEnded' || !isShared(shared))
+    if (state.kind !== 'signInRequired' || state.cause !== 'refreshTokenEnded' || !isShared(shared))
       return false;
     const { refreshedAt = 0 } = this.#parts.refresher.secrets.factsOf(shared);
     const lastSeen = Math.max(signedInAt, refreshedAt);

@@ -121,7 +121,7 @@ export class ShownUrls {
     if (outcome === 'yes') this.#pauses.end(clientId);
     else this.#pauses.lengthen(clientId, endpoint);
     const client = this.#parts.clients.nameOf(clientId);
-    this.#parts.audit.note({ event: 'url', outcome: outcomes[outcome], client, endpoint, url });
+    this.#parts.audit.note({ event: 'url', outcome: outcomes[outcome], app: client, endpoint, url });
   }
 }
 

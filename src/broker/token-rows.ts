@@ -23,7 +23,7 @@ export class TokenRows {
     audit.note({
       event: 'refused',
       outcome: reason,
-      client: this.#nameOf(request),
+      app: this.#nameOf(request),
       endpoint,
     });
   }
@@ -34,9 +34,9 @@ export class TokenRows {
     audit.note({
       event: 'token',
       outcome: 'ok',
-      client: this.#nameOf(request),
+      app: this.#nameOf(request),
       endpoint,
-      grant: id,
+      signIn: id,
       resource,
       issuer,
       scope: token.scope,

@@ -132,7 +132,7 @@ function ownerIsElsewhere(): KeyturnError {
 
 function readOwner(file: string): Identity {
   const identity = readKeyFile(file);
-  if (identity.clientId === ownerId) return identity;
+  if (identity.appId === ownerId) return identity;
   throw new KeyturnError('file_unreadable', "the owner's key file holds another client's key");
 }
 

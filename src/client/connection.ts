@@ -150,7 +150,7 @@ class BrokerConnection implements Connection {
     options: RequestOptions = {},
   ): Promise<TokenResult | KeyResult> {
     const result = await this.#persistently('token.get', params, options);
-    if (params.kinds.includes('key') && isKeyResult(result)) return result;
+    if (params.kinds.includes('apiKey') && isKeyResult(result)) return result;
     if (params.kinds.includes('token')) return tokenFrom(result);
     throw malformed('token.get');
   }

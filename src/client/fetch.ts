@@ -174,7 +174,7 @@ class AuthorizedRequest {
 
   async #getCredential(request: Replayable, more: Partial<TokenGetParams>): Promise<Credential> {
     const { kinds } = this.#options;
-    if (!kinds?.includes('key')) return this.#getToken(request, more);
+    if (!kinds?.includes('apiKey')) return this.#getToken(request, more);
     const params = { ...tokenParams(this.#options), ...more, kinds };
     const credential = await this.#connection.getCredential(params, { signal: request.signal });
     return 'kind' in credential ? credential : requireKnownType(credential);
@@ -187,10 +187,10 @@ class AuthorizedRequest {
   }
 
   /** The same key would be refused again. */
-  async #refused(response: Response, { keyId, resource }: KeyResult): Promise<KeyturnError> {
+  async #refused(response: Response, { apiKeyId, resource }: KeyResult): Promise<KeyturnError> {
     await response.body?.cancel();
     // The owner's lists then show it. Where the broker can't be told, the error below says it all the same.
-    await this.#connection.rejectToken({ keyId, status: 401 }).catch(() => undefined);
+    await this.#connection.rejectToken({ apiKeyId, status: 401 }).catch(() => undefined);
     return new KeyturnError('key_refused', `${resource} refused the API key.`, {
       rule: 'A refused API key is not sent again: only the user can replace it',
       hint: `Make a new key at the server, and set it: keyturn api-key set ${shellWord(resource)} --api-key-stdin`,

@@ -51,7 +51,7 @@ async function prove(
 ): Promise<{ readonly capabilities: readonly string[]; readonly answer: Promise<unknown> }> {
   const { line, answer } = channel.start('hello', {
     versions: [protocolVersion],
-    clientId: identity.clientId,
+    appId: identity.appId,
     nonce: newNonce(),
     endpoint,
     capabilities: [],

@@ -1,5 +1,5 @@
 /**
- * Key files: who a local client is, as JSON {clientId, key, brokerId}, mode 0600.
+ * Key files: who a local client is, as JSON {appId, key, brokerId}, mode 0600.
  *
  * Invariant: a key file that others can read is refused, never repaired silently; one that exists is
  * never overwritten; "absent" and "unreadable" are different answers. No error holds any of its text.
@@ -93,12 +93,12 @@ function isThere(file: string): boolean {
 
 /** Writes a new key file, durably. Throws `conflict` where one exists, `file_unreadable` on failure. */
 export function writeKeyFile(file: string, identity: Identity): void {
-  const { clientId, key, brokerId } = identity;
+  const { appId, key, brokerId } = identity;
   let isNew: boolean;
   try {
     makeFolder(path.dirname(file));
     // Whole at once: other processes of the program look for it.
-    isNew = makeFileAtOnce(file, `${JSON.stringify({ clientId, key, brokerId })}\n`);
+    isNew = makeFileAtOnce(file, `${JSON.stringify({ appId, key, brokerId })}\n`);
   } catch (error) {
     throw new KeyturnError('file_unreadable', `${quoted(file)} can't be written`, { cause: error });
   }

@@ -64,7 +64,7 @@ async function ask(socketPath: string, named: string | undefined, options: PairO
     const params = { versions: [protocolVersion], name, endpoint: named ?? endpoint, ticket };
     const { answer } = channel.start('pair', params);
     const result = await (options.signal ? untilAborted(answer, options.signal) : answer);
-    if (isIdentity(result)) return { clientId: result.clientId, key: result.key, brokerId: result.brokerId };
+    if (isIdentity(result)) return { appId: result.appId, key: result.key, brokerId: result.brokerId };
     throw new KeyturnError('handshake_failed', "the broker's answer to the pairing is malformed");
   } finally {
     // Without a ticket, closing withdraws the card.

@@ -31,7 +31,7 @@ export async function transportOptions(
   const fetch = createFetch(connection, { timeout: requestTimeout, ...options });
   const { timeout: _forRequestsOnly, ...first } = tokenParams(options);
   const { kinds } = options;
-  if (kinds?.includes('key')) await connection.getCredential({ ...first, kinds });
+  if (kinds?.includes('apiKey')) await connection.getCredential({ ...first, kinds });
   else await connection.getToken(first);
   return { fetch };
 }

@@ -212,7 +212,7 @@ function openWays({ options, opened, changed, records, homeCheck, net }: Core, r
       sockets.closeConnectionsOf(clientId);
       forwards.closeConnectionsOf(clientId);
     },
-    removeKeyOf: (clientId: string) => removeKeyFiles(home.paths, { clientId, brokerId: home.homeId }),
+    removeKeyOf: (clientId: string) => removeKeyFiles(home.paths, { appId: clientId, brokerId: home.homeId }),
   };
   const list = new Proxies(records.proxies);
   const apps = new ProxiedApps({

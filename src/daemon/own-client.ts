@@ -68,7 +68,7 @@ async function enterClient(
     throw new KeyturnError('invalid_request', `The secret would go to ${quoted(issuer)}.`, {
       hint: `If you registered the client there, do the same again; or name it with --issuer ${shellWord(issuer)}`,
     });
-  const { registrations } = await ask('oauthClient.list', {});
+  const { oauthClients: registrations } = await ask('oauthClient.list', {});
   const isEntered = registrations.some((one) => one.issuer === issuer && one.clientId === clientId);
   // To enter it again without its secret would lose that.
   if (isEntered && clientSecret === undefined) return;
@@ -90,7 +90,7 @@ async function waiving<T>(
     try {
       return await work();
     } catch (error) {
-      const name = [...left].find((one) => error instanceof KeyturnError && error.waiver === one);
+      const name = [...left].find((one) => error instanceof KeyturnError && error.exception === one);
       if (name === undefined) throw error;
       left.delete(name);
       says?.waived(name);

@@ -28,7 +28,7 @@ const agentSchema = z.object({
 /** As which app an address asks for tokens, and what it reaches. */
 const admissionSchema = z.object({
   /** The key by which the process asks for this app. */
-  identity: z.object({ clientId: z.string(), key: z.string(), brokerId: z.string() }),
+  identity: z.object({ appId: z.string(), key: z.string(), brokerId: z.string() }),
   /** The broker's socket. */
   socket: z.string(),
   resource: z.string(),

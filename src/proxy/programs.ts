@@ -64,7 +64,7 @@ export class Program {
     open: OpenAnswers,
     fetchAlsoAt: (url?: string) => typeof globalThis.fetch,
   ) {
-    this.clientId = identity.clientId;
+    this.clientId = identity.appId;
     this.resource = resource;
     this.fetch = fetchAlsoAt();
     this.fetchAlsoAt = fetchAlsoAt;
@@ -165,7 +165,7 @@ export class Programs {
         resource,
         fetch: sendVia(dispatcher),
         interaction: 'allow',
-        kinds: ['token', 'key'],
+        kinds: ['token', 'apiKey'],
         alsoAt: () => url,
       }),
     );

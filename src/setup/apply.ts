@@ -132,7 +132,7 @@ async function moveKeys(
   const standings = new Map<Switch, KeyStanding>();
   const secrets = entries.filter(({ key }) => key);
   if (secrets.length === 0) return standings;
-  const { keys } = await ask('apiKey.list', {});
+  const { apiKeys: keys } = await ask('apiKey.list', {});
   const first = new Map<string, Switch>();
   for (const entry of secrets) {
     const before = first.get(entry.endpoint);

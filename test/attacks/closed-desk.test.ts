@@ -12,7 +12,7 @@ const other = 'https://other.invalid/mcp';
 async function closedDesk(): Promise<TestHome> {
   const home = newHome({ vault: 'keychain' });
   const { owner, line, stop } = await openDesk(home);
-  await owner.call('permission.set', { client: 'cli', resource, decision: 'allow', scope: 'read write' });
+  await owner.call('permission.set', { app: 'cli', resource, decision: 'allow', scope: 'read write' });
   await owner.call('settings.set', { name: 'lockAfter', value: 600 });
   await line.request('broker.stop');
   await stop();
@@ -20,7 +20,7 @@ async function closedDesk(): Promise<TestHome> {
 }
 
 const widening: readonly (readonly [method: string, params: object])[] = [
-  ['permission.set', { client: 'cli', resource: other, decision: 'allow' }],
+  ['permission.set', { app: 'cli', resource: other, decision: 'allow' }],
   ['exception.set', { server: resource, name: 'no-resource', on: true }],
   ['settings.set', { name: 'httpsProxy', value: 'http://proxy.invalid:3128' }],
   ['settings.set', { name: 'lockAfter', value: null }],
@@ -57,17 +57,17 @@ describe('a headless broker in a desk’s home', () => {
     await desk.owner.release(true);
     await desk.stop();
     const { line } = await openHeadless(home);
-    await line.request('permission.set', { client: 'cli', resource: other, decision: 'allow' });
-    expect(await line.request('settings.get')).toMatchObject({ desk: 'released' });
+    await line.request('permission.set', { app: 'cli', resource: other, decision: 'allow' });
+    expect(await line.request('settings.get')).toMatchObject({ keyturnApp: 'released' });
   });
 
   it('serves what is allowed, shows, takes away, and can be reset', async () => {
     const { line } = await openHeadless(await closedDesk());
-    const fewer = { client: 'cli', resource, decision: 'allow', scope: 'read' };
+    const fewer = { app: 'cli', resource, decision: 'allow', scope: 'read' };
     await line.request('permission.set', fewer);
-    await line.request('permission.end', { client: 'cli', resource });
-    await line.request('permission.set', { client: 'cli', resource, decision: 'deny' });
-    await expect(line.request('permission.end', { client: 'cli', resource })).rejects.toMatchObject({
+    await line.request('permission.end', { app: 'cli', resource });
+    await line.request('permission.set', { app: 'cli', resource, decision: 'deny' });
+    await expect(line.request('permission.end', { app: 'cli', resource })).rejects.toMatchObject({
       reason: 'not_permitted',
     });
     await line.request('exception.set', { server: resource, name: 'no-resource', on: false });
@@ -91,13 +91,13 @@ describe('a headless broker in a desk’s home', () => {
     await expect(signingIn).rejects.toMatchObject({
       reason: expect.stringMatching(/unreachable|not_permitted/),
     });
-    expect(await line.request('request.list')).toEqual({ interactions: [] });
+    expect(await line.request('request.list')).toEqual({ requests: [] });
   });
 
   it('registers no client and opens no page for a sign-in that nobody could be asked about', async () => {
     const there = await homeInBentWorld({ vault: 'keychain' });
     const desk = await openDesk(there.home);
-    await desk.owner.call('permission.set', { client: 'cli', resource: there.url, decision: 'allow' });
+    await desk.owner.call('permission.set', { app: 'cli', resource: there.url, decision: 'allow' });
     await desk.stop();
     const { line, pages } = await openHeadless(there.home);
     const asking = line.request('token.get', { resource: there.url, interaction: 'allow' });

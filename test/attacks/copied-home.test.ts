@@ -7,7 +7,7 @@ import { newHome } from '../support/home.ts';
 import type { TestHome } from '../support/home.ts';
 
 const allowed = (place: string): object => ({
-  client: 'cli',
+  app: 'cli',
   resource: `https://server.invalid/${place}`,
   decision: 'allow',
 });
@@ -35,7 +35,7 @@ describe('a headless broker on a copy of the home', () => {
     const copied = { reason: 'vault_unreadable', message: expect.stringContaining('another broker') };
     await expect(other.line.request('permission.set', evil)).rejects.toMatchObject(copied);
     await expect(other.line.request('settings.set', proxy)).rejects.toMatchObject(copied);
-    const deny = { client: 'cli', resource: 'https://server.invalid/early', decision: 'deny' };
+    const deny = { app: 'cli', resource: 'https://server.invalid/early', decision: 'deny' };
     await expect(other.line.request('permission.set', deny)).rejects.toMatchObject(copied);
     await desk.stop();
     const { line } = await openHeadless(home);

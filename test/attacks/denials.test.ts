@@ -26,7 +26,7 @@ function closing(connection: Connection): Connection {
 }
 
 const deny = ({ owner }: Desk): Promise<unknown> =>
-  owner.call('permission.set', { client: 'editor', resource, decision: 'deny' });
+  owner.call('permission.set', { app: 'editor', resource, decision: 'deny' });
 
 /** The program's next request opens no question. */
 async function isStillDenied({ cards }: Desk, editor: Connection): Promise<void> {
@@ -42,13 +42,13 @@ describe('a denial at a desk', () => {
   ])('%s by the owner’s key only after a yes in the window', async (_what, method, more) => {
     const desk = await deskWithEditor();
     await deny(desk);
-    const ending = desk.attacker.request(method, { client: 'editor', resource: `${resource}/`, ...more });
+    const ending = desk.attacker.request(method, { app: 'editor', resource: `${resource}/`, ...more });
     ending.catch(() => undefined);
     const { id, ...card } = await Promise.race([
       desk.card(),
       ending.then(() => Promise.reject(new Error('ended'))),
     ]);
-    expect(card).toMatchObject({ kind: 'command', command: 'endDenial', client: 'editor', resource });
+    expect(card).toMatchObject({ kind: 'command', command: 'endDenial', app: 'editor', resource });
     await desk.answer(id, 'no');
     await expect(ending).rejects.toMatchObject({ reason: 'consent_denied' });
     await isStillDenied(desk, desk.editor);
@@ -72,13 +72,13 @@ describe('a program with a permission', () => {
     const signingIn = owner.call('signIn.start', { resource: url });
     await (await world.fetch((await card()).url ?? '')).body?.cancel();
     await signingIn;
-    await owner.call('permission.set', { client: 'editor', resource: url, decision: 'allow' });
+    await owner.call('permission.set', { app: 'editor', resource: url, decision: 'allow' });
     const revoking = editor.request('signIn.revoke', { resource: url });
     await expect(revoking).rejects.toMatchObject({
       reason: 'not_permitted',
       hint: expect.stringContaining('permission.release') as string,
     });
-    expect(await owner.call('signIn.list', {})).toMatchObject({ grants: [{ state: 'active' }] });
+    expect(await owner.call('signIn.list', {})).toMatchObject({ signIns: [{ state: 'active' }] });
     await editor.request('permission.release', { resource: url });
   });
 });

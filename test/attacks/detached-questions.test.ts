@@ -47,7 +47,7 @@ describe('a question that its program left', () => {
     await leave(program);
     program.close();
     const { id } = await questionOf(home, 'allow');
-    await askBroker(home, 'app.remove', { client: 'an-unpaired-one' });
+    await askBroker(home, 'app.remove', { app: 'an-unpaired-one' });
     expect(await owner.nothingIsAsked(home)).toBe(true);
     const answer = askBroker(home, 'request.answer', { id, answer: 'yes' });
     await expect(answer).rejects.toMatchObject({ reason: 'not_found' });

@@ -33,7 +33,7 @@ async function deskWithEditor(): Promise<{ desk: Desk; editor: Connection }> {
   await pairing;
   const editor = await connect({ name: 'editor', env: desk.home.env });
   onTestFinished(() => editor.close());
-  await desk.owner.call('permission.set', { client: 'editor', resource, decision: 'allow' });
+  await desk.owner.call('permission.set', { app: 'editor', resource, decision: 'allow' });
   void asks(editor, { resource: other });
   await desk.card();
   return { desk, editor };
@@ -72,13 +72,13 @@ it('of a program below one with a long file name hides no other question', async
     const open = await desk.cards();
     return open.length === 2 ? open : undefined;
   });
-  expect(cards.map(({ client }) => client)).toEqual(['editor', 'cli']);
+  expect(cards.map(({ app: client }) => client)).toEqual(['editor', 'cli']);
   expect(cards[1]?.asker?.parents?.[0]).toBe(`${'a'.repeat(63)}…`);
 });
 
 it('a long written value is shown whole on its card', async () => {
   const home = newHome({ vault: 'keychain' });
-  const allow = { client: 'cli', resource, decision: 'allow' };
+  const allow = { app: 'cli', resource, decision: 'allow' };
   const first = await openDesk(home);
   await first.owner.call('permission.set', allow);
   await first.stop();

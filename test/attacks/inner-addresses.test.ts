@@ -213,8 +213,8 @@ describe('metadata that names an authorization server in a private network', () 
     expect(asked()).toBe(0);
     await set('https://127.0.0.1:1/any/path', true);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    const { grants } = (await asOwner(rig)('signIn.list')) as { grants: { overrides: string[] }[] };
-    expect(grants.map(({ overrides }) => overrides)).toEqual([['private-address']]);
+    const { signIns } = (await asOwner(rig)('signIn.list')) as { signIns: { exceptions: string[] }[] };
+    expect(signIns.map(({ exceptions }) => exceptions)).toEqual([['private-address']]);
   });
 
   it('is not followed for an existing grant once the confirmation is withdrawn', async () => {

@@ -62,7 +62,7 @@ function sendsOn({ hostile, honest }: Mixed, clientId: string, path?: string): v
 async function fallInto({ rig }: Mixed): Promise<unknown> {
   const asked = refusal(rig.ask());
   const calledOff = async (): Promise<void> => {
-    const { id } = await rig.question('login');
+    const { id } = await rig.question('signIn');
     await rig.visited();
     const isOpen = rig.parts.interactions.list().some((open) => open.id === id);
     if (isOpen) rig.parts.interactions.answer(id, 'no');
@@ -131,7 +131,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     const all = await withDocuments({ registration: 'absent' });
     all.rig.person.isThere = false;
     const asked = refused(all.rig.ask());
-    await all.rig.question('login');
+    await all.rig.question('signIn');
     const { registrations } = all.rig.parts;
     const [{ redirectUri } = { redirectUri: '' }] = registrations.all().map((record) => record.registration);
     const known = registrationFromMetadataUrl(all.honest, clientMetadataUrl, redirectUri, 0);
@@ -180,7 +180,7 @@ describe('with clients that the user entered', () => {
     const { clientId, redirectUri } = await enter(rig, authorizationServer);
     rig.person.isThere = false;
     const asked = refused(rig.ask());
-    await rig.question('login');
+    await rig.question('signIn');
     const callback = await callbackOf({ world }, rig.pages[0]);
     await enter(rig, authorizationServer, { clientId, redirectUri: `${redirectUri}/other` });
     await followed(world, callback.href);

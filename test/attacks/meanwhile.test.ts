@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openDesk } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
 
-const place = { client: 'cli', resource: 'https://server.invalid/mcp' };
+const place = { app: 'cli', resource: 'https://server.invalid/mcp' };
 const allow = { ...place, decision: 'allow' };
 
 describe('what the person denies right after an unlock, while it is stored', () => {

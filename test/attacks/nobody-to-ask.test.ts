@@ -45,11 +45,11 @@ const cases: Readonly<Record<Kind, Case>> = {
     timeout: 120_000,
     question: { kind: 'pair', clientName: 'reader', code: '123456' },
   },
-  login: {
+  signIn: {
     start: (rig) => rig.login({ timeout: hour }),
     timeout: signInTimeout,
     question: {
-      kind: 'login',
+      kind: 'signIn',
       registrationId: '0123456789abcdef',
       endpoint,
       issuer,

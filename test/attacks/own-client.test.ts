@@ -18,7 +18,7 @@ const byHand = { registration: 'absent', issInResponse: false, resourceRequired:
 const open = (options: BentHomeOptions = {}): Promise<BentHome> =>
   homeInBentWorld({ shared, authorization: byHand, ...options });
 const waivedAt = async ({ home, url }: BentHome): Promise<unknown> =>
-  (await home.json<{ overrides: { server: string }[] }>('status')).overrides.filter(
+  (await home.json<{ exceptions: { server: string }[] }>('status')).exceptions.filter(
     ({ server }) => server === url,
   );
 const issuersEntered = async ({ home }: BentHome): Promise<unknown> =>

@@ -17,7 +17,7 @@ async function allowed(): Promise<Rig> {
 async function hangUp(rig: Rig, account?: string): Promise<unknown> {
   const program = new AbortController();
   const asked = refusal(rig.ask({ signal: program.signal, ...(account === undefined ? {} : { account }) }));
-  await Promise.race([asked, rig.question('login')]);
+  await Promise.race([asked, rig.question('signIn')]);
   program.abort();
   const told = await asked;
   await turnOfEvents();

@@ -7,7 +7,7 @@ import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome, type TestHome } from '../support/home.ts';
 
 const resource = 'https://server.invalid/mcp';
-const allowed = { client: 'cli', resource, decision: 'allow' } as const;
+const allowed = { app: 'cli', resource, decision: 'allow' } as const;
 const wanted = { resource, interaction: 'never' };
 const paused = { reason: 'paused', hint: expect.stringContaining('keyturn resume') };
 

@@ -14,10 +14,10 @@ const issuer = 'https://login.invalid';
 async function usedDesk(): Promise<TestHome> {
   const home = newHome({ vault: 'keychain' });
   const desk = await openDesk(home);
-  const allow = { client: 'cli', resource, decision: 'allow' };
+  const allow = { app: 'cli', resource, decision: 'allow' };
   await desk.owner.call('permission.set', allow);
   // A client that needs no person: a request of a program goes out at once.
-  const client = { clientId: 'abc', clientSecret: 'aClientSecret-0815', grant: 'client_credentials' };
+  const client = { clientId: 'abc', clientSecret: 'aClientSecret-0815', grantType: 'client_credentials' };
   await desk.owner.call('oauthClient.set', { issuer, ...client });
   await desk.stop();
   return home;
@@ -58,7 +58,7 @@ describe('settings.json, written while the app is closed', () => {
     await first.stop();
     writeSettings(home, { lockWithScreen: false });
     const { owner, card } = await openDesk(home);
-    await owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+    await owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
     expect((await card()).settings).toEqual([{ name: 'lockWithScreen', value: false, held: true }]);
     expect(await owner.call('settings.get', {})).toMatchObject({ settings: { lockWithScreen: true } });
   });
@@ -69,7 +69,7 @@ describe('settings.json, written while the app is closed', () => {
     const headless = (): ReturnType<typeof openHeadless> => openHeadless(home, { KEYTURN_VAULT: undefined });
     for (const open of [headless, () => openDesk(home)]) {
       const { line, stop } = await open();
-      const allow = { client: 'cli', resource: 'https://other.invalid/mcp', decision: 'allow' };
+      const allow = { app: 'cli', resource: 'https://other.invalid/mcp', decision: 'allow' };
       await expect(line.request('permission.set', allow)).rejects.toMatchObject({
         reason: 'file_unreadable',
         message: expect.stringContaining('vault'),
@@ -136,12 +136,12 @@ describe('variables of the process that starts a headless broker in a desk’s h
       KEYTURN_BROWSER: 'evil-browser',
       KEYTURN_ALLOW_INSECURE_LOOPBACK: '1',
     });
-    await line.request('permission.set', { client: 'cli', resource, decision: 'deny' });
+    await line.request('permission.set', { app: 'cli', resource, decision: 'deny' });
     expect(await line.request('status')).toMatchObject({ insecureLoopback: false });
     expect(await line.request('status')).not.toHaveProperty('browser');
     await stop();
     const other = await openHeadless(home, { KEYTURN_VAULT: 'memory' });
-    const denied = other.line.request('permission.set', { client: 'cli', resource, decision: 'deny' });
+    const denied = other.line.request('permission.set', { app: 'cli', resource, decision: 'deny' });
     await expect(denied).rejects.toMatchObject({ reason: 'file_unreadable' });
   });
 

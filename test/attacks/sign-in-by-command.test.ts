@@ -10,11 +10,11 @@ import { type BentHome, homeInBentWorld } from '../support/bent/home.ts';
 import { type Desk, openDesk } from '../support/homes/desk-home.ts';
 import { until } from '../support/home.ts';
 
-type Question = ResultOf<'request.list'>['interactions'][number];
+type Question = ResultOf<'request.list'>['requests'][number];
 
 async function openQuestions(connection: Connection): Promise<Question[]> {
   const answer = await connection.request('request.list');
-  return methods['request.list'].result.parse(answer).interactions;
+  return methods['request.list'].result.parse(answer).requests;
 }
 
 /** A connection of another program, with the owner's key. */
@@ -42,12 +42,12 @@ describe('the owner’s key at a desk', () => {
       const started = attacker.request('signIn.start', { resource: there.url, method });
       started.catch(() => undefined);
       const { id, ...card } = await desk.card();
-      expect(card).toMatchObject({ kind: 'command', command: 'login', resource: there.url, method });
+      expect(card).toMatchObject({ kind: 'command', command: 'signIn', resource: there.url, method });
       expect(await openQuestions(attacker)).toHaveLength(1);
       expect(there.protectedServer.server.requests).toEqual([]);
       await desk.answer(id, 'no');
       await expect(started).rejects.toMatchObject({ reason: 'consent_denied' });
-      expect(await desk.owner.call('signIn.list', {})).toEqual({ grants: [] });
+      expect(await desk.owner.call('signIn.list', {})).toEqual({ signIns: [] });
     },
   );
 
@@ -66,7 +66,7 @@ describe('the owner’s key at a desk', () => {
     const page = async (isNew: boolean) =>
       until('the page', async () =>
         (await openQuestions(attacker)).find(
-          ({ kind, newClient = false }) => kind === 'login' && newClient === isNew,
+          ({ kind, newClient = false }) => kind === 'signIn' && newClient === isNew,
         ),
       );
     const { id } = await page(false);
@@ -85,7 +85,7 @@ describe('the owner’s key at a desk', () => {
     signingIn.catch(() => undefined);
     const shown = await desk.card();
     const seen = await until('the sign-in', async () => (await openQuestions(attacker))[0]);
-    expect(seen).toMatchObject({ id: shown.id, kind: 'login', resource: there.url });
+    expect(seen).toMatchObject({ id: shown.id, kind: 'signIn', resource: there.url });
     expect(seen).not.toHaveProperty('url');
     // Even with the address, which it has by some other way.
     const redirect = await signedInAddress(there, shown.url ?? '');
@@ -122,7 +122,7 @@ describe('the owner’s key at a desk', () => {
     const asked = await desk.card();
     await desk.answer(asked.id, 'yes');
     const own = await until('the sign-in', async () =>
-      (await openQuestions(desk.line)).find(({ kind }) => kind === 'login'),
+      (await openQuestions(desk.line)).find(({ kind }) => kind === 'signIn'),
     );
     expect(own.url).toContain('state=');
     const attacker = await attackerOf(desk);
@@ -136,6 +136,6 @@ describe('the owner’s key at a desk', () => {
     expect(JSON.stringify(await openQuestions(attacker))).not.toContain('state=');
     const redirect = await signedInAddress(there, own.url ?? '');
     await desk.line.request('signIn.answer', { id: own.id, redirect });
-    expect(await first).toMatchObject({ grant: { state: 'active' } });
+    expect(await first).toMatchObject({ signIn: { state: 'active' } });
   });
 });

@@ -16,7 +16,7 @@ const closed = { reason: 'not_permitted', message: expect.stringContaining('app 
 async function closedDesk(settings: Readonly<Record<string, string>> = {}): Promise<TestHome> {
   const home = newHome({ vault: 'keychain' });
   const desk = await openDesk(home);
-  await desk.owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+  await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
   for (const [name, value] of Object.entries(settings)) {
     await desk.owner.call('settings.set', { name, value });
   }
@@ -27,7 +27,7 @@ async function closedDesk(settings: Readonly<Record<string, string>> = {}): Prom
 /** What counts, and what the app would ask about, once it runs again. */
 async function atTheDesk(home: TestHome): Promise<unknown> {
   const { owner } = await openDesk(home, { leaves: true });
-  await owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+  await owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
   return owner.call('settings.get', {});
 }
 
@@ -58,7 +58,7 @@ describe('a setting that only takes away, written before the app first opened th
     await headless.line.request('settings.set', { name: 'lockAfter', value: 600 });
     await headless.stop();
     const desk = await openDesk(home);
-    await desk.owner.call('permission.set', { client: 'cli', resource, decision: 'deny' });
+    await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
     await desk.stop();
     takeSettingOut(home, 'lockAfter');
     expect(await atTheDesk(home)).toMatchObject({ settings: { lockAfter: 600 } });

@@ -181,7 +181,7 @@ describe('an audit log that can’t be written', () => {
 describe('an export of the audit log', () => {
   it('has the log’s own lines, or a table with times in UTC', async () => {
     const rig = rigIn();
-    await rig.audit.record({ event: 'pair', outcome: 'say "yes"', client: '=cmd()', scope: ['a', 'b'] });
+    await rig.audit.record({ event: 'pair', outcome: 'say "yes"', app: '=cmd()', scope: ['a', 'b'] });
     expect(await exported(rig.folder, 'jsonl')).toBe(readFileSync(rig.file, 'utf8'));
     const [head, line, ...rest] = (await exported(rig.folder, 'csv')).split('\r\n');
     expect(head).toMatch(/^"time","event"/);
@@ -194,7 +194,7 @@ describe('an export of the audit log', () => {
     'has no cell that a spreadsheet runs as a formula: %j',
     async (sign) => {
       const rig = rigIn();
-      await rig.audit.record({ event: 'pair', outcome: 'yes', client: `${sign}cmd()` });
+      await rig.audit.record({ event: 'pair', outcome: 'yes', app: `${sign}cmd()` });
       expect(await exported(rig.folder, 'csv')).toContain(`"'${sign.slice(0, 1)}`);
     },
   );
@@ -207,9 +207,9 @@ describe('counting by the hour', () => {
   it('the audit log counts the hours over all of its files, repeats included, and tells what failed', async () => {
     const rig = rigIn(temporaryFolder(), limits);
     const start = Math.floor(rig.clock.time / hour) * hour;
-    const note = (at: number, event: 'token' | 'refused' | 'refresh' | 'key', outcome: string) => {
+    const note = (at: number, event: 'token' | 'refused' | 'refresh' | 'apiKey', outcome: string) => {
       rig.clock.time = start + at;
-      rig.audit.note({ event, outcome, client: 'editor' });
+      rig.audit.note({ event, outcome, app: 'editor' });
     };
     // The hour before the first that is asked for.
     note(-1, 'token', 'ok');
@@ -220,8 +220,8 @@ describe('counting by the hour', () => {
       await rig.audit.flush();
     }
     note(hour, 'refused', 'consent_required');
-    note(hour + 1, 'key', 'given');
-    note(hour + 2, 'key', 'set');
+    note(hour + 1, 'apiKey', 'given');
+    note(hour + 2, 'apiKey', 'set');
     note(hour + 3, 'refresh', 'ok');
     note(hour + 4, 'refresh', 'login_required');
     const { hours } = await rig.audit.activity(2);
@@ -239,21 +239,21 @@ describe('counting by the hour', () => {
   it('the audit log tells which program got how much for which server, when last, and the most used first', async () => {
     const rig = rigIn(temporaryFolder(), limits);
     const start = Math.floor(rig.clock.time / hour) * hour;
-    const note = (at: number, event: 'token' | 'refused' | 'key', client: string, endpoint: string) => {
+    const note = (at: number, event: 'token' | 'refused' | 'apiKey', client: string, endpoint: string) => {
       rig.clock.time = start + at;
-      rig.audit.note({ event, outcome: event === 'key' ? 'given' : 'ok', client, endpoint });
+      rig.audit.note({ event, outcome: event === 'apiKey' ? 'given' : 'ok', app: client, endpoint });
     };
     const [notes, files] = ['https://notes.example/mcp', 'https://files.example/mcp'] as const;
     note(1, 'token', 'editor', notes);
     note(2, 'token', 'editor', files);
     note(hour, 'token', 'editor', files);
-    note(hour + 1, 'key', 'agent', notes);
+    note(hour + 1, 'apiKey', 'agent', notes);
     note(hour + 2, 'refused', 'agent', files);
     // A use without an endpoint is nobody's use of a server.
-    rig.audit.note({ event: 'token', outcome: 'ok', client: 'editor' });
+    rig.audit.note({ event: 'token', outcome: 'ok', app: 'editor' });
     const { uses } = await rig.audit.activity(2);
-    expect(uses[0]).toEqual({ client: 'editor', endpoint: files, last: start + hour, handedOut: [1, 1] });
-    expect(uses.slice(1).map(({ client, handedOut }) => [client, ...handedOut])).toEqual([
+    expect(uses[0]).toEqual({ app: 'editor', endpoint: files, last: start + hour, handedOut: [1, 1] });
+    expect(uses.slice(1).map(({ app: client, handedOut }) => [client, ...handedOut])).toEqual([
       ['editor', 1, 0],
       ['agent', 0, 1],
     ]);

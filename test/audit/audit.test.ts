@@ -32,8 +32,8 @@ function auditIn(folder: string): TriedAudit {
 describe('an audit row', () => {
   it('X-10: an audit row about authority is on disk when its action is done', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
-    await audit.record({ event: 'permission', outcome: 'allow', client: 'editor' });
-    expect(rows()).toEqual([{ time: 1234, event: 'permission', outcome: 'allow', client: 'editor' }]);
+    await audit.record({ event: 'permission', outcome: 'allow', app: 'editor' });
+    expect(rows()).toEqual([{ time: 1234, event: 'permission', outcome: 'allow', app: 'editor' }]);
   });
 
   it('X-10: an audit row about a token waits in memory and keeps its position in the order', async () => {
@@ -59,13 +59,13 @@ describe('an audit row', () => {
   it('an audit row is bounded in length, whatever a program sends as its name and request', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     const scope = Array.from({ length: 5000 }, (_, n) => `scope-${n}`);
-    await audit.record({ event: 'pair', outcome: 'yes', client: 'x'.repeat(100_000), scope });
+    await audit.record({ event: 'pair', outcome: 'yes', app: 'x'.repeat(100_000), scope });
     expect(JSON.stringify(rows()[0]).length).toBeLessThan(3000);
   });
 
   it('an audit row stays one line, whatever a program sends as its name', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
-    await audit.record({ event: 'pair', outcome: 'yes', client: 'a\n{"event":"revoke"}' });
+    await audit.record({ event: 'pair', outcome: 'yes', app: 'a\n{"event":"revoke"}' });
     expect(rows()).toHaveLength(1);
   });
 
@@ -81,7 +81,7 @@ describe('an audit row', () => {
 });
 
 describe('repetitions of one answer', () => {
-  const hit = { event: 'token', outcome: 'ok', client: 'editor', grant: 'g', scope: ['read'] } as const;
+  const hit = { event: 'token', outcome: 'ok', app: 'editor', signIn: 'g', scope: ['read'] } as const;
 
   it('repeats of one answer get a row at once, then one a minute with their number and the times of the first and last', async () => {
     const { audit, rows, clock } = auditIn(temporaryFolder());
@@ -101,8 +101,8 @@ describe('repetitions of one answer', () => {
   it('repeats are counted separately by program, grant, scope, token and outcome', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     const others = [
-      { client: 'agent' },
-      { grant: 'h' },
+      { app: 'agent' },
+      { signIn: 'h' },
       { scope: ['read', 'write'] },
       { fingerprint: '0123456789abcdef' },
       { outcome: 'refreshed' },
@@ -188,7 +188,7 @@ describe('a whole journey', () => {
       }
     }
     const audit = texts.find((text) => text.includes('"event":"token"')) ?? '';
-    for (const event of ['permission', 'registration', 'login', 'token', 'refresh', 'refused', 'revoke']) {
+    for (const event of ['permission', 'oauthClient', 'signIn', 'token', 'refresh', 'refused', 'revoke']) {
       expect(audit).toContain(`"event":"${event}"`);
     }
   });

@@ -261,7 +261,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
 
 /** The authorization URL to which an address of ours redirects. */
 function pageOf(question: Question, address: string): string[] {
-  return question.kind === 'login' && question.startUrl === address ? [question.url] : [];
+  return question.kind === 'signIn' && question.startUrl === address ? [question.url] : [];
 }
 
 type Body = Awaited<ReturnType<Fetch>>['body'];

@@ -14,7 +14,7 @@ import { HandClock, homeId, RawClient, startRig, startSlowRig, temporaryHome } f
 import { squat } from './squatter.ts';
 
 function newIdentity(): Identity {
-  return { clientId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId };
+  return { appId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId };
 }
 
 /** What a broker with this key answers to a hello line. */

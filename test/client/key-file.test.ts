@@ -10,7 +10,7 @@ import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { homeId, temporaryHome } from '../ipc/rig.ts';
 
 function newIdentity(): Identity {
-  return { clientId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId };
+  return { appId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId };
 }
 
 describe('a key file', () => {

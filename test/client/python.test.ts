@@ -28,7 +28,7 @@ function enrolled(paths: HomePaths, identity: Identity = newIdentity()): string 
 }
 
 function newIdentity(): Identity {
-  return { clientId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId };
+  return { appId: 'abc', key: randomBytes(32).toString('base64url'), brokerId: homeId };
 }
 
 const ask = async (paths: HomePaths) =>
@@ -205,7 +205,7 @@ test('closes the connection under a thread that asks, which hears so', async () 
       throw new KeyturnError('consent_required', 'Nobody said yes.');
     },
   });
-  const { clientId, key, brokerId } = rig.enrol();
+  const { appId: clientId, key, brokerId } = rig.enrol();
   const code = `
 import keyturn, sys, threading
 broker = keyturn.connect(keyturn.Identity(*sys.argv[1:]))

@@ -36,8 +36,8 @@ test('asks for a key first where the program can use one', async () => {
   const { origin } = await startHttp();
   const resource = `${origin}/api`;
   const { calls, connection } = await startBroker(resource);
-  await transportOptions(connection, { resource, kinds: ['token', 'key'] });
-  expect(calls).toEqual([{ method: 'token.get', params: { resource, kinds: ['token', 'key'] } }]);
+  await transportOptions(connection, { resource, kinds: ['token', 'apiKey'] });
+  expect(calls).toEqual([{ method: 'token.get', params: { resource, kinds: ['token', 'apiKey'] } }]);
 });
 
 test('refuses a URL that may carry no token before it asks for one', async () => {

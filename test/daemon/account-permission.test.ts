@@ -7,7 +7,7 @@ import { brokerRig, refusal, looseRecords } from '../broker/rig.ts';
 import { asOwner } from '../rules/wire.ts';
 
 const endpoint = 'https://notes.example/mcp';
-const place = { client: 'editor', resource: endpoint };
+const place = { app: 'editor', resource: endpoint };
 const adding = { ...place, decision: 'allow', account: 'work' } as const;
 
 /** `editor` may read for a minute as `alice`; `work` is signed in there too. */

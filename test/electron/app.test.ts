@@ -40,7 +40,7 @@ describe('one app', () => {
 
   /** Each test has a server of its own. */
   async function permissionsAt(resource: string) {
-    const [command] = valueOf(await ask(desk.page, 'app.list', {})).clients;
+    const [command] = valueOf(await ask(desk.page, 'app.list', {})).apps;
     return command?.permissions.filter((permission) => permission.resource === resource) ?? [];
   }
 
@@ -99,12 +99,12 @@ describe('one app', () => {
       const permissions = () => permissionsAt(resource);
       const allowing = home.start(['app', 'allow', 'cli', resource, '--scope', 'notes:read']);
       const card = await cardPage('A command wants to give the keyturn command access to notes.example/mcp');
-      expect(valueOf(await ask(card.page, 'request.list', {})).interactions).toMatchObject([
+      expect(valueOf(await ask(card.page, 'request.list', {})).requests).toMatchObject([
         {
           id: card.id,
           kind: 'command',
           command: 'allow',
-          client: 'cli',
+          app: 'cli',
           resource,
           asker: { pid: allowing.pid },
         },
@@ -138,7 +138,7 @@ describe('one app', () => {
       const [held] = await permissionsAt(resource);
       expect(held).toMatchObject({ resource, decision: 'allow' });
       const { until: end = 0 } = held ?? {};
-      const anew = { client: 'cli', resource, decision: 'allow' as const, until: end - 60 };
+      const anew = { app: 'cli', resource, decision: 'allow' as const, until: end - 60 };
       expect(await ask(page, 'permission.set', anew)).toMatchObject({ refusal: { reason: 'not_permitted' } });
       const denied = { ...anew, decision: 'deny' as const };
       expect(await ask(page, 'permission.set', denied)).toMatchObject({ ok: true });
@@ -193,7 +193,7 @@ describe('one app', () => {
       double.windows[0]?.focus();
       await lookAt(page);
       const widening = [
-        ask(page, 'permission.set', { client: 'cli', resource, decision: 'allow' }),
+        ask(page, 'permission.set', { app: 'cli', resource, decision: 'allow' }),
         ask(page, 'exception.set', { server: resource, name: 'no-resource', on: true }),
         ask(page, 'oauthClient.set', { issuer: 'https://login.example', clientId: 'x' }),
         ask(page, 'vault.passphrase', { current: 'x', next: 'y' }),
@@ -212,7 +212,7 @@ describe('one app', () => {
         expect(answer).toMatchObject({ refusal });
       }
       expect(await permissionsAt(resource)).toEqual([]);
-      const denied = await ask(page, 'permission.set', { client: 'cli', resource, decision: 'deny' });
+      const denied = await ask(page, 'permission.set', { app: 'cli', resource, decision: 'deny' });
       expect(denied.ok).toBe(true);
     });
 
@@ -222,7 +222,7 @@ describe('one app', () => {
       double.savePath = path.join(home.folder, 'activity.csv');
       // Somebody else may read what stood there before.
       writeFileSync(double.savePath, 'old', { mode: 0o644 });
-      await ask(page, 'permission.set', { client: 'cli', resource: 'https://a.example', decision: 'deny' });
+      await ask(page, 'permission.set', { app: 'cli', resource: 'https://a.example', decision: 'deny' });
       const { rows } = valueOf(await ask(page, 'audit.export', { format: 'csv' }));
       expect(rows).toBeGreaterThan(0);
       expect(readFileSync(double.savePath, 'utf8')).toContain('https://a.example');
@@ -247,7 +247,7 @@ describe('one app', () => {
       const resource = 'https://mail.example/mcp';
       const asking = home.start(['token', resource]);
       await iconShows(opened, 'waiting');
-      const [question] = valueOf(await ask(page, 'request.list', {})).interactions;
+      const [question] = valueOf(await ask(page, 'request.list', {})).requests;
       const id = question?.id ?? '';
       const refused = { ok: false, refusal: { reason: 'not_permitted' } };
       expect(await ask(page, 'request.answer', { id, answer: 'yes' })).toMatchObject(refused);
@@ -298,8 +298,8 @@ describe('a command that waits for a sign-in', () => {
     const { resource } = world.protectedServer;
     const signingIn = home.start(['login', resource, '--account', 'work', '--json']);
     const card = await cardPage('A command wants to sign in to');
-    expect(valueOf(await ask(card.page, 'request.list', {})).interactions).toMatchObject([
-      { id: card.id, command: 'login', resource, account: 'work', method: 'browser' },
+    expect(valueOf(await ask(card.page, 'request.list', {})).requests).toMatchObject([
+      { id: card.id, command: 'signIn', resource, account: 'work', method: 'browser' },
     ]);
     expect(world.counts().authorizationServer.signIns).toBe(0);
     expect(await approve(card)).toEqual({ ok: true, value: {} });
@@ -389,7 +389,7 @@ describe('the host', () => {
     // Any look of the desk's own notices that; here the one after another preference.
     valueOf(await ask(page, 'preferences.set', {}));
     await until('the issuer confirms', async () => {
-      const [grant] = valueOf(await ask(page, 'signIn.list', {})).grants;
+      const [grant] = valueOf(await ask(page, 'signIn.list', {})).signIns;
       return grant?.receipt === 'confirmed';
     });
   });

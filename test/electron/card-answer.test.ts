@@ -18,7 +18,7 @@ async function lookAtCard(page: Page, ids: string[]): Promise<void> {
 const pressFor = <C extends 'card.answer' | 'request.answer'>(page: Page, channel: C, params: ParamsOn<C>) =>
   askByPress(page, () => page.locator('h1, h2').first().click(), channel, params);
 
-const questions = async (page: Page) => valueOf(await ask(page, 'request.list', {})).interactions;
+const questions = async (page: Page) => valueOf(await ask(page, 'request.list', {})).requests;
 
 /** The desk with its main window, and a connected program. */
 async function desk(): Promise<{ home: TestHome; opened: App; page: Page; program: Connection }> {
@@ -51,7 +51,7 @@ async function idsOf(page: Page, count: number): Promise<(name: string) => strin
 }
 
 const permissions = async (page: Page) =>
-  valueOf(await ask(page, 'app.list', {})).clients.flatMap((client) =>
+  valueOf(await ask(page, 'app.list', {})).apps.flatMap((client) =>
     client.permissions.map(({ resource }) => resource),
   );
 

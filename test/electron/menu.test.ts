@@ -13,14 +13,14 @@ const server = (state: string, endpoint = 'https://notes.example/mcp'): Server =
   issuer: 'https://login.example',
   scope: '',
   state,
-  overrides: [],
-  clients: [],
+  exceptions: [],
+  apps: [],
 });
 
 const question = (kind: Question['kind'], id = 'q1'): Question => ({
   id,
   kind,
-  client: 'editor',
+  app: 'editor',
   resource: 'https://notes.example/mcp',
   issuer: 'https://login.example',
   createdAt: 0,
@@ -42,7 +42,7 @@ const labels = (rows: readonly MenuRow[]): string[] => rows.map((row) => ('label
 
 describe('the icon', () => {
   it('shows one of them for each state', () => {
-    const shown = ['active', 'loginRequired'].map((state) =>
+    const shown = ['active', 'signInRequired'].map((state) =>
       trayShape({ ...fine, servers: [server(state)] }),
     );
     expect([
@@ -63,7 +63,7 @@ describe('a notification', () => {
       () => undefined,
       (line) => lines.push(line),
     );
-    const news = { cards: [], signedOut: [server('loginRequired')] };
+    const news = { cards: [], signedOut: [server('signInRequired')] };
     shown.show(news);
     expect(double.notifications).toHaveLength(1);
     shown.close();
@@ -85,7 +85,7 @@ describe('a notification', () => {
       () => undefined,
       () => undefined,
     );
-    shown.show({ cards: [[{ ...question('pair'), client: '<b>editor</b>' }]], signedOut: [] });
+    shown.show({ cards: [[{ ...question('pair'), app: '<b>editor</b>' }]], signedOut: [] });
     const [{ options } = {}] = double.notifications;
     expect(options?.body).toBe(inNotification('“<b>editor</b>” wants to connect'));
     // Windows keeps it in the Action Center after that.
@@ -101,8 +101,8 @@ describe('the menu', () => {
   it('has questions first, then signed-out servers, then the rest', () => {
     const rows = menuRows({
       ...fine,
-      questions: [question('allow'), question('pair', 'q2'), question('login', 'q3')],
-      servers: [server('active'), server('loginRequired', 'https://mail.example')],
+      questions: [question('allow'), question('pair', 'q2'), question('signIn', 'q3')],
+      servers: [server('active'), server('signInRequired', 'https://mail.example')],
     });
     expect(labels(rows)).toEqual([
       'editor wants access to notes.example/mcp',
@@ -134,10 +134,10 @@ describe('the menu', () => {
   it.each([
     [{ command: 'allow' }, 'give editor access to notes.example/mcp'],
     [{ command: 'endDenial' }, 'undo the denial of editor at notes.example/mcp'],
-    [{ command: 'register' }, 'add an OAuth client for login.example'],
-    [{ command: 'login' }, 'sign in to notes.example/mcp'],
+    [{ command: 'oauthClient' }, 'add an OAuth client for login.example'],
+    [{ command: 'signIn' }, 'sign in to notes.example/mcp'],
     [
-      { command: 'override', server: 'https://notes.example/mcp' },
+      { command: 'exception', server: 'https://notes.example/mcp' },
       'add a security exception for notes.example/mcp',
     ],
     [{ command: 'settings', setting: { name: 'browser' } }, 'change the setting browser'],
@@ -175,7 +175,7 @@ describe('the menu', () => {
     const rows = [
       row('token', { client, endpoint, count: 3 }),
       row('refresh', { endpoint }),
-      row('refused', { client: 'a & b', endpoint, outcome: 'paused' }),
+      row('refused', { app: 'a & b', endpoint, outcome: 'paused' }),
       row('key', { client, endpoint, outcome: 'given' }),
       row('login', { endpoint }),
       row('pause', { outcome: 'resumed' }),
@@ -197,7 +197,7 @@ describe('the menu', () => {
 
   it('quotes, bounds and disarms what programs and servers chose', () => {
     const hostile = `<b>&File\u202e${'x'.repeat(10_000)}`;
-    const rows = menuRows({ ...fine, questions: [{ ...question('allow'), client: hostile }] });
+    const rows = menuRows({ ...fine, questions: [{ ...question('allow'), app: hostile }] });
     const [label = ''] = labels(rows);
     expect(label.length).toBeLessThan(200);
     expect(label).toContain('&&File');

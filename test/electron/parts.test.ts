@@ -199,7 +199,7 @@ describe('a sign-in’s page', () => {
     let now = 0;
     const question = {
       id: 'q1',
-      kind: 'login' as const,
+      kind: 'signIn' as const,
       resource,
       url: 'https://login.example/authorize?x=1',
       startUrl: page,

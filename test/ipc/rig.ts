@@ -118,7 +118,7 @@ export async function startRig(overrides: Overrides = {}): Promise<Rig> {
     enrol: (clientId = randomBytes(16).toString('base64url')) => {
       const key = randomBytes(32);
       keys.set(clientId, createSecretKey(key));
-      return { clientId, key: key.toString('base64url'), brokerId: homeId };
+      return { appId: clientId, key: key.toString('base64url'), brokerId: homeId };
     },
     seen: async (match) => {
       const { promise, resolve } = Promise.withResolvers<ServerEvent>();
@@ -216,14 +216,14 @@ export function request(id: number, method: string, params: object = {}): object
 export interface HelloChanges {
   readonly versions?: readonly number[];
   readonly endpoint?: string;
-  readonly clientId?: string;
+  readonly appId?: string;
   readonly nonce?: string;
 }
 
 export function helloLine(identity: Identity, endpoint: string, changes: HelloChanges = {}): string {
   const params = {
     versions: [1],
-    clientId: identity.clientId,
+    appId: identity.appId,
     nonce: newNonce(),
     endpoint,
     capabilities: [],

@@ -122,7 +122,7 @@ describe('a card, and names that were chosen to deceive', () => {
       await expect(asking, key).rejects.toMatchObject({ reason: 'consent_required' });
     }
     expect(seat.tabs()).toEqual(tabs);
-    const { clients } = await askBroker(seat.home, 'app.list', {});
+    const { apps: clients } = await askBroker(seat.home, 'app.list', {});
     const permissions = Object.fromEntries(clients.map((client) => [client.name, client.permissions]));
     expect(permissions).toMatchObject({ agent: [], helper: [] });
   });

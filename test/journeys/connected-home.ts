@@ -39,7 +39,7 @@ export interface Access {
 async function approve(owner: InProcessOwner, kind: 'settings' | 'pair' | 'allow'): Promise<void> {
   const { id } = await until(`a question of kind ${kind}`, async () => {
     const answer = await owner.call('request.list', {});
-    const { interactions } = methods['request.list'].result.parse(answer);
+    const { requests: interactions } = methods['request.list'].result.parse(answer);
     return interactions.find((question) => question.kind === kind);
   });
   await owner.call('request.answer', { id, answer: 'yes' });

@@ -30,18 +30,18 @@ it('revoking all access names apps and servers, and needs a confirmation', async
   const asked: unknown[] = [];
   const answer = noting(asked);
   const listed = await exampleAnswer()('signIn.list', {});
-  const { grants } = (
-    listed as { value: { grants: { id: string; state: string; endpoint: string; clients: string[] }[] } }
+  const { signIns } = (
+    listed as { value: { signIns: { id: string; state: string; endpoint: string; apps: string[] }[] } }
   ).value;
-  const live = grants.filter(({ state }) => state !== 'revoked');
+  const live = signIns.filter(({ state }) => state !== 'revoked');
   const { page } = await openWindow({ hash: 'settings/security', answer });
   await button(page, 'Revoke all…').click();
   const dialog = page.getByRole('dialog');
   const text = await dialog.innerText();
-  for (const app of live.flatMap(({ clients }) => clients)) expect(text).toContain(app);
-  expect(live.flatMap(({ clients }) => clients)).not.toEqual([]);
+  for (const app of live.flatMap(({ apps }) => apps)) expect(text).toContain(app);
+  expect(live.flatMap(({ apps }) => apps)).not.toEqual([]);
   expect(asked).toEqual([]);
   await button(page, 'Revoke all access').click();
   await dialog.waitFor({ state: 'detached' });
-  expect(asked).toEqual(live.map(({ id }) => ['signIn.revoke', { grant: id }]));
+  expect(asked).toEqual(live.map(({ id }) => ['signIn.revoke', { id: id }]));
 });

@@ -19,7 +19,7 @@ describe('the window', () => {
     const broker = await brokerWithKey();
     const { resource, answer, owner, answered } = broker;
     const editor = await broker.program('editor');
-    const asked = editor.getCredential({ resource, kinds: ['key'], interaction: 'allow' });
+    const asked = editor.getCredential({ resource, kinds: ['apiKey'], interaction: 'allow' });
     asked.catch(() => undefined);
     await questionId(owner, 'allow');
     const { page } = await openWindow({ answer, hash: 'card' });
@@ -29,7 +29,7 @@ describe('the window', () => {
     await page.getByLabel('1 hour').check();
     await approvable(page);
     await button(page, 'Allow').click();
-    expect(await asked).toMatchObject({ kind: 'key', value });
+    expect(await asked).toMatchObject({ kind: 'apiKey', value });
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });
     expect(answered.join('')).not.toContain(value);
   });
@@ -38,7 +38,7 @@ describe('the window', () => {
     const broker = await brokerWithKey();
     const { resource, answer, owner, answered } = broker;
     await broker.program('editor');
-    const allow = { client: 'editor', resource, decision: 'allow' };
+    const allow = { app: 'editor', resource, decision: 'allow' };
     await owner.request('apiKey.permission.set', allow);
     const { page } = await openWindow({ answer, hash: 'servers' });
     const keys = page.locator('article');
@@ -54,7 +54,7 @@ describe('the window', () => {
     await page.getByRole('button', { name: /^Remove the API key/ }).click();
     await button(page, 'Remove').click();
     await keys.waitFor({ state: 'detached' });
-    expect(await owner.request('apiKey.list')).toEqual({ keys: [] });
+    expect(await owner.request('apiKey.list')).toEqual({ apiKeys: [] });
     expect(answered.join('')).not.toContain(value);
   });
 });

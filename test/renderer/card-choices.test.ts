@@ -38,7 +38,7 @@ describe('what a card says', () => {
       ...common,
       id: 'allow',
       kind: 'allow' as const,
-      client: 'editor',
+      app: 'editor',
       tokenType: 'DPoP' as const,
       scope: [...longNames, longName].join(' '),
       asker: {
@@ -53,7 +53,7 @@ describe('what a card says', () => {
       id: 'command',
       kind: 'command' as const,
       command: 'settings' as const,
-      registration: `client-${'x'.repeat(1000)}-end`,
+      clientId: `client-${'x'.repeat(1000)}-end`,
       setting: { name: 'browser', value: `/usr/bin/firefox ${'-x '.repeat(200)}--profile /last` },
     },
     {
@@ -63,13 +63,13 @@ describe('what a card says', () => {
       command: 'settings' as const,
       setting: { name: 'proxyExceptions', value: ['one two', 'three'] },
     },
-    { ...common, id: 'sign-in', kind: 'login' as const, issuer: `${longUrl}/issuer`, url: longUrl },
+    { ...common, id: 'sign-in', kind: 'signIn' as const, issuer: `${longUrl}/issuer`, url: longUrl },
   ];
   const open = (hash: string) =>
     openWindow({
       hash,
       width: 320,
-      answer: exampleAnswer({ 'request.list': { interactions }, 'signIn.list': { grants: [] } }),
+      answer: exampleAnswer({ 'request.list': { requests: interactions }, 'signIn.list': { signIns: [] } }),
     });
 
   it('is whole: every scope, name, file and address, however many and long', async () => {
@@ -90,11 +90,11 @@ describe('what a card says', () => {
 
 describe('how long it is allowed', () => {
   const granted = { resource: 'https://notes.example/mcp', scope: 'a', decision: 'allow' as const };
-  const client = { clientId: 'c1', name: 'editor', pairedAt: 1, permissions: [] };
+  const client = { appId: 'c1', name: 'editor', pairedAt: 1, permissions: [] };
   const question = {
     id: 'q1',
     kind: 'allow' as const,
-    client: 'editor',
+    app: 'editor',
     resource: granted.resource,
     scope: 'a b',
     asker: { verified: true, pid: 7, executable: '/usr/bin/editor' },
@@ -110,11 +110,11 @@ describe('how long it is allowed', () => {
   async function cardOf({ had }: Card) {
     const answers: unknown[] = [];
     const example = exampleAnswer({
-      'request.list': { interactions: [question] },
+      'request.list': { requests: [question] },
       'app.list': {
-        clients: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }],
+        apps: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }],
       },
-      'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], desk: 'here' },
+      'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
     });
     const { page } = await openWindow({
       hash: 'card',
@@ -156,8 +156,8 @@ describe('how long it is allowed', () => {
       hash: 'card',
       answer: async (channel, params) =>
         exampleAnswer({
-          'request.list': { interactions: [question] },
-          'settings.get': { settings: { defaultLease }, details: [], desk: 'here' },
+          'request.list': { requests: [question] },
+          'settings.get': { settings: { defaultLease }, details: [], keyturnApp: 'running' },
         })(channel, params),
     });
     await approvable(page);
@@ -179,14 +179,14 @@ describe('how long it is allowed', () => {
       hash: 'card/cli',
       answer: exampleAnswer({
         'request.list': {
-          interactions: [
-            { ...question, id: 'cli', client: 'cli' },
+          requests: [
+            { ...question, id: 'cli', app: 'cli' },
             { ...question, id: 'nobody', asker: undefined },
             { ...question, id: 'other' },
             { ...question, id: 'left', detached: true },
           ],
         },
-        'app.list': { clients: [{ ...client, executable: '/opt/editor' }] },
+        'app.list': { apps: [{ ...client, executable: '/opt/editor' }] },
       }),
     });
     const card = page.locator('.question');
@@ -234,10 +234,10 @@ describe('how long it is allowed', () => {
   ])('is chosen anew, on a card that says so and starts anew, once %s', async (what) => {
     const had = { ...granted, until: exampleNow + 500 };
     const lists = {
-      'request.list': { interactions: [question] },
-      'app.list': { clients: [{ ...client, permissions: [had] }] },
-      'signIn.list': { grants: [] as unknown[] },
-      'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], desk: 'here' },
+      'request.list': { requests: [question] },
+      'app.list': { apps: [{ ...client, permissions: [had] }] },
+      'signIn.list': { signIns: [] as unknown[] },
+      'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
     };
     const calls: string[] = [];
     const { page, change } = await openWindow({
@@ -258,23 +258,23 @@ describe('how long it is allowed', () => {
     await page.getByLabel('For 1 hour').check();
     // What the card doesn't say is no change of it.
     const used = { ...client, lastUsedAt: exampleNow, permissions: [had] };
-    lists['app.list'] = { clients: [used] };
+    lists['app.list'] = { apps: [used] };
     await change();
     await page.evaluate('window.keyturn.call("status", {})');
     expect(await chosen.innerText()).toBe('For 1 hour');
     expect(await page.getByText('has changed since it opened').count()).toBe(0);
     expect(shown()).toBe(1);
-    if (what.startsWith('what was before')) lists['app.list'] = { clients: [client] };
+    if (what.startsWith('what was before')) lists['app.list'] = { apps: [client] };
     if (what.startsWith('another file')) {
-      lists['app.list'] = { clients: [Object.assign({}, used, { executable: '/opt/editor' })] };
+      lists['app.list'] = { apps: [Object.assign({}, used, { executable: '/opt/editor' })] };
     }
     if (what.startsWith('another issuer')) {
       lists['signIn.list'] = {
-        grants: [{ endpoint: question.resource, issuer: 'https://login.example' }],
+        signIns: [{ endpoint: question.resource, issuer: 'https://login.example' }],
       };
     }
     if (what.startsWith('another scope')) {
-      lists['request.list'] = { interactions: [{ ...question, scope: 'a b c' }] };
+      lists['request.list'] = { requests: [{ ...question, scope: 'a b c' }] };
     }
     await change();
     await page.getByText('has changed since it opened').waitFor();
@@ -319,11 +319,11 @@ describe('which account an app uses', () => {
     const answers: unknown[] = [];
     const example = exampleAnswer({
       'request.list': {
-        interactions: [
+        requests: [
           {
             id: 'q1',
             kind: 'choice' as const,
-            client: 'editor',
+            app: 'editor',
             resource: 'https://notes.example/mcp',
             accounts: ['anna@work.example', 'anna@home.example'],
             createdAt: exampleNow,

@@ -37,7 +37,7 @@ const emptyParts = (page: Page): Promise<string[]> =>
 
 describe('a card in its window', () => {
   it.each([
-    ['of a sign-in', { ...signIn, kind: 'login' as const }],
+    ['of a sign-in', { ...signIn, kind: 'signIn' as const }],
     ['of a sign-in with a code', { ...signIn, kind: 'device' as const, code: 'WDJB-MJHT' }],
     [
       'of a command that unlocks the vault',
@@ -53,7 +53,7 @@ describe('a card in its window', () => {
     ['of an app that asks for access', exampleQuestions.allow],
     ['of an app that connects', exampleQuestions.pair],
   ])('%s stretches no control and has no empty part', async (_name, question) => {
-    const answer = exampleAnswer({ 'request.list': { interactions: [question] } });
+    const answer = exampleAnswer({ 'request.list': { requests: [question] } });
     const { page } = await openWindow({ answer, hash: 'card', ...cardSize });
     await page.locator('.question button.primary:enabled').waitFor();
     expect(await oddControls(page)).toEqual([]);
@@ -67,7 +67,7 @@ it('a card of 60 scopes can be allowed only after the last was in view', async (
     (_, at) => `notes.part${at}:${at === 59 ? 'delete' : 'read'}`,
   ).join(' ');
   const answer = exampleAnswer({
-    'request.list': { interactions: [{ ...exampleQuestions.allow, scope }] },
+    'request.list': { requests: [{ ...exampleQuestions.allow, scope }] },
   });
   const { page } = await openWindow({ answer, hash: 'card', ...cardSize });
   await page.getByText('Scroll through all permissions before').waitFor();

@@ -26,7 +26,7 @@ it('the card of another account names server, issuer and both accounts', async (
     state: 'open',
   };
   const answers: unknown[] = [];
-  const example = exampleAnswer({ 'request.list': { interactions: [question] } });
+  const example = exampleAnswer({ 'request.list': { requests: [question] } });
   const { page } = await openWindow({
     hash: 'card',
     answer: async (channel, params) => {
@@ -58,7 +58,7 @@ describe('the card of a command', () => {
   const reached: { readonly resources: string[] } = { resources: ['https://notes.example/mcp'] };
   const changes = [
     [
-      { command: 'allow', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:read' },
+      { command: 'allow', app: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:read' },
       [
         'A command wants to give editor access to notes.example',
         'editor',
@@ -68,19 +68,19 @@ describe('the card of a command', () => {
       ],
     ],
     [
-      { command: 'allow', client: 'reader', resource: 'https://notes.example/mcp', until: exampleNow },
+      { command: 'allow', app: 'reader', resource: 'https://notes.example/mcp', until: exampleNow },
       ['reader', `${new Date(exampleNow * 1000).getFullYear()}, `],
     ],
     [
-      { command: 'register', issuer: 'https://login.example', registration: 'by-hand' },
+      { command: 'oauthClient', issuer: 'https://login.example', clientId: 'by-hand' },
       ['A command wants to add an OAuth client for login.example', 'https://login.example', 'by-hand'],
     ],
     [
       {
-        command: 'register',
+        command: 'oauthClient',
         issuer: 'https://login.example',
-        registration: 'by-machine',
-        grant: 'id-jag',
+        clientId: 'by-machine',
+        grantType: 'id-jag',
         authMethod: 'private_key_jwt',
         redirectUri: 'http://127.0.0.1:8123/back',
         idp: 'https://company.example',
@@ -97,19 +97,19 @@ describe('the card of a command', () => {
     ],
     [
       {
-        command: 'register',
+        command: 'oauthClient',
         issuer: 'https://login.example',
-        grant: 'jwt-bearer',
+        grantType: 'jwt-bearer',
         assertion: 'env:JOB_TOKEN',
       },
       ['workload identity', 'env:JOB_TOKEN', 'This client gets access without your approval'],
     ],
     [
-      { command: 'register', issuer: 'https://login.example', grant: 'client_credentials' },
+      { command: 'oauthClient', issuer: 'https://login.example', grantType: 'client_credentials' },
       ['Client credentials (no user)', 'This client gets access without your approval'],
     ],
     [
-      { command: 'endDenial', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:write' },
+      { command: 'endDenial', app: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:write' },
       [
         'A command wants to undo the denial of editor',
         'editor',
@@ -119,7 +119,7 @@ describe('the card of a command', () => {
     ],
     [
       {
-        command: 'login',
+        command: 'signIn',
         resource: 'https://notes.example/mcp',
         issuer: 'https://login.example',
         account: 'work',
@@ -139,7 +139,7 @@ describe('the card of a command', () => {
       ],
     ],
     [
-      { command: 'override', server: 'https://notes.example/mcp', override: 'no-resource' },
+      { command: 'exception', server: 'https://notes.example/mcp', exception: 'no-resource' },
       [
         'A command wants to add a security exception',
         'https://notes.example/mcp',
@@ -148,7 +148,7 @@ describe('the card of a command', () => {
       ],
     ],
     [
-      { command: 'override', server: 'https://tools.intern.example', override: 'private-address' },
+      { command: 'exception', server: 'https://tools.intern.example', exception: 'private-address' },
       ['tools.intern.example', 'A command wants to add a security exception', 'private network', 'Danger'],
     ],
     [
@@ -179,7 +179,7 @@ describe('the card of a command', () => {
   it('says what would change, and who asks', async () => {
     const interactions = changes.map(([fields], at) => ({ ...common, ...fields, id: `q${at}` }));
     const { page } = await openWindow({
-      answer: exampleAnswer({ 'request.list': { interactions } }),
+      answer: exampleAnswer({ 'request.list': { requests: interactions } }),
     });
     for (const [at, [{ command }, parts]] of changes.entries()) {
       await page.evaluate(`location.hash = "card/q${at}"`);
@@ -209,7 +209,7 @@ describe('the card of a command', () => {
   it('keeps the rules of every card', async () => {
     const answers: unknown[] = [];
     const example = exampleAnswer({
-      'request.list': { interactions: [{ ...common, command: 'unlock' }] },
+      'request.list': { requests: [{ ...common, command: 'unlock' }] },
     });
     const { page } = await openWindow({
       hash: 'card',

@@ -36,7 +36,7 @@ const entered = { source: 'preregistered', authMethod: 'none', registeredAt: now
 
 const hostileLists: Lists = {
   'signIn.list': {
-    grants: texts.map((text, at) =>
+    signIns: texts.map((text, at) =>
       grant({
         id: `g${at}`,
         resource: `${text}/`,
@@ -45,15 +45,15 @@ const hostileLists: Lists = {
         account: text,
         scope: scopeOf(text),
         state: text,
-        clients: [text],
+        apps: [text],
         trouble: { reason: text, since: now - 2 * hour, nextTryAt: inHours(1) },
       }),
     ),
   },
   'app.list': {
-    clients: texts.map((text, at) =>
+    apps: texts.map((text, at) =>
       program({
-        clientId: `c${at}`,
+        appId: `c${at}`,
         name: text,
         executable: text,
         permissions: [{ resource: text, scope: `${scopeOf(text)} two`, decision: 'allow' }],
@@ -61,8 +61,8 @@ const hostileLists: Lists = {
     ),
   },
   'request.list': {
-    interactions: texts.flatMap((text, at) => {
-      const common = { client: text, resource: text, asker: hostileAsker(text) };
+    requests: texts.flatMap((text, at) => {
+      const common = { app: text, resource: text, asker: hostileAsker(text) };
       const page = { id: `u${at}`, kind: 'url', server: text, url: text, message: text };
       return [question({ ...common, id: `q${at}`, scope: scopeOf(text) }), question({ ...common, ...page })];
     }),
@@ -72,7 +72,7 @@ const hostileLists: Lists = {
       time: now * 1000,
       event: text,
       outcome: text,
-      client: text,
+      app: text,
       endpoint: text,
       issuer: text,
       scope: [scopeOf(text)],
@@ -80,10 +80,10 @@ const hostileLists: Lists = {
   },
   'audit.activity': {
     hours: [],
-    uses: texts.map((text) => ({ client: text, endpoint: text, last: now * 1000, handedOut: [1, 2] })),
+    uses: texts.map((text) => ({ app: text, endpoint: text, last: now * 1000, handedOut: [1, 2] })),
   },
   'oauthClient.list': {
-    registrations: texts.map((text) => ({ ...entered, issuer: text, clientId: text, redirectUri: text })),
+    oauthClients: texts.map((text) => ({ ...entered, issuer: text, clientId: text, redirectUri: text })),
   },
   'settings.get': {
     settings: Object.fromEntries(texts.map((text, at) => [`setting${at}`, text])),
@@ -94,7 +94,7 @@ const hostileLists: Lists = {
     vault: override,
     home: override,
     unreadable: texts.map((text) => ({ file: text, why: text })),
-    overrides: texts.map((server) => ({ server, names: ['no-resource'] })),
+    exceptions: texts.map((server) => ({ server, names: ['no-resource'] })),
     vaultState: { state: override, since: now, what: override, hint: override },
   },
 };

@@ -6,7 +6,7 @@ import { windowsOfTests } from './page-window.ts';
 
 const openWindow = windowsOfTests();
 
-type Grant = ResultOn<'signIn.list'>['grants'][number];
+type Grant = ResultOn<'signIn.list'>['signIns'][number];
 
 const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
@@ -19,8 +19,8 @@ const serverOf = (n: number, fields: Partial<Grant> = {}): Grant => {
     issuer: 'https://login.example',
     scope: 'notes:read',
     state: 'active',
-    overrides: [],
-    clients: ['editor'],
+    exceptions: [],
+    apps: ['editor'],
     ...fields,
   };
 };
@@ -30,10 +30,10 @@ describe('500 servers and 200 apps', () => {
     const { page } = await openWindow({
       hash: 'servers',
       answer: exampleAnswer({
-        'signIn.list': { grants: many(500).map((n) => serverOf(n)) },
+        'signIn.list': { signIns: many(500).map((n) => serverOf(n)) },
         'app.list': {
-          clients: many(200).map((n) => ({
-            clientId: `c${n}`,
+          apps: many(200).map((n) => ({
+            appId: `c${n}`,
             name: `program-${n}`,
             pairedAt: 1,
             permissions: [],

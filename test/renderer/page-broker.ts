@@ -197,21 +197,21 @@ export async function startPageBroker(): Promise<PageBroker> {
 }
 
 interface Listed {
-  readonly interactions: readonly { readonly id: string; readonly kind: string }[];
+  readonly requests: readonly { readonly id: string; readonly kind: string }[];
 }
 
 async function kindOf(owner: Connection, id: string): Promise<string | undefined> {
   // The method's own answer; the broker's tests hold its form.
-  const { interactions } = (await owner.request('request.list')) as Listed;
-  return interactions.find((question) => question.id === id)?.kind;
+  const { requests } = (await owner.request('request.list')) as Listed;
+  return requests.find((question) => question.id === id)?.kind;
 }
 
 /** The id of the first open question of a kind; waits for it. */
 export async function questionId(owner: Connection, kind: string): Promise<string> {
   for (;;) {
     // The method's own answer; the broker's tests hold its form.
-    const { interactions } = (await owner.request('request.list')) as Listed;
-    const id = interactions.find((question) => question.kind === kind)?.id;
+    const { requests } = (await owner.request('request.list')) as Listed;
+    const id = requests.find((question) => question.kind === kind)?.id;
     if (id !== undefined) return id;
     await sleep(10);
   }

@@ -48,7 +48,7 @@ it('the window adds, changes and removes a proxy, and never sees its address', a
   await section.getByText('No proxy was added.').waitFor();
   expect([await proxies(), await owner.request('app.list')]).toEqual([
     [],
-    { clients: [expect.objectContaining({ name: 'cli' })] },
+    { apps: [expect.objectContaining({ name: 'cli' })] },
   ]);
   for (const proxy of [added, rotated]) {
     const path = new URL(proxy?.url ?? '').pathname.split('/')[1] ?? '';

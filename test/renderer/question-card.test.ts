@@ -49,8 +49,8 @@ async function asked(options: Partial<WindowOptions> = {}): Promise<Asked> {
 
 const isOpen = async (broker: PageBroker): Promise<boolean> => {
   // The method's own answer; the broker's tests hold its form.
-  const { interactions } = (await broker.owner.request('request.list')) as { interactions: unknown[] };
-  return interactions.length > 0;
+  const { requests } = (await broker.owner.request('request.list')) as { requests: unknown[] };
+  return requests.length > 0;
 };
 
 const gone = (page: Page): Promise<void> => page.getByText('Nothing waits for you.').waitFor();
@@ -60,7 +60,7 @@ async function askedForMore(scope: string) {
   const broker = await startPageBroker();
   const { owner, resource } = broker;
   const editor = await broker.program('editor');
-  const reading = { client: 'editor', resource, decision: 'allow', scope: 'notes:read' };
+  const reading = { app: 'editor', resource, decision: 'allow', scope: 'notes:read' };
   await owner.request('permission.set', reading);
   const token = editor.getToken({ resource, scope, interaction: 'allow' });
   token.catch(() => undefined);
@@ -154,11 +154,11 @@ describe('the card of a program that asks for access', () => {
     const { owner, resource } = broker;
     await approvable(page);
     await page.getByLabel('As long as its current access').check();
-    await owner.request('permission.end', { client: 'editor', resource });
+    await owner.request('permission.end', { app: 'editor', resource });
     await button(page, 'Allow').click();
     await page.getByText('What editor was allowed there before has ended.').waitFor();
     expect(await isOpen(broker)).toBe(true);
-    expect(await owner.request('app.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+    expect(await owner.request('app.list')).toMatchObject({ apps: [{}, { permissions: [] }] });
     await button(page, 'Don’t allow').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
   });
@@ -187,7 +187,7 @@ describe('the card of a program that asks for access', () => {
     await page.keyboard.press(key);
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
     await gone(page);
-    expect(await broker.owner.request('app.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+    expect(await broker.owner.request('app.list')).toMatchObject({ apps: [{}, { permissions: [] }] });
   });
 
   it('remembers a refusal only with "Don’t ask again", which can be undone at once', async () => {
@@ -204,7 +204,7 @@ describe('the card of a program that asks for access', () => {
     await expect(again).rejects.toMatchObject({ reason: 'consent_denied' });
     await button(page, 'Undo').click();
     await page.getByText('editor can ask for').waitFor();
-    expect(await broker.owner.request('app.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+    expect(await broker.owner.request('app.list')).toMatchObject({ apps: [{}, { permissions: [] }] });
   });
 
   it('is not approved by Enter on "Allow", but by the space bar, for an hour', async () => {
@@ -221,8 +221,8 @@ describe('the card of a program that asks for access', () => {
     await gone(page);
     const now = Math.floor(Date.now() / 1000);
     // The method's own answer; the broker's tests hold its form.
-    const { clients } = (await broker.owner.request('app.list')) as {
-      clients: { permissions: { until?: number; scope?: string }[] }[];
+    const { apps: clients } = (await broker.owner.request('app.list')) as {
+      apps: { permissions: { until?: number; scope?: string }[] }[];
     };
     const [permission] = clients[1]?.permissions ?? [];
     expect(permission?.scope).toBe('notes:read');
@@ -238,7 +238,7 @@ describe('the card of a program that asks for access', () => {
     const { access_token: secret } = await token;
     await gone(page);
     expect(await broker.owner.request('app.list')).toMatchObject({
-      clients: [{}, { permissions: [{ decision: 'allow', scope: 'notes:read' }] }],
+      apps: [{}, { permissions: [{ decision: 'allow', scope: 'notes:read' }] }],
     });
     const seen = [...broker.asked, ...broker.answered, await page.content()].join('\n');
     for (const issued of await broker.secrets([secret])) expect(seen).not.toContain(issued);
@@ -249,7 +249,7 @@ describe('the card of a program that asks for access', () => {
     await button(page, 'Don’t allow').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
     await gone(page);
-    expect(await broker.owner.request('app.list')).toMatchObject({ clients: [{}, { permissions: [] }] });
+    expect(await broker.owner.request('app.list')).toMatchObject({ apps: [{}, { permissions: [] }] });
   });
 
   it('asks for more scopes without touching how long the earlier ones last', async () => {
@@ -267,7 +267,7 @@ describe('the card of a program that asks for access', () => {
     await button(page, 'Allow').click();
     await token;
     expect(await owner.request('app.list')).toMatchObject({
-      clients: [{}, { permissions: [{ scope, decision: 'allow' }] }],
+      apps: [{}, { permissions: [{ scope, decision: 'allow' }] }],
     });
   });
 });
@@ -286,7 +286,7 @@ it('a card allows the ticked permissions only, and nothing if none is ticked', a
   await gone(page);
   await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
   expect(await clientsOf(broker)).toMatchObject({
-    clients: [{}, { permissions: [{ scope: 'notes:read' }] }],
+    apps: [{}, { permissions: [{ scope: 'notes:read' }] }],
   });
 });
 
@@ -312,10 +312,10 @@ describe('how long it is allowed', () => {
     await button(page, 'Allow').click();
     expect((await token).access_token).not.toBe('');
     expect(await clientsOf(broker)).toMatchObject({
-      clients: [{}, { permissions: [{ decision: 'allow', run: { pid: process.pid } }] }],
+      apps: [{}, { permissions: [{ decision: 'allow', run: { pid: process.pid } }] }],
     });
     editor.close();
-    await expect.poll(() => clientsOf(broker)).toMatchObject({ clients: [{}, { permissions: [] }] });
+    await expect.poll(() => clientsOf(broker)).toMatchObject({ apps: [{}, { permissions: [] }] });
   });
 });
 

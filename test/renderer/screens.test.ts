@@ -20,7 +20,7 @@ const { allow, pair, url, command } = exampleQuestions;
 
 /** A desk at which everything waits, in a vault that is locked. */
 const busy = exampleAnswer({
-  'request.list': { interactions: [allow, pair, url, command] },
+  'request.list': { requests: [allow, pair, url, command] },
   status: {
     ...exampleStatus,
     vault: 'sealed-file',

@@ -22,7 +22,7 @@ const asked = (id: string, fields: object = {}) => ({
   id,
   card: 'q1',
   kind: 'allow' as const,
-  client: 'editor',
+  app: 'editor',
   asker,
   resource: `https://${id}.example/mcp`,
   scope: 'notes:read',
@@ -45,10 +45,10 @@ interface Options {
 async function card({ questions = three, permissions = [], ...options }: Options = {}) {
   const lists = {
     'card.answer': {},
-    'request.list': { interactions: [...questions] },
-    'app.list': { clients: [{ clientId: 'c1', name: 'editor', pairedAt: 1, permissions }] },
-    'signIn.list': { grants: [] },
-    'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], desk: 'here' },
+    'request.list': { requests: [...questions] },
+    'app.list': { apps: [{ appId: 'c1', name: 'editor', pairedAt: 1, permissions }] },
+    'signIn.list': { signIns: [] },
+    'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
   };
   const calls: unknown[] = [];
   const shown: unknown[] = [];
@@ -66,7 +66,7 @@ async function card({ questions = three, permissions = [], ...options }: Options
   });
   await page.locator('.question').waitFor();
   const ask = async (...now: readonly object[]): Promise<void> => {
-    lists['request.list'] = { interactions: [...now] };
+    lists['request.list'] = { requests: [...now] };
     await change();
   };
   return { page, ask, calls, shown };
@@ -139,7 +139,7 @@ describe('the card of several questions of one run', () => {
     calls.length = 0;
     await button(page, 'Undo').click();
     await page.getByText('editor can ask for these servers again.').waitFor();
-    expect(calls).toEqual(three.map(({ resource }) => ['permission.end', { client: 'c1', resource }]));
+    expect(calls).toEqual(three.map(({ resource }) => ['permission.end', { app: 'c1', resource }]));
   });
 
   it('shows no question of another card, and counts cards', async () => {

@@ -17,9 +17,9 @@ const show = (lists: Lists, hash: string, asked?: [unknown, unknown][]): Promise
 /** Everything that the broker may have to say of a grant that isn't in order. */
 const troubled: Lists = {
   'signIn.list': {
-    grants: [
+    signIns: [
       grant({
-        state: 'loginRequired',
+        state: 'signInRequired',
         why: 'the sign-in was not finished',
         trouble: {
           reason: 'authorization_server_unreachable',
@@ -47,7 +47,7 @@ const troubled: Lists = {
     ],
   },
   'app.list': {
-    clients: [
+    apps: [
       program({
         permissions: [
           {
@@ -64,7 +64,7 @@ const troubled: Lists = {
   'settings.get': {
     settings: {},
     details: [{ name: 'lockAfter', source: 'default', live: false }],
-    desk: 'here',
+    keyturnApp: 'running',
   },
   status: {
     ...status,
@@ -178,7 +178,7 @@ describe('what is out of the ordinary', () => {
 
 describe('a card', () => {
   it('has the facts about who asks, and a changed issuer at a sign-in', async () => {
-    const interactions = [
+    const requests = [
       question({
         asker: attestedEditor,
       }),
@@ -191,7 +191,7 @@ describe('a card', () => {
         url: 'javascript:alert(1)',
       }),
     ];
-    const { page } = await show({ 'request.list': { interactions } }, 'card/q1');
+    const { page } = await show({ 'request.list': { requests } }, 'card/q1');
     const card = page.locator('.question');
     await card.waitFor();
     await openDetails(page);

@@ -15,10 +15,10 @@ async function usedBroker(): Promise<{ broker: PageBroker; editor: Connection; t
   const broker = await startPageBroker();
   const { owner, resource } = broker;
   const editor = await broker.program('editor');
-  await owner.request('permission.set', { client: 'editor', resource, decision: 'allow', scope: both });
+  await owner.request('permission.set', { app: 'editor', resource, decision: 'allow', scope: both });
   const { access_token: token } = await editor.getToken({ resource, scope: both, interaction: 'allow' });
   await broker.program('reader');
-  await owner.request('permission.set', { client: 'reader', resource, decision: 'deny' });
+  await owner.request('permission.set', { app: 'reader', resource, decision: 'deny' });
   return { broker, editor, token };
 }
 
@@ -119,7 +119,7 @@ describe('Connected apps', () => {
     isHeld = true;
     await save.click();
     const listed = { name: 'editor', permissions: [{ scope: 'notes:read' }] };
-    await expect.poll(() => owner.request('app.list')).toMatchObject({ clients: [{}, listed, {}] });
+    await expect.poll(() => owner.request('app.list')).toMatchObject({ apps: [{}, listed, {}] });
     // "Undo" restores the permission that the row shows: the dialog stays until the list was read again.
     await page.evaluate('window.keyturn.call("status", {})');
     expect(await page.getByRole('dialog').count()).toBe(1);
@@ -137,7 +137,7 @@ describe('Connected apps', () => {
     await card('editor').getByText('Nothing.').waitFor();
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await expect.poll(() => said(page)).toMatch(/^editor has its access to .* again\.$/);
-    expect(await owner.request('app.list')).toMatchObject({ clients: [{}, listed, {}] });
+    expect(await owner.request('app.list')).toMatchObject({ apps: [{}, listed, {}] });
     await revoke();
     await card('editor').getByText('Nothing.').waitFor();
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
@@ -212,7 +212,7 @@ describe('Settings', () => {
     const keep = page.getByRole('button', { name: /^Remove exception/ });
     await keep.first().waitFor();
     expect(await broker.owner.request('status')).toMatchObject({
-      overrides: [{ names: ['issuer-mismatch'] }],
+      exceptions: [{ names: ['issuer-mismatch'] }],
     });
     await keep.first().click();
     await page.getByText('There are no security exceptions.').waitFor();

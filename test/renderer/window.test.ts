@@ -22,9 +22,9 @@ const hashOf = (page: Page): Promise<string> => page.evaluate<string>('decodeURI
 
 const grantsOf = async (): Promise<{ id: string }[]> => {
   const listed = (await exampleAnswer()('signIn.list', {})) as unknown as {
-    value: { grants: { id: string }[] };
+    value: { signIns: { id: string }[] };
   };
-  return listed.value.grants;
+  return listed.value.signIns;
 };
 
 /** What each drawn line joins, by the heights at which it begins and ends. */
@@ -87,12 +87,12 @@ describe('a list with one thing beside it', () => {
     let grants = all;
     const { page, change } = await show('servers', {
       answer: async (channel, params) =>
-        exampleAnswer({ 'signIn.list': { grants } } as never)(channel, params),
+        exampleAnswer({ 'signIn.list': { signIns: grants } } as never)(channel, params),
     });
     const shown = page.locator('article h3');
     await shown.getByText('calendar.example').waitFor();
     // Another one needs the person now, and stands above it.
-    grants = all.map((grant) => (grant.id === 'g4' ? { ...grant, state: 'loginRequired' } : grant));
+    grants = all.map((grant) => (grant.id === 'g4' ? { ...grant, state: 'signInRequired' } : grant));
     await change();
     await page.locator('li:first-child > .pick', { hasText: 'archive.example' }).waitFor();
     expect(await shown.innerText()).toContain('calendar.example');

@@ -16,14 +16,14 @@ export const hour = 3600;
 export const inHours = (hours: number): number => now + hours * hour + hour / 4;
 
 const nothing: Lists = {
-  'signIn.list': { grants: [] },
-  'app.list': { clients: [] },
-  'request.list': { interactions: [] },
+  'signIn.list': { signIns: [] },
+  'app.list': { apps: [] },
+  'request.list': { requests: [] },
   'audit.activity': { hours: [], uses: [] },
   'audit.tail': { rows: [] },
-  'apiKey.list': { keys: [] },
-  'oauthClient.list': { registrations: [] },
-  'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], desk: 'here' },
+  'apiKey.list': { apiKeys: [] },
+  'oauthClient.list': { oauthClients: [] },
+  'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
   'preferences.get': examplePreferences,
   'card.shown': {},
   'card.answer': {},
@@ -49,13 +49,13 @@ export const grant = (fields: object): object => ({
   account: 'alice',
   scope: 'notes:read',
   state: 'active',
-  overrides: [],
-  clients: ['editor'],
+  exceptions: [],
+  apps: ['editor'],
   ...fields,
 });
 
 export const program = (fields: object): object => ({
-  clientId: 'c1',
+  appId: 'c1',
   name: 'editor',
   pairedAt: now - 1000,
   permissions: [],
@@ -65,7 +65,7 @@ export const program = (fields: object): object => ({
 export const question = (fields: object): object => ({
   id: 'q1',
   kind: 'allow',
-  client: 'editor',
+  app: 'editor',
   resource: 'https://notes.example/mcp',
   scope: 'notes:read',
   createdAt: now,

@@ -159,7 +159,7 @@ describe('login_hint', () => {
     rig.broker.rejectToken({ clientId: 'editor', token: { tokenId } });
     rig.person.isThere = false;
     const asked = rig.ask().catch(() => undefined);
-    await rig.question('login');
+    await rig.question('signIn');
     expect(hints(all)).toEqual(['alice@example.com', undefined]);
     await rig.broker.end();
     await asked;

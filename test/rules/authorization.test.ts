@@ -25,7 +25,7 @@ async function atThePage(options: GroundOptions = {}) {
   const asked = all.rig.ask();
   // Its refusal may come before a test waits for it.
   asked.catch(() => undefined);
-  await all.rig.question('login');
+  await all.rig.question('signIn');
   const callback = await callbackOf(all, all.rig.pages[0]);
   return { ...all, asked, callback };
 }
@@ -172,7 +172,7 @@ describe('an answer', () => {
     });
     rig.person.isThere = false;
     const asked = refused(rig.ask());
-    await rig.question('login');
+    await rig.question('signIn');
     const shown = await followed(world, rig.pages[0] ?? '');
     const error = await asked;
     expect(error.reason).toBe('login_failed');

@@ -116,7 +116,7 @@ describe('tokens are bound to a key', () => {
     authorizationServer.bend.tokenAnswer = undefined;
     rig.person.isThere = false;
     const again = refused(rig.login());
-    await rig.question('login');
+    await rig.question('signIn');
     await rig.parts.grants.change(rig.grant(), { isKeyBound: true });
     await followed(world, rig.pages[1] ?? '');
     expect(await again).toMatchObject({ reason: 'token_invalid' });

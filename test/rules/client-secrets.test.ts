@@ -162,7 +162,7 @@ describe('a client secret at a server that', () => {
       await enter(
         rig,
         authorizationServer,
-        { clientSecret: 'a+b', ...(way === 'device' ? {} : { grant: way }) },
+        { clientSecret: 'a+b', ...(way === 'device' ? {} : { grantType: way }) },
         { authMethod: 'client_secret_basic' },
       );
       if (way === 'device') {

@@ -23,7 +23,12 @@ async function company() {
   for (const issuer of [authorizationServer, second]) {
     issuer.settings.identityProviders = [provider];
     const idp = { issuer: provider.issuer };
-    await enter(rig, issuer, { grant: 'id-jag', clientSecret, idp }, { authMethod: 'client_secret_basic' });
+    await enter(
+      rig,
+      issuer,
+      { grantType: 'id-jag', clientSecret, idp },
+      { authMethod: 'client_secret_basic' },
+    );
   }
   await rig.allow('editor', undefined, other.url);
   return { ...first, provider, second, other };
@@ -80,7 +85,7 @@ describe('the sign-in at the company', () => {
     await rig.ask({ ...never, resource: other.url });
     const grants = rig.parts.grants.all();
     const signIn = grants.find(({ resource }) => resource === provider.issuer);
-    await asOwner(rig)('signIn.revoke', { grant: signIn?.id });
+    await asOwner(rig)('signIn.revoke', { id: signIn?.id });
     // Tokens in memory are handed out no more, though they have time left.
     expect(await refused(rig.ask(never))).toMatchObject(signInFirst(provider.issuer));
     expect(await refused(rig.ask({ ...never, resource: other.url }))).toMatchObject(
@@ -117,7 +122,7 @@ describe('the sign-in at the company', () => {
       enter(
         rig,
         authorizationServer,
-        { grant: 'id-jag', clientSecret, idp },
+        { grantType: 'id-jag', clientSecret, idp },
         { authMethod: 'client_secret_basic' },
       ),
     ).rejects.toMatchObject({ reason: 'conflict' });

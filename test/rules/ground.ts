@@ -176,7 +176,7 @@ export async function enter(
   await enterRegistration(rig.parts, {
     issuer: server.issuer,
     clientId,
-    ...(entry.grant === undefined || entry.grant === 'authorization_code' ? { redirectUri } : {}),
+    ...(entry.grantType === undefined || entry.grantType === 'authorization_code' ? { redirectUri } : {}),
     ...entry,
   });
   return { clientId, redirectUri };

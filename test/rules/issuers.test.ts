@@ -145,7 +145,7 @@ describe('a protected server that names another authorization server', () => {
     reject(rig, { tokenId });
     rig.person.isThere = false;
     const asked = rig.ask();
-    const { question } = await rig.question('login');
+    const { question } = await rig.question('signIn');
     expect(question).toMatchObject({ issuer: second.issuer, formerIssuer: authorizationServer.issuer });
     await followed(world, rig.pages.at(-1) ?? '');
     // Its grant is another one than the program's permission names.
@@ -182,8 +182,8 @@ describe('a protected server that names another authorization server', () => {
     reject(rig, { tokenId });
     rig.person.isThere = false;
     const asked = rig.ask();
-    const { id } = await rig.question('login');
-    expect(rig.grant()).toMatchObject({ id: old.id, issuer: old.issuer, state: { kind: 'loginRequired' } });
+    const { id } = await rig.question('signIn');
+    expect(rig.grant()).toMatchObject({ id: old.id, issuer: old.issuer, state: { kind: 'signInRequired' } });
     rig.parts.interactions.answer(id, 'no');
     await refused(asked);
     expect(rig.grant()).toMatchObject({ id: old.id, hasRefreshToken: true });

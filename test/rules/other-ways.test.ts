@@ -11,8 +11,8 @@ async function pasting(options: GroundOptions = {}) {
   const login = all.rig.login({ method: 'paste' });
   // Its refusal may come before a test waits for it.
   login.catch(() => undefined);
-  const { id, question } = await all.rig.question('login');
-  const callback = await callbackOf(all, question.kind === 'login' ? question.url : undefined);
+  const { id, question } = await all.rig.question('signIn');
+  const callback = await callbackOf(all, question.kind === 'signIn' ? question.url : undefined);
   const paste = async (address: string): Promise<unknown> =>
     asOwner(all.rig)('signIn.answer', { id, redirect: address });
   return { ...all, login, callback, paste };

@@ -75,8 +75,8 @@ describe.each(names)('the override %s', (name) => {
     const { rig, set, authorizationServer } = await erring(name);
     await set(true, authorizationServer.issuer);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    const { grants } = (await asOwner(rig)('signIn.list')) as { grants: { overrides: string[] }[] };
-    expect(grants.map(({ overrides }) => overrides)).toEqual([[name]]);
+    const { signIns } = (await asOwner(rig)('signIn.list')) as { signIns: { exceptions: string[] }[] };
+    expect(signIns.map(({ exceptions }) => exceptions)).toEqual([[name]]);
   });
 
   it('an override counts for refresh and after a restart', async () => {
@@ -114,8 +114,8 @@ describe.each(names)('the override %s', (name) => {
     const { rig, set } = await erring(name);
     await set(true);
     await rig.ask();
-    const listed = (await asOwner(rig)('signIn.list')) as { grants: { overrides: string[] }[] };
-    expect(listed.grants.map(({ overrides }) => overrides)).toEqual([[name]]);
+    const listed = (await asOwner(rig)('signIn.list')) as { signIns: { exceptions: string[] }[] };
+    expect(listed.signIns.map(({ exceptions }) => exceptions)).toEqual([[name]]);
     await rig.parts.audit.flush();
     expect(rig.texts().join('')).toContain(`"outcome":"${name} on"`);
   });
@@ -126,8 +126,8 @@ describe.each(names)('the override %s', (name) => {
     await rig.login();
     await set(false);
     expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
-    const listed = (await asOwner(rig)('signIn.list')) as { grants: { overrides: string[] }[] };
-    expect(listed.grants.map(({ overrides }) => overrides)).toEqual([[]]);
+    const listed = (await asOwner(rig)('signIn.list')) as { signIns: { exceptions: string[] }[] };
+    expect(listed.signIns.map(({ exceptions }) => exceptions)).toEqual([[]]);
   });
 });
 
@@ -186,7 +186,7 @@ describe('an override', () => {
     await asOwner(rig)('exception.set', { server, name: 'audience', on: true });
     await rig.login();
     expect(await asOwner(rig)('signIn.list')).toMatchObject({
-      grants: [{ audience: 'other', overrides: ['audience'] }],
+      signIns: [{ audience: 'other', exceptions: ['audience'] }],
     });
   });
 });

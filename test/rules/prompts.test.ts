@@ -46,7 +46,7 @@ describe('a page to choose the account', () => {
     await rig.login({ scope: openid, account: 'alice' });
     await wrongAccount(all);
     const login = refused(rig.login({ scope: openid, account: 'alice' }));
-    const { id } = await rig.question('login');
+    const { id } = await rig.question('signIn');
     await rig.visited();
     rig.parts.interactions.answer(id, 'no');
     expect(await login).toMatchObject({ reason: 'login_failed' });
@@ -116,7 +116,7 @@ describe('a prompt that the server refuses in its answer', () => {
     await rig.login();
     rig.person.isThere = false;
     const login = rig.login();
-    await rig.question('login');
+    await rig.question('signIn');
     expect((await followed(world, rig.pages[1] ?? '')).text).toContain('One more page');
     while (rig.pages.length < 3) await turnOfEvents();
     await followed(world, rig.pages[2] ?? '');
@@ -141,7 +141,7 @@ describe('a server that wants to be asked for an ID token', () => {
       asksIt(request) ? reply : html('<h1>Error</h1>', 400);
     const asked = refused(rig.ask({ timeout: 1000 }));
     const hint = expect.stringContaining('--scope openid');
-    expect((await rig.question('login')).question).toMatchObject({ hint });
+    expect((await rig.question('signIn')).question).toMatchObject({ hint });
     await rig.visited();
     rig.clock.advance(1000);
     expect(await asked).toMatchObject({ reason: 'login_pending', hint });

@@ -37,7 +37,7 @@ async function insisting({ ask, clock }: Rig): Promise<void> {
 }
 
 async function listed(rig: Rig): Promise<unknown> {
-  return ((await asOwner(rig)('signIn.list')) as { grants: unknown[] }).grants[0];
+  return ((await asOwner(rig)('signIn.list')) as { signIns: unknown[] }).signIns[0];
 }
 
 const keptToken = async ({ vault, grant }: Rig): Promise<unknown> =>
@@ -68,7 +68,7 @@ describe('a refresh that the server refuses', () => {
     expect(refreshes(all)).toBe(3);
     expect(await keptToken(rig)).toBe(kept);
     const why = expect.stringContaining(code);
-    expect(await listed(rig)).toMatchObject({ state: 'loginRequired', why });
+    expect(await listed(rig)).toMatchObject({ state: 'signInRequired', why });
     expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
     const again = await restarted();
     expect(await refused(again.ask(never))).toMatchObject({ reason: 'login_required', message: why });
@@ -89,7 +89,7 @@ describe('a refresh that the server refuses', () => {
     await insisting(rig);
     expect(refreshes(all)).toBe(3);
     expect(await keptToken(rig)).toBe(authorizationServer.refreshTokens.at(-1));
-    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
   });
 
   it('with another server’s answer continues once the user waives that rule', async () => {
@@ -98,7 +98,7 @@ describe('a refresh that the server refuses', () => {
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
     rig.clock.advance(anHour);
     await insisting(rig);
-    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
     await asOwner(rig)('exception.set', { server: rig.endpoint, name: 'audience', on: true });
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
     expect(rig.pages).toHaveLength(1);
@@ -216,7 +216,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     authorizationServer.bend.tokenRequest = () => answer;
     rig.clock.advance(anHour);
     await refused(rig.ask(never));
-    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
   });
 
   it('invalid_grant for a scope set ends the grant, since its refresh token is dead', async () => {
@@ -225,7 +225,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     await rig.allow('reader', ['read']);
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_grant' }, 400);
     await refused(rig.ask({ clientId: 'reader', ...never }));
-    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
   });
 });
 
@@ -253,7 +253,7 @@ describe('a client that the server no longer takes at a refresh', () => {
       hint: expect.stringContaining('keyturn oauth-client add'),
     });
     await insisting(rig);
-    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
     await enter(
       rig,
       authorizationServer,

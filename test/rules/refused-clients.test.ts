@@ -47,7 +47,7 @@ describe('a registration that the server has forgotten', () => {
       form.get('client_id') === forgotten ? json({ error: 'invalid_client' }, 401) : undefined;
     rig.clock.advance(3_600_000);
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
-    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(authorizationServer.counts.registrations).toBe(2);
     expect(rig.pages).toHaveLength(2);
@@ -137,14 +137,14 @@ describe('a client that the server refuses in the redirect', () => {
   });
 });
 
-type LoginQuestion = Extract<Question, { readonly kind: 'login' }>;
+type LoginQuestion = Extract<Question, { readonly kind: 'signIn' }>;
 
 /** The page that opens in the browser as number `count`, and the question beside it. */
 async function shownPage({ parts, pages, visited }: Rig, count: number): Promise<LoginQuestion> {
   while (pages.length < count) await turnOfEvents();
   await visited();
   const [open] = parts.interactions.list().map(({ question }) => question);
-  if (open?.kind !== 'login') throw new Error('no sign-in waits');
+  if (open?.kind !== 'signIn') throw new Error('no sign-in waits');
   return open;
 }
 

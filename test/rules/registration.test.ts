@@ -71,7 +71,7 @@ describe('a client ID metadata document', () => {
     });
     rig.person.isThere = false;
     const login = refused(rig.login());
-    const { id } = await rig.question('login');
+    const { id } = await rig.question('signIn');
     expect(asked).toEqual([documentRedirectUris[0], documentRedirectUris[2]]);
     rig.parts.interactions.answer(id, 'no');
     await login;

@@ -224,7 +224,7 @@ describe('a refresh token that is dead', () => {
       authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
       rig.clock.advance(anHour);
       expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
-      expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+      expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
       expect((await rig.ask()).accessToken).toBeTypeOf('string');
       expect(rig.pages).toHaveLength(2);
       expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);

@@ -21,7 +21,7 @@ async function machine(
   client: Partial<BentClient> = { authMethod: 'client_secret_basic' },
 ): Promise<Ground> {
   const all = await ground(options);
-  await enter(all.rig, all.authorizationServer, { grant: 'client_credentials', ...entry }, client);
+  await enter(all.rig, all.authorizationServer, { grantType: 'client_credentials', ...entry }, client);
   return all;
 }
 
@@ -54,7 +54,7 @@ describe('client credentials', () => {
   });
 
   it('F-6: are off for a client that was entered for sign-ins', async () => {
-    const { rig, authorizationServer } = await machine({}, { grant: 'authorization_code', clientSecret });
+    const { rig, authorizationServer } = await machine({}, { grantType: 'authorization_code', clientSecret });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_required' });
     await rig.ask();
     expect(rig.pages).toHaveLength(1);
@@ -125,7 +125,7 @@ async function company() {
   await enter(
     rig,
     authorizationServer,
-    { grant: 'id-jag', clientSecret, idp },
+    { grantType: 'id-jag', clientSecret, idp },
     { authMethod: 'client_secret_basic' },
   );
   return { ...all, provider, idTokenFile, idToken };

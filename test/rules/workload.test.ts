@@ -30,7 +30,7 @@ async function workload(source: (file: string) => string = (file) => `file:${fil
     return text;
   };
   const laid = lay(assertion());
-  await enter(rig, authorizationServer, { grant: 'jwt-bearer', assertion: source(file) });
+  await enter(rig, authorizationServer, { grantType: 'jwt-bearer', assertion: source(file) });
   const redemptions = () => tokenRequests(authorizationServer, jwtBearer);
   return { ...all, file, assertion, lay, laid, redemptions };
 }

@@ -12,14 +12,14 @@ type Words = Bound<typeof requests>;
 
 /** Of a request, what its sentence names. */
 export interface Asked {
-  readonly kind: 'login' | 'device' | 'command' | Exclude<keyof Words['questions'], 'signIn' | 'key'>;
+  readonly kind: 'signIn' | 'device' | 'command' | Exclude<keyof Words['questions'], 'signIn' | 'apiKey'>;
   readonly command?: keyof Words['commands'] | undefined;
-  readonly client?: string | undefined;
+  readonly app?: string | undefined;
   readonly resource?: string | undefined;
   readonly issuer?: string | undefined;
   readonly account?: string | undefined;
   readonly server?: string | undefined;
-  readonly key?: object | undefined;
+  readonly apiKey?: object | undefined;
   readonly setting?: { readonly name: string } | undefined;
   readonly forward?: { readonly label: string } | undefined;
 }
@@ -52,14 +52,14 @@ export function askedParts<T extends object>(
   { name, address }: Shown<T>,
   count = 1,
 ): readonly (string | T)[] {
-  const { client = '', resource = '', server = '', issuer = '', account = '', forward, setting } = asked;
+  const { app = '', resource = '', server = '', issuer = '', account = '', forward, setting } = asked;
   const sentence: Sentence<T> = count > 1 ? words.questions.allowSeveral : sentenceOf<T>(words, asked);
   if (typeof sentence === 'string') return [sentence];
   return sentence.parts({
-    who: askerKind(client),
+    who: askerKind(app),
     count: String(count),
-    app: name(client),
-    server: address(asked.command === 'override' ? server : resource),
+    app: name(app),
+    server: address(asked.command === 'exception' ? server : resource),
     provider: address(issuer),
     account: name(account),
     site: address(server),
@@ -70,15 +70,15 @@ export function askedParts<T extends object>(
 
 function sentenceOf<T extends object>(
   { questions, commands }: Words,
-  { kind, command = 'other', key, account }: Asked,
+  { kind, command = 'other', apiKey, account }: Asked,
 ): Sentence<T> {
   switch (kind) {
     case 'command':
-      return commands[key && command === 'allow' ? 'allowKey' : command];
-    case 'login':
+      return commands[apiKey && command === 'allow' ? 'allowKey' : command];
+    case 'signIn':
     case 'device':
       return questions[account === undefined ? 'signIn' : 'signInAs'];
     default:
-      return questions[key ? 'key' : kind];
+      return questions[apiKey ? 'apiKey' : kind];
   }
 }

@@ -1,15 +1,16 @@
 /** The card of a command that wants to give access or change a setting. */
 export const commands = {
   command: {
-    whats: {
+    descriptions: {
       allow:
         'The app then gets this access without another question. You can revoke it under Connected apps.',
       endDenial: 'The app can then ask you again. Access that you gave it there ends.',
-      key: 'Apps that you allow get this key, and send it to this server in this header. Allow this only if you set the key just now.',
-      register: 'Keyturn then uses this OAuth client at this sign-in provider.',
-      login:
+      apiKey:
+        'Apps that you allow get this key, and send it to this server in this header. Allow this only if you set the key just now.',
+      oauthClient: 'Keyturn then uses this OAuth client at this sign-in provider.',
+      signIn:
         'Keyturn then uses the account that signs in on that page. Apps that you allowed there can use it.',
-      override: 'This turns off one protection for this server.',
+      exception: 'This turns off one protection for this server.',
       proxy:
         'Keyturn opens a port on this computer for apps that can’t connect to Keyturn. It asks you about each app that uses the port.',
       forward:

@@ -28,7 +28,7 @@ export const common = {
     noNewToken: 'Can’t refresh',
     refreshing: 'Refreshing',
     expired: 'Expired',
-    loginRequired: 'Sign-in required',
+    signInRequired: 'Sign-in required',
     revoked: 'Revoked',
   } as Readonly<Record<string, string | undefined>>,
 

@@ -18,7 +18,7 @@ export const desktop = {
     active: 'signed in',
     refreshing: 'signed in',
     expired: 'expired',
-    loginRequired: 'sign-in required',
+    signInRequired: 'sign-in required',
   } as Readonly<Record<string, string | undefined>>,
 
   ...requests,

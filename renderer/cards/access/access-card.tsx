@@ -57,12 +57,12 @@ export function AccessCard({ questions, onDone }: AccessCardProps) {
       approvals={() => approvalsOf(requests, kept, chosen)}
       obstacle={obstacleOf(questions, kept)}
       // With a permission from before it would end that too.
-      undo={asker && isFirstAccess ? () => undoDenials(questions, asker.clientId) : undefined}
+      undo={asker && isFirstAccess ? () => undoDenials(questions, asker.appId) : undefined}
     >
       <div class="parties">
         <RequestingProgram
           question={questions[0]}
-          note={questions[0].client === commandName ? strings.programs.cli : words.ownName}
+          note={questions[0].app === commandName ? strings.programs.cli : words.ownName}
           paired={asker}
           isRead={context !== undefined}
         />
@@ -74,7 +74,7 @@ export function AccessCard({ questions, onDone }: AccessCardProps) {
         <LeasePicker
           leases={leases}
           chosen={chosen}
-          client={questions[0].client ?? ''}
+          client={questions[0].app ?? ''}
           onChoose={(choice) => choose({ choice, content })}
         />
       )}
@@ -119,9 +119,9 @@ function Servers({ requests, kept }: { readonly requests: Requests; readonly kep
 
 /** What a yes means here beyond the scopes. */
 function Warnings({ questions }: Pick<AccessCardProps, 'questions'>) {
-  const [{ client }] = questions;
-  const hasKey = questions.some(({ key }) => key);
-  const hasToken = questions.some(({ key }) => !key);
+  const [{ app: client }] = questions;
+  const hasKey = questions.some(({ apiKey: key }) => key);
+  const hasToken = questions.some(({ apiKey: key }) => !key);
   return (
     <>
       {hasKey && <Notice kind="warn">{words.keyWhat}</Notice>}
@@ -131,21 +131,21 @@ function Warnings({ questions }: Pick<AccessCardProps, 'questions'>) {
   );
 }
 
-async function undoDenials(questions: Questions, clientId: string): Promise<void> {
-  const [{ client = '', resource: firstResource = '' }] = questions;
+async function undoDenials(questions: Questions, appId: string): Promise<void> {
+  const [{ app: client = '', resource: firstResource = '' }] = questions;
   const program = sanitizeLabel(client);
   // Two questions about one server were denied together.
   const denied = new Map(
-    questions.map((one) => [JSON.stringify([one.resource, one.key !== undefined]), one]),
+    questions.map((one) => [JSON.stringify([one.resource, one.apiKey !== undefined]), one]),
   );
   const undone =
     denied.size > 1
       ? words.undoneSeveral({ program })
       : strings.programs.undone({ program, server: sanitizeLabel(firstResource) });
   const refusals: Refusal[] = [];
-  for (const { resource = '', key } of denied.values()) {
+  for (const { resource = '', apiKey: key } of denied.values()) {
     const method = key ? 'apiKey.permission.end' : 'permission.end';
-    const answer = await call(method, { client: clientId, resource });
+    const answer = await call(method, { app: appId, resource });
     if (!answer.ok) refusals.push(answer.refusal);
   }
   announce(refusals[0] ? sanitizeSentence(refusals[0].message) : undone);
@@ -157,7 +157,7 @@ const maxTitleName = 40;
 
 /** The question in one sentence. The name is the program's own choice, which stands below it. */
 function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
-  const [{ client = '', resource = '', key }] = questions;
+  const [{ app: client = '', resource = '', apiKey: key }] = questions;
   const app = <UntrustedText text={client} bound={maxTitleName} />;
   const who = askerKind(client);
   const count = serverCount(questions);
@@ -173,7 +173,7 @@ function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
 }
 
 function wordsFor(questions: Questions): ConsentWords {
-  const [{ client = '', key }] = questions;
+  const [{ app: client = '', apiKey: key }] = questions;
   const asker = { who: askerKind(client), program: sanitizeLabel(client) };
   const isSeveral = serverCount(questions) > 1;
   return {

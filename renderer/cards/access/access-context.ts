@@ -19,7 +19,7 @@ export interface ServerContext {
 
 export interface AccessContext {
   /** The paired program of that name; undefined where the name tells nobody. */
-  readonly asker: Pick<LocalClient, 'clientId' | 'executable'> | undefined;
+  readonly asker: Pick<LocalClient, 'appId' | 'executable'> | undefined;
   /** Of each question, in their order. */
   readonly servers: readonly ServerContext[];
   /** What every one of the questions can be given. */
@@ -42,8 +42,8 @@ export function useAccessContext(questions: Questions): {
   if (!clients.value || !settings.value || !grants.value) {
     return { refusal: clients.refusal ?? settings.refusal ?? grants.refusal };
   }
-  const known = grants.value.grants;
-  const named = clients.value.clients.filter(({ name }) => name === questions[0].client);
+  const known = grants.value.signIns;
+  const named = clients.value.apps.filter(({ name }) => name === questions[0].app);
   const asker = named.length === 1 ? named[0] : undefined;
   const servers = questions.map((question) => {
     const there = known
@@ -60,7 +60,7 @@ export function useAccessContext(questions: Questions): {
   );
   return {
     context: {
-      asker: asker && { clientId: asker.clientId, executable: asker.executable },
+      asker: asker && { appId: asker.appId, executable: asker.executable },
       servers,
       leases,
       first: defaultChoice(leases, settings.value.settings['defaultLease']),

@@ -19,7 +19,7 @@ export type LeaseChoice = (typeof leases)[number];
  * where each of them asks.
  */
 export function leaseChoices(
-  { client, asker, proxied, detached }: Question,
+  { app: client, asker, proxied, detached }: Question,
   permissions: readonly (Permission | undefined)[],
 ): readonly LeaseChoice[] {
   const isCommand = client === commandName;
@@ -56,14 +56,14 @@ export const endpointIn = (resource: string | undefined): string | undefined =>
 
 /** What the asking program may do at that server already, beyond a session. */
 export function currentPermission(
-  { resource, key }: Question,
+  { resource, apiKey: key }: Question,
   asker: LocalClient | undefined,
 ): Permission | undefined {
   return asker?.permissions.find(
     (p) =>
       p.resource === (key === undefined ? endpointIn(resource) : resource) &&
       // A permission for tokens says nothing about the key, and the other way round.
-      (p.key === undefined) === (key === undefined) &&
+      (p.apiKey === undefined) === (key === undefined) &&
       p.decision === 'allow' &&
       p.run === undefined,
   );

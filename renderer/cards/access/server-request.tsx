@@ -84,7 +84,7 @@ interface ServerProps extends Pick<ServerRequestProps, 'question' | 'context'> {
 
 /** Which server, by whose sign-in, and whose tokens they would be. */
 function Server({ question, context, asked, children }: ServerProps) {
-  const { key, account, accounts = [], tokenType } = question;
+  const { apiKey: key, account, accounts = [], tokenType } = question;
   return (
     <div class="party">
       <Icon name="server" />
@@ -127,7 +127,7 @@ interface AskedProps extends ServerRequestProps {
 
 /** Where a key goes; else the scopes, if there are any. */
 function Asked({
-  question: { key, scope, accounts },
+  question: { apiKey: key, scope, accounts },
   context,
   kept,
   onKeep,

@@ -30,7 +30,7 @@ interface RequestingProgramProps {
 }
 
 export function RequestingProgram({ question, note, paired, isRead = true }: RequestingProgramProps) {
-  const { client = '', asker = { verified: false }, proxied, forward } = question;
+  const { app: client = '', asker = { verified: false }, proxied, forward } = question;
   return (
     <div class="party">
       <Icon name="program" />

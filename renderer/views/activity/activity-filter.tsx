@@ -44,7 +44,7 @@ export function choicesOf(rows: readonly AuditRow[]): Choices {
   return {
     kind: distinct(rows.map(({ event }) => event)),
     server: distinct(rows.map(serverOf)),
-    program: distinct(rows.map(({ client = '' }) => client)),
+    program: distinct(rows.map(({ app: client = '' }) => client)),
   };
 }
 
@@ -54,7 +54,7 @@ function distinct(values: readonly string[]): string[] {
 
 export function isShown(row: AuditRow, { kind, server, program }: RowFilter): boolean {
   const fits = (wanted: string, value: string): boolean => wanted === '' || wanted === value;
-  return fits(kind, row.event) && fits(server, serverOf(row)) && fits(program, row.client ?? '');
+  return fits(kind, row.event) && fits(server, serverOf(row)) && fits(program, row.app ?? '');
 }
 
 interface ActivityFilterProps {

@@ -15,7 +15,7 @@ const plainOutcome = 'ok';
 const maxScopes = 12;
 
 export function AuditEntry({ row }: { readonly row: AuditRow }) {
-  const { event, outcome = plainOutcome, client, endpoint, issuer, scope = [], count = 1, time } = row;
+  const { event, outcome = plainOutcome, app: client, endpoint, issuer, scope = [], count = 1, time } = row;
   const hasFailed = event === 'refresh' && outcome !== plainOutcome;
   return (
     <div class={hasFailed || event === 'refused' ? 'entry bad' : 'entry'}>

@@ -63,8 +63,8 @@ export function graphOf({ clients, grants, keys, uses }: Lists): Graph {
     .map((client) => ({ ...client, servers: allowedServers(client) }))
     .filter(({ servers }) => servers.length > 0)
     .toSorted((a, b) => (b.lastUsedAt ?? 0) - (a.lastUsedAt ?? 0));
-  const apps = all.slice(0, maxNodes).map(({ clientId, name, lastUsedAt, servers }) => ({
-    id: clientId,
+  const apps = all.slice(0, maxNodes).map(({ appId: id, name, lastUsedAt, servers }) => ({
+    id,
     name,
     lastUsedAt,
     servers,

@@ -22,13 +22,13 @@ const words = strings.overview;
 export function Overview() {
   const grants = useList('signIn.list');
   const clients = useList('app.list');
-  const keys = useList('apiKey.list').value?.keys;
+  const keys = useList('apiKey.list').value?.apiKeys;
   const uses = useUses();
   const graph = useMemo(
     () =>
       graphOf({
-        clients: clients.value?.clients ?? [],
-        grants: grants.value?.grants ?? [],
+        clients: clients.value?.apps ?? [],
+        grants: grants.value?.signIns ?? [],
         keys: keys ?? [],
         uses,
       }),

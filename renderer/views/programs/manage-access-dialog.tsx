@@ -40,7 +40,7 @@ export function ManageAccessDialog({ program, permission, names, onClose }: Mana
   const canSave = !isSaved && !action.isBusy && kept.length > 0 && kept.length < names.length;
   const save = async (): Promise<void> => {
     if (!canSave) return;
-    const reduced = { client: program.clientId, resource, scope: kept.join(' '), until };
+    const reduced = { app: program.appId, resource, scope: kept.join(' '), until };
     if (!(await action.run('permission.set', { ...reduced, decision: 'allow' }))) return;
     setSaved(true);
     // "Undo" restores the permission that the row shows: the row must be current before the person can end it.
@@ -93,25 +93,25 @@ export function ManageAccessDialog({ program, permission, names, onClose }: Mana
 /** Ends a permission or a denial. Undefined where it was refused. */
 export function endPermission(
   action: Action,
-  { clientId: client }: LocalClient,
-  { key, resource }: Permission,
+  { appId: app }: LocalClient,
+  { apiKey, resource }: Permission,
 ): Promise<object | undefined> {
-  return action.run(key ? 'apiKey.permission.end' : 'permission.end', { client, resource });
+  return action.run(apiKey ? 'apiKey.permission.end' : 'permission.end', { app, resource });
 }
 
 /**
  * A permission for one run or for several accounts has no other form on the wire, and a window sets none for an API
  * key.
  */
-function canBeSetAnew({ run, key, accounts = [] }: Permission): boolean {
-  return run === undefined && !key && accounts.length <= 1;
+function canBeSetAnew({ run, apiKey, accounts = [] }: Permission): boolean {
+  return run === undefined && !apiKey && accounts.length <= 1;
 }
 
 /** The permission as it was before it ended. */
-async function setAnew({ clientId: client, name }: LocalClient, permission: Permission): Promise<void> {
+async function setAnew({ appId: app, name }: LocalClient, permission: Permission): Promise<void> {
   const { resource, scope, until, accounts: [account] = [] } = permission;
   const answer = await call('permission.set', {
-    client,
+    app,
     resource,
     decision: 'allow',
     scope,

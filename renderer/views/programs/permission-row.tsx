@@ -40,12 +40,12 @@ export function PermissionRow({ program, permission }: PermissionRowProps) {
     >
       <Accounts names={permission.accounts} />
       {isDenied && <p class="dim small">{words.deniedWhat}</p>}
-      {permission.key && (
+      {permission.apiKey && (
         <p class="dim">
-          {words.key} <KeyPlace of={permission.key} />
+          {words.key} <KeyPlace of={permission.apiKey} />
         </p>
       )}
-      {!isDenied && !permission.key && <Reach scope={scope} />}
+      {!isDenied && !permission.apiKey && <Reach scope={scope} />}
       {!isDenied && (
         <p class="dim small">
           <Until permission={permission} />
@@ -131,8 +131,8 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
 }
 
 /** The scopes that can be taken away. A permission for any scope reaches what was granted there. */
-function useRemovableScopes({ resource, decision, scope, run, key }: Permission): string[] {
-  const grants: readonly Grant[] = useList('signIn.list').value?.grants ?? [];
+function useRemovableScopes({ resource, decision, scope, run, apiKey: key }: Permission): string[] {
+  const grants: readonly Grant[] = useList('signIn.list').value?.signIns ?? [];
   // A permission for one run has no other form on the wire: setting it would make it a lasting one.
   if (decision === 'deny' || run !== undefined || key) return [];
   if (scope !== undefined) return scopeNames(scope);

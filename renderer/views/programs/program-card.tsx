@@ -97,7 +97,7 @@ function Times({ program: { pairedAt, lastUsedAt } }: { readonly program: LocalC
   );
 }
 
-function Removal({ program: { clientId, name } }: { readonly program: LocalClient }) {
+function Removal({ program: { appId, name } }: { readonly program: LocalClient }) {
   const label = sanitizeLabel(name);
   return (
     <ConfirmedAction
@@ -107,7 +107,7 @@ function Removal({ program: { clientId, name } }: { readonly program: LocalClien
       what={words.removeWhat}
       confirm={words.removeConfirm}
       done={words.removed({ program: label })}
-      run={(action) => action.run('app.remove', { client: clientId })}
+      run={(action) => action.run('app.remove', { app: appId })}
     >
       <p>
         <strong>

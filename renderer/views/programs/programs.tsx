@@ -18,7 +18,7 @@ const words = strings.programs;
 export function Programs({ item }: { readonly item?: string }) {
   const loaded = useList('app.list');
   const [isConnecting, connect] = useState(false);
-  const clients = loaded.value?.clients;
+  const clients = loaded.value?.apps;
   // The command stands in the list only while it may reach something.
   const programs = useMemo(
     () => clients?.filter(({ name, permissions }) => name !== commandName || permissions.length > 0) ?? [],
@@ -54,7 +54,7 @@ export function Programs({ item }: { readonly item?: string }) {
   );
 }
 
-const keyOf = ({ clientId }: LocalClient): string => clientId;
+const keyOf = ({ appId }: LocalClient): string => appId;
 
 const rowOf = (program: LocalClient): ComponentChildren => <ProgramRow program={program} />;
 

@@ -20,7 +20,7 @@ const words = strings.apiKeys;
 export const keyItem = (resource: string): string => `key:${resource}`;
 
 export function ApiKey({ of }: { readonly of: ListedKey }) {
-  const { resource, setAt, refusedAt, unchecked, clients } = of;
+  const { resource, setAt, refusedAt, unchecked, apps: clients } = of;
   return (
     <article class="card">
       <header>

@@ -53,9 +53,9 @@ function useExplanation(grant: string): ExplanationState {
   useEffect(() => {
     const over = new AbortController();
     const ask = async (): Promise<void> => {
-      const answer = await call('signIn.show', { grant });
+      const answer = await call('signIn.show', { id: grant });
       if (over.signal.aborted) return;
-      set(answer.ok ? { explanation: answer.value.grants[0] } : { refusal: answer.refusal });
+      set(answer.ok ? { explanation: answer.value.signIns[0] } : { refusal: answer.refusal });
     };
     void ask();
     return () => over.abort();
@@ -64,7 +64,7 @@ function useExplanation(grant: string): ExplanationState {
 }
 
 function ExplanationFacts({ explanation }: { readonly explanation: Explanation }) {
-  const { grant, signedInAt, refresh, clockAhead, refusals = [] } = explanation;
+  const { signIn: grant, signedInAt, refresh, clockAhead, refusals = [] } = explanation;
   return (
     <>
       <GrantNotices grant={grant} />
@@ -82,7 +82,7 @@ function ExplanationFacts({ explanation }: { readonly explanation: Explanation }
         {refusals.length > 0 && (
           <Fact name={words.refused}>
             {refusals.map((refusal) => (
-              <RefusedTokens key={`${refusal.client} ${refusal.operation ?? ''}`} {...refusal} />
+              <RefusedTokens key={`${refusal.app} ${refusal.operation ?? ''}`} {...refusal} />
             ))}
           </Fact>
         )}
@@ -102,7 +102,7 @@ function clockWords(ahead: number): string {
 type RefusedTokensProps = NonNullable<Explanation['refusals']>[number];
 
 /** A program whose refused tokens are not replaced for now. */
-function RefusedTokens({ client, operation, until }: RefusedTokensProps) {
+function RefusedTokens({ app: client, operation, until }: RefusedTokensProps) {
   return (
     <p>
       {words.refusedOf} <UntrustedText text={client} bound={60} />
@@ -142,7 +142,7 @@ function Timeline({ rows }: { readonly rows: Explanation['timeline'] }) {
       <h3>{words.timeline}</h3>
       {rows.length === 0 && <p class="dim">{words.timelineEmpty}</p>}
       <ol class="timeline">
-        {rows.toReversed().map(({ at, event, outcome, client, count = 1 }, index) => (
+        {rows.toReversed().map(({ at, event, outcome, app: client, count = 1 }, index) => (
           <li key={`${at} ${index}`}>
             <strong>{kindWords(event)}</strong> <Outcome event={event} outcome={outcome} />
             {client !== undefined && <UntrustedText text={client} bound={60} />}

@@ -30,7 +30,7 @@ export function GrantActions({ grant }: { readonly grant: Grant }) {
       <div class="actions">
         <button
           type="button"
-          class={state === 'loginRequired' ? 'primary' : 'quiet'}
+          class={state === 'signInRequired' ? 'primary' : 'quiet'}
           aria-label={action.isBusy ? undefined : words.signInAgainAt({ server })}
           aria-disabled={action.isBusy}
           onClick={() => void signIn()}

@@ -62,7 +62,16 @@ function Card({ grant }: { readonly grant: Grant }) {
 }
 
 function GrantFacts({ grant }: { readonly grant: Grant }) {
-  const { state, account, expires_at, lastRefreshedAt, clients, audience, overrides, tokenType } = grant;
+  const {
+    state,
+    account,
+    expires_at,
+    lastRefreshedAt,
+    apps: clients,
+    audience,
+    exceptions: overrides,
+    tokenType,
+  } = grant;
   return (
     <>
       <Fact name={words.account}>

@@ -9,7 +9,7 @@ import { unnamed } from '../../parts/account-name.tsx';
 const words = strings.servers;
 
 export function GrantRow({ grant }: { readonly grant: Grant }) {
-  const { endpoint, account, state, trouble, clients } = grant;
+  const { endpoint, account, state, trouble, apps: clients } = grant;
   const isNamed = account !== undefined && account !== unnamed;
   return (
     <>
@@ -27,7 +27,7 @@ export function GrantRow({ grant }: { readonly grant: Grant }) {
 }
 
 export function KeyRow({ listed }: { readonly listed: ListedKey }) {
-  const { resource, clients, refusedAt } = listed;
+  const { resource, apps: clients, refusedAt } = listed;
   return (
     <>
       <span class="pick-name">

@@ -28,8 +28,8 @@ export function Servers({ item }: { readonly item?: string }) {
   const [isAdding, add] = useState(item === addItem);
   const items = useMemo(
     () => [
-      ...sorted(loaded.value?.grants ?? []).map((grant) => ({ key: grant.id, grant })),
-      ...(keys?.keys ?? []).map((listed) => ({ key: keyItem(listed.resource), listed })),
+      ...sorted(loaded.value?.signIns ?? []).map((grant) => ({ key: grant.id, grant })),
+      ...(keys?.apiKeys ?? []).map((listed) => ({ key: keyItem(listed.resource), listed })),
     ],
     [loaded.value, keys],
   );
@@ -83,12 +83,12 @@ const detailOf = (server: Server): ComponentChildren => (
 
 /** Those that need the person first, those that are over last; else by name, so that nothing jumps. */
 function sorted(grants: readonly Grant[]): Grant[] {
-  const rank = ({ state }: Grant): number => (state === 'loginRequired' ? 0 : state === 'revoked' ? 2 : 1);
+  const rank = ({ state }: Grant): number => (state === 'signInRequired' ? 0 : state === 'revoked' ? 2 : 1);
   return grants.toSorted((a, b) => rank(a) - rank(b) || (a.endpoint < b.endpoint ? -1 : 1));
 }
 
 function textOf(server: Server): string {
-  if ('listed' in server) return [server.listed.resource, ...server.listed.clients].join(' ');
-  const { endpoint, issuer, account = '', scope, clients } = server.grant;
+  if ('listed' in server) return [server.listed.resource, ...server.listed.apps].join(' ');
+  const { endpoint, issuer, account = '', scope, apps: clients } = server.grant;
   return [endpoint, issuer, account, scope, ...clients].join(' ');
 }

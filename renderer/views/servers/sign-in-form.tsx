@@ -59,13 +59,13 @@ export function SignInForm({ onDone, isFirst }: SignInFormProps) {
     if (!done) return;
     setOptions(none);
     const server = sanitizeLabel(shown.resource);
-    const exceptions = done.grant.overrides.map((name) => strings.settings.overrideNames[name] ?? name);
+    const exceptions = done.signIn.exceptions.map((name) => strings.settings.overrideNames[name] ?? name);
     announce(
       exceptions.length === 0
         ? words.signedIn({ server })
         : words.signedInWith({ server, exceptions: formatList(exceptions) }),
     );
-    onDone(done.grant.id);
+    onDone(done.signIn.id);
   };
   const waiting = sent?.method === 'device' ? words.signingInElsewhere : words.signingIn;
   const needsClient = redirectToRegister(action.refusal) !== undefined;

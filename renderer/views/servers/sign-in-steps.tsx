@@ -38,8 +38,8 @@ function placeOf(url: string): string | undefined {
 
 /** Shown while the sign-in waits. */
 export function UnderWay({ of: { resource, clientId, method } }: { readonly of: ParamsOn<'signIn.start'> }) {
-  const registrations = useList('oauthClient.list').value?.registrations ?? [];
-  const questions = useList('request.list').value?.interactions ?? [];
+  const registrations = useList('oauthClient.list').value?.oauthClients ?? [];
+  const questions = useList('request.list').value?.requests ?? [];
   if (method === 'device') {
     const code = questions.find(
       (one) => one.kind === 'device' && placeOf(one.resource ?? '') === placeOf(resource),

@@ -50,7 +50,7 @@ function PauseSetting() {
 function RevokeAll() {
   const { value } = useList('signIn.list');
   const [isAsking, ask] = useState(false);
-  const grants = (value?.grants ?? []).filter(({ state }) => state !== 'revoked');
+  const grants = (value?.signIns ?? []).filter(({ state }) => state !== 'revoked');
   if (grants.length === 0) return null;
   return (
     <div class="setting">
@@ -73,10 +73,10 @@ interface RevokeAllDialogProps {
 
 function RevokeAllDialog({ grants, onClose }: RevokeAllDialogProps) {
   const action = useAction();
-  const apps = [...new Set(grants.flatMap(({ clients }) => clients))];
+  const apps = [...new Set(grants.flatMap(({ apps: clients }) => clients))];
   const revoke = async (): Promise<void> => {
     for (const { id } of grants) {
-      if (!(await action.run('signIn.revoke', { grant: id }))) return;
+      if (!(await action.run('signIn.revoke', { id: id }))) return;
     }
     onClose();
     announce(words.revokedAll);

@@ -23,7 +23,7 @@ export function needsAttention({ insecureLoopback, unreadable, homeState }: Stat
   return (
     insecureLoopback ||
     unreadable.length > 0 ||
-    homeState.state === 'strange' ||
+    homeState.state === 'mismatched' ||
     homeState.differing.length > 0
   );
 }
@@ -73,7 +73,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
 function HomeNotice({ home: { state, why = '', differing } }: { readonly home: Status['homeState'] }) {
   return (
     <>
-      {state === 'strange' && (
+      {state === 'mismatched' && (
         <Notice kind="bad">
           <p>{sanitizeSentence(why)}</p>
           <p>{words.strange}</p>
@@ -141,7 +141,11 @@ function Lines({ lines, none }: { readonly lines: readonly string[]; readonly no
   );
 }
 
-function SettingFact({ detail: { value, source, live } }: { readonly detail: SettingDetail }) {
+function SettingFact({
+  detail: { value, source, appliesImmediately: live },
+}: {
+  readonly detail: SettingDetail;
+}) {
   return (
     <>
       {value === undefined || value === null ? (

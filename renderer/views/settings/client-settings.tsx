@@ -24,7 +24,7 @@ export function ClientSettings({ details }: { readonly details: readonly Setting
   );
 }
 
-function MetadataUrl({ detail: { value, live } }: { readonly detail: SettingDetail }) {
+function MetadataUrl({ detail: { value, appliesImmediately: live } }: { readonly detail: SettingDetail }) {
   const url = typeof value === 'string' ? value : '';
   const [text, set] = useState(url);
   const action = useAction();

@@ -21,7 +21,7 @@ export function HeadlessSettings({ home }: { readonly home: Status['homeState'] 
       <Switch
         label={words.released}
         hint={words.releasedWhat}
-        isOn={home.desk === 'released'}
+        isOn={home.keyturnApp === 'released'}
         onSwitch={release}
       />
       <Refused refusal={action.refusal} />

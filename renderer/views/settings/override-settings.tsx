@@ -23,8 +23,8 @@ const names: readonly OverrideName[] = [
   'private-address',
 ];
 
-export function OverrideSettings({ status: { overrides } }: { readonly status: Status }) {
-  const all = overrides.flatMap(({ server, names: waived }) => waived.map((name) => ({ server, name })));
+export function OverrideSettings({ status: { exceptions } }: { readonly status: Status }) {
+  const all = exceptions.flatMap(({ server, names: waived }) => waived.map((name) => ({ server, name })));
   return (
     <section class="card" aria-labelledby="overrides-title">
       <h3 id="overrides-title">{words.overrides}</h3>

@@ -20,7 +20,7 @@ const words = strings.registered;
 
 export function RegisteredClients() {
   const { value, refusal } = useList('oauthClient.list');
-  const all = value?.registrations ?? [];
+  const all = value?.oauthClients ?? [];
   const entered = all.filter(({ source }) => source === 'preregistered');
   const automatic = all.filter(({ source }) => source !== 'preregistered');
   return (
@@ -59,7 +59,7 @@ function Client({ client }: { readonly client: Registered }) {
       <Facts>
         <TextFact name={words.clientId} text={clientId} />
         <Fact name={words.proof}>{strings.registration.proofs[client.authMethod]}</Fact>
-        <Fact name={words.use}>{words.uses[client.grant ?? 'signIns']}</Fact>
+        <Fact name={words.use}>{words.uses[client.grantType ?? 'signIns']}</Fact>
         {redirectUri !== undefined && (
           <Fact name={words.redirectUri}>
             <CopyText text={sanitize(redirectUri).text} />

@@ -36,7 +36,7 @@ export function SettingChoice({ name, details, label, hint, options, valueOf }: 
         isRow
         label={label}
         hint={hint}
-        mark={<NextStart isLive={detail.live} />}
+        mark={<NextStart isLive={detail.appliesImmediately} />}
         value={shown}
         // One that was set elsewhere stays what it is until another is chosen.
         options={isListed ? options : [...options, { value: shown, label: shown }]}

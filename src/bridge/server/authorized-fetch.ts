@@ -49,7 +49,7 @@ export function authorizedFetch({ endpoint, connection, account, fetchFor }: Par
         return purposes.getStore()?.isListening ? ('never' as const) : ('allow' as const);
       },
       timeout: personWait,
-      kinds: ['token', 'key'],
+      kinds: ['token', 'apiKey'],
       alsoAt: () => purposes.getStore()?.named,
     } as const;
     return withoutNeed(createFetch(broker, options), fetchWithin(endpoint, ours));

@@ -90,7 +90,7 @@ export class Consent {
   endRun(run: string): void {
     for (const { clientId, endpoint } of this.#parts.leases.endRun(run)) {
       const client = this.#parts.clients.nameOf(clientId);
-      this.#parts.audit.note({ ...permissionRow(this.#parts.keys, endpoint, 'run over'), client });
+      this.#parts.audit.note({ ...permissionRow(this.#parts.keys, endpoint, 'run over'), app: client });
     }
   }
 

@@ -135,7 +135,7 @@ export class PermissionChanges {
     const client = this.#parts.clients.nameOf(clientId);
     await this.#parts.audit.record({
       ...permissionRow(this.#parts.keys, endpoint, outcome),
-      client,
+      app: client,
       ...(scope === undefined ? {} : { scope }),
     });
   }

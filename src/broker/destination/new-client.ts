@@ -102,7 +102,7 @@ async function register(
   const { registration, clientSecret } = await parts.rests.ask(asking, () =>
     registerDynamically(server, { redirectUris, clientName, ...request }, http),
   );
-  await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
+  await parts.audit.record({ event: 'oauthClient', outcome: registration.source, issuer: server.issuer });
   const current = parts.registrations.for(server.issuer, parts.servers.timeAt(server.issuer));
   return parts.registrations.add(registration, clientSecret, current ? { isOnTrial: true } : {});
 }

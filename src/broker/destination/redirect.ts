@@ -125,7 +125,7 @@ async function withoutListener({ receiver, record, isNew }: Redirect): Promise<I
 async function fromDocument(parts: BrokerParts, server: AuthorizationServer, url: string): Promise<Redirect> {
   const registration = registrationFromMetadataUrl(server, url, documentRedirectUris[0], parts.clock.wall());
   const record = await parts.registrations.add(registration, undefined);
-  await parts.audit.record({ event: 'registration', outcome: registration.source, issuer: server.issuer });
+  await parts.audit.record({ event: 'oauthClient', outcome: registration.source, issuer: server.issuer });
   return (await unlessTaken(listenFor(parts, record))) ?? onAnotherPort(parts, record);
 }
 

@@ -214,7 +214,7 @@ interface Share {
 
 function shareOf(question: Question): Share {
   switch (question.kind) {
-    case 'login':
+    case 'signIn':
     case 'device': {
       const { starter } = question;
       const whose = starter?.by === 'command' ? `connection ${starter.connection}` : undefined;

@@ -22,7 +22,7 @@ export type ApprovalRequest =
     }
   | {
       /** An API key would be set. The key itself isn't here. */
-      readonly command: 'key';
+      readonly command: 'apiKey';
       readonly endpoint: string;
       readonly key: ShownKey;
       /** True if a key there ends: its value, or its header as well. */
@@ -31,11 +31,11 @@ export type ApprovalRequest =
       readonly isUnchecked?: true;
     }
   | {
-      readonly command: 'register';
+      readonly command: 'oauthClient';
       readonly issuer: string;
       /** The client identifier at that issuer. */
-      readonly registration: string;
-      readonly grant?: 'authorization_code' | 'client_credentials' | 'id-jag' | 'jwt-bearer';
+      readonly clientId: string;
+      readonly grantType?: 'authorization_code' | 'client_credentials' | 'id-jag' | 'jwt-bearer';
       readonly authMethod?: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
       readonly redirectUri?: string;
       /** For id-jag: the issuer URL of the identity provider. */
@@ -58,7 +58,7 @@ export type ApprovalRequest =
       readonly key?: ShownKey;
     }
   | {
-      readonly command: 'login';
+      readonly command: 'signIn';
       readonly endpoint: string;
       readonly method: SignInMethod;
       readonly issuer?: string;
@@ -81,7 +81,7 @@ export type ApprovalRequest =
       /** Milliseconds since 1970. */
       readonly until: number;
     }
-  | { readonly command: 'override'; readonly server: string; readonly override: OverrideName }
+  | { readonly command: 'exception'; readonly server: string; readonly exception: OverrideName }
   | {
       readonly command: 'settings';
       readonly name: string;
@@ -109,7 +109,7 @@ export interface WrittenSetting {
   /** Absent: it was unset. */
   readonly value?: string | number | boolean;
   /** The value in force; absent: none. */
-  readonly held?: string | number | boolean;
+  readonly inEffect?: string | number | boolean;
   /** The value is the same, but the content of the file that it names has changed. */
   readonly isContent?: true;
 }
@@ -157,7 +157,7 @@ export type Question =
       readonly forward?: ForwardOrigin;
     }
   | (SignInQuestion & {
-      readonly kind: 'login';
+      readonly kind: 'signIn';
       /** Our record of the client that the page uses. */
       readonly registrationId: string;
       /** The authorization URL, for a person whose browser did not open. */

@@ -9,7 +9,7 @@
 export type SignInMethod = 'browser' | 'paste' | 'device';
 
 export type Starter =
-  | { readonly by: 'window' | 'program' }
+  | { readonly by: 'window' | 'app' }
   /** A number for each connection, never used again. */
   | { readonly by: 'command'; readonly connection: number };
 

@@ -31,7 +31,7 @@ export type Revoked = z.infer<typeof revokedSchema>;
 const stateSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('active') }),
   z.object({
-    kind: z.literal('loginRequired'),
+    kind: z.literal('signInRequired'),
     /** Part of a sentence: after “Sign in again:”. */
     why: z.string(),
     /** The server ended the refresh token, and no refresh was lost. */
@@ -147,7 +147,7 @@ export function itemsIn({ item, earlier = [] }: Grant): string[] {
 }
 
 function isOnlyOut({ state, ...after }: Grant, { state: had, ...before }: Grant): boolean {
-  return state.kind === 'loginRequired' && had.kind === 'active' && isDeepStrictEqual(after, before);
+  return state.kind === 'signInRequired' && had.kind === 'active' && isDeepStrictEqual(after, before);
 }
 
 /** Label for an account nobody named and no ID token identifies. */

@@ -31,7 +31,7 @@ export function whyEnded(attempt: RefreshAttempt | undefined): string {
   return `the sign-in provider no longer takes the refresh token. ${known}`;
 }
 
-type NeedsSignIn = Extract<GrantState, { kind: 'loginRequired' }>;
+type NeedsSignIn = Extract<GrantState, { kind: 'signInRequired' }>;
 
 /** A grant whose refresh token the server refused. Times are milliseconds. */
 export interface Dead {
@@ -49,13 +49,13 @@ export function deadState(
 ): GrantState {
   const sibling = all.find((grant) => grant.id !== dead.grant.id && mayHaveEnded(grant, dead));
   if (!sibling?.confirmedEnd) {
-    return { kind: 'loginRequired', ...why };
+    return { kind: 'signInRequired', ...why };
   }
   const when = moment(sibling.confirmedEnd.endedAt);
   const together =
     `the sign-in provider ended it together with the sign-in to ${sibling.resource} (${quoted(sibling.account)}), ` +
     `which you revoked at ${when}`;
-  return { kind: 'loginRequired', why: together, awaitsUserSince: dead.noticedAt };
+  return { kind: 'signInRequired', why: together, awaitsUserSince: dead.noticedAt };
 }
 
 /** The dead grant was last known to work before the other grant ended. */
@@ -70,5 +70,5 @@ function mayHaveEnded(ended: Grant, { grant, refreshedAt = 0 }: Dead): boolean {
 
 /** True until the user signs in, or allows this program again. */
 export function waitsForUser({ state }: Grant, permission: Permission): boolean {
-  return state.kind === 'loginRequired' && permission.createdAt <= (state.awaitsUserSince ?? -Infinity);
+  return state.kind === 'signInRequired' && permission.createdAt <= (state.awaitsUserSince ?? -Infinity);
 }

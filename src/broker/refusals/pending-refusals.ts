@@ -8,7 +8,7 @@ import { KeyturnError, quoted, shellOption, shellWord, Unreachable } from '../..
 import type { Interaction } from '../questions/interaction.ts';
 import type { Question } from '../questions/question.ts';
 
-type Page = Extract<Question, { readonly kind: 'login' }>;
+type Page = Extract<Question, { readonly kind: 'signIn' }>;
 
 export function anotherPageFirst(endpoint: string, isDesk: boolean): KeyturnError {
   return new KeyturnError(
@@ -59,10 +59,10 @@ export function stillPending(
         { hint: isDesk ? answerWith(id, isDesk) : choiceHint(id, question.accounts) },
       );
     }
-    const isSignIn = question.kind === 'login' || question.kind === 'device';
+    const isSignIn = question.kind === 'signIn' || question.kind === 'device';
     if (isSignIn && question.endpoint === endpoint) {
       // A program asks again: for it the sign-in still waits.
-      const stateless = clientId === undefined && question.kind === 'login' ? question.stateless : undefined;
+      const stateless = clientId === undefined && question.kind === 'signIn' ? question.stateless : undefined;
       return stateless === undefined ? unfinished(question, isDesk) : cameStateless(question, stateless);
     }
     if (question.kind === 'account' && question.endpoint === endpoint) {
@@ -93,13 +93,13 @@ function choiceHint(id: string, accounts: readonly string[]): string {
 }
 
 function unfinished(
-  question: Extract<Question, { readonly kind: 'login' | 'device' }>,
+  question: Extract<Question, { readonly kind: 'signIn' | 'device' }>,
   isDesk: boolean,
 ): KeyturnError {
   const finish = isDesk
     ? 'Open it in Keyturn’s window and finish it in the browser, then ask again.'
     : 'Finish it in the browser, then ask again. `keyturn request list` shows its address.';
-  const ways = question.kind === 'login' ? pageFails(question, isDesk) : '';
+  const ways = question.kind === 'signIn' ? pageFails(question, isDesk) : '';
   return new KeyturnError('login_pending', `The sign-in at ${question.issuer} is not finished.`, {
     hint: `${finish}${ways}`,
   });

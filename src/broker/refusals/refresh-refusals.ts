@@ -57,7 +57,7 @@ export class RefreshRefusals {
     this.#unclearSince.set(grantId, since);
     if (now - since < unclearFor) return undefined;
     const why = 'the sign-in provider refused to refresh it, without a reason that Keyturn knows';
-    return { kind: 'loginRequired', why, isRefused: true, mayRevive: true };
+    return { kind: 'signInRequired', why, isRefused: true, mayRevive: true };
   }
 
   last(key: string): KeyturnError | undefined {
@@ -86,7 +86,7 @@ export function refusedUntil(error: KeyturnError, left: number): KeyturnError {
 /** The state of a grant whose server refused it too often. Its refresh token stays in the vault. */
 export function endedByRefusals(error: KeyturnError): GrantState {
   const why = `the sign-in provider refused to refresh it ${maxInARow} times in a row: ${kindOf(error)}`;
-  return { kind: 'loginRequired', why, isRefused: true };
+  return { kind: 'signInRequired', why, isRefused: true };
 }
 
 /** Why a refresh token died after a refusal: some servers end the token with the refusal (RFC 8707, invalid_target). */

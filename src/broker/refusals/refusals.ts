@@ -232,7 +232,7 @@ export function grantRevoked(endpoint: string): KeyturnError {
 
 /** The server ended it together with a grant that the user revoked (login-required.ts). */
 export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
-  const why = state.kind === 'loginRequired' ? state.why : 'it ended';
+  const why = state.kind === 'signInRequired' ? state.why : 'it ended';
   return new KeyturnError('login_required', `Sign in again to ${endpoint}: ${why}.`, {
     rule: 'Only you can renew a sign-in that you revoked',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
@@ -247,7 +247,7 @@ export function noSignIn(endpoint: string, why: string): KeyturnError {
 
 /** Why an existing grant needs a person, for `noSignIn`. */
 export function whyAgain({ state }: Grant): string {
-  const why = state.kind === 'loginRequired' ? `: ${state.why}` : '';
+  const why = state.kind === 'signInRequired' ? `: ${state.why}` : '';
   return `it needs a new sign-in${why}`;
 }
 

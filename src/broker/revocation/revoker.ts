@@ -250,7 +250,7 @@ async function later(
 ): Promise<Tried> {
   const { clock, audit } = parts;
   const now = clock.wall();
-  audit.note({ event: 'revoke', outcome: reasonOf(failure), grant: grant.id, issuer: grant.issuer });
+  audit.note({ event: 'revoke', outcome: reasonOf(failure), signIn: grant.id, issuer: grant.issuer });
   if (now >= triedUntil(state)) return finish(parts, grant, { receipt: answer ?? 'abandoned', liveUntil });
   const tries = (state.tries ?? 0) + 1;
   // If a server says "in a year", it gets its last request when the time for tries is over.
@@ -275,5 +275,5 @@ function endOf({ state }: Grant, now: number): number {
 
 async function record({ audit }: BrokerParts, grant: Grant, receipt: Receipt): Promise<void> {
   const { id, resource, issuer } = grant;
-  await audit.record({ event: 'revoke', outcome: receipt, grant: id, resource, issuer });
+  await audit.record({ event: 'revoke', outcome: receipt, signIn: id, resource, issuer });
 }

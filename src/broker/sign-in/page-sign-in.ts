@@ -168,7 +168,7 @@ async function visit(
   let stateless: string | undefined;
   let browserError: string | undefined;
   const question = {
-    kind: 'login',
+    kind: 'signIn',
     endpoint: request.endpoint,
     issuer: server.issuer,
     registrationId: redirect.record.id,

@@ -14,7 +14,7 @@ import type { RegistrationRecord, Registrations } from '../records/registrations
 import { knownAs } from '../destination/known-client.ts';
 import type { Identity } from '../destination/known-client.ts';
 
-type Page = Extract<Question, { readonly kind: 'login' }>;
+type Page = Extract<Question, { readonly kind: 'signIn' }>;
 
 /** A client that another one will replace. */
 export interface Refused {
@@ -113,8 +113,8 @@ export async function useFromNowOn(
   await registrations.succeeded(record, refused?.saidBy === 'server' ? refused.record : undefined);
   if (!refused) return;
   const { issuer } = record.registration;
-  if (isReplacing) await audit.record({ event: 'registration', outcome: 'replaced', issuer });
+  if (isReplacing) await audit.record({ event: 'oauthClient', outcome: 'replaced', issuer });
   for (const { question } of interactions.list()) {
-    if (question.kind === 'login' && question.registrationId === refused.record.id) question.showsError();
+    if (question.kind === 'signIn' && question.registrationId === refused.record.id) question.showsError();
   }
 }

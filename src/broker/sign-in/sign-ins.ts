@@ -19,7 +19,7 @@ import type { OnPage, SignInRequest } from './sign-in-context.ts';
 import type { Question } from '../questions/question.ts';
 import { isStartedBy } from '../questions/starter.ts';
 
-type Page = Extract<Question, { readonly kind: 'login' }>;
+type Page = Extract<Question, { readonly kind: 'signIn' }>;
 type AutomaticSignIn = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
 type UserSignIn = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
 
@@ -88,7 +88,7 @@ export class SignIns {
       (signal, isAwaited) =>
         this.#inTurn(
           key,
-          { ...asked, method: 'browser', isAutomatic: true, starter: { by: 'program' } },
+          { ...asked, method: 'browser', isAutomatic: true, starter: { by: 'app' } },
           signal,
           isAwaited,
         ),
@@ -172,10 +172,10 @@ export class SignIns {
     const isOwn = (page: Page): boolean =>
       isDesk
         ? starter?.by === 'command' && isStartedBy(page, starter.connection)
-        : page.starter?.by !== 'program';
+        : page.starter?.by !== 'app';
     return interactions
       .list()
-      .flatMap(({ question }) => (question.kind === 'login' ? [question] : []))
+      .flatMap(({ question }) => (question.kind === 'signIn' ? [question] : []))
       .find(
         (page) =>
           page.endpoint === endpoint &&

@@ -78,9 +78,9 @@ export async function storeGrant(
   if ('known' in stored) throw endedMeanwhile(received);
   const { grant, isNew } = stored;
   await parts.audit.record({
-    event: 'login',
+    event: 'signIn',
     outcome: isNew ? 'new' : 'renewed',
-    grant: grant.id,
+    signIn: grant.id,
     endpoint: received.endpoint,
     resource: grant.resource,
     issuer: grant.issuer,

@@ -80,7 +80,7 @@ export function attemptAfter(
 }
 
 export const clientForgotten: GrantState = {
-  kind: 'loginRequired',
+  kind: 'signInRequired',
   why: 'the sign-in provider no longer knows Keyturn’s OAuth client',
   isRefused: true,
 };
@@ -96,7 +96,7 @@ export function registrationForgotten({ registration }: RegistrationRecord): Key
 
 /** Its server refused it in words of its own: a later refresh may succeed. */
 export const isRevivable = ({ state, hasRefreshToken }: Grant): boolean =>
-  state.kind === 'loginRequired' && state.mayRevive === true && hasRefreshToken;
+  state.kind === 'signInRequired' && state.mayRevive === true && hasRefreshToken;
 
 /** A grant with tokens in the vault. */
 export type HeldGrant = Grant & { readonly item: string };
@@ -114,7 +114,7 @@ export function activeGrant(grants: Grants, grantId: string): HeldGrant {
   });
 }
 
-export function loginRequired(grant: Grant, why: string): KeyturnError {
+export function signInRequired(grant: Grant, why: string): KeyturnError {
   return new KeyturnError('login_required', `The grant for ${grant.resource} can't be refreshed: ${why}.`, {
     hint: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`,
   });
@@ -163,7 +163,7 @@ export class RefreshFailures {
       this.backoff.forget(setsOf(id));
       this.#refusals.forget(setsOf(id));
       const grant = grants.byId(id);
-      const isRefused = grant?.state.kind === 'loginRequired' && grant.state.isRefused === true;
+      const isRefused = grant?.state.kind === 'signInRequired' && grant.state.isRefused === true;
       if (grant && isRefused) await grants.change(grant, { state: { kind: 'active' } });
     }
   }
@@ -203,7 +203,7 @@ export class RefreshFailures {
    */
   note({ id, issuer }: Grant, error: unknown, { key = id, isEnded = false } = {}): unknown {
     const reason = reasonOf(error);
-    this.#parts.audit.note({ event: 'refresh', outcome: reason, grant: id, issuer });
+    this.#parts.audit.note({ event: 'refresh', outcome: reason, signIn: id, issuer });
     if (reason === 'locked' || reason === 'vault_unavailable') this.isVaultInTrouble = true;
     // No waiting helps a grant that ended.
     if (isRefusal(error)) return isEnded ? error : refusedUntil(error, this.backoff.failed(key));

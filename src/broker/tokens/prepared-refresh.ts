@@ -12,7 +12,7 @@ import type { Grant } from '../records/grant.ts';
 import type { OverrideBook } from '../records/override.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
-import { loginRequired } from './failed-refresh.ts';
+import { signInRequired } from './failed-refresh.ts';
 import type { TokenCache } from './token-cache.ts';
 
 export interface PreparedRefreshParts {
@@ -36,9 +36,9 @@ export async function prepareRefresh(
 ): Promise<PreparedRefresh> {
   const secret = await secrets.read(grant);
   const { refreshToken } = secret;
-  if (refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
+  if (refreshToken === undefined) throw signInRequired(grant, 'it has no refresh token');
   const record = registrations.byId(grant.registrationId);
-  if (!record) throw loginRequired(grant, 'its registration is gone');
+  if (!record) throw signInRequired(grant, 'its registration is gone');
   const clientSecret = await registrations.secret(record);
   return {
     record,

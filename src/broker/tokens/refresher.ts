@@ -3,7 +3,7 @@
  *
  * Invariants (2 and 3, dev/internals.md): the new refresh token is durable before any caller sees the new access
  * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation take turns at a
- * grant's tokens, so that none writes over what is newer; only the server's own refusals make a grant `loginRequired`
+ * grant's tokens, so that none writes over what is newer; only the server's own refusals make a grant `signInRequired`
  * (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves before the grant's
  * item in the vault says so, which proves that the vault can keep the answer; the item says so until the outcome is
  * kept: after a crash or a lost answer `explain` says what happened. A refresh writes the document only if it changes
@@ -40,7 +40,7 @@ import {
   isForgottenRegistration,
   pausedBy,
   attemptAfter,
-  loginRequired,
+  signInRequired,
   registrationForgotten,
   RefreshFailures,
 } from './failed-refresh.ts';
@@ -149,7 +149,7 @@ export class Refresher {
     const token = await this.#keep(grant, answer, { ...request, progress });
     const { id, issuer } = grant;
     const outcome = secret.attempt ? 'recovered' : 'ok';
-    audit.note({ event: 'refresh', outcome, grant: id, issuer, scope: token.scope });
+    audit.note({ event: 'refresh', outcome, signIn: id, issuer, scope: token.scope });
     return token;
   }
 
@@ -252,7 +252,7 @@ export class Refresher {
     const refusal = this.failures.note(grant, error);
     if (reasonOf(error) === 'login_required') {
       const why = 'its tokens are no longer stored';
-      await this.#change(grant, { state: { kind: 'loginRequired', why } });
+      await this.#change(grant, { state: { kind: 'signInRequired', why } });
     }
     throw refusal;
   }
@@ -271,7 +271,7 @@ export class Refresher {
     // Else the newest secret is in the vault, or waits for it.
     if (!progress.isRotating && !progress.rotated)
       await this.secrets.writeIfPossible(grant.item, { ...secret, attempt: attemptAfter(attempt, refused) });
-    if (isUnclear && state?.kind === 'loginRequired') throw loginRequired(grant, state.why);
+    if (isUnclear && state?.kind === 'signInRequired') throw signInRequired(grant, state.why);
     throw isForgotten ? registrationForgotten(record) : refusal;
   }
 }

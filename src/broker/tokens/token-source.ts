@@ -73,7 +73,7 @@ async function unrefreshable(
   cache.dropGrant(grant.id);
   const isEnded = token !== undefined && Number.isFinite(token.expiresAt);
   const why = `its access token ${isEnded ? 'has expired' : 'is no longer accepted'}, and the sign-in provider gave none to refresh it with`;
-  await grants.change(grant, { state: { kind: 'loginRequired', why } });
+  await grants.change(grant, { state: { kind: 'signInRequired', why } });
   return 'changed';
 }
 

@@ -7,7 +7,7 @@
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { hasWslview } from '../../base/wslview.ts';
-import { deskCapability } from '../../ipc/wire/capabilities.ts';
+import { appCapability } from '../../ipc/wire/capabilities.ts';
 
 const address = 'DBUS_SESSION_BUS_ADDRESS';
 const further = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'XDG_RUNTIME_DIR'] as const;
@@ -75,7 +75,7 @@ function stateIn(status: unknown): unknown {
 /** The same connection; where the broker has no keychain it is given our session, and asked once more. */
 export function offeringSession(connection: Connection, env = process.env): Connection {
   // The app has a desktop session of its own.
-  if (connection.capabilities.includes(deskCapability)) return connection;
+  if (connection.capabilities.includes(appCapability)) return connection;
   const shown = displayOf(env);
   // Not waited for: the next request comes after it. A broker that doesn't know it has its own display, or none.
   if (shown) connection.request('display.set', shown).catch(() => undefined);

@@ -20,14 +20,14 @@ const plainWord = /^[A-Za-z0-9_][A-Za-z0-9_.:/@%+,-]*$/;
 type Collect = (connection: Connection) => Promise<readonly unknown[]>;
 
 const grants = async (connection: Connection): Promise<unknown[]> =>
-  listIn(await connection.request('signIn.list'), 'grants');
+  listIn(await connection.request('signIn.list'), 'signIns');
 const programs = async (connection: Connection): Promise<unknown[]> =>
-  listIn(await connection.request('app.list'), 'clients');
+  listIn(await connection.request('app.list'), 'apps');
 
 const proxies = async (connection: Connection): Promise<unknown[]> =>
   listIn(await connection.request('proxy.list'), 'proxies');
 const keys = async (connection: Connection): Promise<unknown[]> =>
-  listIn(await connection.request('apiKey.list'), 'keys');
+  listIn(await connection.request('apiKey.list'), 'apiKeys');
 
 /** The id of a program whose name is no plain word, e.g. one that came by a proxy. */
 const wordFor = (program: unknown): unknown => {
@@ -46,7 +46,7 @@ const collectors = {
   proxies: async (connection) =>
     (await proxies(connection)).flatMap((proxy) => [field(proxy, 'name'), field(proxy, 'resource')]),
   requests: async (connection) =>
-    listIn(await connection.request('request.list'), 'interactions').map((one) => field(one, 'id')),
+    listIn(await connection.request('request.list'), 'requests').map((one) => field(one, 'id')),
   apps: async (connection) => (await programs(connection)).map(wordFor),
   accounts: async (connection) => (await grants(connection)).map((grant) => field(grant, 'account')),
 } as const satisfies Record<string, Collect>;

@@ -10,7 +10,7 @@ import { wholeId } from '../terminal/short-id.ts';
 import { ask, call } from './request.ts';
 import { connectIfRunning } from './connection.ts';
 
-type Listed = Pick<ResultOf<'signIn.list'>['grants'][number], 'id' | 'endpoint' | 'account'>;
+type Listed = Pick<ResultOf<'signIn.list'>['signIns'][number], 'id' | 'endpoint' | 'account'>;
 
 /**
  * Runs `work` for what `text` names. Throws what it throws, and `not_found` or `invalid_resource` with what is near;
@@ -38,7 +38,7 @@ export async function withGrant<T>(
  */
 async function wholeGrantId(text: string): Promise<string> {
   if (!/^[0-9a-f]{4,15}$/.test(text)) return text;
-  const { grants } = await ask('signIn.list', {});
+  const { signIns: grants } = await ask('signIn.list', {});
   return wholeId(
     text,
     grants.map(({ id }) => id),
@@ -53,7 +53,7 @@ function isAboutName(error: KeyturnError, text: string): boolean {
 
 function isNameOfAny(text: string, grants: readonly Listed[]): boolean {
   const named = grantFrom(text);
-  if ('grant' in named) return grants.some(({ id }) => id === named.grant);
+  if ('id' in named) return grants.some(({ id }) => id === named.id);
   const endpoint = endpointOf(named.resource, { allowInsecureLoopback: true });
   return grants.some((grant) => grant.endpoint === endpoint);
 }
@@ -74,7 +74,7 @@ async function listed(): Promise<readonly Listed[]> {
   const connection = await connectIfRunning().catch(() => undefined);
   if (!connection) return [];
   try {
-    return (await call(connection, 'signIn.list', {})).grants;
+    return (await call(connection, 'signIn.list', {})).signIns;
   } catch {
     return [];
   } finally {

@@ -4,10 +4,10 @@ import { UsageError } from '../terminal/arguments.ts';
 import { wholeId } from '../terminal/short-id.ts';
 import { ask } from './request.ts';
 
-export type OpenRequest = ResultOf<'request.list'>['interactions'][number];
+export type OpenRequest = ResultOf<'request.list'>['requests'][number];
 
 export async function openRequests(): Promise<readonly OpenRequest[]> {
-  return (await ask('request.list', {})).interactions;
+  return (await ask('request.list', {})).requests;
 }
 
 /** `request` is undefined for an id that no open request has: the broker refuses that one. */

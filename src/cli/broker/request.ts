@@ -7,7 +7,7 @@ import { KeyturnError } from '../../base/errors.ts';
 import type { z } from 'zod';
 import type { MethodName, methods, ParamsOf } from '../../ipc/protocol/methods.ts';
 import type { Connection } from '../../client/connection.ts';
-import { deskCapability } from '../../ipc/wire/capabilities.ts';
+import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, interruptible, throughRestart, throughTakeover } from './connection.ts';
 import { say } from '../terminal/output.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
@@ -24,7 +24,7 @@ export async function call<M extends MethodName>(
 ): Promise<Answer<M>> {
   const { isWidening } = await import('../../ipc/protocol/methods.ts');
   // Where a person sits at the broker, that person has to say yes first.
-  const mayAsk = connection.capabilities.includes(deskCapability) && isWidening(method);
+  const mayAsk = connection.capabilities.includes(appCapability) && isWidening(method);
   try {
     const answer = connection.request(method, params);
     return await checked(method, await (mayAsk ? sayIfSlow(waits, answer) : answer));
@@ -79,7 +79,7 @@ async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Pr
     const connection = await connect();
     reached();
     const answer = await interruptible(connection, () => call(connection, method, params));
-    return { answer, isDesk: connection.capabilities.includes(deskCapability) };
+    return { answer, isDesk: connection.capabilities.includes(appCapability) };
   };
   // What only reads may be asked twice. A broker that ends may close the connection instead of saying that it stops.
   return methodRow(method).effect === 'reads'

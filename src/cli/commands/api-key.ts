@@ -76,7 +76,7 @@ const list = defineCommand(
     examples: ['keyturn api-key list'],
   },
   async ({ options }) => {
-    const { keys } = await ask('apiKey.list', {});
+    const { apiKeys: keys } = await ask('apiKey.list', {});
     if (options.json) printJson(keys);
     else if (keys.length === 0) say('No API keys. Set one with: keyturn api-key set URL');
     else showKeys(keys);

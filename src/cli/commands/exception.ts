@@ -60,13 +60,13 @@ const list = defineCommand(
     examples: ['keyturn exception list'],
   },
   async ({ options }) => {
-    const { overrides } = await ask('status', {});
-    if (options.json) printJson(overrides);
-    else if (overrides.length === 0) say('No exceptions: every rule applies to every server.');
+    const { exceptions } = await ask('status', {});
+    if (options.json) printJson(exceptions);
+    else if (exceptions.length === 0) say('No exceptions: every rule applies to every server.');
     else
       printTable(
         ['SERVER', 'RULE'],
-        overrides.flatMap(({ server, names }) =>
+        exceptions.flatMap(({ server, names }) =>
           names.map((name) => [name === 'private-address' ? hostOf(server) : server, name]),
         ),
       );

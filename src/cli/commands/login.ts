@@ -91,7 +91,7 @@ export const command = defineCommand(
         return signIn(connection, request);
       });
     const client = await clientFrom(options);
-    const { grant } = await (client ? signInWith({ ask, says }, request, client, start) : start());
+    const { signIn: grant } = await (client ? signInWith({ ask, says }, request, client, start) : start());
     if (options.json) printJson(grant);
     return exitCodes.ok;
   },

@@ -63,7 +63,7 @@ export const command = defineNoun(
   'list',
 );
 
-type Registered = Awaited<ReturnType<typeof ask<'oauthClient.list'>>>['registrations'][number];
+type Registered = Awaited<ReturnType<typeof ask<'oauthClient.list'>>>['oauthClients'][number];
 
 const sources = {
   preregistered: 'added',
@@ -72,12 +72,12 @@ const sources = {
 } as const satisfies Record<Registered['source'], string>;
 
 async function listClients(isJson: boolean): Promise<void> {
-  const { registrations } = await ask('oauthClient.list', {});
-  if (isJson) printJson(registrations);
+  const { oauthClients } = await ask('oauthClient.list', {});
+  if (isJson) printJson(oauthClients);
   else {
     printTable(
       ['ISSUER', 'CLIENT ID', 'REGISTERED', 'HOW', 'STATE', 'AUTH METHOD', 'GRANT TYPE', 'REDIRECT URI'],
-      registrations.map(row),
+      oauthClients.map(row),
     );
   }
 }
@@ -89,7 +89,7 @@ function row({
   source,
   state,
   authMethod,
-  grant,
+  grantType,
   redirectUri,
 }: Registered): string[] {
   return [
@@ -99,7 +99,7 @@ function row({
     sources[source],
     state ?? 'in use',
     authMethod,
-    grant ?? 'authorization_code',
+    grantType ?? 'authorization_code',
     redirectUri ?? '-',
   ];
 }
@@ -110,8 +110,8 @@ async function removeClient(issuer: string, clientId: string | undefined): Promi
 }
 
 async function enteredAt(issuer: string): Promise<string> {
-  const { registrations } = await ask('oauthClient.list', {});
-  const entered = registrations.find((one) => one.issuer === issuer && one.source === 'preregistered');
+  const { oauthClients } = await ask('oauthClient.list', {});
+  const entered = oauthClients.find((one) => one.issuer === issuer && one.source === 'preregistered');
   if (entered) return entered.clientId;
   throw new KeyturnError('not_found', `No client was added for ${quoted(issuer)}.`, {
     hint: '`keyturn oauth-client` lists the clients; --client-id names one that was registered automatically.',

@@ -118,7 +118,7 @@ async function entriesLeft(): Promise<ClientEntry[]> {
   }));
 }
 
-const nothing: ResetAnswer = { revoked: [], registrations: [], unreadable: [] };
+const nothing: ResetAnswer = { revoked: [], oauthClients: [], unreadable: [] };
 
 /** The broker's part. Resolves once its process is gone. */
 async function endHome(connection: Connection, paths: HomePaths, isSure: boolean): Promise<ResetAnswer> {
@@ -139,7 +139,10 @@ async function endHome(connection: Connection, paths: HomePaths, isSure: boolean
   }
 }
 
-async function confirm(paths: HomePaths, { grants, clients, vault }: ResultOf<'status'>): Promise<void> {
+async function confirm(
+  paths: HomePaths,
+  { signIns: grants, apps: clients, vault }: ResultOf<'status'>,
+): Promise<void> {
   if (!isAtTerminal()) {
     throw new KeyturnError('invalid_request', 'reset asks first, and this is no terminal.', {
       hint: 'To reset without a question: keyturn reset --yes',
@@ -179,7 +182,7 @@ function once(act: () => void): () => void {
 
 function linesAbout({
   revoked,
-  registrations,
+  oauthClients: registrations,
   unreadable,
   vaultLeft,
   files,

@@ -24,7 +24,7 @@ const list = defineCommand(
     examples: ['keyturn settings', 'keyturn settings list --json'],
   },
   async ({ options }) => {
-    const { details, desk } = await ask('settings.get', {});
+    const { details, keyturnApp: desk } = await ask('settings.get', {});
     if (options.json) printJson(details);
     else {
       printTable(['SETTING', 'VALUE', 'DEFAULT', 'FROM'], details.map(row));
@@ -126,13 +126,13 @@ function settingNamed(details: readonly Detail[], name: string): Detail {
   });
 }
 
-type Desk = Awaited<ReturnType<typeof ask<'settings.get'>>>['desk'];
+type Desk = Awaited<ReturnType<typeof ask<'settings.get'>>>['keyturnApp'];
 
 /** What the home is to a broker without a window. */
 const deskLines: Readonly<Record<Desk, readonly string[]>> = {
   unknown: ['Whether this is a desk’s home is not known yet: the vault was not needed since the start.'],
   none: [],
-  here: [
+  running: [
     'This is a desk’s home: a broker without a window gives nobody more here. The app’s Settings can release it.',
   ],
   closed: ['This is a desk’s home, and its app does not run: nobody can get more. Start the app.'],

@@ -51,14 +51,14 @@ function lines(status: Status): string[] {
       .map(([name, value]) => `setting    ${name} = ${String(value)}`),
     ...homeLines(status.homeState),
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
-    `sign-ins   ${status.grants}`,
-    `API keys   ${status.keys}`,
-    `apps       ${status.clients}`,
+    `sign-ins   ${status.signIns}`,
+    `API keys   ${status.apiKeys}`,
+    `apps       ${status.apps}`,
     ...proxyLines(status),
     ...(status.forwards ? [`forwards   ${status.forwards} (keyturn forward)`] : []),
     `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
     ...auditLines(status),
-    `requests   ${status.interactions}${status.interactions > 0 ? ' (keyturn request)' : ''}`,
+    `requests   ${status.requests}${status.requests > 0 ? ' (keyturn request)' : ''}`,
     ...overrideLines(status),
     ...status.clocks.map(
       ({ issuer, ahead }) =>
@@ -93,8 +93,8 @@ function proxyLines({ proxies }: Status): string[] {
 }
 
 /** A private address is confirmed for a host, at any port and path: its line shows the host as it is typed. */
-function overrideLines({ overrides }: Status): string[] {
-  return overrides.flatMap(({ server, names }) => {
+function overrideLines({ exceptions }: Status): string[] {
+  return exceptions.flatMap(({ server, names }) => {
     const rules = names.filter((name) => name !== 'private-address');
     return [
       ...(rules.length > 0 ? [`EXCEPTION  ${server}: ${rules.join(', ')}`] : []),
@@ -103,24 +103,26 @@ function overrideLines({ overrides }: Status): string[] {
   });
 }
 
-const deskWords: Readonly<Record<Status['homeState']['desk'], readonly string[]>> = {
+const deskWords: Readonly<Record<Status['homeState']['keyturnApp'], readonly string[]>> = {
   unknown: [],
   none: [],
-  here: [],
+  running: [],
   closed: ['DESK       its app does not run: programs keep what you allowed, and nobody gets more'],
   released: ['desk       released for brokers without a window'],
 };
 
-function homeLines({ state, desk, isWaiting, why, differing }: Status['homeState']): string[] {
-  const counts = desk === 'here' || desk === 'closed';
+function homeLines({ state, keyturnApp: desk, isWaiting, why, differing }: Status['homeState']): string[] {
+  const counts = desk === 'running' || desk === 'closed';
   return [
-    ...(state === 'strange' ? [`STRANGE    ${why ?? 'Keyturn’s data files don’t match each other.'}`] : []),
-    ...(state === 'strange' ? [] : deskWords[desk]),
+    ...(state === 'mismatched'
+      ? [`STRANGE    ${why ?? 'Keyturn’s data files don’t match each other.'}`]
+      : []),
+    ...(state === 'mismatched' ? [] : deskWords[desk]),
     ...(isWaiting ? ['WAITING    nothing goes out until you answer about the settings below'] : []),
-    ...differing.map(({ name, value, held, isContent }) => {
+    ...differing.map(({ name, value, inEffect, isContent }) => {
       const what = isContent ? `the file ${String(value)} has another content` : `= ${plain(value)}`;
       const outcome = counts
-        ? `does not count; ${plain(isContent ? undefined : held)} does`
+        ? `does not count; ${plain(isContent ? undefined : inEffect)} does`
         : 'changed, and counts';
       return `WRITTEN    ${name} ${what}: ${outcome}`;
     }),

@@ -7,7 +7,7 @@ import { KeyturnError, shellOption, shellWord } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
-import { deskCapability } from '../../ipc/wire/capabilities.ts';
+import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { displayName } from '../broker/desktop-session.ts';
 import { pauseEnd } from '../terminal/output.ts';
 import { keyLost } from '../broker/lost-socket.ts';
@@ -20,7 +20,7 @@ import { type Finding, type FindingKind, findingOf } from './finding.ts';
 
 export type Status = Awaited<ReturnType<typeof call<'status'>>>;
 type VaultState = Status['vaultState']['state'];
-type Registered = Awaited<ReturnType<typeof call<'oauthClient.list'>>>['registrations'][number];
+type Registered = Awaited<ReturnType<typeof call<'oauthClient.list'>>>['oauthClients'][number];
 
 export interface BrokerLook {
   readonly findings: readonly Finding[];
@@ -70,7 +70,7 @@ async function ask(connection: Connection): Promise<BrokerLook> {
   try {
     const status = await call(connection, 'status', {});
     const registered = await registrations(connection);
-    const elsewhere = connection.capabilities.includes(deskCapability) ? [] : displayFindings(status);
+    const elsewhere = connection.capabilities.includes(appCapability) ? [] : displayFindings(status);
     return { status, findings: [...versions, ...statusFindings(status), ...registered, ...elsewhere] };
   } catch (error) {
     const more = versions.length > 0 ? [] : [strangeness(error)];
@@ -94,7 +94,7 @@ function displayFindings({ display }: Status): Finding[] {
 /** Files that can't be read are in `status` already. */
 async function registrations(connection: Connection): Promise<Finding[]> {
   try {
-    const { registrations: all } = await call(connection, 'oauthClient.list', {});
+    const { oauthClients: all } = await call(connection, 'oauthClient.list', {});
     return all.flatMap(registrationFinding);
   } catch (error) {
     if (error instanceof KeyturnError) return [];
@@ -150,7 +150,7 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
   const { why = 'Keyturn’s data files don’t match each other.' } = homeState;
   return [
     ...found(
-      homeState.state === 'strange',
+      homeState.state === 'mismatched',
       'home.strange',
       why,
       'keyturn status   (it says which file; put its newest copy back)',
@@ -197,7 +197,7 @@ function ruleFindings(status: Status): Finding[] {
       homeState.isWaiting ? 'keyturn request list   (the question waits in the window)' : 'keyturn settings',
     ),
     ...found(
-      homeState.desk === 'closed',
+      homeState.keyturnApp === 'closed',
       'desk.closed',
       'The app of this home does not run: what is allowed is served, and nothing is widened.',
       'Start the app.',
@@ -211,8 +211,8 @@ function ruleFindings(status: Status): Finding[] {
   ];
 }
 
-function waived({ overrides, insecureLoopback }: Status): Finding[] {
-  const servers = overrides.map(({ server, names }) => `${server} (${names.join(', ')})`);
+function waived({ exceptions, insecureLoopback }: Status): Finding[] {
+  const servers = exceptions.map(({ server, names }) => `${server} (${names.join(', ')})`);
   const all = [...servers, ...(insecureLoopback ? ['http on loopback hosts'] : [])];
   const mend =
     servers.length > 0

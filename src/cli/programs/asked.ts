@@ -9,7 +9,7 @@ export interface Asked {
 }
 
 /** A server that takes an API key gets one, where the permission says so; any other gets a token. */
-export const kinds = ['token', 'key'] as const;
+export const kinds = ['token', 'apiKey'] as const;
 
 interface AskedOptions {
   readonly as?: string;

@@ -13,7 +13,7 @@ import type { Connection } from '../../client/connection.ts';
 import { clientKeyFile, readKeyFile } from '../../client/key-file.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { deskCapability } from '../../ipc/wire/capabilities.ts';
+import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { endpointOf, exactEndpoint } from '../../oauth/base/resource.ts';
 import { connect } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
@@ -49,7 +49,7 @@ export async function connectEntry(
   try {
     // The answer to a question that is over: the person begins anew.
     const open = await openQuestions(owner);
-    if (!open.some(({ kind, client }) => kind === 'pair' && client === name)) forgetTicket(name);
+    if (!open.some(({ kind, app: client }) => kind === 'pair' && client === name)) forgetTicket(name);
     // Before anybody is asked: what the broker would refuse afterwards.
     const status = await call(owner, 'status', {});
     endpointOf(resource, { allowInsecureLoopback: status.insecureLoopback });
@@ -75,9 +75,9 @@ export async function connectEntry(
 async function moveForgottenKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
   if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'authority.json')) return;
   const file = clientKeyFile(locate().paths, name);
-  const { clientId } = readKeyFile(file);
-  const { clients } = await call(owner, 'app.list', {});
-  if (clients.some((known) => known.clientId === clientId)) return;
+  const { appId } = readKeyFile(file);
+  const { apps } = await call(owner, 'app.list', {});
+  if (apps.some((known) => known.appId === appId)) return;
   const kept = freePath(`${file}.old`);
   renameSync(file, kept);
   say(`keyturn: the broker does not know the key of ${name}, which is now ${kept}; it is paired anew.`);
@@ -129,7 +129,7 @@ type Status = ResultOf<'status'>;
 type Question = Awaited<ReturnType<typeof openQuestions>>[number];
 
 async function openQuestions(owner: Connection) {
-  return (await call(owner, 'request.list', {})).interactions;
+  return (await call(owner, 'request.list', {})).requests;
 }
 
 /**
@@ -141,13 +141,13 @@ function tellQuestions(
   { name, resource }: Entry,
   { together, signal }: { readonly together: Together; readonly signal: AbortSignal },
 ): { readonly code: (code: string) => void; readonly offer: () => string } {
-  const isDesk = owner.capabilities.includes(deskCapability);
+  const isDesk = owner.capabilities.includes(appCapability);
   const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
   const codes = new Set<string>();
   const shown = new Set<string>();
   const prompts = new Prompts(together, signal);
   let offer = '';
-  const isOurs = ({ kind, code = '', client, resource: about }: Question): boolean =>
+  const isOurs = ({ kind, code = '', app: client, resource: about }: Question): boolean =>
     kind === 'pair'
       ? codes.has(code)
       : (kind === 'allow' || kind === 'choice') &&
@@ -188,7 +188,7 @@ function tellQuestions(
 }
 
 function wordsOf(question: Question, { name, resource }: Entry): string {
-  const { kind, code, key, accounts = [] } = question;
+  const { kind, code, apiKey: key, accounts = [] } = question;
   if (kind === 'choice') {
     const named = { client: quoted(name), resource: quoted(resource) };
     return `keyturn: ${choiceQuestion({ ...named, accounts })}`;
@@ -211,8 +211,8 @@ async function togetherWords(
   const isPairing = question.kind === 'pair';
   const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
   const key = isPairing
-    ? (await call(owner, 'apiKey.list', {})).keys.find((known) => known.resource === endpoint)
-    : question.key;
+    ? (await call(owner, 'apiKey.list', {})).apiKeys.find((known) => known.resource === endpoint)
+    : question.apiKey;
   const what = key
     ? `have your API key for ${quoted(resource)} (${keyPlaceWords(key)})`
     : `reach ${quoted(resource)}${offerWords(question)}`;

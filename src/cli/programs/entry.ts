@@ -9,7 +9,7 @@ import type { Reason } from '../../base/errors.ts';
 import { connectStarting } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
-import { deskCapability } from '../../ipc/wire/capabilities.ts';
+import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, connectIfRunning, requireBroker, throughRestart } from '../broker/connection.ts';
 import { type Asked, kinds } from './asked.ts';
 
@@ -181,5 +181,5 @@ async function unanswered(
 async function isAtDesk(): Promise<boolean> {
   const connection = await connectIfRunning().catch(() => undefined);
   connection?.close();
-  return connection?.capabilities.includes(deskCapability) ?? false;
+  return connection?.capabilities.includes(appCapability) ?? false;
 }

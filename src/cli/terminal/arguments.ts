@@ -113,8 +113,8 @@ export function resourceFrom(text: string): string {
 }
 
 /** A sign-in by its id, or an endpoint that can name grants. Throws `invalid_resource`. */
-export function grantFrom(text: string): { readonly grant: string } | { readonly resource: string } {
-  return /^[0-9a-f]{16}$/.test(text) ? { grant: text } : { resource: resourceFrom(text) };
+export function grantFrom(text: string): { readonly id: string } | { readonly resource: string } {
+  return /^[0-9a-f]{16}$/.test(text) ? { id: text } : { resource: resourceFrom(text) };
 }
 
 /** The `scope` member of a request, empty without the option. Throws `invalid_scope`. */

@@ -6,7 +6,7 @@
  */
 import type { Connection } from '../../client/connection.ts';
 import { quoted, shellOption, shellWord } from '../../base/errors.ts';
-import { deskCapability } from '../../ipc/wire/capabilities.ts';
+import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { hasBrowser } from '../broker/desktop-session.ts';
@@ -63,9 +63,9 @@ export async function watchQuestions(
       if (id === own?.joined)
         say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
       told.add(id);
-      tell(question, own, connection.capabilities.includes(deskCapability));
+      tell(question, own, connection.capabilities.includes(appCapability));
       tellNews(question);
-      if (question['kind'] === 'login') own?.onPage?.(id);
+      if (question['kind'] === 'signIn') own?.onPage?.(id);
     }
   };
   connection.onNotification((method) => {
@@ -109,7 +109,7 @@ export async function questionsBefore(
   const open = await openQuestions(connection);
   const earlier = new Set(open.map((question) => text(question, 'id')));
   // At a desk nobody joins the sign-in of another command.
-  if (connection.capabilities.includes(deskCapability)) return { earlier };
+  if (connection.capabilities.includes(appCapability)) return { earlier };
   const joined = open.find((question) => isEqual(question, signIn));
   return { earlier, ...(joined === undefined ? {} : { joined: text(joined, 'id') }) };
 }
@@ -117,8 +117,8 @@ export async function questionsBefore(
 function isEqual(question: Fields, { resource, account = '', method }: SignIn): boolean {
   const isBrowser = text(question, 'startUrl') !== '';
   return (
-    question['kind'] === (method === 'device' ? 'device' : 'login') &&
-    question['startedBy'] !== 'program' &&
+    question['kind'] === (method === 'device' ? 'device' : 'signIn') &&
+    question['startedBy'] !== 'app' &&
     isSameEndpoint(text(question, 'resource'), resource) &&
     text(question, 'account') === account &&
     (method === 'device' || isBrowser === (method === 'browser'))
@@ -128,16 +128,16 @@ function isEqual(question: Fields, { resource, account = '', method }: SignIn): 
 /** `isDesk`: the broker is the app, whose window has the card, and opens the page after a click. */
 function tell(question: Fields, own: OwnLogin | undefined, isDesk: boolean): void {
   switch (question['kind']) {
-    case 'login':
+    case 'signIn':
       return tellLogin(question, own?.onPage ? 'elsewhere' : isDesk ? 'window' : 'browser');
     case 'device':
       return own && tellDevice(question);
     case 'account':
       return tellAccount(question, isDesk);
     case 'allow':
-      return question['client'] === 'cli' ? tellAllow(question, isDesk) : undefined;
+      return question['app'] === 'cli' ? tellAllow(question, isDesk) : undefined;
     case 'choice':
-      return question['client'] === 'cli' ? tellChoice(question, isDesk) : undefined;
+      return question['app'] === 'cli' ? tellChoice(question, isDesk) : undefined;
   }
 }
 
@@ -219,7 +219,7 @@ function tellDevice(question: Fields): void {
 }
 
 function tellAllow(question: Fields, isDesk: boolean): void {
-  if (isFields(question['key'])) {
+  if (isFields(question['apiKey'])) {
     say(
       `keyturn: may the command line, and so any program you run, have your API key for ${text(question, 'resource')}?`,
     );
@@ -267,7 +267,7 @@ function hostIn(question: Fields): string {
   return URL.parse(issuer)?.host ?? issuer;
 }
 
-const isSignIn = ({ kind }: Fields): boolean => kind === 'login' || kind === 'device';
+const isSignIn = ({ kind }: Fields): boolean => kind === 'signIn' || kind === 'device';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -279,7 +279,7 @@ function text(fields: Fields, name: string): string {
 /** The broker is proven; its answer is still read with care, without a schema library in the lean path. */
 async function openQuestions(connection: WatchedConnection): Promise<Fields[]> {
   const answer = await connection.request('request.list');
-  const list = isFields(answer) ? answer['interactions'] : undefined;
+  const list = isFields(answer) ? answer['requests'] : undefined;
   return Array.isArray(list) ? list.filter(isFields) : [];
 }
 

@@ -3,32 +3,32 @@ import { quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 
-type Clients = ResultOf<'app.list'>['clients'];
-type Grants = ResultOf<'signIn.list'>['grants'];
+type Apps = ResultOf<'app.list'>['apps'];
+type Grants = ResultOf<'signIn.list'>['signIns'];
 
 interface Allowed {
   /** Name or id, as it was typed. */
-  readonly client: string;
+  readonly app: string;
   readonly resource: string;
 }
 
-export function accountNote({ client, resource }: Allowed, clients: Clients, grants: Grants): string {
+export function accountNote({ app, resource }: Allowed, apps: Apps, grants: Grants): string {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const permission = clients
-    .find(({ clientId, name }) => clientId === client || name === client)
+  const permission = apps
+    .find(({ appId, name }) => appId === app || name === app)
     ?.permissions.find((one) => one.resource === endpoint);
   const bound = permission?.accounts ?? [];
   if (bound.length > 1 && permission?.account === undefined)
-    return `${client} may use ${names(bound)} there: you will be asked which one, or use --account ACCOUNT.`;
-  if (bound.length > 0) return `${client} works there as ${names([permission?.account ?? bound[0] ?? ''])}.`;
+    return `${app} may use ${names(bound)} there: you will be asked which one, or use --account ACCOUNT.`;
+  if (bound.length > 0) return `${app} works there as ${names([permission?.account ?? bound[0] ?? ''])}.`;
   const accounts = grants
     .filter((grant) => grant.endpoint === endpoint && grant.state !== 'revoked')
     .flatMap(({ account }) => account ?? []);
   if (accounts.length === 0) {
-    return `Nobody is signed in there yet: ${client} will work as the account of the first sign-in.`;
+    return `Nobody is signed in there yet: ${app} will work as the account of the first sign-in.`;
   }
-  if (accounts.length === 1) return `${client} will work there as ${names(accounts)}, the only account.`;
-  return `${names(accounts)} are signed in there: you will be asked which one ${client} works as, or use --account ACCOUNT.`;
+  if (accounts.length === 1) return `${app} will work there as ${names(accounts)}, the only account.`;
+  return `${names(accounts)} are signed in there: you will be asked which one ${app} works as, or use --account ACCOUNT.`;
 }
 
 const names = (accounts: readonly string[]): string => accounts.map(quoted).join(', ');

@@ -24,7 +24,7 @@ export function tailRows(rows: readonly Row[]): void {
         when(Math.floor(row.time / 1000)),
         row.count === undefined ? row.event : `${row.event} ×${row.count}`,
         row.outcome ?? '-',
-        row.client ?? '-',
+        row.app ?? '-',
         row.endpoint ?? '-',
         row.issuer ?? '-',
         row.scope?.join(' ') || '-',

@@ -2,7 +2,7 @@
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { printTable, when } from '../terminal/output.ts';
 
-export type ListedKey = ResultOf<'apiKey.list'>['keys'][number];
+export type ListedKey = ResultOf<'apiKey.list'>['apiKeys'][number];
 
 /** Prints nothing where there is none. */
 export function showKeys(keys: readonly ListedKey[]): void {
@@ -14,7 +14,7 @@ export function showKeys(keys: readonly ListedKey[]): void {
       keyPlaceWords(key),
       when(key.setAt),
       stateOf(key),
-      key.clients.join(', ') || '-',
+      key.apps.join(', ') || '-',
     ]),
   );
 }

@@ -3,7 +3,7 @@ import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { when } from '../terminal/output.ts';
 
 type Receipt = ResultOf<'signIn.revoke'>['revoked'][number];
-type Grant = ResultOf<'signIn.list'>['grants'][number];
+type Grant = ResultOf<'signIn.list'>['signIns'][number];
 
 /** What each receipt means, in a sentence. */
 const meanings = {

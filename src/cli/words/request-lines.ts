@@ -5,11 +5,11 @@ import { choiceOptions, choiceQuestion } from './choice-words.ts';
 import { keyPlaceWords } from './key-rows.ts';
 import { hostOf, processName, when } from '../terminal/output.ts';
 
-export type Question = ResultOf<'request.list'>['interactions'][number];
+export type Question = ResultOf<'request.list'>['requests'][number];
 
 /** While the Keyturn app runs, only its window approves. */
 export function requestLines(question: Question, isDesk: boolean): string[] {
-  const { id, client, resource, scope, code } = question;
+  const { id, app: client, resource, scope, code } = question;
   const deny = `  keyturn request deny ${shellWord(id)}`;
   const answer = isDesk
     ? ['  Answer in Keyturn’s window. To deny it from here:', deny]
@@ -18,8 +18,8 @@ export function requestLines(question: Question, isDesk: boolean): string[] {
   switch (question.kind) {
     case 'allow':
       return [
-        question.key
-          ? `${id}  May ${client} have your API key for ${resource} (${keyPlaceWords(question.key)})?`
+        question.apiKey
+          ? `${id}  May ${client} have your API key for ${resource} (${keyPlaceWords(question.apiKey)})?`
           : `${id}  May ${client} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
         ...forwardLines(question.forward),
         ...askerLines(question),
@@ -33,7 +33,7 @@ export function requestLines(question: Question, isDesk: boolean): string[] {
         ...askerLines(question),
         ...answer,
       ];
-    case 'login':
+    case 'signIn':
       return [...signInLines(question), ...errorPageLines(question, isDesk), end];
     case 'device':
       return [...signInLines(question), end];
@@ -63,7 +63,7 @@ export function requestLines(question: Question, isDesk: boolean): string[] {
   }
 }
 
-function choiceLines({ id, client = '', resource = '', accounts = [] }: Question): string[] {
+function choiceLines({ id, app: client = '', resource = '', accounts = [] }: Question): string[] {
   const sentence = choiceQuestion({ client, resource, accounts });
   return [`${id}  ${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`];
 }
@@ -76,7 +76,10 @@ function choiceAnswers({ id, accounts = [] }: Question): string[] {
 }
 
 /** At a desk without the address: only the window shows it. */
-function pageLines({ id, client, resource, server, url, message = '' }: Question, isDesk: boolean): string[] {
+function pageLines(
+  { id, app: client, resource, server, url, message = '' }: Question,
+  isDesk: boolean,
+): string[] {
   return [
     `${id}  ${resource}, which ${client} uses, asks you to open a page at ${hostOf(server ?? '')}. Open it?`,
     ...(url === undefined || isDesk ? [] : [`  ${url}`]),
@@ -129,27 +132,37 @@ function settingWords({ name, value, isContent }: Unconfirmed): string {
 
 /** What a command wants to do, as the end of a sentence. */
 function commandWords(question: Question): string {
-  const { client, resource, scope, until, issuer, registration, server, override, setting } = question;
+  const {
+    app: client,
+    resource,
+    scope,
+    until,
+    issuer,
+    clientId: registration,
+    server,
+    exception: override,
+    setting,
+  } = question;
   const { account, accounts, method, newClient, forward, resources = [] } = question;
   switch (question.command) {
     case 'allow': {
       const end = until === undefined ? '' : ` until ${when(until)}`;
-      if (question.key) return `allow ${client} the API key for ${resource}${end}`;
+      if (question.apiKey) return `allow ${client} the API key for ${resource}${end}`;
       return `allow ${client} ${resource}${accountWords(account)}${scope ? ` with ${scope}` : ''}${end}`;
     }
     case 'endDenial':
-      return `end what you denied ${client} at ${resource}${question.key ? ' (the API key)' : ''}${accounts ? ` as ${accounts.map(quoted).join(', ')}` : ''}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
-    case 'key':
+      return `end what you denied ${client} at ${resource}${question.apiKey ? ' (the API key)' : ''}${accounts ? ` as ${accounts.map(quoted).join(', ')}` : ''}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
+    case 'apiKey':
       return `set an API key for ${resource}${keyWords(question)}`;
-    case 'register':
+    case 'oauthClient':
       return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
-    case 'login':
+    case 'signIn':
       return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}${newClient ? ', with Keyturn registered there again' : ''}`;
     case 'proxy':
       return `add the proxy ${client} for ${resource}`;
     case 'forward':
       return `let programs on ${forward?.label}${hostKeyWords(forward)} ask for tokens of ${resources.join(', ')}${until === undefined ? '' : ` until ${when(until)}`}`;
-    case 'override':
+    case 'exception':
       return override === 'private-address'
         ? `confirm the private host ${hostOf(server ?? '')}`
         : `waive ${override} for ${server}`;
@@ -177,7 +190,7 @@ function forwardLines(forward: Question['forward']): string[] {
 }
 
 /** Where a key would go, and which one it replaces. */
-function keyWords({ key, replaces, unchecked }: Question): string {
+function keyWords({ apiKey: key, replaces, unchecked }: Question): string {
   const words = [
     key === undefined ? '' : `, to go in ${keyPlaceWords(key)}`,
     replaces === true ? ', in place of the one that was set there before' : '',
@@ -187,9 +200,16 @@ function keyWords({ key, replaces, unchecked }: Question): string {
 }
 
 /** What a client is entered for, and which one it replaces. */
-function registrationWords({ grant, authMethod, redirectUri, idp, assertion, replaces }: Question): string {
+function registrationWords({
+  grantType,
+  authMethod,
+  redirectUri,
+  idp,
+  assertion,
+  replaces,
+}: Question): string {
   const words = [
-    grant === undefined ? '' : `, grant ${grant}`,
+    grantType === undefined ? '' : `, grant type ${grantType}`,
     authMethod === undefined ? '' : `, authenticated by ${authMethod}`,
     redirectUri === undefined ? '' : `, redirected to ${quoted(redirectUri)}`,
     idp === undefined ? '' : `, with the identity provider ${quoted(idp)}`,

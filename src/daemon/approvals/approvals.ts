@@ -111,23 +111,23 @@ function commandName(request: ApprovalRequest): string {
   return isAboutKey ? `${request.command} key` : request.command;
 }
 
-function placeOf(request: ApprovalRequest): { client?: string; endpoint?: string; issuer?: string } {
+function placeOf(request: ApprovalRequest): { app?: string; endpoint?: string; issuer?: string } {
   switch (request.command) {
     case 'allow':
     case 'endDenial':
-      return { client: request.clientName, endpoint: request.endpoint };
-    case 'key':
+      return { app: request.clientName, endpoint: request.endpoint };
+    case 'apiKey':
       return { endpoint: request.endpoint };
-    case 'login':
+    case 'signIn':
       return {
         endpoint: request.endpoint,
         issuer: request.issuer,
       };
-    case 'register':
+    case 'oauthClient':
       return { issuer: request.issuer };
     case 'proxy':
       return { endpoint: request.endpoint };
-    case 'override':
+    case 'exception':
       return { endpoint: request.server };
     default:
       return {};

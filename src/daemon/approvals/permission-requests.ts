@@ -54,7 +54,7 @@ export function keyPermissionRequest(
 ): ApprovalRequest | undefined {
   if (!widensKey(broker, params)) return undefined;
   const key = requireKey(broker, params.resource);
-  const clientId = broker.parts.clients.resolve(params.client);
+  const clientId = broker.parts.clients.resolve(params.app);
   if (params.decision === 'deny') return keyDenialEndRequest(broker, clientId, key, params.until);
   return {
     command: 'allow',

@@ -68,8 +68,8 @@ const wideningMethods: {
   },
 
   'permission.end': {
-    request: ({ broker }, { client, resource }) =>
-      denialEndRequest(broker, broker.parts.clients.resolve(client), broker.canonical(resource)),
+    request: ({ broker }, { app, resource }) =>
+      denialEndRequest(broker, broker.parts.clients.resolve(app), broker.canonical(resource)),
     widensAtClosedDesk: endsRefusal,
   },
 
@@ -78,7 +78,7 @@ const wideningMethods: {
       const endpoint = checkKey(broker, params);
       const { header, scheme, unchecked } = params;
       return {
-        command: 'key',
+        command: 'apiKey',
         endpoint,
         key: scheme === undefined ? { header } : { header, scheme },
         replaces: broker.parts.keys.for(endpoint) !== undefined,
@@ -93,20 +93,20 @@ const wideningMethods: {
   },
 
   'apiKey.permission.end': {
-    request: ({ broker }, { client, resource }) =>
-      keyDenialEndRequest(broker, broker.parts.clients.resolve(client), requireKey(broker, resource)),
+    request: ({ broker }, { app, resource }) =>
+      keyDenialEndRequest(broker, broker.parts.clients.resolve(app), requireKey(broker, resource)),
     widensAtClosedDesk: endsKeyRefusal,
   },
 
   'oauthClient.set': {
     request: ({ broker }, entry) => {
       checkRegistration(broker.parts, entry);
-      const { issuer, clientId, grant, authMethod, redirectUri, idp, assertion } = entry;
+      const { issuer, clientId, grantType, authMethod, redirectUri, idp, assertion } = entry;
       return {
-        command: 'register',
+        command: 'oauthClient',
         issuer: spelled(issuer),
-        registration: clientId,
-        grant,
+        clientId,
+        grantType,
         authMethod,
         ...(redirectUri === undefined ? {} : { redirectUri: spelled(redirectUri) }),
         ...(idp === undefined ? {} : { idp: spelled(idp.issuer) }),
@@ -120,7 +120,7 @@ const wideningMethods: {
     request: ({ broker }, { resource, issuer, account, scope, newClient, method = 'browser' }) => {
       if (issuer !== undefined) requireSecureUrl(issuer, 'the issuer', broker.parts.urlPolicy);
       return {
-        command: 'login',
+        command: 'signIn',
         endpoint: broker.exact(resource),
         method,
         ...(issuer === undefined ? {} : { issuer: spelled(issuer) }),
@@ -135,7 +135,7 @@ const wideningMethods: {
     request: ({ broker }, { server, name, on }) => {
       const canonical = broker.canonical(server);
       const shown = name === privateAddress ? hostOrigin(canonical) : canonical;
-      return on ? { command: 'override', server: shown, override: name } : undefined;
+      return on ? { command: 'exception', server: shown, exception: name } : undefined;
     },
     widensAtClosedDesk: (_broker, { on }) => on,
   },
@@ -192,7 +192,7 @@ const wideningMethods: {
   'request.answer': {
     request: ({ broker }, { id, answer }) => {
       const kind = broker.parts.interactions.find(id)?.question.kind;
-      const isSignIn = kind === 'login' || kind === 'device';
+      const isSignIn = kind === 'signIn' || kind === 'device';
       // A yes to a sign-in calls it off, as any answer does.
       if (answer === 'yes' && kind !== undefined && !isSignIn) throw answeredAtTheDesk();
       // A no decides as much as a yes: requests would go past the proxy that was written there.

@@ -53,14 +53,14 @@ export function refusalOf({ parts }: Broker, clientId: string, endpoint: string)
 /**
  * True if a refusal would end as well: the program could then ask again. Throws what `permission.end` would throw.
  */
-export function endsRefusal(broker: Broker, { client, resource }: EndParams): boolean {
-  const clientId = broker.parts.clients.resolve(client);
+export function endsRefusal(broker: Broker, { app, resource }: EndParams): boolean {
+  const clientId = broker.parts.clients.resolve(app);
   return refusalOf(broker, clientId, broker.canonical(resource)) !== undefined;
 }
 
 /** The same for the API key that the endpoint has now. Throws `not_found` as well where there is none. */
-export function endsKeyRefusal(broker: Broker, { client, resource }: EndParams): boolean {
-  const clientId = broker.parts.clients.resolve(client);
+export function endsKeyRefusal(broker: Broker, { app, resource }: EndParams): boolean {
+  const clientId = broker.parts.clients.resolve(app);
   return refusalOf(broker, clientId, keySubject(requireKey(broker, resource))) !== undefined;
 }
 
@@ -79,7 +79,7 @@ export function requireKey(broker: Broker, resource: string): ApiKey {
  */
 export function decisionOf(broker: Broker, params: PermissionParams): Permission {
   const { permissions, clock, grants, clients } = broker.parts;
-  const clientId = clients.resolve(params.client);
+  const clientId = clients.resolve(params.app);
   const endpoint = broker.canonical(params.resource);
   const createdAt = clock.wall();
   const until = params.until === undefined ? undefined : params.until * 1000;
@@ -126,7 +126,7 @@ export type KeyPermissionParams = ParamsOf<'apiKey.permission.set'>;
  */
 export function keyPermissionChange(broker: Broker, params: KeyPermissionParams): PermissionChange {
   const { clients, permissions, clock } = broker.parts;
-  const clientId = clients.resolve(params.client);
+  const clientId = clients.resolve(params.app);
   const decided = {
     clientId,
     endpoint: keySubject(requireKey(broker, params.resource)),
@@ -140,7 +140,7 @@ export function keyPermissionChange(broker: Broker, params: KeyPermissionParams)
 /** As `widens`, for the API key that the endpoint has now. Throws what `keyPermissionChange` throws. */
 export function widensKey(broker: Broker, params: KeyPermissionParams): boolean {
   const { clients, permissions, clock } = broker.parts;
-  const clientId = clients.resolve(params.client);
+  const clientId = clients.resolve(params.app);
   const key = requireKey(broker, params.resource);
   const refused = refusalOf(broker, clientId, keySubject(key));
   if (params.decision === 'deny') return refused !== undefined && isOverSooner(params.until, refused.until);
@@ -177,8 +177,8 @@ export function requireUnchanged(
  */
 export function widens(broker: Broker, params: PermissionParams): boolean {
   const { clients, permissions, clock } = broker.parts;
-  const { client, resource, decision, scope: _scope, until: _until, account: _account, ...more } = params;
-  const clientId = clients.resolve(client);
+  const { app, resource, decision, scope: _scope, until: _until, account: _account, ...more } = params;
+  const clientId = clients.resolve(app);
   const endpoint = broker.canonical(resource);
   const decided = decisionOf(broker, params);
   const wanted = decided.scope;

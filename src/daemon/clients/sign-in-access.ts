@@ -45,6 +45,6 @@ export function socketAccess(isDesk: () => boolean): SignInAccess {
   };
 }
 
-function isSignIn(question: Question): question is Question & { readonly kind: 'login' | 'device' } {
-  return question.kind === 'login' || question.kind === 'device';
+function isSignIn(question: Question): question is Question & { readonly kind: 'signIn' | 'device' } {
+  return question.kind === 'signIn' || question.kind === 'device';
 }

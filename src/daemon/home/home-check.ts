@@ -56,9 +56,9 @@ export interface HomeCheckParts {
 
 export interface HomeState {
   /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
-  readonly state: 'unchecked' | 'checked' | 'passing' | 'strange';
+  readonly state: 'unchecked' | 'checked' | 'memory' | 'mismatched';
   /** `here`: the app runs. `closed`: a desk's home without its app. */
-  readonly desk: 'unknown' | 'none' | 'here' | 'closed' | 'released';
+  readonly keyturnApp: 'unknown' | 'none' | 'running' | 'closed' | 'released';
   /** No secret was ever kept. */
   readonly isEmpty: boolean;
   /** The card about the settings waits; until then nothing goes out. */
@@ -152,15 +152,15 @@ export class HomeCheck {
   get state(): HomeState {
     const { vault } = this.#parts;
     const common = {
-      desk: this.#deskState(),
+      keyturnApp: this.#deskState(),
       isEmpty: !this.hasRoot,
       differing: this.#different,
       isWaiting: this.#isWaiting,
     };
     if (this.#mismatch) {
-      return { ...common, state: 'strange', why: this.#mismatch.message };
+      return { ...common, state: 'mismatched', why: this.#mismatch.message };
     }
-    if (vault.kind === 'memory') return { ...common, state: 'passing' };
+    if (vault.kind === 'memory') return { ...common, state: 'memory' };
     return { ...common, state: this.#record ? 'checked' : 'unchecked' };
   }
 
@@ -299,9 +299,9 @@ export class HomeCheck {
     return this.#isUndecided || (this.#record === undefined && this.#card.isOpen);
   }
 
-  #deskState(): HomeState['desk'] {
+  #deskState(): HomeState['keyturnApp'] {
     const { isDesk } = this.#parts;
-    if (isDesk) return this.#record?.approvals === 'released' ? 'released' : 'here';
+    if (isDesk) return this.#record?.approvals === 'released' ? 'released' : 'running';
     if (!this.#record) return 'unknown';
     return ({ command: 'none', app: 'closed', released: 'released' } as const)[this.#record.approvals];
   }

@@ -20,7 +20,7 @@ import type { HomePaths } from '../../base/paths.ts';
 import { checkFileIfAny, readPrivate, replaceFile } from '../../base/private-file.ts';
 
 const ownerKeySchema = z.object({
-  clientId: z.literal(ownerId),
+  appId: z.literal(ownerId),
   key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
   /** The home's id. */
   brokerId: z.string().regex(/^[A-Za-z0-9_-]{22}$/),
@@ -114,7 +114,7 @@ export async function openHome(paths: HomePaths): Promise<Home> {
 type Owner = z.infer<typeof ownerKeySchema>;
 
 async function newOwner(paths: HomePaths, homeId = randomBytes(16).toString('base64url')): Promise<Owner> {
-  const owner = { clientId: ownerId, key: randomBytes(32).toString('base64url'), brokerId: homeId } as const;
+  const owner = { appId: ownerId, key: randomBytes(32).toString('base64url'), brokerId: homeId } as const;
   await replaceFile(ownerKeyFile(paths), `${JSON.stringify(owner)}\n`);
   return owner;
 }

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { HomePaths } from '../../base/paths.ts';
 import { readPrivate } from '../../base/private-file.ts';
 
-const keySchema = z.object({ clientId: z.string(), brokerId: z.string() });
+const keySchema = z.object({ appId: z.string(), brokerId: z.string() });
 
 /**
  * Without it the next pairing under this name would be refused (`conflict`). Never fails: the program is unpaired
@@ -24,7 +24,7 @@ export async function removeKeyFiles(
   for (const name of await readdir(folder).catch(() => [])) {
     const file = path.join(folder, name);
     const key = name.endsWith('.key') ? await keyIn(file) : undefined;
-    if (key?.clientId !== removed.clientId || key.brokerId !== removed.brokerId) continue;
+    if (key?.appId !== removed.appId || key.brokerId !== removed.brokerId) continue;
     await rm(file).catch(() => undefined);
   }
 }

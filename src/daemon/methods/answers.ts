@@ -27,7 +27,7 @@ export function grantAnswer(
   broker: Broker,
   grant: Grant,
   caller: Caller,
-): ResultOf<'signIn.list'>['grants'][number] {
+): ResultOf<'signIn.list'>['signIns'][number] {
   const { grants, permissions, leases, clients, cache, clock, refresher } = broker.parts;
   const wall = clock.wall();
   const { refreshedAt } = refresher.secrets.factsOf(grant);
@@ -45,17 +45,17 @@ export function grantAnswer(
     account: grant.account,
     scope: formatScope(grant.scope),
     state: shownState(broker, grant),
-    overrides: broker.parts.overrides.shownFor(...namesOfServers(grant)),
+    exceptions: broker.parts.overrides.shownFor(...namesOfServers(grant)),
     tokenType: grant.isKeyBound ? 'DPoP' : 'Bearer',
     audience: grant.audience,
-    ...(grant.state.kind === 'loginRequired' ? { why: grant.state.why } : {}),
+    ...(grant.state.kind === 'signInRequired' ? { why: grant.state.why } : {}),
     ...receiptOf(broker, grant),
     ...(expiresAt > 0 && Number.isFinite(expiresAt)
       ? { expires_at: wholeSeconds(toWall(clock, expiresAt)) }
       : {}),
     ...(refreshedAt === undefined ? {} : { lastRefreshedAt: wholeSeconds(refreshedAt) }),
     ...troubleOf(broker, grant),
-    clients: [...new Set(names)],
+    apps: [...new Set(names)],
   };
 }
 
@@ -85,7 +85,7 @@ export function receiptAnswer(
   return { id, resource, issuer, account, ...receiptOf(broker, grant), receipt };
 }
 
-type GrantAnswer = ResultOf<'signIn.list'>['grants'][number];
+type GrantAnswer = ResultOf<'signIn.list'>['signIns'][number];
 
 function troubleOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'trouble' | 'attempt'> {
   const { refresher } = parts;
@@ -116,12 +116,12 @@ export function explanationAnswer(
   grant: Grant,
   caller: Caller,
   rows: readonly StoredRow[],
-): ResultOf<'signIn.show'>['grants'][number] {
+): ResultOf<'signIn.show'>['signIns'][number] {
   const own = caller.role === 'owner' ? undefined : broker.parts.clients.nameOf(caller.clientId);
   const { refresh, ...sentences } = explainGrant(broker.parts, grant);
-  const refusals = refusalAnswers(broker, grant).filter(({ client }) => own === undefined || client === own);
+  const refusals = refusalAnswers(broker, grant).filter(({ app }) => own === undefined || app === own);
   return {
-    grant: grantAnswer(broker, grant, caller),
+    signIn: grantAnswer(broker, grant, caller),
     signedInAt: wholeSeconds(grant.createdAt),
     ...sentences,
     ...(refusals.length === 0 ? {} : { refusals }),
@@ -129,23 +129,23 @@ export function explanationAnswer(
     // A row for repeats is written after their minute, and stands where the last of them was.
     timeline: rows
       .toSorted((one, other) => one.time - other.time)
-      .filter(({ client }) => own === undefined || client === undefined || client === own)
-      .map(({ time, event, outcome = '', client, count }) => ({
+      .filter(({ app }) => own === undefined || app === undefined || app === own)
+      .map(({ time, event, outcome = '', app, count }) => ({
         at: wholeSeconds(time),
         event,
         outcome,
-        client,
+        app,
         count,
       })),
   };
 }
 
-type RefusalAnswer = NonNullable<ResultOf<'signIn.show'>['grants'][number]['refusals']>[number];
+type RefusalAnswer = NonNullable<ResultOf<'signIn.show'>['signIns'][number]['refusals']>[number];
 
 function refusalAnswers(broker: Broker, grant: Grant): RefusalAnswer[] {
   const { clients, clock } = broker.parts;
   return broker.refusalsOf(grant).map(({ clientId, operation, until }) => ({
-    client: clients.nameOf(clientId),
+    app: clients.nameOf(clientId),
     operation,
     until: wholeSeconds(toWall(clock, until)),
   }));
@@ -153,7 +153,7 @@ function refusalAnswers(broker: Broker, grant: Grant): RefusalAnswer[] {
 
 function refreshAnswer(
   refresh: NextRefresh,
-): NonNullable<ResultOf<'signIn.show'>['grants'][number]['refresh']> {
+): NonNullable<ResultOf<'signIn.show'>['signIns'][number]['refresh']> {
   const { by } = refresh;
   if (!('after' in refresh) || refresh.after === undefined) return { by };
   return { by, after: wholeSeconds(refresh.after) };
@@ -173,13 +173,13 @@ function shownState({ parts }: Broker, grant: Grant): string {
   return parts.refresher.turns.isTaken(grant.id) ? 'refreshing' : 'active';
 }
 
-type ClientAnswer = ResultOf<'app.list'>['clients'][number];
+type ClientAnswer = ResultOf<'app.list'>['apps'][number];
 
 export function clientAnswers({ parts }: Broker): ClientAnswer[] {
   const { clients, permissions, leases, clock } = parts;
   const wall = clock.wall();
   return clients.withCli().map((client) => ({
-    clientId: client.id,
+    appId: client.id,
     name: clients.nameOf(client.id),
     pairedAt: wholeSeconds(client.pairedAt),
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(client.lastUsedAt) }),
@@ -223,7 +223,7 @@ function permissionAnswer(
   };
   if (isKeySubject(permission.endpoint)) {
     const key = keys.shownOf(permission.endpoint);
-    return key ? [{ resource: key.endpoint, key: shownKey(key), decision, ...times }] : [];
+    return key ? [{ resource: key.endpoint, apiKey: shownKey(key), decision, ...times }] : [];
   }
   const accounts = accountsOf(grants, permission);
   return [
@@ -241,8 +241,8 @@ function permissionAnswer(
 /** By name, as far as they have a value; and each with where it comes from. */
 export function settingAnswer(
   details: ResultOf<'settings.get'>['details'],
-  desk: ResultOf<'settings.get'>['desk'],
+  desk: ResultOf<'settings.get'>['keyturnApp'],
 ): ResultOf<'settings.get'> {
   const set = details.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const]));
-  return { settings: Object.fromEntries(set), details, desk };
+  return { settings: Object.fromEntries(set), details, keyturnApp: desk };
 }

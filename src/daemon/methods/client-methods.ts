@@ -27,10 +27,10 @@ export const clientMethods: Pick<
   | 'forward.list'
   | 'forward.end'
 > = {
-  'app.list': ({ broker }) => ({ clients: clientAnswers(broker) }),
+  'app.list': ({ broker }) => ({ apps: clientAnswers(broker) }),
 
-  'app.remove': async (services, _caller, { client }) => {
-    await removeClient(services, services.broker.parts.clients.resolve(client));
+  'app.remove': async (services, _caller, { app }) => {
+    await removeClient(services, services.broker.parts.clients.resolve(app));
     return {};
   },
 
@@ -42,14 +42,14 @@ export const clientMethods: Pick<
     return {};
   },
 
-  'permission.end': async ({ broker }, _caller, { client, resource }) => {
-    const clientId = broker.parts.clients.resolve(client);
+  'permission.end': async ({ broker }, _caller, { app, resource }) => {
+    const clientId = broker.parts.clients.resolve(app);
     await endPermission(broker, clientId, broker.canonical(resource), 'ended');
     return {};
   },
 
   'request.list': ({ broker, signIns }, caller) => ({
-    interactions: broker.parts.interactions
+    requests: broker.parts.interactions
       .list()
       .map((open) => interactionAnswer(open, signIns.mayFinish(caller, open.question))),
   }),
@@ -102,7 +102,7 @@ export async function removeClient(
   broker.withdrawAllOf(id);
   await permissions.endAllOf(id);
   await clients.remove(id);
-  await audit.record({ event: 'client', outcome: 'removed', client: name });
+  await audit.record({ event: 'app', outcome: 'removed', app: name });
   closeConnectionsOf(id);
   await removeKeyOf(id);
 }
@@ -130,5 +130,5 @@ export async function endPermission(
       hint: '`keyturn app list` shows the permissions there are.',
     });
   }
-  await audit.record({ ...permissionRow(keys, endpoint, outcome), client: clients.nameOf(clientId) });
+  await audit.record({ ...permissionRow(keys, endpoint, outcome), app: clients.nameOf(clientId) });
 }

@@ -21,12 +21,12 @@ export const grantMethods: Pick<
   'signIn.list' | 'signIn.show' | 'signIn.revoke' | 'signIn.start' | 'signIn.issuer' | 'signIn.answer'
 > = {
   'signIn.list': ({ broker }, caller) => ({
-    grants: visibleGrants(broker, caller).map((grant) => grantAnswer(broker, grant, caller)),
+    signIns: visibleGrants(broker, caller).map((grant) => grantAnswer(broker, grant, caller)),
   }),
 
   'signIn.show': async (services, caller, params) => {
     const { broker, trail } = services;
-    const grants: ResultOf<'signIn.show'>['grants'] = [];
+    const grants: ResultOf<'signIn.show'>['signIns'] = [];
     for (const grant of namedGrants(broker, caller, params)) {
       if (isVaultAtHand(services)) await broker.parts.refresher.secrets.look(grant);
       const rows = await trail.about(grant.id, timelineRows);
@@ -34,7 +34,7 @@ export const grantMethods: Pick<
       const current = broker.parts.grants.shown().find(({ id }) => id === grant.id) ?? grant;
       grants.push(explanationAnswer(broker, current, caller, rows));
     }
-    return { grants };
+    return { signIns: grants };
   },
 
   'signIn.revoke': async ({ broker }, caller, params) => {
@@ -59,7 +59,7 @@ export const grantMethods: Pick<
       timeout: (params.timeout ?? defaultTimeout) * 1000,
       signal: caller.signal,
     });
-    return { grant: grantAnswer(broker, grant, caller) };
+    return { signIn: grantAnswer(broker, grant, caller) };
   },
 
   'signIn.issuer': ({ broker }, _caller, { resource, issuer }) => broker.issuerOf({ resource, issuer }),
@@ -107,7 +107,7 @@ function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
 function namedGrants(
   broker: Broker,
   caller: Caller,
-  { grant, resource, account }: ParamsOf<'signIn.revoke'>,
+  { id: grant, resource, account }: ParamsOf<'signIn.revoke'>,
 ): Grant[] {
   const name = grant ?? broker.canonical(resource ?? '');
   const visible = visibleGrants(broker, caller);

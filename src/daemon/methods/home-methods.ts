@@ -27,11 +27,12 @@ export const homeMethods: Pick<
     // A rule that was waived may be the one by which a refresh was refused.
     const named = grants.all().filter((grant) => namesOfServers(grant).some((one) => places.has(one)));
     if (on) await refresher.failures.tryAgain(named);
-    await audit.record({ event: 'override', outcome: `${name} ${on ? 'on' : 'off'}`, endpoint: server });
+    await audit.record({ event: 'exception', outcome: `${name} ${on ? 'on' : 'off'}`, endpoint: server });
     return {};
   },
 
-  'settings.get': (services) => settingAnswer(services.settings.details(), services.status().homeState.desk),
+  'settings.get': (services) =>
+    settingAnswer(services.settings.details(), services.status().homeState.keyturnApp),
 
   'settings.set': (services, _caller, { name, value }) => services.changeSetting(name, value),
 

@@ -21,14 +21,14 @@ export const keyMethods: Pick<
 > = {
   'apiKey.set': ({ broker }, _caller, params) => setKey(broker, params),
 
-  'apiKey.list': ({ broker }) => ({ keys: keyAnswers(broker) }),
+  'apiKey.list': ({ broker }) => ({ apiKeys: keyAnswers(broker) }),
 
   'apiKey.remove': async ({ broker }, _caller, { resource }) => {
     const { keys, audit } = broker.parts;
     const key = requireKey(broker, resource);
     await endPermissionsFor(broker, key);
     await keys.remove(key);
-    await audit.record({ event: 'key', outcome: 'removed', endpoint: key.endpoint });
+    await audit.record({ event: 'apiKey', outcome: 'removed', endpoint: key.endpoint });
     await keys.tidy();
     return {};
   },
@@ -42,8 +42,8 @@ export const keyMethods: Pick<
     return {};
   },
 
-  'apiKey.permission.end': async ({ broker }, _caller, { client, resource }) => {
-    const clientId = broker.parts.clients.resolve(client);
+  'apiKey.permission.end': async ({ broker }, _caller, { app, resource }) => {
+    const clientId = broker.parts.clients.resolve(app);
     await endPermission(broker, clientId, keySubject(requireKey(broker, resource)), 'ended');
     return {};
   },
@@ -64,7 +64,7 @@ async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<R
   // Race: a program may have been allowed that key in the meantime.
   if (ends) await endPermissionsFor(broker, ends);
   const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
-  await audit.record({ event: 'key', outcome, endpoint });
+  await audit.record({ event: 'apiKey', outcome, endpoint });
   await keys.tidy();
   return { replaced: before !== undefined, permissionsStay: before !== undefined && !ends };
 }
@@ -112,7 +112,7 @@ function anotherKey(resource: string): KeyturnError {
   });
 }
 
-type KeyAnswer = ResultOf<'apiKey.list'>['keys'][number];
+type KeyAnswer = ResultOf<'apiKey.list'>['apiKeys'][number];
 
 /** Verified or not: to list, never to act upon. */
 function keyAnswers(broker: Broker): KeyAnswer[] {
@@ -131,6 +131,6 @@ function keyAnswer({ parts }: Broker, key: ApiKey): KeyAnswer {
     setAt: Math.floor(key.setAt / 1000),
     ...(key.isUnchecked ? { unchecked: true as const } : {}),
     ...(refusedAt === undefined ? {} : { refusedAt: Math.floor(refusedAt / 1000) }),
-    clients: [...new Set(allowed.map(({ clientId }) => clients.nameOf(clientId)))],
+    apps: [...new Set(allowed.map(({ clientId }) => clients.nameOf(clientId)))],
   };
 }

@@ -34,7 +34,7 @@ export function processAnswer({ verified, ...facts }: ProcessFacts): NonNullable
   };
 }
 
-type InteractionAnswer = ResultOf<'request.list'>['interactions'][number];
+type InteractionAnswer = ResultOf<'request.list'>['requests'][number];
 
 /** Throws `invalid_request` for a question that no list can hold, since one of its texts is too long. */
 export function requireShowable(open: Interaction): void {
@@ -63,24 +63,24 @@ export function interactionAnswer(
       return {
         ...card,
         card: onCard,
-        client: question.clientName,
+        app: question.clientName,
         ...askerAnswer(question),
         ...(question.isDetached ? { detached: true as const } : {}),
         forward: question.forward,
         resource: question.endpoint + (question.query ?? ''),
-        ...(question.key === undefined ? {} : { key: shownKey(question.key) }),
+        ...(question.key === undefined ? {} : { apiKey: shownKey(question.key) }),
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
         ...offeredAnswer(question.grant),
       };
     case 'pair':
       return {
         ...common,
-        client: question.clientName,
+        app: question.clientName,
         code: question.code,
         forward: question.forward,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
       };
-    case 'login':
+    case 'signIn':
     case 'device':
       return { ...common, ...signInAnswer(question, mayFinish) };
     case 'account':
@@ -94,7 +94,7 @@ export function interactionAnswer(
     case 'url':
       return {
         ...card,
-        client: question.clientName,
+        app: question.clientName,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
         resource: question.endpoint,
         server: new URL(question.url).origin,
@@ -122,14 +122,14 @@ function askerAnswer({
 function choiceAnswer(question: Extract<Question, { readonly kind: 'choice' }>): Partial<InteractionAnswer> {
   const { clientName, endpoint, accounts } = question;
   return {
-    client: clientName,
+    app: clientName,
     ...askerAnswer(question),
     resource: endpoint,
     accounts: [...accounts],
   };
 }
 
-type SignInQuestion = Extract<Question, { readonly kind: 'login' | 'device' }>;
+type SignInQuestion = Extract<Question, { readonly kind: 'signIn' | 'device' }>;
 
 function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<InteractionAnswer> {
   const common = {
@@ -160,8 +160,7 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<Int
 }
 
 /** A sign-in without a starter is nobody's but the windows'. */
-const starterAnswer = ({ starter }: SignInDetails): 'program' | 'command' | 'window' =>
-  starter?.by ?? 'window';
+const starterAnswer = ({ starter }: SignInDetails): 'app' | 'command' | 'window' => starter?.by ?? 'window';
 
 /** Whose tokens a yes allows. */
 function offeredAnswer(grant: OfferedGrant | undefined): Partial<InteractionAnswer> {
@@ -191,24 +190,24 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
     case 'endDenial':
       return {
         command,
-        client: request.clientName,
+        app: request.clientName,
         resource: request.endpoint,
         ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
-        key: request.key,
+        apiKey: request.key,
         ...whoseAnswer(request),
         ...(request.until === undefined ? {} : { until: wholeSeconds(request.until) }),
       };
-    case 'key':
+    case 'apiKey':
       return {
         command,
         resource: request.endpoint,
-        key: request.key,
+        apiKey: request.key,
         replaces: request.replaces,
         unchecked: request.isUnchecked,
       };
-    case 'register':
+    case 'oauthClient':
       return request;
-    case 'login':
+    case 'signIn':
       return {
         command,
         resource: request.endpoint,
@@ -219,13 +218,13 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
         newClient: request.isNewClient,
       };
     case 'proxy':
-      return { command, resource: request.endpoint, client: request.name };
+      return { command, resource: request.endpoint, app: request.name };
     case 'forward': {
       const { forward, endpoints, until } = request;
       return { command, forward, resources: [...endpoints], until: wholeSeconds(until) };
     }
-    case 'override':
-      return { command, server: request.server, override: request.override };
+    case 'exception':
+      return { command, server: request.server, exception: request.exception };
     case 'settings': {
       const { name, value } = request;
       return { command, setting: { name, value } };

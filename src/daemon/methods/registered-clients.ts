@@ -14,7 +14,7 @@ import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 
-type Registered = ResultOf<'oauthClient.list'>['registrations'][number];
+type Registered = ResultOf<'oauthClient.list'>['oauthClients'][number];
 
 /** Grants named in a refusal; a person revokes a few by hand, and the rest is counted. */
 const maxNamed = 5;
@@ -37,7 +37,7 @@ function answer(record: RegistrationRecord): Registered {
     clientId: clientIdOf(record),
     source,
     authMethod: tokenEndpointAuthMethod,
-    ...(record.grant === undefined ? { redirectUri } : { grant: record.grant }),
+    ...(record.grant === undefined ? { redirectUri } : { grantType: record.grant }),
     registeredAt: Math.floor(registeredAt / 1000),
   };
 }
@@ -63,9 +63,9 @@ export async function removeRegistered(
     await registrations.remove(record);
     // Its pages are of no use any more: the next sign-in opens another one.
     for (const { id, question } of interactions.list())
-      if (question.kind === 'login' && question.registrationId === record.id) interactions.answer(id, 'no');
+      if (question.kind === 'signIn' && question.registrationId === record.id) interactions.answer(id, 'no');
   }
-  await audit.record({ event: 'registration', outcome: 'removed', issuer });
+  await audit.record({ event: 'oauthClient', outcome: 'removed', issuer });
 }
 
 /** Throws `conflict` while grants need any of these; `next`: what the person can do once they don't. */

@@ -23,7 +23,7 @@ export const registrationMethods: Pick<
 > = {
   'oauthClient.set': ({ broker }, _caller, params) => enterRegistration(broker.parts, params),
 
-  'oauthClient.list': ({ broker }) => ({ registrations: registeredAnswers(broker.parts) }),
+  'oauthClient.list': ({ broker }) => ({ oauthClients: registeredAnswers(broker.parts) }),
 
   'oauthClient.remove': async ({ broker }, _caller, params) => {
     await removeRegistered(broker.parts, params);
@@ -97,10 +97,10 @@ export async function enterRegistration(
   for (const record of others) await registrations.remove(record);
   // A sign-in that waits at a page of another client goes on with this one.
   for (const { question } of purpose.grant === undefined ? interactions.list() : []) {
-    if (question.kind !== 'login' || question.issuer !== entry.issuer) continue;
+    if (question.kind !== 'signIn' || question.issuer !== entry.issuer) continue;
     if (question.registrationId !== id) question.showsError();
   }
-  await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
+  await audit.record({ event: 'oauthClient', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
   // An issuer has one at most.
   const replaced = earlier[0]?.registration.clientId;
   return {
@@ -131,7 +131,7 @@ function authMethodOf({
 }
 
 function purposeOf({
-  grant,
+  grantType: grant,
   idp,
   assertion,
 }: Entry): Pick<RegistrationRecord, 'grant' | 'idp' | 'assertion'> {
@@ -148,7 +148,7 @@ function requireConsistent({
   clientSecret,
   privateKey,
   authMethod,
-  grant,
+  grantType: grant,
   idp,
   alg,
   assertion,

@@ -62,7 +62,7 @@ export async function resetHome(
   const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
   return {
     revoked,
-    registrations: registrations
+    oauthClients: registrations
       // A document that the user hosts is registered nowhere.
       .filter(({ registration }) => registration.source !== 'metadata_document')
       .map(({ registration: { issuer, clientId } }) => ({ issuer, clientId })),

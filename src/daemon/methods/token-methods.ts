@@ -46,7 +46,7 @@ export const tokenMethods: Pick<
     const { kinds } = params;
     // A program that doesn't name keys gets none, whatever it may have.
     const ask = (asked: TokenRequest): MaybePromise<Answer> =>
-      kinds?.includes('key') ? keyOrToken(broker, asked, kinds) : tokenFor(broker, asked);
+      kinds?.includes('apiKey') ? keyOrToken(broker, asked, kinds) : tokenFor(broker, asked);
     return params.detached ? broker.detached.ask(request, ask) : ask(request);
   },
 
@@ -56,8 +56,8 @@ export const tokenMethods: Pick<
   },
 
   'token.reject': async ({ broker }, caller, params) => {
-    if (params.keyId !== undefined) {
-      if (params.status === 401) await broker.rejectKey(brokerClientId(caller), params.keyId);
+    if (params.apiKeyId !== undefined) {
+      if (params.status === 401) await broker.rejectKey(brokerClientId(caller), params.apiKeyId);
       return { rejected: false };
     }
     // The schema refuses a request that names neither or both.
@@ -121,7 +121,7 @@ function subjectsAt(
   { endpoint, url }: { readonly endpoint: string; readonly url: string },
   kinds: NonNullable<ParamsOf<'permission.release'>['kinds']>,
 ): string[] {
-  const key = kinds.includes('key') ? parts.keys.servingAt(url) : undefined;
+  const key = kinds.includes('apiKey') ? parts.keys.servingAt(url) : undefined;
   return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [keySubject(key)] : [])];
 }
 
@@ -142,12 +142,12 @@ async function releaseAll(broker: Broker, clientId: string, subjects: readonly s
 function keyAnswer({ key, value }: HandedKey): ResultOf<'token.get'> {
   const { id, endpoint, header, scheme } = key;
   return {
-    kind: 'key',
+    kind: 'apiKey',
     header,
     scheme,
     value: scheme === undefined ? value : `${scheme} ${value}`,
     resource: endpoint,
-    keyId: id,
+    apiKeyId: id,
   };
 }
 

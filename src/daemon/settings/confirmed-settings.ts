@@ -30,7 +30,7 @@ export interface Difference {
   /** The written value; absent: it was unset. */
   readonly value?: Settings[SettingName];
   /** The value in force instead; absent: none. */
-  readonly held?: Settings[SettingName];
+  readonly inEffect?: Settings[SettingName];
   /** The value is the same, and the file that it names has another content. */
   readonly isContent?: true;
 }
@@ -77,7 +77,7 @@ export function differenceOf(
     name === 'extraAuthorities' && value !== undefined && authorities?.hash !== confirmed.authorities;
   if (value === held) return isContent ? { name, value, isContent: true } : undefined;
   if (!needsConfirmation(name, value, held)) return undefined;
-  return { name, value, held };
+  return { name, value, inEffect: held };
 }
 
 /** False where `value` only takes away from what `held` gives. */
@@ -96,7 +96,7 @@ function needsConfirmation(
 /** The settings in force: the written values, or the vault's where the two differ. */
 export function inForce(written: Settings, different: readonly Difference[]): Settings {
   const settings: Settings = { ...written };
-  for (const { name, held, isContent } of different) {
+  for (const { name, inEffect: held, isContent } of different) {
     // If the content is another one, there is no file that could be trusted.
     Object.assign(settings, { [name]: isContent ? undefined : held });
   }

@@ -76,7 +76,11 @@ export class SettingsBook {
         const written = settingsSchema.shape[name].safeParse(file[name]).data;
         const different = this.#different.find((difference) => difference.name === name);
         if (different)
-          return { name, ...heldDetail(different, defaultSettings[name]), live: appliesImmediately[name] };
+          return {
+            name,
+            ...heldDetail(different, defaultSettings[name]),
+            appliesImmediately: appliesImmediately[name],
+          };
         const value = name in env ? this.current[name] : written;
         const isSet = written !== defaultSettings[name];
         return {
@@ -84,7 +88,7 @@ export class SettingsBook {
           ...(value === undefined ? {} : { value: withoutPassword(value) }),
           ...(defaultSettings[name] === undefined ? {} : { default: defaultSettings[name] }),
           source: name in env ? 'environment' : isSet ? 'file' : 'default',
-          live: appliesImmediately[name],
+          appliesImmediately: appliesImmediately[name],
         };
       });
   }
@@ -131,8 +135,11 @@ export class SettingsBook {
 }
 
 /** The vault's value is in force; the written one is shown beside it. */
-function heldDetail({ value, held, isContent }: Difference, fallback: Value): Omit<Detail, 'name' | 'live'> {
-  const counts = isContent ? undefined : held;
+function heldDetail(
+  { value, inEffect, isContent }: Difference,
+  fallback: Value,
+): Omit<Detail, 'name' | 'appliesImmediately'> {
+  const counts = isContent ? undefined : inEffect;
   return {
     ...(counts === undefined ? {} : { value: withoutPassword(counts) }),
     ...(fallback === undefined ? {} : { default: fallback }),

@@ -95,10 +95,10 @@ export async function askAboutSettings(
 
 /** As they may be shown. */
 export function shown(different: readonly Difference[]): WrittenSetting[] {
-  return different.map(({ name, value, held, isContent }) => ({
+  return different.map(({ name, value, inEffect, isContent }) => ({
     name,
     ...(value === undefined ? {} : { value: withoutPassword(value) }),
-    ...(held === undefined ? {} : { held: withoutPassword(held) }),
+    ...(inEffect === undefined ? {} : { inEffect: withoutPassword(inEffect) }),
     ...(isContent === undefined ? {} : { isContent }),
   }));
 }

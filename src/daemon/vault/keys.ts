@@ -66,7 +66,7 @@ export class Keys {
       forward,
     } as const;
     const answer = await interactions.ask(question, request.signal);
-    await audit.record({ event: 'pair', outcome: answer, client: clientName });
+    await audit.record({ event: 'pair', outcome: answer, app: clientName });
     if (answer !== 'yes') {
       throw new KeyturnError('pairing_denied', 'The user did not pair this program.', {
         hint: 'Ask again when the user expects it.',
@@ -86,7 +86,7 @@ export class Keys {
   async identityOf({ id, generation }: Pick<LocalClient, 'id' | 'generation'>): Promise<Identity> {
     const { homeId } = this.#parts.home;
     const key = await this.#keyOf({ id, generation });
-    return { clientId: id, key: key.export().toString('base64url'), brokerId: homeId };
+    return { appId: id, key: key.export().toString('base64url'), brokerId: homeId };
   }
 
   async #keyOf({ id, generation }: Pick<LocalClient, 'id' | 'generation'>): Promise<KeyObject> {

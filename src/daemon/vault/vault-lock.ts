@@ -220,7 +220,7 @@ export class VaultLock {
   #callOffSignIns(): void {
     const { interactions } = this.#parts.broker;
     for (const { id, question } of interactions.list()) {
-      if (question.kind === 'login' || question.kind === 'device') interactions.answer(id, 'no');
+      if (question.kind === 'signIn' || question.kind === 'device') interactions.answer(id, 'no');
     }
   }
 

@@ -19,7 +19,7 @@ import { proxy, proxyAdd, proxyNamed } from './schemas/proxy-schema.ts';
 import { account, empty, shownName, url } from './schemas/values.ts';
 
 /** A name or an id: ids stay unique, names are what people type. */
-const client = shownName;
+const app = shownName;
 
 export const clientMethods = {
   // Local clients, their permissions and their questions
@@ -28,25 +28,25 @@ export const clientMethods = {
     effect: 'reads',
     isPolled: true,
     params: empty,
-    result: z.object({ clients: z.array(localClient) }),
+    result: z.object({ apps: z.array(localClient) }),
   },
   'app.remove': {
     ...ownersEnd,
-    params: z.object({ client }),
+    params: z.object({ app }),
     result: empty,
   },
   'permission.set': {
     who: 'owner',
     effect: 'mayWiden',
     usesRecords: true,
-    params: permission.extend({ client, account: account.optional() }),
+    params: permission.extend({ app, account: account.optional() }),
     result: empty,
   },
   'permission.end': {
     who: 'owner',
     effect: 'mayWiden',
     usesRecords: true,
-    params: z.object({ client, resource: url }),
+    params: z.object({ app, resource: url }),
     result: empty,
   },
   'request.list': {
@@ -55,7 +55,7 @@ export const clientMethods = {
     isPolled: true,
     inMismatchedHome: true,
     params: empty,
-    result: z.object({ interactions: z.array(interaction) }),
+    result: z.object({ requests: z.array(interaction) }),
   },
   'request.answer': { who: 'owner', effect: 'mayWiden', params: interactionAnswer, result: empty },
 

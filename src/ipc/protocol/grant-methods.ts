@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 import { ownersEnd } from './method.ts';
 import type { Method } from './method.ts';
-import { explanation, grant, grantNamed, receipt } from './schemas/grant-schema.ts';
+import { explanation, signIn, grantNamed, receipt } from './schemas/grant-schema.ts';
 import { loginAnswer, loginStart } from './schemas/interaction-schema.ts';
 import { empty, url } from './schemas/values.ts';
 
@@ -13,13 +13,13 @@ export const grantMethods = {
     effect: 'reads',
     isPolled: true,
     params: empty,
-    result: z.object({ grants: z.array(grant) }),
+    result: z.object({ signIns: z.array(signIn) }),
   },
   'signIn.show': {
     who: 'any',
     effect: 'reads',
     params: grantNamed,
-    result: z.object({ grants: z.array(explanation) }),
+    result: z.object({ signIns: z.array(explanation) }),
   },
   'signIn.revoke': {
     ...ownersEnd,
@@ -36,7 +36,7 @@ export const grantMethods = {
     signsIn: true,
     mayPrompt: true,
     params: loginStart,
-    result: z.object({ grant }),
+    result: z.object({ signIn }),
   },
   /** Where a sign-in would go, for the client that the user registered there by hand. */
   'signIn.issuer': {

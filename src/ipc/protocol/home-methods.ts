@@ -6,7 +6,7 @@ import type { Method } from './method.ts';
 import { activeHour, auditRow, use } from './schemas/audit-schema.ts';
 import { reset } from './schemas/grant-schema.ts';
 import { clientIdentifier, registered, registration } from './schemas/registration-schema.ts';
-import { deskState, setting, settingName, settingValue } from './schemas/settings-schema.ts';
+import { keyturnAppState, setting, settingName, settingValue } from './schemas/settings-schema.ts';
 import { status } from './schemas/status-schema.ts';
 import { empty, instant, overrideName, url } from './schemas/values.ts';
 import { display } from './schemas/vault-schema.ts';
@@ -30,7 +30,7 @@ export const homeMethods = {
     effect: 'reads',
     isPolled: true,
     params: empty,
-    result: z.object({ registrations: z.array(registered) }),
+    result: z.object({ oauthClients: z.array(registered) }),
   },
   /** Refused with `conflict` while a grant needs the client. */
   'oauthClient.remove': {
@@ -49,7 +49,7 @@ export const homeMethods = {
     result: z.object({
       settings: z.record(settingName, settingValue),
       details: z.array(setting),
-      desk: deskState,
+      keyturnApp: keyturnAppState,
     }),
   },
   'settings.set': {

@@ -8,7 +8,7 @@ import { keyIsSet, keyListed, keySet } from './schemas/key-schema.ts';
 import { empty, shownName, url } from './schemas/values.ts';
 
 /** A name or an id: ids stay unique, names are what people type. */
-const client = shownName;
+const app = shownName;
 
 export const keyMethods = {
   'apiKey.set': {
@@ -23,7 +23,7 @@ export const keyMethods = {
     effect: 'reads',
     isPolled: true,
     params: empty,
-    result: z.object({ keys: z.array(keyListed) }),
+    result: z.object({ apiKeys: z.array(keyListed) }),
   },
   'apiKey.remove': {
     ...ownersEnd,
@@ -35,14 +35,14 @@ export const keyMethods = {
     who: 'owner',
     effect: 'mayWiden',
     usesRecords: true,
-    params: permission.omit({ scope: true }).extend({ client }),
+    params: permission.omit({ scope: true }).extend({ app }),
     result: empty,
   },
   'apiKey.permission.end': {
     who: 'owner',
     effect: 'mayWiden',
     usesRecords: true,
-    params: z.object({ client, resource: url }),
+    params: z.object({ app, resource: url }),
     result: empty,
   },
 } as const satisfies Record<string, Method>;

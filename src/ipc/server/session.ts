@@ -260,10 +260,10 @@ export class Session {
   async #hello(id: MessageId, params: unknown, line: Buffer): Promise<void> {
     if (!isHelloParams(params)) throw handshakeRefusal('a hello lacks a field, or one is malformed');
     refuseOtherAddress(params, this.#host.endpoint);
-    this.clientId = params.clientId;
-    const key = await this.#host.keyFor(params.clientId);
+    this.clientId = params.appId;
+    const key = await this.#host.keyFor(params.appId);
     if (!key) throw unknownProgram();
-    const { answer, expected } = answerHello(this.#host, { clientId: params.clientId, key, line });
+    const { answer, expected } = answerHello(this.#host, { clientId: params.appId, key, line });
     if (this.#phase.at !== 'hello') return;
     this.#phase = { at: 'prove', expected };
     this.#respond(id, answer);
@@ -315,7 +315,7 @@ export class Session {
 
   #identity(paired: Paired): object {
     const key = paired.key.export().toString('base64url');
-    return { clientId: paired.clientId, key, brokerId: this.#host.homeId };
+    return { appId: paired.clientId, key, brokerId: this.#host.homeId };
   }
 
   #callerFor(clientId: string): Caller {

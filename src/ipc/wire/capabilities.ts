@@ -17,4 +17,4 @@ export function versionIn(capabilities: readonly string[]): string | undefined {
 }
 
 /** The broker's capability that says: a person sits at it, and is asked before anything is widened. */
-export const deskCapability = 'desk';
+export const appCapability = 'keyturn-app';

@@ -16,7 +16,7 @@ export const ownerId = 'owner';
 /** First message of a paired program. `nonce`: 32 random bytes, base64url. */
 export interface HelloParams {
   readonly versions: readonly number[];
-  readonly clientId: string;
+  readonly appId: string;
   readonly nonce: string;
   readonly endpoint: string;
   readonly capabilities: readonly string[];
@@ -46,7 +46,7 @@ export interface PairParams {
 
 /** Who a local client is. `key`: 32 bytes, base64url. Also the content of a key file, as JSON. */
 export interface Identity {
-  readonly clientId: string;
+  readonly appId: string;
   readonly key: string;
   readonly brokerId: string;
 }
@@ -67,7 +67,7 @@ export function isHelloParams(value: unknown): value is HelloParams {
   return (
     isObject(value) &&
     isVersions(value['versions']) &&
-    isId(value['clientId']) &&
+    isId(value['appId']) &&
     isBase64url(value['nonce'], 32) &&
     isText(value['endpoint'], maxLength.account) &&
     isCapabilities(value['capabilities'])
@@ -105,7 +105,5 @@ export function isPairCode(value: unknown): value is { readonly code: string } {
 }
 
 export function isIdentity(value: unknown): value is Identity {
-  return (
-    isObject(value) && isId(value['clientId']) && isBase64url(value['key'], 32) && isId(value['brokerId'])
-  );
+  return isObject(value) && isId(value['appId']) && isBase64url(value['key'], 32) && isId(value['brokerId']);
 }

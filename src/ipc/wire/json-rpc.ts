@@ -19,7 +19,7 @@ export interface ErrorBody {
     readonly reason: Reason;
     readonly hint?: string;
     readonly rule?: string;
-    readonly waiver?: string;
+    readonly exception?: string;
     readonly retryAfter?: number;
   };
 }
@@ -85,7 +85,7 @@ export function errorBody(error: unknown): ErrorBody {
       data: { reason: 'internal' },
     };
   }
-  const { reason, message, hint, rule, waiver, retryAfter } = error;
+  const { reason, message, hint, rule, exception, retryAfter } = error;
   return {
     code: reasons[reason].code,
     message,
@@ -93,7 +93,7 @@ export function errorBody(error: unknown): ErrorBody {
       reason,
       ...(hint === undefined ? {} : { hint }),
       ...(rule === undefined ? {} : { rule }),
-      ...(waiver === undefined ? {} : { waiver }),
+      ...(exception === undefined ? {} : { exception }),
       ...(retryAfter === undefined ? {} : { retryAfter }),
     },
   };
@@ -115,13 +115,13 @@ export function errorFrom(body: ErrorBody): KeyturnError {
   const reason = data['reason'];
   const hint = shown(data['hint']);
   const rule = shown(data['rule']);
-  const waiver = shown(data['waiver']);
+  const exception = shown(data['exception']);
   const retryAfter = data['retryAfter'];
   const message = shown(body.message) ?? 'the broker refused without a reason';
   return new KeyturnError(isReason(reason) ? reason : 'internal', message, {
     ...(hint === undefined ? {} : { hint }),
     ...(rule === undefined ? {} : { rule }),
-    ...(waiver === undefined ? {} : { waiver }),
+    ...(exception === undefined ? {} : { exception }),
     ...(typeof retryAfter === 'number' && retryAfter >= 0 ? { retryAfter } : {}),
   });
 }

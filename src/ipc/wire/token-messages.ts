@@ -29,7 +29,7 @@ export interface Challenge {
 }
 
 /** What a request may be answered with: an access token, or the API key that the owner set for the endpoint. */
-export type CredentialKind = 'token' | 'key';
+export type CredentialKind = 'token' | 'apiKey';
 
 /** `minimumValidity` and `timeout` in seconds. */
 export interface TokenGetParams {
@@ -52,7 +52,7 @@ export interface CredentialGetParams extends TokenGetParams {
 
 /** An API key. It has no end that Keyturn knows of, and belongs in this header only, at `resource` only. */
 export interface KeyResult {
-  readonly kind: 'key';
+  readonly kind: 'apiKey';
   readonly header: string;
   /** Stands before the key in `value`; absent: `value` is only the key. */
   readonly scheme?: string;
@@ -60,7 +60,7 @@ export interface KeyResult {
   readonly value: string;
   /** The endpoint that the key is for. */
   readonly resource: string;
-  readonly keyId: string;
+  readonly apiKeyId: string;
 }
 
 /**
@@ -99,11 +99,11 @@ export interface TokenProveResult {
   readonly proof: string;
 }
 
-/** Names what was refused by exactly one of `tokenId`, `access_token` and `keyId`. */
+/** Names what was refused by exactly one of `tokenId`, `access_token` and `apiKeyId`. */
 export interface TokenRejectParams {
   readonly tokenId?: string;
   /** An API key. It is marked for the user, and nothing replaces it. */
-  readonly keyId?: string;
+  readonly apiKeyId?: string;
   readonly access_token?: string;
   readonly status: number;
   readonly challenge?: Challenge;
@@ -147,13 +147,13 @@ export function isTokenProveResult(value: unknown): value is TokenProveResult {
 export function isKeyResult(value: unknown): value is KeyResult {
   return (
     isObject(value) &&
-    value['kind'] === 'key' &&
+    value['kind'] === 'apiKey' &&
     matches(value['header'], headerPattern) &&
     (value['scheme'] === undefined || matches(value['scheme'], schemePattern)) &&
     isText(value['value'], maxLength.token) &&
     keyValuePattern.test(value['value']) &&
     isText(value['resource'], maxLength.url) &&
-    isId(value['keyId'])
+    isId(value['apiKeyId'])
   );
 }
 

@@ -243,7 +243,7 @@ export class SilentAboutPkce extends RuleRefusal {
   readonly issuer: string;
 
   constructor(issuer: string, hint: string) {
-    super('pkce_unsupported', withoutS256(issuer), { rule: pkceRule, hint, waiver: 'no-pkce-metadata' });
+    super('pkce_unsupported', withoutS256(issuer), { rule: pkceRule, hint, exception: 'no-pkce-metadata' });
     this.issuer = issuer;
   }
 }

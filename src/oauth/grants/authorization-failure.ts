@@ -126,7 +126,7 @@ export function refuseError(
   throw new Refusal('login_failed', `${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
     rule: 'OAuth 2.1 §4.1.2.1',
     hint: isAboutScope && code !== 'invalid_scope' ? scopeHint : hintFor(request, server, error),
-    ...(!isAboutScope && refusesResource(error) ? { waiver: 'no-resource' } : {}),
+    ...(!isAboutScope && refusesResource(error) ? { exception: 'no-resource' } : {}),
   });
 }
 

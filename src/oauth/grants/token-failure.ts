@@ -38,7 +38,7 @@ function commonRefusal(
         {
           rule: 'RFC 8707 §2',
           hint: `Check the URL of the protected server. ${resourceHint(server, isSignIn)}`,
-          waiver: 'no-resource',
+          exception: 'no-resource',
         },
       );
     default:
@@ -111,7 +111,7 @@ export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Htt
         error?.code === 'invalid_request'
           ? resourceHint(server, true)
           : 'Start the sign-in again: a code works once and for a short time.',
-      ...(error && refusesResource(error) ? { waiver: 'no-resource' } : {}),
+      ...(error && refusesResource(error) ? { exception: 'no-resource' } : {}),
     },
   );
 }

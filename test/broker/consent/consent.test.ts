@@ -286,7 +286,7 @@ describe('a decision of the user during a sign-in takes precedence', () => {
     await r.allow();
     r.person.isThere = false;
     const asked = refusal(r.ask());
-    await r.question('login');
+    await r.question('signIn');
     await act(r);
     await world.signIn(r.pages[0] ?? '');
     return { r, error: await asked };

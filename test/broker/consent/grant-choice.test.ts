@@ -80,7 +80,7 @@ describe('a permission that names grants', () => {
   });
 
   it('yields to a lease of the same account if its own grant has no sign-in', async () => {
-    const signedOut = { account: 'alice', state: { kind: 'loginRequired', why: '' } } as const;
+    const signedOut = { account: 'alice', state: { kind: 'signInRequired', why: '' } } as const;
     const moved = { account: 'alice', issuer: 'https://new.example' };
     const grants = await grantsOf({ old: signedOut, new: moved, bob: {} });
     const [old = '', fresh = '', bob = ''] = grants
@@ -106,7 +106,7 @@ describe('a permission that names none yet', () => {
   });
 
   it('leaves the account to the user if there are several', async () => {
-    const grants = await grantsOf({ alice: {}, bob: { state: { kind: 'loginRequired', why: '' } } });
+    const grants = await grantsOf({ alice: {}, bob: { state: { kind: 'signInRequired', why: '' } } });
     expect(chosen(grants, {}, allowed)).toBe('choose of alice bob');
     expect(chosen(grants, {}, { ...allowed, refusedGrants: [idOf(grants, 'bob')] })).toBe('ask alice');
   });

@@ -118,7 +118,7 @@ describe('a yes for once', () => {
     const gone = new AbortController();
     const asked = refusal(ask({ asker, signal: gone.signal }));
     parts.interactions.answer((await question('allow')).id, 'yes', once);
-    await question('login');
+    await question('signIn');
     expect(await refusal(ask({ ...never, asker: processNamed('run 2') }))).toMatchObject(refused);
     expect(parts.leases.of('editor', 0)).toMatchObject([{ once: true }]);
     gone.abort();

@@ -72,7 +72,7 @@ describe('many questions', () => {
   });
 
   const signIn = (starter?: Starter): Question => ({
-    kind: 'login',
+    kind: 'signIn',
     registrationId: '0123456789abcdef',
     endpoint: '',
     issuer: '',
@@ -104,7 +104,7 @@ describe('many questions', () => {
     const another = signIn({ by: 'command', connection: 5 });
     expect(await refusal(interactions.ask(another, never))).toMatchObject(late);
     void openMany(interactions, 1, () => signIn({ by: 'window' }));
-    void openMany(interactions, 1, () => signIn({ by: 'program' }));
+    void openMany(interactions, 1, () => signIn({ by: 'app' }));
     void openMany(interactions, 1, () => question);
     expect(interactions.list()).toHaveLength(35);
     // A cancelled one makes room.

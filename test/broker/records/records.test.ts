@@ -75,8 +75,12 @@ describe('grants', () => {
 
   it.each([
     ['is ended', { state: { kind: 'revoked', receipt: 'pending', endedAt: 1 } }, true],
-    ['needs a sign-in', { state: { kind: 'loginRequired', why: '' } }, true],
-    ['needs a sign-in, and gets a scope', { state: { kind: 'loginRequired', why: '' }, scope: ['a'] }, false],
+    ['needs a sign-in', { state: { kind: 'signInRequired', why: '' } }, true],
+    [
+      'needs a sign-in, and gets a scope',
+      { state: { kind: 'signInRequired', why: '' }, scope: ['a'] },
+      false,
+    ],
     ['gets a scope', { scope: ['read', 'write'] }, false],
   ] as const)('a grant that %s: whether that only takes away', (_what, more, isLess) => {
     const grant = { ...fields, id: '0'.repeat(16) };
@@ -89,7 +93,7 @@ describe('grants', () => {
     const read = await grants.add(fields);
     const newer = await grants.change(read, { scope: ['read', 'write'] });
     expect(grants.isCurrent(read)).toBe(false);
-    const late = grants.change(read, { state: { kind: 'loginRequired', why: 'late' } });
+    const late = grants.change(read, { state: { kind: 'signInRequired', why: 'late' } });
     expect(await refusal(late)).toMatchObject({ reason: 'conflict' });
     expect(grants.byId(read.id)).toEqual(newer);
   });

@@ -37,7 +37,7 @@ describe('a grant that the server ended together with a revoked one', () => {
         /together with the sign-in to https:\S+ \("work"\), which you revoked at 20\S+ \S+/,
       ),
     });
-    expect(rig.parts.grants.byId(other.id)?.state).toMatchObject({ kind: 'loginRequired' });
+    expect(rig.parts.grants.byId(other.id)?.state).toMatchObject({ kind: 'signInRequired' });
     expect(rig.pages).toHaveLength(2);
   });
 

@@ -142,7 +142,7 @@ describe('a revoked grant', () => {
     const answered = Promise.withResolvers<void>();
     server.beforeVisit = () => answered.promise;
     const asked = refusal(rig.ask());
-    await rig.question('login');
+    await rig.question('signIn');
     await revokeGrant(rig.parts, rig.grant());
     answered.resolve();
     expect(await asked).toMatchObject({ reason: 'login_required' });

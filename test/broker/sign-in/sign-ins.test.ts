@@ -74,7 +74,7 @@ describe('a sign-in page', () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = refusal(rig.ask({ timeout: 60 * minute }));
-    await rig.question('login');
+    await rig.question('signIn');
     rig.clock.advance(10 * minute);
     expect(await asked).toMatchObject({ reason: 'login_required' });
     const error = {
@@ -95,7 +95,7 @@ describe('a sign-in page', () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = refusal(rig.ask({ timeout: minute }));
-    const { question } = await rig.question('login');
+    const { question } = await rig.question('signIn');
     rig.clock.advance(minute);
     expect(await asked).toMatchObject({ reason: 'login_pending' });
     expect(await tryRedirect(rig.pages[0])).toBe('connected');
@@ -110,7 +110,7 @@ describe('a sign-in page', () => {
     rig.person.isThere = false;
     const program = new AbortController();
     const asked = refusal(rig.ask({ signal: program.signal }));
-    await rig.question('login');
+    await rig.question('signIn');
     expect(await tryRedirect(rig.pages[0])).toBe('connected');
     program.abort();
     expect(await asked).toMatchObject({ reason: 'interrupted' });
@@ -176,7 +176,7 @@ describe('two servers', () => {
   it('PROMISE-5: take turns: the second page opens when the first is done', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
-    await rig.question('login');
+    await rig.question('signIn');
     const second = rig.ask({ resource: server.other });
     await turnOfEvents();
     expect(rig.pages).toHaveLength(1);
@@ -188,7 +188,7 @@ describe('two servers', () => {
   it('no page opens for a program that left the queue, and its request ends', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
-    await rig.question('login');
+    await rig.question('signIn');
     const program = new AbortController();
     const second = refusal(rig.ask({ resource: server.other, signal: program.signal }));
     await queued(rig);
@@ -203,7 +203,7 @@ describe('two servers', () => {
   it('PROMISE-5: no sign-in page opens once the permission has ended in the queue', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
-    await rig.question('login');
+    await rig.question('signIn');
     const second = refusal(rig.ask({ resource: server.other }));
     await queued(rig);
     await rig.parts.permissions.end('editor', server.other);

@@ -152,7 +152,7 @@ describe('an attempt', () => {
       expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
       const { state } = rig.grant();
       expect(state).toMatchObject({
-        kind: 'loginRequired',
+        kind: 'signInRequired',
         why: `the sign-in provider no longer takes the refresh token. ${known}`,
       });
       expect(await inVault(rig)).not.toHaveProperty('attempt');

@@ -16,7 +16,7 @@ import { homePaths } from '../../../src/base/paths.ts';
 import type { HomePaths } from '../../../src/base/paths.ts';
 
 const identity = (brokerId: string): string =>
-  JSON.stringify({ clientId: 'a'.repeat(22), key: 'k'.repeat(43), brokerId });
+  JSON.stringify({ appId: 'a'.repeat(22), key: 'k'.repeat(43), brokerId });
 const ours = identity('b'.repeat(22));
 
 const state = [

@@ -15,8 +15,8 @@ function grant(id: string, account: string, more: { endpoint?: string; state?: s
     issuer,
     scope: '',
     state: 'active',
-    overrides: [],
-    clients: [],
+    exceptions: [],
+    apps: [],
     ...more,
   };
 }
@@ -43,13 +43,13 @@ describe('what is near a name', () => {
 describe('the account of an allowed program', () => {
   const editor = (accounts?: string[]) => [
     {
-      clientId: 'AbC',
+      appId: 'AbC',
       name: 'editor',
       pairedAt: 0,
       permissions: [{ resource: endpoint, decision: 'allow' as const, ...(accounts ? { accounts } : {}) }],
     },
   ];
-  const allowed = { client: 'editor', resource: `${endpoint}/` };
+  const allowed = { app: 'editor', resource: `${endpoint}/` };
 
   it.each([
     ['the one it works as', editor(['work']), grants, 'editor works there as "work".'],

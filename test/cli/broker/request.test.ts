@@ -14,7 +14,7 @@ async function closingOnce(): Promise<{ readonly methods: string[] }> {
     dispatch: async (_, method) => {
       methods.push(method);
       if (methods.length === 1) rig.server.closeConnectionsOf(ownerId);
-      return { grants: [] };
+      return { signIns: [] };
     },
   });
   vi.stubEnv('KEYTURN_HOME', path.dirname(rig.paths.config));
@@ -30,7 +30,7 @@ afterEach(() => {
 describe('a command whose broker closes the connection', () => {
   it('asks again if its method only reads', async () => {
     const { methods } = await closingOnce();
-    expect(await ask('signIn.list', {})).toEqual({ grants: [] });
+    expect(await ask('signIn.list', {})).toEqual({ signIns: [] });
     expect(methods).toEqual(['signIn.list', 'signIn.list']);
   });
 

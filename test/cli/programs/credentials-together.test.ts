@@ -44,8 +44,8 @@ const tokenOf = (resource: string, now: number, lifetime: number, turn: number):
 });
 
 const keyOf = (resource: string): Credential => ({
-  kind: 'key',
-  keyId: '0123456789abcdef',
+  kind: 'apiKey',
+  apiKeyId: '0123456789abcdef',
   header: 'X-Key',
   value: 'key',
   resource,

@@ -13,10 +13,10 @@ afterEach(() => vi.restoreAllMocks());
 
 /** A broker at which these questions about the command line wait. */
 function brokerWith(...questions: { readonly [name: string]: unknown }[]) {
-  const interactions = questions.map((question) => ({ kind: 'allow', client: 'cli', ...question }));
+  const interactions = questions.map((question) => ({ kind: 'allow', app: 'cli', ...question }));
   return {
     capabilities: [],
-    request: (): Promise<unknown> => Promise.resolve({ interactions }),
+    request: (): Promise<unknown> => Promise.resolve({ requests: interactions }),
     onNotification: () => () => undefined,
   };
 }
@@ -24,8 +24,8 @@ function brokerWith(...questions: { readonly [name: string]: unknown }[]) {
 describe('a login', () => {
   const resource = `${origin}/mcp`;
   const waiting = {
-    kind: 'login',
-    client: '',
+    kind: 'signIn',
+    app: '',
     resource,
     issuer: origin,
     startedBy: 'command',
@@ -72,11 +72,11 @@ describe('a login', () => {
   it('joins no sign-in of a program, of another way or, at a desk, of anybody', async () => {
     const { startUrl: _none, ...elsewhere } = waiting;
     const broker = brokerWith(
-      { id: 'aaaaaaaa', ...waiting, startedBy: 'program' },
+      { id: 'aaaaaaaa', ...waiting, startedBy: 'app' },
       { id: 'bbbbbbbb', ...elsewhere },
     );
     expect((await questionsBefore(broker, signIn)).joined).toBeUndefined();
-    const desk = { ...brokerWith({ id: 'aaaaaaaa', ...waiting }), capabilities: ['desk'] };
+    const desk = { ...brokerWith({ id: 'aaaaaaaa', ...waiting }), capabilities: ['keyturn-app'] };
     expect((await questionsBefore(desk, signIn)).joined).toBeUndefined();
   });
 });
@@ -84,14 +84,14 @@ describe('a login', () => {
 it('an answer without state, and a browser that failed, are told once', async () => {
   const question: Record<string, unknown> = {
     id: 'aaaaaaaa',
-    kind: 'login',
+    kind: 'signIn',
     resource: origin,
     issuer: origin,
   };
   let change: (method: string) => void = () => undefined;
   const broker = {
     ...brokerWith(question),
-    request: async () => ({ interactions: [{ ...question, url: `${origin}/authorize` }] }),
+    request: async () => ({ requests: [{ ...question, url: `${origin}/authorize` }] }),
     onNotification: (listener: typeof change) => (change = listener),
   };
   await watchQuestions(broker as never, { resource: origin });

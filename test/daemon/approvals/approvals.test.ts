@@ -51,7 +51,7 @@ describe('a private host that is confirmed', () => {
     const approved = approvals.require(caller, 'exception.set', { ...params, on: true });
     approved.catch(() => undefined);
     expect((await question('command')).question).toMatchObject({
-      request: { command: 'override', server: 'https://tools.intern.example', override: 'private-address' },
+      request: { command: 'exception', server: 'https://tools.intern.example', exception: 'private-address' },
     });
     gone.abort();
     await approvals.require(caller, 'exception.set', { ...params, on: false });
@@ -60,7 +60,7 @@ describe('a private host that is confirmed', () => {
 
 describe('a permission that is set again', () => {
   const held = { clientId: 'cli', endpoint: nowhere.endpoint, decision: 'allow', createdAt: 0 } as const;
-  const same = { client: 'cli', resource: nowhere.endpoint, decision: 'allow' };
+  const same = { app: 'cli', resource: nowhere.endpoint, decision: 'allow' };
 
   it.each([
     ['is no question where it is what stands', {}, {}, false],

@@ -33,7 +33,7 @@ async function brokerWith(held: Partial<Permission> = {}) {
 }
 
 const wanted = {
-  client: 'editor',
+  app: 'editor',
   resource: endpoint,
   decision: 'allow' as const,
   scope: 'read',
@@ -44,14 +44,14 @@ describe('a permission', () => {
   it('is no wider if it asks for less, or denies', async () => {
     const { broker, clientId } = await brokerWith();
     expect(widens(broker, wanted)).toBe(false);
-    expect(widens(broker, { ...wanted, client: clientId, scope: 'write read', until: end })).toBe(false);
+    expect(widens(broker, { ...wanted, app: clientId, scope: 'write read', until: end })).toBe(false);
     // As a person types it.
     expect(widens(broker, { ...wanted, resource: `${endpoint}/` })).toBe(false);
-    expect(widens(broker, { ...wanted, client: 'other', decision: 'deny' })).toBe(false);
+    expect(widens(broker, { ...wanted, app: 'other', decision: 'deny' })).toBe(false);
   });
 
   it.each([
-    ['for another program', { client: 'other' }],
+    ['for another program', { app: 'other' }],
     ['for another server', { resource: 'https://mail.example' }],
     ['with a further scope', { scope: 'read admin' }],
     ['with any scope', { scope: undefined }],
@@ -112,7 +112,7 @@ describe('a permission for an account', () => {
       scope: ['read', 'write'],
       requestedScope: [],
     });
-    const asAlice = { client: 'editor', resource: endpoint, decision: 'allow', account: 'alice' } as const;
+    const asAlice = { app: 'editor', resource: endpoint, decision: 'allow', account: 'alice' } as const;
     expect(decisionOf(broker, asAlice)).toMatchObject({ clientId, scope: ['read'], until, grants: [id] });
     const named = { ...asAlice, scope: 'write', until: 2_000_000_000 };
     expect(decisionOf(broker, named)).toMatchObject({ scope: ['write'], until: 2_000_000_000_000 });
@@ -127,7 +127,7 @@ describe('a permission for an account', () => {
 
   it('needs a question if it ends an earlier refusal of accounts', async () => {
     const { broker, clientId } = await brokerWith({ refusedGrants: ['f'.repeat(16)] });
-    expect(endsRefusal(broker, { client: 'editor', resource: endpoint })).toBe(true);
+    expect(endsRefusal(broker, { app: 'editor', resource: endpoint })).toBe(true);
     expect(refusalOf(broker, clientId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });
   });
 });

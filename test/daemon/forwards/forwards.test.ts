@@ -105,13 +105,13 @@ it('a forward ends with the connection that opened it', async () => {
 it('a remote program asks for named servers only, and gets no API key', async () => {
   const { dispatch, open } = await newForwards();
   const { ask } = await open('box');
-  await ask('token.get', { resource, kinds: ['token', 'key'] });
+  await ask('token.get', { resource, kinds: ['token', 'apiKey'] });
   expect(dispatch.mock.lastCall?.[2]).toEqual({ resource, kinds: ['token'] });
   await ask('token.prove', { tokenId: 't', method: 'GET', url: `${resource}/notes?page=2` });
   const calls = dispatch.mock.calls.length;
   for (const [method, params] of [
     ['token.get', { resource: 'https://other.example/mcp' }],
-    ['token.get', { resource, kinds: ['key'] }],
+    ['token.get', { resource, kinds: ['apiKey'] }],
     ['token.prove', { tokenId: 't', method: 'GET', url: 'https://notes.example/mcp2' }],
     ['token.prove', { tokenId: 't', method: 'GET', url: 'https://notes.example/' }],
     ['permission.release', { resource: 'https://other.example/mcp' }],

@@ -57,7 +57,7 @@ describe('a home', () => {
     }
   });
 
-  it.each(['{"clientId":', '', '{"clientId":"owner","key":"","brokerId":""}'])(
+  it.each(['{"appId":', '', '{"appId":"owner","key":"","brokerId":""}'])(
     'with a damaged owner.key (%s) is refused, and nothing is written',
     async (text) => {
       writeFileSync(ownerKeyFile(paths), text, { mode: 0o600 });

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 it('removes the key of this program and home, and keeps every other file', async () => {
   const config = temporaryFolder();
   const folder = path.join(config, 'clients');
-  const removed = { clientId: 'editor', brokerId: 'home' };
+  const removed = { appId: 'editor', brokerId: 'home' };
   await removeKeyFiles({ config }, removed);
   expect(existsSync(folder)).toBe(false);
   mkdirSync(folder);
@@ -17,7 +17,7 @@ it('removes the key of this program and home, and keeps every other file', async
       mode: 0o600,
     });
   write('editor.key', { ...removed, key: 'k' });
-  write('other.key', { ...removed, clientId: 'other', key: 'k' });
+  write('other.key', { ...removed, appId: 'other', key: 'k' });
   write('elsewhere.key', { ...removed, brokerId: 'another home', key: 'k' });
   write('notes.txt', removed);
   write('broken.key', '{');

@@ -17,9 +17,9 @@ it('a timeline shows repetitions at the time of the last one', async () => {
   const rig = await brokerRig(inWorld(world));
   const grant = await rig.login();
   const rows = [
-    { time: 1000, event: 'token', outcome: 'ok', client: 'cli' },
+    { time: 1000, event: 'token', outcome: 'ok', app: 'cli' },
     { time: 5000, event: 'revoke', outcome: 'confirmed' },
-    { time: 4000, event: 'token', outcome: 'ok', client: 'cli', count: 3, first: 2000, last: 4000 },
+    { time: 4000, event: 'token', outcome: 'ok', app: 'cli', count: 3, first: 2000, last: 4000 },
   ];
   const owner = { role: 'owner', signal: new AbortController().signal } as Parameters<
     typeof explanationAnswer

@@ -21,7 +21,7 @@ async function oneProxy() {
   const apps = new ProxiedApps({
     proxies,
     parts: { clients, permissions, leases, overrides, clock, pause },
-    keys: { identityOf: async (client) => ({ clientId: client.id, key: 'k', brokerId: 'b' }) },
+    keys: { identityOf: async (client) => ({ appId: client.id, key: 'k', brokerId: 'b' }) },
     net: daemonFetch(async () => ({})),
     verify: async () => undefined,
     socket: () => '/socket',
@@ -35,13 +35,13 @@ describe('the app of a proxy', () => {
   it('is one, however many programs come at once', async () => {
     const { clients, comes } = await oneProxy();
     const came = await Promise.all([comes(), comes(), comes()]);
-    expect(new Set(came.map(({ identity }) => identity.clientId)).size).toBe(1);
+    expect(new Set(came.map(({ identity }) => identity.appId)).size).toBe(1);
     expect(clients.all()).toMatchObject([{ name: 'notes' }]);
   });
 
   it('is refused where another app took its name after it was unpaired', async () => {
     const { clients, comes } = await oneProxy();
-    await clients.remove((await comes()).identity.clientId);
+    await clients.remove((await comes()).identity.appId);
     await clients.add('NOTES', now);
     await expect(comes()).rejects.toMatchObject({
       reason: 'conflict',
@@ -51,7 +51,7 @@ describe('the app of a proxy', () => {
 
   it('loses what it has open during a pause, and stays allowed', async () => {
     const { clients, comes, apps, leases, pause } = await oneProxy();
-    const { clientId } = (await comes()).identity;
+    const { appId: clientId } = (await comes()).identity;
     leases.set({ permission: { clientId, endpoint, decision: 'allow', createdAt: now } });
     clients.used({ clientId, endpoint }, now);
     expect(apps.withoutPermission()).toEqual([]);

@@ -56,7 +56,7 @@ async function newDesk() {
   };
   const apps = new ProxiedApps({
     proxies,
-    keys: { identityOf: async ({ id }) => ({ clientId: id, key: 'k', brokerId: 'b' }) },
+    keys: { identityOf: async ({ id }) => ({ appId: id, key: 'k', brokerId: 'b' }) },
     net: { agentFor: async () => ({ reach: 'public' }) },
     parts,
     verify: async () => undefined,

@@ -22,7 +22,7 @@ describe('a card in the app', () => {
   const issuer = 'https://LOGIN.example/tenant';
 
   it.each([
-    ['permission.set', { client: 'cli', resource: typed, decision: 'allow' }, { resource }],
+    ['permission.set', { app: 'cli', resource: typed, decision: 'allow' }, { resource }],
     ['signIn.start', { resource: typed, issuer }, { resource, issuer: 'https://login.example/tenant' }],
     ['exception.set', { server: typed, name: 'no-resource', on: true }, { server: resource }],
     ['oauthClient.set', { issuer, clientId: 'x' }, { issuer: 'https://login.example/tenant' }],
@@ -32,7 +32,7 @@ describe('a card in the app', () => {
         issuer,
         clientId: 'x',
         clientSecret: 'aClientSecret-0815',
-        grant: 'id-jag',
+        grantType: 'id-jag',
         idp: { issuer: 'https://IDP.example', clientId: 'x', idTokenFile: '/nowhere/id-token' },
       },
       { issuer: 'https://login.example/tenant', idp: 'https://idp.example' },

@@ -167,7 +167,7 @@ describe('locking', () => {
     rig.person.isThere = false;
     const login = rig.login();
     login.catch(() => undefined);
-    await rig.question('login');
+    await rig.question('signIn');
     await vaultLock.lock('locked');
     expect(await refusal(login)).toMatchObject({ reason: 'login_failed' });
     expect(rig.parts.interactions.list()).toEqual([]);

@@ -45,8 +45,8 @@ describe('the first start', () => {
     const starts = [1, 2, 3].map(() => startClient(home, resource, '--as', 'an-editor'));
     const line = waitingLine('an-editor', resource);
     await until('all of them wait', () => starts.every(({ output }) => output.stderr.includes(line)));
-    expect(await answer(home, 'pair', 'yes')).toMatchObject({ client: 'an-editor' });
-    expect(await answer(home, 'allow', 'yes')).toMatchObject({ client: 'an-editor', resource });
+    expect(await answer(home, 'pair', 'yes')).toMatchObject({ app: 'an-editor' });
+    expect(await answer(home, 'allow', 'yes')).toMatchObject({ app: 'an-editor', resource });
     const clients = await Promise.all(starts.map(({ connected }) => connected));
     for (const { client, output } of clients) {
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list-notes');
@@ -184,7 +184,7 @@ describe('keyturn connect without a name', () => {
     await paired(home, 'a-changed-editor');
     const key = path.join(home.paths.config, 'clients', 'a-changed-editor.key');
     const before = readFileSync(key);
-    await askBroker(home, 'app.remove', { client: 'a-changed-editor' });
+    await askBroker(home, 'app.remove', { app: 'a-changed-editor' });
     writeFileSync(key, before, { mode: 0o600 });
     const connecting = home.start(['connect', resource, '--as', 'a-changed-editor']);
     await answer(home, 'pair', 'yes');

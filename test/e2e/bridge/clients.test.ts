@@ -111,9 +111,9 @@ describe('unlike clients on one server', () => {
       registrations: 1,
       codeExchanges: 1,
     });
-    const { grants } = await askBroker(home, 'signIn.list', {});
+    const { signIns: grants } = await askBroker(home, 'signIn.list', {});
     expect(grants).toHaveLength(1);
-    expect(grants[0]?.clients.toSorted()).toEqual([...programs, ...commands].toSorted());
+    expect(grants[0]?.apps.toSorted()).toEqual([...programs, ...commands].toSorted());
   });
 
   it.each([

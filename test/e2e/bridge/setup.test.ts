@@ -165,10 +165,10 @@ it('keyturn setup asks once for all entries of a server, and a refusal is one fo
   terminal.type('n\n');
   await terminal.ended;
   expect(terminal.shown().match(/\[y\/N\]/g)).toHaveLength(2);
-  const { clients } = await home.json<{
-    clients: { name: string; permissions: { resource: string }[] }[];
+  const { apps } = await home.json<{
+    apps: { name: string; permissions: { resource: string }[] }[];
   }>('app', 'list');
-  expect(
-    clients.flatMap(({ name, permissions }) => permissions.map((each) => [name, each.resource])),
-  ).toEqual(['cursor', 'kiro', 'lm-studio'].map((client) => [`${client}-notes`, resource]));
+  expect(apps.flatMap(({ name, permissions }) => permissions.map((each) => [name, each.resource]))).toEqual(
+    ['cursor', 'kiro', 'lm-studio'].map((client) => [`${client}-notes`, resource]),
+  );
 });

@@ -54,8 +54,8 @@ describe('in the middle of something', () => {
     const { home, resource } = await homeInWorld({ browser: 'true' });
     expect(await home.keyturn(['token', resource, '--timeout', '1s'])).toMatchObject({ code: 3 });
     expect(await home.keyturn(['login', resource, '--timeout', '10s'])).toMatchObject({ code: 3 });
-    const { interactions } = await askBroker(home, 'request.list', {});
-    expect(new Set(interactions.map(({ kind }) => kind))).toEqual(new Set(['allow', 'login']));
+    const { requests: interactions } = await askBroker(home, 'request.list', {});
+    expect(new Set(interactions.map(({ kind }) => kind))).toEqual(new Set(['allow', 'signIn']));
     const { pid } = await askBroker(home, 'status', {});
     expect(await home.keyturn(['broker', 'stop'])).toMatchObject({ code: 0 });
     expect(isAlive(pid)).toBe(false);

@@ -119,13 +119,13 @@ describe('a broker that is killed', () => {
     await crash.start();
     const before = await crash.explain('a');
     expect(before.attempt).toMatch(/^Keyturn stopped during the refresh of \d{4}-/);
-    expect(before.grant).toMatchObject({ state: 'active', attempt: { lost: 'broker' } });
+    expect(before.signIn).toMatchObject({ state: 'active', attempt: { lost: 'broker' } });
     expect(await crash.home.ok(['sign-in', 'list'])).toContain('cut off');
     await expect(crash.token('a')).rejects.toMatchObject({ reason: 'login_required' });
     const after = await crash.explain('a');
-    expect(after.grant.state).toBe('loginRequired');
+    expect(after.signIn.state).toBe('signInRequired');
     expect(after.now).toContain('the server may have replaced the token and the answer may have been lost');
-    expect(await crash.home.ok(['sign-in', 'show', after.grant.id])).toContain('keyturn login');
+    expect(await crash.home.ok(['sign-in', 'show', after.signIn.id])).toContain('keyturn login');
     expect((await crash.token('b')).access_token).toBeTypeOf('string');
     await crash.signIn('a');
   });

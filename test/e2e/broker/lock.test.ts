@@ -247,8 +247,8 @@ describe('a sealed file whose source of the passphrase changes', () => {
     writeFileSync(file, passphrase, { mode: 0o600 });
     await home.ok(['settings', 'set', 'vaultKey', `file:${file}`]);
     expect(await vaultStateOf(home)).toBe('open');
-    expect((await askBroker(home, 'app.list', {})).clients).toMatchObject([
-      { clientId: 'cli', permissions: [{ resource: 'https://server.example/mcp', decision: 'allow' }] },
+    expect((await askBroker(home, 'app.list', {})).apps).toMatchObject([
+      { appId: 'cli', permissions: [{ resource: 'https://server.example/mcp', decision: 'allow' }] },
     ]);
     expect(await home.ok(['status'])).toContain(
       `sealed-file (opened by the passphrase from the file "${file}")`,

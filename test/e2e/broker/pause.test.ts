@@ -11,7 +11,7 @@ import { allow, signIn, startBroker, stopBroker, tokenAt } from '../../support/h
 import { pairedProgram } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 
-const kinds = ['token', 'key'] as const;
+const kinds = ['token', 'apiKey'] as const;
 
 /** What a terminal shows of the command, by script(1). */
 async function atTerminal(home: TestHome, command: string, typed: string): Promise<string> {
@@ -73,7 +73,7 @@ it('keyturn pause keeps tokens and API keys from every program over a restart, s
   );
   await tokenAt(home, resource);
   expect(await home.ok(['logout', '--all', '--yes'])).toContain('confirmed');
-  expect((await askBroker(home, 'signIn.list', {})).grants).toMatchObject([{ state: 'revoked' }]);
+  expect((await askBroker(home, 'signIn.list', {})).signIns).toMatchObject([{ state: 'revoked' }]);
   const rows = await home.ok(['audit', 'log']);
   for (const outcome of [/pause +paused until /, /pause +paused +-/, /pause +resumed/, /refused +paused/])
     expect(rows).toMatch(outcome);

@@ -156,7 +156,7 @@ describe('the broker and its keychain worker', () => {
         spawnSync(asNobody[0] ?? '', [...asNobody.slice(1), 'head', '-c1', file]).status;
       expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Uid:\t65534\t/m);
       expect(seen(`/proc/${pid}/environ`)).not.toBe(0);
-      expect(await home.json('app', 'list')).toMatchObject({ clients: [{ clientId: 'cli' }] });
+      expect(await home.json('app', 'list')).toMatchObject({ apps: [{ appId: 'cli' }] });
       await home.ok(['broker', 'stop']);
     },
   );

@@ -10,7 +10,7 @@ import { askBroker } from '../../support/homes/ask-broker.ts';
 import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refreshing-home.ts';
 import { pairedProgram } from '../../support/processes/program.ts';
 
-type Question = ResultOf<'request.list'>['interactions'][number];
+type Question = ResultOf<'request.list'>['requests'][number];
 
 const root = path.join(import.meta.dirname, '..', '..', '..');
 
@@ -18,7 +18,7 @@ const root = path.join(import.meta.dirname, '..', '..', '..');
 async function questions(home: TestHome): Promise<readonly Question[]> {
   const passing = ['broker_stopping', 'broker_unreachable', 'unpaired'];
   return askBroker(home, 'request.list', {}).then(
-    ({ interactions }) => interactions,
+    ({ requests: interactions }) => interactions,
     (error: unknown) => {
       if (passing.includes(reasonOf(error))) return [];
       throw error;
@@ -53,8 +53,8 @@ describe('a broker that is replaced', () => {
     await next.says('the broker listens on');
     expect(isAlive(before)).toBe(false);
     const again = await bothQuestions(home);
-    expect(new Set(again.map(({ client }) => client))).toEqual(new Set(['cli', 'editor']));
-    const cli = again.find(({ client }) => client === 'cli');
+    expect(new Set(again.map(({ app: client }) => client))).toEqual(new Set(['cli', 'editor']));
+    const cli = again.find(({ app: client }) => client === 'cli');
     // The person at the terminal is told what to type now: a moment after the next broker has the question.
     await command.says(`keyturn request approve ${cli?.id}`);
     for (const { id } of again) {

@@ -27,7 +27,7 @@ it('hints say of an API key what a newcomer misses: where it goes, what allows i
   );
   await home.ok(['broker', 'stop']);
   expect(await home.json('app', 'list')).toMatchObject({
-    clients: [{ name: 'cli', lastUsedAt: expect.any(Number) as number }],
+    apps: [{ name: 'cli', lastUsedAt: expect.any(Number) as number }],
   });
 });
 

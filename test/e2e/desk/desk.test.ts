@@ -28,7 +28,7 @@ describe('keyturn app allow at a desk', () => {
     expect(shown).toMatchObject({
       kind: 'command',
       command: 'allow',
-      client: 'cli',
+      app: 'cli',
       resource,
       scope: 'notes:read',
     });
@@ -61,7 +61,7 @@ describe('keyturn app allow at a desk', () => {
 
   it('the windows show at once what a command allows and takes away; a command that only looks causes no event', async () => {
     const { home, heard, line, owner } = await openDesk(newHome());
-    await owner.call('permission.set', { client: 'cli', resource, decision: 'allow' });
+    await owner.call('permission.set', { app: 'cli', resource, decision: 'allow' });
     expect(heard).toEqual(['status.changed']);
     await line.request('app.list');
     expect(heard).toEqual(['status.changed']);
@@ -88,8 +88,8 @@ describe('keyturn app allow at a desk', () => {
       );
       return [reason, (await cards()).length];
     };
-    const allow = { client: 'cli', resource, decision: 'allow' };
-    expect(await refused('permission.set', { ...allow, client: 'nobody' })).toEqual(['not_found', 0]);
+    const allow = { app: 'cli', resource, decision: 'allow' };
+    expect(await refused('permission.set', { ...allow, app: 'nobody' })).toEqual(['not_found', 0]);
     expect(await refused('permission.set', { ...allow, resource: 'http://a.example' })).toEqual([
       'invalid_resource',
       0,
@@ -127,26 +127,26 @@ const denied = 'https://denied.example';
 /** A request of each method that widens, and what its card has to show. */
 const widening: Readonly<Record<string, readonly [params: object, shown: object]>> = {
   'permission.set': [
-    { client: 'cli', resource, decision: 'allow' },
-    { command: 'allow', client: 'cli', resource },
+    { app: 'cli', resource, decision: 'allow' },
+    { command: 'allow', app: 'cli', resource },
   ],
   'permission.end': [
-    { client: 'cli', resource: denied },
-    { command: 'endDenial', client: 'cli', resource: denied },
+    { app: 'cli', resource: denied },
+    { command: 'endDenial', app: 'cli', resource: denied },
   ],
   'apiKey.set': [
     { resource, header: 'x-api-key', value: 'anApiKey-2718', unchecked: true },
-    { command: 'key', resource, key: { header: 'x-api-key' }, replaces: false, unchecked: true },
+    { command: 'apiKey', resource, apiKey: { header: 'x-api-key' }, replaces: false, unchecked: true },
   ],
   'apiKey.permission.set': [
-    { client: 'cli', resource, decision: 'allow' },
-    { command: 'allow', client: 'cli', resource, key: { header: 'x-api-key' } },
+    { app: 'cli', resource, decision: 'allow' },
+    { command: 'allow', app: 'cli', resource, apiKey: { header: 'x-api-key' } },
   ],
   'apiKey.permission.end': [
-    { client: 'cli', resource: denied },
-    { command: 'endDenial', client: 'cli', resource: denied, key: { header: 'x-api-key' } },
+    { app: 'cli', resource: denied },
+    { command: 'endDenial', app: 'cli', resource: denied, apiKey: { header: 'x-api-key' } },
   ],
-  'proxy.add': [{ resource }, { command: 'proxy', resource, client: 'notes.example' }],
+  'proxy.add': [{ resource }, { command: 'proxy', resource, app: 'notes.example' }],
   'forward.open': [
     {
       label: 'build.example',
@@ -163,7 +163,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
   ],
   'oauthClient.set': [
     { issuer: 'https://login.example', clientId: 'abc', clientSecret: 'aClientSecret-0815' },
-    { command: 'register', issuer: 'https://login.example', registration: 'abc', replaces: false },
+    { command: 'oauthClient', issuer: 'https://login.example', registration: 'abc', replaces: false },
   ],
   'signIn.start': [
     {
@@ -174,7 +174,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
       method: 'paste',
     },
     {
-      command: 'login',
+      command: 'signIn',
       resource,
       account: 'work',
       issuer: 'https://login.example',
@@ -184,7 +184,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
   ],
   'exception.set': [
     { server: resource, name: 'no-resource', on: true },
-    { command: 'override', server: resource, override: 'no-resource' },
+    { command: 'exception', server: resource, override: 'no-resource' },
   ],
   'settings.set': [
     { name: 'httpsProxy', value: 'http://me:aProxyPassword-4711@proxy.example:3128' },
@@ -206,10 +206,10 @@ describe('the owner’s key at a desk', () => {
     );
     expect(all.toSorted()).toEqual([...Object.keys(widening), 'request.answer'].toSorted());
     const { line, owner, cards, card, answer } = await openDesk(newHome());
-    await owner.call('permission.set', { client: 'cli', resource: denied, decision: 'deny' });
+    await owner.call('permission.set', { app: 'cli', resource: denied, decision: 'deny' });
     const key = { resource: denied, header: 'x-api-key', value: 'anApiKey-3141', unchecked: true } as const;
     await owner.call('apiKey.set', key);
-    await owner.call('apiKey.permission.set', { client: 'cli', resource: denied, decision: 'deny' });
+    await owner.call('apiKey.permission.set', { app: 'cli', resource: denied, decision: 'deny' });
     await line.request('pause');
     const before = await line.request('settings.get');
     for (const [method, [params, shown]] of Object.entries(widening)) {
@@ -241,12 +241,12 @@ describe('the owner’s key at a desk', () => {
     await owner.call('oauthClient.set', { issuer, clientId: 'before' });
     const idp = { issuer: 'https://idp.example', clientId: 'desk', idTokenFile: '/nowhere/id-token' };
     const secret = { clientSecret: 'aClientSecret-0815', authMethod: 'client_secret_post' };
-    const entry = { issuer, clientId: 'abc', ...secret, grant: 'id-jag', idp };
+    const entry = { issuer, clientId: 'abc', ...secret, grantType: 'id-jag', idp };
     const entering = line.request('oauthClient.set', entry);
     const { id, ...shown } = await card();
     expect(shown).toMatchObject({
-      command: 'register',
-      grant: 'id-jag',
+      command: 'oauthClient',
+      grantType: 'id-jag',
       authMethod: 'client_secret_post',
       idp: 'https://idp.example',
       replaces: true,
@@ -291,7 +291,7 @@ describe('the owner’s key at a desk', () => {
 
   it('the owner’s key at a desk reads and narrows at once', async () => {
     const { home, owner, permissions } = await openDesk(newHome());
-    const allow = { client: 'cli', resource, decision: 'allow', scope: 'read write' };
+    const allow = { app: 'cli', resource, decision: 'allow', scope: 'read write' };
     await owner.call('permission.set', allow);
     await owner.call('exception.set', { server: resource, name: 'no-resource', on: true });
     for (const command of [

@@ -24,7 +24,7 @@ async function allowAtTerminal(home: TestHome, typed: string, screen = ':0'): Pr
 it('desktop/command.json: a command that a closed desk refuses offers to start the app, shows which program that is, and starts it after a yes only', async () => {
   const home = newHome({ vault: 'keychain' });
   const { owner, stop } = await openDesk(home);
-  await owner.call('permission.set', { client: 'cli', resource: `${resource}/other`, decision: 'allow' });
+  await owner.call('permission.set', { app: 'cli', resource: `${resource}/other`, decision: 'allow' });
   await stop();
   const file = deskCommandFile(home.paths);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });

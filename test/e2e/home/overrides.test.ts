@@ -58,7 +58,8 @@ describe('an exception', () => {
       const there = await homeInBentWorld({ shared });
       const { home, url, authorizationServer } = there;
       const overridesOf = async (): Promise<unknown> =>
-        (await askBroker(home, 'signIn.list', {})).grants.find(({ resource }) => resource === url)?.overrides;
+        (await askBroker(home, 'signIn.list', {})).signIns.find(({ resource }) => resource === url)
+          ?.exceptions;
       err(there);
       const before = await home.keyturn(['login', url]);
       expect(before).toMatchObject({ code: 5, stdout: '' });
@@ -88,9 +89,9 @@ describe('an exception', () => {
     authorizationServer.bend.metadata = withoutPkce;
     await home.ok(['exception', 'add', authorizationServer.issuer, 'no-pkce-metadata']);
     await signIn(home, url);
-    const { grants } = await askBroker(home, 'signIn.list', {});
+    const { signIns: grants } = await askBroker(home, 'signIn.list', {});
     expect(grants.find(({ resource }) => resource === url)).toMatchObject({
-      overrides: ['no-pkce-metadata'],
+      exceptions: ['no-pkce-metadata'],
     });
     await home.ok(['exception', 'remove', authorizationServer.issuer.replace(/\/$/, ''), 'no-pkce-metadata']);
     expect(await home.ok(['status'])).not.toContain('EXCEPTION');

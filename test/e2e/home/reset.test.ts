@@ -30,7 +30,7 @@ async function resetAtTerminal(home: TestHome, typed: string): Promise<{ code: n
 
 interface Left {
   revoked: { receipt: string; liveUntil?: number }[];
-  registrations: { issuer: string; clientId: string }[];
+  oauthClients: { issuer: string; clientId: string }[];
   unreadable: string[];
   vaultLeft?: string;
   files: string[];
@@ -79,7 +79,7 @@ describe('keyturn reset', () => {
     expect(left.revoked.map(({ receipt }) => receipt)).toEqual(['confirmed', 'confirmed']);
     expect(left).toMatchObject({ unreadable: [], files: [] });
     expect(left).not.toHaveProperty('vaultLeft');
-    expect(left.registrations.map(({ issuer }) => issuer)).toEqual([
+    expect(left.oauthClients.map(({ issuer }) => issuer)).toEqual([
       world.authorizationServer.issuer,
       elsewhere,
     ]);
@@ -91,7 +91,7 @@ describe('keyturn reset', () => {
     expect(await home.keyturn(['reset', '--yes'])).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(filesOf(home)).toEqual([]);
     await startBroker(home);
-    expect((await askBroker(home, 'signIn.list', {})).grants).toEqual([]);
+    expect((await askBroker(home, 'signIn.list', {})).signIns).toEqual([]);
     expect(home.homeId).not.toBe(homeId);
     await reset(home);
   });
@@ -135,7 +135,7 @@ describe('keyturn reset', () => {
     const denied = await resetAtTerminal(home, 'y');
     expect(denied.code).toBe(130);
     expect(denied.shown).toContain('This revokes your sign-ins (1), removes the apps');
-    expect((await askBroker(home, 'signIn.list', {})).grants).toMatchObject([{ state: 'active' }]);
+    expect((await askBroker(home, 'signIn.list', {})).signIns).toMatchObject([{ state: 'active' }]);
     const done = await resetAtTerminal(home, 'yes');
     expect(done.code).toBe(0);
     expect(done.shown).toContain('confirmed by the authorization server');

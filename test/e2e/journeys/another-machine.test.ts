@@ -19,7 +19,7 @@ it('a program on another machine gets a token of one server through a forward, u
   onTestFinished(() => far.close());
   const asking = walk.start({ '/run/user/1000/keyturn-forward/build.example@3f9a1c22.sock': socket }, far);
   const origin = { label: 'build.example', hostKey: machine.hostKey };
-  expect(await walk.answer('pair')).toMatchObject({ client: 'token@build.example', forward: origin });
+  expect(await walk.answer('pair')).toMatchObject({ app: 'token@build.example', forward: origin });
   expect(await walk.answer('allow')).toMatchObject({ forward: origin, resource });
   expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
   expect(world.counts().authorizationServer).toMatchObject({ signIns: 1 });

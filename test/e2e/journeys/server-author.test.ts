@@ -38,7 +38,7 @@ it('a server of 15 lines is called by a client that signs in through the bridge 
   expect(await home.json('sign-in', 'list')).toMatchObject([{ scope: 'notes:read' }]);
 
   const adding = client.callTool({ name: 'add-note' });
-  expect(await walk.answer('allow')).toMatchObject({ client: 'my-client' });
+  expect(await walk.answer('allow')).toMatchObject({ app: 'my-client' });
   expect(await adding).toMatchObject({ content: [{ text: 'added for alice' }] });
   expect(await home.json('sign-in', 'list')).toMatchObject([{ scope: 'notes:read notes:write' }]);
 });

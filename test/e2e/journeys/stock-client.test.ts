@@ -44,7 +44,7 @@ it('a stock client is switched over, makes its first call, is narrowed, paused a
   await walk.run();
   expect(await call('list-notes')).toContain('alice');
   const writing = expect(call('add-note', 'note=milk')).rejects.toThrow('allow cursor-notes');
-  expect(await walk.answer('allow')).toMatchObject({ client: 'cursor-notes' });
+  expect(await walk.answer('allow')).toMatchObject({ app: 'cursor-notes' });
   await writing;
 
   await walk.run();

@@ -21,19 +21,19 @@ beforeAll(async () => {
     await ask('settings.set', { name: 'browser', value: world.browser(`--account ${person}`) });
     await ask('signIn.start', { resource, account, timeout: 60 });
   }
-  expect((await ask('signIn.list', {})).grants).toHaveLength(2);
+  expect((await ask('signIn.list', {})).signIns).toHaveLength(2);
 });
 
 afterEach(async () => {
-  const { clients } = await there.ask('app.list', {});
+  const { apps: clients } = await there.ask('app.list', {});
   for (const { name, permissions } of clients)
-    for (const { resource } of permissions) await there.ask('permission.end', { client: name, resource });
+    for (const { resource } of permissions) await there.ask('permission.end', { app: name, resource });
 });
 
 async function allow(...accounts: string[]): Promise<void> {
   const { ask, resource } = there;
   for (const account of accounts)
-    await ask('permission.set', { client: 'cli', resource, decision: 'allow', account });
+    await ask('permission.set', { app: 'cli', resource, decision: 'allow', account });
 }
 
 /** Who the server takes the token for. */
@@ -82,7 +82,7 @@ describe('KEYTURN_ACCOUNT', () => {
       expect(stderr).toContain('reason: account_required');
       expect(stderr).toContain(`Nobody is signed in at ${there.resource} as "hme".`);
       expect(stderr).toContain('(--account, or KEYTURN_ACCOUNT): "work", "home"');
-      expect(await there.ask('request.list', {})).toEqual({ interactions: [] });
+      expect(await there.ask('request.list', {})).toEqual({ requests: [] });
     },
   );
 
@@ -100,7 +100,7 @@ describe('KEYTURN_ACCOUNT', () => {
     const notesOf = async ({ client }: Awaited<ReturnType<typeof clientOf>>) =>
       JSON.stringify(await client.callTool({ name: 'list-notes' }));
     expect(await notesOf(await started)).toContain('bob');
-    await ask('permission.set', { client: entry, resource, decision: 'allow', account: 'work' });
+    await ask('permission.set', { app: entry, resource, decision: 'allow', account: 'work' });
     expect(await notesOf(await clientOf({ env }, resource, '--as', entry, '--account', 'work'))).toContain(
       'alice',
     );
@@ -108,7 +108,7 @@ describe('KEYTURN_ACCOUNT', () => {
     expect(JSON.parse(await home.ok(connect))).toMatchObject({
       args: expect.arrayContaining(['bridge', resource, '--as', entry, '--account=work']),
     });
-    await ask('app.remove', { client: entry });
+    await ask('app.remove', { app: entry });
   });
 });
 
@@ -148,12 +148,12 @@ describe('keyturn app allow without an account', () => {
         /"work", "home"[^]*keyturn app allow cli .* --account "work"[^]*account_required/,
       ),
     });
-    const clients = async () => (await there.ask('signIn.list', {})).grants.map((one) => one.clients);
+    const clients = async () => (await there.ask('signIn.list', {})).signIns.map((one) => one.apps);
     expect(await clients()).toEqual([[], []]);
 
     const asking = home.start(['token', resource]);
     const question = await there.onlyQuestion('choice');
-    expect(question).toMatchObject({ client: 'cli', accounts: ['work', 'home'] });
+    expect(question).toMatchObject({ app: 'cli', accounts: ['work', 'home'] });
     await home.ok(['request', 'approve', question.id, '--account', 'home']);
     expect(await personOf((await asking.ended).stdout)).toBe('bob');
     expect((await clients()).flat()).toEqual(['cli']);

@@ -40,11 +40,11 @@ const setKey = (home: TestHome, url: string, key: string, ...more: string[]) =>
   });
 
 const allowKey = (client: string, resource: string) =>
-  askBroker(shared.home, 'apiKey.permission.set', { client, resource, decision: 'allow' });
+  askBroker(shared.home, 'apiKey.permission.set', { app: client, resource, decision: 'allow' });
 
 /** What the broker lists of the keys at this server: one, or none. */
 async function listed(resource: string) {
-  const { keys } = await askBroker(shared.home, 'apiKey.list', {});
+  const { apiKeys: keys } = await askBroker(shared.home, 'apiKey.list', {});
   return keys.filter((key) => key.resource === resource);
 }
 
@@ -64,7 +64,7 @@ async function allowedScene() {
   return { ...scene, fetch: createFetch(program, { resource: url, kinds, fetch: shared.world.fetch }) };
 }
 
-const kinds = ['token', 'key'] as const;
+const kinds = ['token', 'apiKey'] as const;
 
 /** The broker gives this program no credential, for this reason. */
 const refusesKey = async (program: Connection, resource: string, reason: string) =>
@@ -86,7 +86,7 @@ describe('an API key', () => {
     expect(await (await fetch(url, { method: 'POST', body: '{}' })).text()).toBe('served');
     expect(server.served).toHaveLength(1);
     expect(await home.json('api-key', 'list')).toEqual([
-      { resource: url, header: 'X-Api-Key', setAt: expect.any(Number) as number, clients: [name] },
+      { resource: url, header: 'X-Api-Key', setAt: expect.any(Number) as number, apps: [name] },
     ]);
     expect(await home.ok(['sign-in', 'list'])).toContain('X-Api-Key: …');
     expect(await home.ok(['app', 'list'])).toContain('API key, X-Api-Key: …');
@@ -96,10 +96,10 @@ describe('an API key', () => {
       return all.some(({ outcome }) => outcome === 'given') ? all : undefined;
     });
     expect(rows.filter(({ outcome }) => /^(set|given|key: .*)$/.test(outcome ?? ''))).toMatchObject([
-      { event: 'key', outcome: 'set', endpoint: url },
-      { event: 'refused', outcome: 'key: consent_required', client: name, endpoint: url },
-      { event: 'permission', outcome: 'key: allow', client: name, endpoint: url },
-      { event: 'key', outcome: 'given', client: name, endpoint: url },
+      { event: 'apiKey', outcome: 'set', endpoint: url },
+      { event: 'refused', outcome: 'key: consent_required', app: name, endpoint: url },
+      { event: 'permission', outcome: 'key: allow', app: name, endpoint: url },
+      { event: 'apiKey', outcome: 'given', app: name, endpoint: url },
     ]);
     // The first test of the home, so that its lists show this key alone.
     await askBroker(home, 'apiKey.remove', { resource: url });
@@ -112,12 +112,12 @@ describe('an API key', () => {
     const placed = async (...options: string[]) => {
       await home.ok(['api-key', 'set', url, '--api-key-stdin', ...options], { stdin: key });
       await allowKey(name, url);
-      return program.getCredential({ resource: url, kinds: ['key'] });
+      return program.getCredential({ resource: url, kinds: ['apiKey'] });
     };
     const answer = {
-      kind: 'key',
+      kind: 'apiKey',
       resource: url,
-      keyId: expect.any(String) as string,
+      apiKeyId: expect.any(String) as string,
       header: 'Authorization',
     };
     expect(await placed()).toEqual({ ...answer, scheme: 'Bearer', value: `Bearer ${key}` });
@@ -133,12 +133,12 @@ describe('an API key', () => {
     const { name, program } = await newProgram();
     const asked = program.getCredential({ resource: url, kinds, interaction: 'allow' });
     const question = await card();
-    expect(question).toMatchObject({ client: name, resource: url, key: { header: 'X-Api-Key' } });
+    expect(question).toMatchObject({ app: name, resource: url, apiKey: { header: 'X-Api-Key' } });
     expect(await home.ok(['request', 'list'])).toContain(
       `May ${name} have your API key for ${url} (X-Api-Key: …)?`,
     );
     await owner.answer(home, question.id, 'yes');
-    expect(await asked).toMatchObject({ kind: 'key', value: key });
+    expect(await asked).toMatchObject({ kind: 'apiKey', value: key });
   });
 
   it('an API key is not given to a program that was denied it, until the denial ends', async () => {
@@ -150,7 +150,7 @@ describe('an API key', () => {
     await expect(asked).rejects.toMatchObject({ reason: 'consent_denied' });
     const again = { resource: url, kinds, interaction: 'allow' } as const;
     await expect(program.getCredential(again)).rejects.toMatchObject({ reason: 'consent_denied' });
-    await askBroker(home, 'apiKey.permission.end', { client: name, resource: url });
+    await askBroker(home, 'apiKey.permission.end', { app: name, resource: url });
     await home.ok(['app', 'allow', name, url, '--api-key', '--for', '1h']);
     expect(await program.getCredential(again)).toMatchObject({ value: key });
     await home.ok(['app', 'deny', name, url, '--api-key']);
@@ -171,7 +171,7 @@ describe('an API key', () => {
     const { home, url, server } = await keyScene();
     const { name, program } = await newProgram();
     await expect(
-      program.getCredential({ resource: url, kinds: ['key'], interaction: 'allow' }),
+      program.getCredential({ resource: url, kinds: ['apiKey'], interaction: 'allow' }),
     ).rejects.toMatchObject({
       reason: 'not_found',
       message: `There is no API key for ${url}.`,
@@ -180,7 +180,7 @@ describe('an API key', () => {
     expect(run).toMatchObject({ code: 2 });
     expect(run.stderr).toContain('reason: not_found');
     await expect(allowKey(name, url)).rejects.toMatchObject({ reason: 'not_found' });
-    const ending = askBroker(home, 'apiKey.permission.end', { client: name, resource: url });
+    const ending = askBroker(home, 'apiKey.permission.end', { app: name, resource: url });
     await expect(ending).rejects.toMatchObject({ reason: 'not_found' });
     expect(server.server.requests).toEqual([]);
   });
@@ -194,7 +194,7 @@ describe('a permission', () => {
     await owner.allow(home, reader.name, resource);
     await owner.signIn(home, resource);
     await askBroker(home, 'apiKey.set', { resource, header: 'X-Api-Key', value: key, unchecked: true });
-    for (const wanted of [kinds, ['key']] as const)
+    for (const wanted of [kinds, ['apiKey']] as const)
       await expect(reader.program.getCredential({ resource, kinds: wanted })).rejects.toMatchObject({
         reason: 'consent_required',
       });
@@ -203,7 +203,7 @@ describe('a permission', () => {
     await allowKey(keeper.name, resource);
     await expect(keeper.program.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
     expect(await keeper.program.getCredential({ resource, kinds })).toMatchObject({
-      kind: 'key',
+      kind: 'apiKey',
       value: key,
     });
     await home.ok(['app', 'revoke', keeper.name, resource, '--api-key']);
@@ -226,7 +226,7 @@ describe('a permission', () => {
     await allowKey(name, url);
     await home.ok(['api-key', 'remove', url]);
     expect(await listed(url)).toEqual([]);
-    const { clients } = await askBroker(home, 'app.list', {});
+    const { apps: clients } = await askBroker(home, 'app.list', {});
     expect(clients.find((client) => client.name === name)?.permissions).toEqual([]);
     await askBroker(home, 'apiKey.set', { resource: url, header: 'X-Api-Key', value: next });
     await refusesKey(program, url, 'consent_required');
@@ -236,13 +236,13 @@ describe('a permission', () => {
     const { home, name, url, program } = await allowedScene();
     const release = (more: object = {}) => program.request('permission.release', { resource: url, ...more });
     await expect(release()).rejects.toMatchObject({ reason: 'not_found' });
-    expect(await listed(url)).toMatchObject([{ clients: [name] }]);
+    expect(await listed(url)).toMatchObject([{ apps: [name] }]);
     await release({ kinds });
-    expect(await listed(url)).toMatchObject([{ clients: [] }]);
-    await expect(release({ kinds: ['key'] })).rejects.toMatchObject({ reason: 'not_found' });
+    expect(await listed(url)).toMatchObject([{ apps: [] }]);
+    await expect(release({ kinds: ['apiKey'] })).rejects.toMatchObject({ reason: 'not_found' });
     await allowKey(name, url);
-    await askBroker(home, 'app.remove', { client: name });
-    expect(await listed(url)).toMatchObject([{ resource: url, clients: [] }]);
+    await askBroker(home, 'app.remove', { app: name });
+    expect(await listed(url)).toMatchObject([{ resource: url, apps: [] }]);
     const again = await pairedProgram(home, name);
     await refusesKey(again, url, 'consent_required');
   });
@@ -282,25 +282,25 @@ describe('a server', () => {
     expect(await home.ok(['sign-in', 'list'])).toContain('refused by the server');
     expect(await home.ok(['sign-in', 'show', url])).toMatch(
       new RegExp(
-        `API key +https[^]*goes in +X-Api-Key: …[^]*apps +${name}[^]*refused +The server[^]*key +refused by the server +${name}`,
+        `API key +https[^]*goes in +X-Api-Key: …[^]*apps +${name}[^]*refused +The server[^]*apiKey +refused by the server +${name}`,
       ),
     );
     expect(await home.json('sign-in', 'show', url)).toEqual([
       {
-        key: {
+        apiKey: {
           resource: url,
           header: 'X-Api-Key',
           setAt: expect.any(Number) as number,
           refusedAt: expect.any(Number) as number,
-          clients: [name],
+          apps: [name],
         },
         timeline: expect.arrayContaining([
-          { at: expect.any(Number) as number, event: 'key', outcome: 'set' },
+          { at: expect.any(Number) as number, event: 'apiKey', outcome: 'set' },
           {
             at: expect.any(Number) as number,
-            event: 'key',
+            event: 'apiKey',
             outcome: 'refused by the server',
-            client: name,
+            app: name,
           },
         ]) as unknown,
       },
@@ -381,7 +381,7 @@ describe('`keyturn api-key`', () => {
         reason: 'not_permitted',
       });
     }
-    expect(await listed(url)).toMatchObject([{ clients: [name] }]);
+    expect(await listed(url)).toMatchObject([{ apps: [name] }]);
   });
 });
 
@@ -389,7 +389,7 @@ describe('the vault', () => {
   it('the vault keeps an API key over restarts, gives none while it is locked, lets the owner remove one even then, and has none after a reset', async () => {
     const { home, world: its } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'sealed-file' } });
     const passphrase = 'correct horse battery';
-    const keys = async () => (await askBroker(home, 'apiKey.list', {})).keys;
+    const keys = async () => (await askBroker(home, 'apiKey.list', {})).apiKeys;
     await owner.startBroker(home);
     await owner.unlock(home, passphrase);
     const key = newKey();
@@ -397,13 +397,13 @@ describe('the vault', () => {
     const { url } = server;
     await askBroker(home, 'apiKey.set', { resource: url, header: 'X-Api-Key', value: key });
     const program = await pairedProgram(home, 'editor');
-    await askBroker(home, 'apiKey.permission.set', { client: 'editor', resource: url, decision: 'allow' });
+    await askBroker(home, 'apiKey.permission.set', { app: 'editor', resource: url, decision: 'allow' });
     expect(await program.getCredential({ resource: url, kinds })).toMatchObject({ value: key });
     await askBroker(home, 'vault.lock', {});
     await refusesKey(program, url, 'locked');
     await owner.stopBroker(home);
     await owner.startBroker(home);
-    expect(await keys()).toMatchObject([{ resource: url, clients: ['editor'] }]);
+    expect(await keys()).toMatchObject([{ resource: url, apps: ['editor'] }]);
     await owner.unlock(home, passphrase);
     const fetch = createFetch(program, { resource: url, kinds, fetch: its.fetch });
     expect((await fetch(url)).status).toBe(200);
@@ -427,7 +427,7 @@ describe('the vault', () => {
 
 it('a token of a server where a key is set and nobody signed in is refused at once, with the command that gives the key', async () => {
   const { home, url } = await setScene();
-  await askBroker(home, 'permission.set', { client: 'cli', resource: url, decision: 'allow' });
+  await askBroker(home, 'permission.set', { app: 'cli', resource: url, decision: 'allow' });
   for (const options of [[], ['--no-input']]) {
     const { code, stderr } = await home.keyturn(['token', url, ...options]);
     expect(code).toBe(3);

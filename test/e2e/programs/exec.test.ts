@@ -46,9 +46,9 @@ beforeAll(() => allowAndSignIn(there.home, there.resource));
 const brief = commonHome({ issuing: { accessTokenLifetime: 10 } });
 beforeAll(() => brief.ask('signIn.start', { resource: brief.resource, timeout: 60 }));
 afterEach(async () => {
-  const { clients } = await brief.ask('app.list', {});
+  const { apps: clients } = await brief.ask('app.list', {});
   for (const { name, permissions } of clients)
-    for (const { resource } of permissions) await brief.ask('permission.end', { client: name, resource });
+    for (const { resource } of permissions) await brief.ask('permission.end', { app: name, resource });
 });
 
 function common() {
@@ -167,7 +167,7 @@ describe('signals', () => {
 describe('a file', () => {
   const allowed = async () => {
     const { ask, home, resource, world } = brief;
-    await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
+    await ask('permission.set', { app: 'cli', resource, decision: 'allow' });
     return { home, resource, world };
   };
 
@@ -242,7 +242,7 @@ describe('a file', () => {
     const question = await brief.onlyQuestion('allow');
     await askBroker(home, 'request.answer', { id: question.id, answer: 'yes', lease: { once: true } });
     await running.says('the token of AT could not be replaced (consent_required)');
-    expect(await askBroker(home, 'request.list', {})).toEqual({ interactions: [] });
+    expect(await askBroker(home, 'request.list', {})).toEqual({ requests: [] });
     running.signal('SIGTERM');
     await running.ended;
   });

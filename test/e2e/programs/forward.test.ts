@@ -66,9 +66,9 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   const far = farHome(socket, bubblewrap(home.folder));
   const token = far.start(['token', resource]);
   await token.says('Its code is ');
-  expect(await answered(home, 'pair')).toMatchObject({ client: 'token@agent', forward: { label: 'agent' } });
+  expect(await answered(home, 'pair')).toMatchObject({ app: 'token@agent', forward: { label: 'agent' } });
   expect(await answered(home, 'allow')).toMatchObject({
-    client: 'token@agent',
+    app: 'token@agent',
     forward: { label: 'agent' },
     resource,
   });
@@ -92,7 +92,7 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   for (const method of methods) {
     await expect(program.request(method, { resource })).rejects.toMatchObject({ reason: 'not_permitted' });
   }
-  await expect(program.request('token.get', { resource, kinds: ['key'] })).rejects.toMatchObject({
+  await expect(program.request('token.get', { resource, kinds: ['apiKey'] })).rejects.toMatchObject({
     reason: 'not_permitted',
   });
 
@@ -144,7 +144,7 @@ it('the command that docs/guides/remote-and-sandboxes.md prints for bubblewrap g
   const unasked = sandboxed.replace(' token ', ' token --no-input ');
   const second = await far.startLines(unasked, { env }).ended;
   expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
-  expect(await home.json('app', 'list')).toMatchObject({ clients: [{}, { name: 'token@agent' }] });
+  expect(await home.json('app', 'list')).toMatchObject({ apps: [{}, { name: 'token@agent' }] });
 });
 
 it('a key that was paired through a forward opens that forward alone, and no other key opens it', async () => {
@@ -173,12 +173,12 @@ it('a key that was paired through a forward opens that forward alone, and no oth
   expect(headers).toContain('Bearer ');
   const opening = two.far.start(['connect', resource, '--as', 'editor']);
   await opening.says('Its code is ');
-  expect(await answered(home, 'pair')).toMatchObject({ client: 'editor@two' });
+  expect(await answered(home, 'pair')).toMatchObject({ app: 'editor@two' });
   await answered(home, 'allow');
   expect(await opening.ended).toMatchObject({ code: 0 });
 
   const script = pythonProgram(python, [resource], two.far.env);
-  expect(await answered(home, 'pair')).toMatchObject({ client: 'script@two' });
+  expect(await answered(home, 'pair')).toMatchObject({ app: 'script@two' });
   await answered(home, 'allow');
   expect(await script).toMatchObject({ code: 0, stdout: `${resource}\n` });
 
@@ -219,7 +219,7 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   const token = far.start(['token', resource]);
   await token.says('Its code is ');
   const origin = { label: 'buildbox', hostKey: machine.hostKey };
-  expect(await answered(home, 'pair')).toMatchObject({ client: 'token@buildbox', forward: origin });
+  expect(await answered(home, 'pair')).toMatchObject({ app: 'token@buildbox', forward: origin });
   expect(await home.ok(['request', 'list']).then(() => answered(home, 'allow'))).toMatchObject({
     forward: origin,
   });
@@ -260,7 +260,7 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   const pairing = moved.start(['token', resource]);
   await pairing.says('Its code is ');
   const hostKey = other.hostKey;
-  expect(await answered(home, 'pair')).toMatchObject({ client: 'token@buildbox', forward: { hostKey } });
+  expect(await answered(home, 'pair')).toMatchObject({ app: 'token@buildbox', forward: { hostKey } });
   await answered(home, 'allow');
   expect(await pairing.ended).toMatchObject({ code: 0 });
   anew.signal('SIGTERM');

@@ -36,7 +36,7 @@ async function keyScene(place: Place = { header: 'X-Api-Key' }) {
   const set = async (at: Place) => askBroker(home, 'apiKey.set', { resource: url, value: key, ...at });
   await set(place);
   const decide = async (decision: 'allow' | 'deny') =>
-    askBroker(home, 'apiKey.permission.set', { client: 'cli', resource: url, decision });
+    askBroker(home, 'apiKey.permission.set', { app: 'cli', resource: url, decision });
   return { home, key, server, url, set, decide };
 }
 
@@ -44,7 +44,7 @@ async function keyScene(place: Place = { header: 'X-Api-Key' }) {
 async function answer(home: TestHome, client: string, verdict: 'yes' | 'no'): Promise<Question> {
   const question = await until('the question about the key', async () =>
     (await questionsAt(home)).find(
-      ({ kind, client: who, key }) => kind === 'allow' && who === client && key !== undefined,
+      ({ kind, app: who, apiKey: key }) => kind === 'allow' && who === client && key !== undefined,
     ),
   );
   await owner.answer(home, question.id, verdict);

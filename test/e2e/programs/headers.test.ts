@@ -15,7 +15,7 @@ afterEach(async ({ task }) => {
   const { home, resource } = there;
   if (task.result?.state === 'fail') await owner.clearQuestions(home);
   await owner.allow(home, 'cli', resource);
-  await askBroker(home, 'permission.end', { client: 'cli', resource });
+  await askBroker(home, 'permission.end', { app: 'cli', resource });
 });
 
 function tokenIn(stdout: string): string {
@@ -118,10 +118,10 @@ describe('where the person is needed', () => {
     ];
     const first = home.start(words('notes:read'));
     await asked('pair');
-    expect(await asked('allow')).toMatchObject({ client: entry, scope: 'notes:read' });
+    expect(await asked('allow')).toMatchObject({ app: entry, scope: 'notes:read' });
     expect(await first.ended).toMatchObject({ code: 0 });
     const more = home.start(words('notes:read notes:write'));
-    expect(await asked('allow')).toMatchObject({ client: entry, scope: 'notes:read notes:write' });
+    expect(await asked('allow')).toMatchObject({ app: entry, scope: 'notes:read notes:write' });
     const run = await more.ended;
     expect(run).toMatchObject({ code: 0 });
     expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);

@@ -54,7 +54,7 @@ describe('a program that pairs', () => {
     await paired(home, 'reader');
     await owner.allow(home, 'writer', resource);
     const scope = 'notes:read';
-    await askBroker(home, 'permission.set', { client: 'reader', resource, decision: 'allow', scope });
+    await askBroker(home, 'permission.set', { app: 'reader', resource, decision: 'allow', scope });
     const [writer, reader] = await Promise.all(
       ['writer', 'reader'].map(async (name) => connect({ name, env: home.env })),
     );
@@ -66,8 +66,8 @@ describe('a program that pairs', () => {
       reason: 'consent_required',
     });
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
-    const { grants } = await askBroker(home, 'signIn.list', {});
-    expect(grants).toMatchObject([{ clients: ['writer', 'reader'] }]);
+    const { signIns: grants } = await askBroker(home, 'signIn.list', {});
+    expect(grants).toMatchObject([{ apps: ['writer', 'reader'] }]);
     writer?.close();
     reader?.close();
   });
@@ -89,7 +89,7 @@ describe('a program that pairs', () => {
     await expect(paired(home, 'stranger', 'no')).rejects.toMatchObject({ reason: 'pairing_denied' });
     expect(existsSync(path.join(home.paths.config, 'clients', 'stranger.key'))).toBe(false);
     await expect(connect({ name: 'stranger', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
-    const { clients } = await askBroker(home, 'app.list', {});
+    const { apps: clients } = await askBroker(home, 'app.list', {});
     expect(clients.map(({ name }) => name)).not.toContain('stranger');
   });
 
@@ -99,7 +99,7 @@ describe('a program that pairs', () => {
     await owner.allow(home, 'former', resource);
     const connection = await connect({ name: 'former', env: home.env });
     await connection.getToken({ resource, interaction: 'allow' });
-    await askBroker(home, 'app.remove', { client: 'former' });
+    await askBroker(home, 'app.remove', { app: 'former' });
     await until('the connection ends', () => !connection.isOpen);
     await expect(connection.getToken({ resource })).rejects.toMatchObject({ reason: 'unpaired' });
     await expect(connect({ name: 'former', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });

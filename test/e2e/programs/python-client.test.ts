@@ -13,7 +13,7 @@ async function pairedPy(home: TestHome, answer: 'yes' | 'no' = 'yes') {
   const pairing = keyturnPy(['pair', 'notes-py'], home.env);
   pairing.catch(() => undefined);
   const card = await questionOf(home, 'pair');
-  expect(card.client).toBe('notes-py');
+  expect(card.app).toBe('notes-py');
   await owner.answer(home, card.id, answer);
   return { card, run: await pairing };
 }

@@ -11,7 +11,7 @@ import { verdictOn } from '../../support/servers/notebook.ts';
 const nothingWaits = { code: 0, stdout: '', stderr: 'Nothing waits for you.\n' };
 
 async function permissionsOf({ ask }: CommonHome) {
-  const { clients } = await ask('app.list', {});
+  const { apps: clients } = await ask('app.list', {});
   return clients.flatMap(({ permissions }) => permissions);
 }
 
@@ -21,9 +21,9 @@ const { ask, onlyQuestion } = there;
 // A sign-in of one test stays for the next one. A permission doesn't, nor does the pause after a withdrawn question,
 // which a new permission ends.
 afterEach(async () => {
-  await ask('permission.set', { client: 'cli', resource: there.resource, decision: 'allow' });
+  await ask('permission.set', { app: 'cli', resource: there.resource, decision: 'allow' });
   for (const { resource } of await permissionsOf(there)) {
-    await ask('permission.end', { client: 'cli', resource });
+    await ask('permission.end', { app: 'cli', resource });
   }
 });
 
@@ -51,7 +51,7 @@ describe('a command’s request', () => {
     const { home, world, resource } = there;
     const asking = home.start(['token', resource]);
     const question = await onlyQuestion('allow');
-    expect(question).toMatchObject({ client: 'cli', resource });
+    expect(question).toMatchObject({ app: 'cli', resource });
     expect(await home.ok(['request', 'list'])).toContain(`keyturn request approve ${question.id}`);
     expect(world.counts().protectedServer.requests).toBe(0);
 
@@ -71,7 +71,7 @@ describe('a command’s request', () => {
 
     // Once more: no question, the denial stands.
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 4, stdout: '' });
-    await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
+    await ask('permission.set', { app: 'cli', resource, decision: 'allow' });
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
   });
 
@@ -117,7 +117,7 @@ describe('a command’s request', () => {
 
   it('B-39: keyturn app revoke leaves no trace at the server: the next request asks anew', async () => {
     const { home, world, resource } = there;
-    await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
+    await ask('permission.set', { app: 'cli', resource, decision: 'allow' });
     const token = (await home.ok(['token', resource])).trim();
     expect(await home.keyturn(['app', 'revoke', 'cli', resource])).toEqual({
       code: 0,
@@ -131,14 +131,14 @@ describe('a command’s request', () => {
     // Ended is not revoked: what was handed out still serves, and the grant stands.
     expect((await verdictOn(world, token)).status).toBe(200);
     expect(world.counts().authorizationServer.revocations).toBe(0);
-    expect(await ask('signIn.list', {})).toMatchObject({ grants: [{ state: 'active', clients: [] }] });
+    expect(await ask('signIn.list', {})).toMatchObject({ signIns: [{ state: 'active', apps: [] }] });
     expect(await home.keyturn(['app', 'revoke', 'cli', resource])).toMatchObject({ code: 2, stdout: '' });
   });
 
   it('keyturn app remove cli ends all permissions of the command line, and says on a terminal that it stays', async () => {
     const { home } = there;
     const resource = 'https://notes.example/mcp';
-    await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
+    await ask('permission.set', { app: 'cli', resource, decision: 'allow' });
     const typescript = path.join(home.folder, 'typescript');
     const command = `${process.execPath} ${builtBin} app remove cli`;
     const shown = execFileSync('script', ['-qec', command, typescript], { env: home.env, encoding: 'utf8' });
@@ -153,7 +153,7 @@ describe('a command’s request', () => {
     const { home } = there;
     // Nobody is signed in there.
     const resource = 'https://notes.example/mcp';
-    await ask('permission.set', { client: 'cli', resource, decision: 'deny' });
+    await ask('permission.set', { app: 'cli', resource, decision: 'deny' });
     const command = `${process.execPath} ${builtBin} app revoke cli ${resource}`;
     // script(1) gives the command a terminal for all its output.
     const typescript = path.join(home.folder, 'typescript');
@@ -183,7 +183,7 @@ describe('a sign-in that waits', () => {
   it('a sign-in that waits shows its address to another process, which may cancel it', async () => {
     const { home, world, resource } = there;
     const signingIn = home.start(['login', resource]);
-    const question = await onlyQuestion('login');
+    const question = await onlyQuestion('signIn');
     expect(new URL(question.url ?? '').origin).toBe(world.authorizationServer.issuer);
     await signingIn.says(question.url ?? '');
 
@@ -197,7 +197,7 @@ describe('a sign-in that waits', () => {
   it('a sign-in that waits ends with the command that was interrupted', async () => {
     const { home, resource } = there;
     const signingIn = home.start(['login', resource]);
-    await onlyQuestion('login');
+    await onlyQuestion('signIn');
     signingIn.signal('SIGINT');
     expect(await signingIn.ended).toMatchObject({ code: 130, stdout: '' });
     await until('the sign-in is withdrawn', () => nothingIsAsked(there.home));
@@ -207,7 +207,7 @@ describe('a sign-in that waits', () => {
     const { home, world, resource } = there;
     await ask('settings.set', { name: 'browser', value: '/nonexistent/browser' });
     const signingIn = home.start(['login', resource]);
-    const { url = '' } = await onlyQuestion('login');
+    const { url = '' } = await onlyQuestion('signIn');
     expect(await world.signIn(url)).toMatchObject({ status: 200 });
     expect(await signingIn.ended).toMatchObject({ code: 0, stdout: '' });
   });

@@ -41,7 +41,7 @@ describe('a permission for this run', () => {
     expect((await second.getToken({ resource })).tokenId).toBe(token.tokenId);
     second.close();
     await until('the permission is gone', async () => {
-      const { clients } = await askBroker(home, 'app.list', {});
+      const { apps: clients } = await askBroker(home, 'app.list', {});
       return clients.every(({ permissions }) => permissions.length === 0);
     });
     expect(await home.ok(['app', 'list'])).not.toContain('this run of');
@@ -113,7 +113,7 @@ describe('a process that becomes another program while its question is open', ()
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('is no longer the same program');
     expect(run.stderr).toContain('reason: conflict');
-    expect(await home.json('app', 'list')).toMatchObject({ clients: [{ name: 'cli' }] });
+    expect(await home.json('app', 'list')).toMatchObject({ apps: [{ name: 'cli' }] });
     expect(await home.json('request', 'list')).toEqual([]);
     expect(await home.ok(['audit', 'log'])).toContain('void');
   });
@@ -125,7 +125,7 @@ describe('a process that becomes another program while its question is open', ()
     const { id } = await questionOf(home, 'pair');
     await home.ok(['request', 'approve', id]);
     await until('it is paired', async () => {
-      const { clients } = await askBroker(home, 'app.list', {});
+      const { apps: clients } = await askBroker(home, 'app.list', {});
       return clients.some(({ name }) => name === 'steady');
     });
   });

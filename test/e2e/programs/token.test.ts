@@ -35,7 +35,7 @@ describe('the way from 401 to 200', () => {
     expect(await home.ok(['app', 'allow', 'cli', resource])).toBe('');
     const asking = home.start(['token', resource]);
     await asking.says(`sign in at ${new URL(world.authorizationServer.issuer).host} in your browser`);
-    await world.signIn((await questionOf(home, 'login')).url ?? '');
+    await world.signIn((await questionOf(home, 'signIn')).url ?? '');
     const first = await asking.ended;
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(/^[\x21-\x7e]{20,}\n$/);

@@ -53,7 +53,7 @@ describe.each([
     if (narrow.scope !== undefined) await owner.signIn(home, resource, { scope: 'notes:read notes:write' });
     const name = `stock${(opened += 1)}`;
     const connection = await pairedProgram(home, name);
-    await there.ask('permission.set', { client: name, resource, decision: 'allow', ...narrow });
+    await there.ask('permission.set', { app: name, resource, decision: 'allow', ...narrow });
     const options = { resource, fetch: world.fetch, interaction: 'allow', ...more } as const;
     const client = await stock(resource, await transportOptions(connection, options));
     return { home, world, resource, client };

@@ -57,7 +57,7 @@ describe('an answer of the server by a proxy', () => {
     const { begin } = endlessAnswer(there);
     begin();
     const calling = call(there.proxy.url);
-    const { id, client } = await nextCard(there.home);
+    const { id, app: client } = await nextCard(there.home);
     await askBroker(there.home, 'request.answer', { id, answer: 'yes', lease: { once: true } });
     const reader = (await calling).body?.getReader();
     expect((await reader?.read())?.done).toBe(false);
@@ -73,7 +73,7 @@ describe('an answer of the server by a proxy', () => {
     expect((await reader?.read())?.done).toBe(false);
     const { client, url: resource } = there;
     const until = Math.floor(Date.now() / 1000) + 4;
-    await askBroker(there.home, 'permission.set', { client, resource, decision: 'allow', until });
+    await askBroker(there.home, 'permission.set', { app: client, resource, decision: 'allow', until });
     await expect(reader?.read()).rejects.toThrow();
   });
 });

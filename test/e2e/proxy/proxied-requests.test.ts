@@ -90,7 +90,7 @@ describe('a request by a proxy', () => {
     const { home, protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.neededScopes = () => ['read', 'write'];
     const { card, got } = await answering(home, call(proxy.url), 'yes');
-    expect(card).toMatchObject({ kind: 'allow', client: proxy.name });
+    expect(card).toMatchObject({ kind: 'allow', app: proxy.name });
     expect(got.status).toBe(200);
   });
 
@@ -158,9 +158,10 @@ describe('a stream by a proxy', () => {
     ['denied', async ({ home, client, url }: Allowed) => owner.deny(home, client, url)],
     [
       'ended',
-      async ({ home, client, url }: Allowed) => askBroker(home, 'permission.end', { client, resource: url }),
+      async ({ home, client, url }: Allowed) =>
+        askBroker(home, 'permission.end', { app: client, resource: url }),
     ],
-    ['unpaired', async ({ home, client }: Allowed) => askBroker(home, 'app.remove', { client })],
+    ['unpaired', async ({ home, client }: Allowed) => askBroker(home, 'app.remove', { app: client })],
     [
       'without its proxy',
       async ({ home, proxy }: Allowed) => askBroker(home, 'proxy.remove', { proxy: proxy.name }),
@@ -274,7 +275,7 @@ describe('the programs of a proxy', () => {
   it('H-15: the programs of a proxy are one app of its name: one question, and every program that knows the address has its answer', async () => {
     const { home, proxy } = await proxied({ shared });
     const { card } = await answering(home, call(proxy.url), 'yes');
-    expect(card).toMatchObject({ client: proxy.name, proxied: true });
+    expect(card).toMatchObject({ app: proxy.name, proxied: true });
     expect(await otherProgram(proxy.url, 'agent')).toBe('200');
     expect(await owner.nothingIsAsked(home)).toBe(true);
     expect(await home.ok(['proxy', 'list'])).toMatch(
@@ -337,7 +338,7 @@ describe('the address of a proxy', () => {
     const { home, proxy, client } = await allowedProxy({ shared });
     await home.ok(['proxy', 'remove', proxy.name]);
     await expect(call(proxy.url)).rejects.toThrow('fetch failed');
-    const { clients } = await askBroker(home, 'app.list', {});
+    const { apps: clients } = await askBroker(home, 'app.list', {});
     expect(clients.map(({ name }) => name)).not.toContain(client);
   });
 

@@ -22,11 +22,11 @@ export interface Proxy {
 export async function nextCard(home: TestHome): Promise<Card> {
   return until('a card', async () => {
     const [card] = await questionsAt(home);
-    return card?.client === undefined ? undefined : { ...card, client: card.client };
+    return card?.app === undefined ? undefined : { ...card, app: card.app };
   });
 }
 
-type Card = Question & { readonly client: string };
+type Card = Question & { readonly app: string };
 
 /** Answers the card that `asking` raises. */
 export async function answering<T>(
@@ -56,7 +56,7 @@ export async function proxied(options: BentHomeOptions = {}) {
 export async function allowedProxy(options: BentHomeOptions = {}) {
   const there = await proxied(options);
   const { card } = await answering(there.home, call(there.proxy.url), 'yes');
-  return { ...there, client: card.client };
+  return { ...there, client: card.app };
 }
 
 const message = { jsonrpc: '2.0', id: 7, method: 'tools/list' };

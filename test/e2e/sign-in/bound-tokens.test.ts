@@ -41,7 +41,7 @@ describe('a server that takes bound tokens only', () => {
     await startBroker(home);
     expect(await useNotebook(world, { fetch })).toContain('alice');
     expect(world.counts().authorizationServer).toMatchObject({ codeExchanges: 2, refreshes: 2 });
-    expect((await askBroker(home, 'signIn.list', {})).grants).toMatchObject([{ tokenType: 'DPoP' }]);
+    expect((await askBroker(home, 'signIn.list', {})).signIns).toMatchObject([{ tokenType: 'DPoP' }]);
     connection.close();
   });
 

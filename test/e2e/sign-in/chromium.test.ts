@@ -104,7 +104,7 @@ describe('a page in Chromium that has the redirect with its code', () => {
     rig.person.isThere = false;
     const asked = rig.ask();
     asked.catch(() => undefined);
-    await rig.question('login');
+    await rig.question('signIn');
     const browser = await openBrowserProfile({ ca: world.ca, origins: [authorizationServer.issuer] });
     onTestFinished(() => browser.close());
     const { page } = browser;

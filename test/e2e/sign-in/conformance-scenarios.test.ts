@@ -338,7 +338,7 @@ describe('the earlier revision', () => {
     const [request] = there.authorizationServer.server.asked('/.well-known/oauth-authorization-server');
     expect(request?.headers['ctx-protocol-version']).toBe('2025-03-26');
     expect(lastVisit(there).get('resource')).toBe(there.url);
-    const { grants } = await askBroker(there.home, 'signIn.list', {});
+    const { signIns: grants } = await askBroker(there.home, 'signIn.list', {});
     expect(grants.filter(({ endpoint }) => endpoint === there.url)).toMatchObject([
       { issuer: there.authorizationServer.issuer },
     ]);
@@ -386,8 +386,8 @@ describe('a protected server that moves to another authorization server', () => 
     const [client] = [...old.clients.keys()];
     const secrets = [client, ...old.refreshTokens, ...old.accessTokens.map(({ token }) => token)];
     for (const secret of secrets) expect(next.server.holding(secret ?? '')).toEqual([]);
-    expect((await askBroker(home, 'signIn.list', {})).grants).toMatchObject([
-      { endpoint: url, issuer: old.issuer, state: 'loginRequired' },
+    expect((await askBroker(home, 'signIn.list', {})).signIns).toMatchObject([
+      { endpoint: url, issuer: old.issuer, state: 'signInRequired' },
       { endpoint: url, issuer: next.issuer, state: 'active' },
     ]);
   });
@@ -409,7 +409,7 @@ describe('the extensions', () => {
   it('B-33: client credentials with a secret: a token without a browser', async () => {
     const { home, program, authorizationServer: server, url } = await open();
     server.addClient({ clientId: 'bot', authMethod: 'client_secret_basic', secret: 'hush' });
-    const entry = { clientId: 'bot', clientSecret: 'hush', grant: 'client_credentials' } as const;
+    const entry = { clientId: 'bot', clientSecret: 'hush', grantType: 'client_credentials' } as const;
     await enter(home, { issuer: server.issuer, ...entry });
     expect((await program.call()).status).toBe(200);
     const [request] = server.server.asked('/token');

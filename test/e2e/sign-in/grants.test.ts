@@ -23,7 +23,7 @@ describe('a grant', () => {
     expect(header).toMatch(/^ID +SERVER +AUTHORIZATION SERVER +ACCOUNT +STATE +TOKEN UNTIL +SCOPES +APPS$/);
     for (const part of [resource, issuer, 'work', 'active', 'notes:read', 'cli']) expect(row).toContain(part);
     const grants = await home.json<unknown[]>('sign-in', 'list');
-    expect(grants).toMatchObject([{ endpoint: resource, issuer, account: 'work', clients: ['cli'] }]);
+    expect(grants).toMatchObject([{ endpoint: resource, issuer, account: 'work', apps: ['cli'] }]);
     expect(text + JSON.stringify(grants)).not.toContain(token);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 0 });
   });
@@ -39,7 +39,7 @@ describe('a grant', () => {
     );
     expect((await verdictOn(world, token)).status).toBe(401);
     expect(world.counts().authorizationServer.revocations).toBeGreaterThan(0);
-    const { grants } = await askBroker(home, 'signIn.list', {});
+    const { signIns: grants } = await askBroker(home, 'signIn.list', {});
     expect(grants).toMatchObject([{ state: 'revoked', receipt: 'confirmed' }]);
 
     const refused = await home.keyturn(['token', resource]);
@@ -74,7 +74,7 @@ describe('a grant', () => {
         /No grant for "[^"]+" has the account "wrok"\.\n {2}hint: The accounts there: "work"\.\n/,
       );
     }
-    for (const named of [{ resource: `${resource}/` }, { grant: grant.id }]) {
+    for (const named of [{ resource: `${resource}/` }, { id: grant.id }]) {
       const revoking = askBroker(home, 'signIn.revoke', { ...named, account: 'wrok' });
       await expect(revoking).rejects.toMatchObject({ hint: 'The accounts there: "work".' });
     }
@@ -110,8 +110,8 @@ describe('a grant', () => {
     const refused = await home.keyturn(args, { stdin: old });
     expect(refused).toMatchObject({ code: 3, stdout: '' });
     expect(refused.stderr).toContain(`keyturn login ${resource}`);
-    const { grants } = await askBroker(home, 'signIn.list', {});
-    expect(grants).toMatchObject([{ state: 'loginRequired' }]);
+    const { signIns: grants } = await askBroker(home, 'signIn.list', {});
+    expect(grants).toMatchObject([{ state: 'signInRequired' }]);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 1 });
   });
@@ -127,16 +127,16 @@ describe('the overviews', () => {
     expect(clients).toMatch(new RegExp(`\ncli +cli +${resource} +allowed +- +notes:read +\\d{4}-`));
     expect(clients).toMatch(/\ncli +cli +https:\/\/other\.example\/mcp +denied +- +any +- /);
     expect(await home.json('app', 'list')).toMatchObject({
-      clients: [
+      apps: [
         {
-          clientId: 'cli',
+          appId: 'cli',
           permissions: [{ resource, decision: 'allow', scope: 'notes:read' }, { decision: 'deny' }],
         },
       ],
     });
 
     const status = await home.json<{ pid: number }>('status');
-    expect(status).toMatchObject({ vault: 'memory', insecureLoopback: false, grants: 0, unreadable: [] });
+    expect(status).toMatchObject({ vault: 'memory', insecureLoopback: false, signIns: 0, unreadable: [] });
     expect(await home.ok(['status'])).toContain(`pid ${status.pid}\nhome       ${home.paths.state}\n`);
   });
 });

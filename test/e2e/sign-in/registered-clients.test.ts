@@ -26,18 +26,18 @@ const open = () => homeInBentWorld({ shared });
 const issuer = 'https://login.example';
 const secret = 'only-the-vault-may-have-this';
 
-type Client = ResultOf<'oauthClient.list'>['registrations'][number];
+type Client = ResultOf<'oauthClient.list'>['oauthClients'][number];
 
 const byHand = { issuer, clientId: 'by-hand', clientSecret: secret };
 
 /** Those at this issuer. */
 async function listed(home: TestHome, at: string): Promise<readonly Client[]> {
-  const { registrations } = await askBroker(home, 'oauthClient.list', {});
+  const { oauthClients: registrations } = await askBroker(home, 'oauthClient.list', {});
   return registrations.filter((client) => client.issuer === at);
 }
 
 async function grantAt(home: TestHome, url: string) {
-  const { grants } = await askBroker(home, 'signIn.list', {});
+  const { signIns: grants } = await askBroker(home, 'signIn.list', {});
   return grants.find(({ endpoint }) => endpoint === url);
 }
 
@@ -80,7 +80,7 @@ describe('the list of clients', () => {
         clientId: 'bot',
         source: 'preregistered',
         authMethod: 'client_secret_post',
-        grant: 'client_credentials',
+        grantType: 'client_credentials',
         registeredAt,
       },
     ]);
@@ -139,9 +139,9 @@ describe('a removed client', () => {
     expect(await home.ok(['oauth-client', 'remove', left])).toBe('');
     expect(await listed(home, left)).toEqual([]);
     const { rows } = await askBroker(home, 'audit.tail', { count: 20 });
-    expect(rows.filter((row) => row.event === 'registration' && row.issuer === left)).toMatchObject([
-      { event: 'registration', outcome: 'entered', issuer: left },
-      { event: 'registration', outcome: 'removed', issuer: left },
+    expect(rows.filter((row) => row.event === 'oauthClient' && row.issuer === left)).toMatchObject([
+      { event: 'oauthClient', outcome: 'entered', issuer: left },
+      { event: 'oauthClient', outcome: 'removed', issuer: left },
     ]);
     for (const [hint, ...more] of [
       ['`keyturn oauth-client` lists'],

@@ -51,14 +51,14 @@ describe('a revocation while the issuer is down', () => {
     // The first thing that opens the vault: from then on nobody has to ask for anything.
     await askBroker(home, 'backup.seal', {});
     await until('the issuer confirms', async () => {
-      const { grants } = await askBroker(home, 'signIn.list', {});
+      const { signIns: grants } = await askBroker(home, 'signIn.list', {});
       return grants[0]?.receipt === 'confirmed';
     });
     expect(await home.keyturn(['token', url, '--no-input'])).toMatchObject({ code: 3 });
     expect(authorizationServer.verify(token)).toBeUndefined();
     const tokens = server.asked('/revoke', 'POST').map(({ form }) => form.get('token'));
     expect(tokens).toContain(token);
-    const { grants } = await askBroker(home, 'signIn.list', {});
+    const { signIns: grants } = await askBroker(home, 'signIn.list', {});
     expect(grants).toMatchObject([{ state: 'revoked', receipt: 'confirmed' }]);
   });
 });

@@ -93,7 +93,7 @@ describe('login --new-client', () => {
     expect(await first.ended).toMatchObject({ code: 0 });
     expect(await second.ended).toMatchObject({ code: 0 });
     expect(authorizationServer.counts.registrations).toBe(2);
-    const { registrations } = await askBroker(home, 'oauthClient.list', {});
+    const { oauthClients: registrations } = await askBroker(home, 'oauthClient.list', {});
     expect(registrations.map(({ state }) => state)).toEqual(['replaced', undefined]);
   });
 });
@@ -225,12 +225,12 @@ describe('login --issuer and --account', () => {
     expect(unasked).toMatchObject({ code: 3, stdout: '' });
     expect(unasked.stderr).toContain(`keyturn app allow cli ${url} --account "work"`);
     for (const account of ['work', 'private']) {
-      const ours = { client: 'cli', resource: url, account, decision: 'allow' } as const;
+      const ours = { app: 'cli', resource: url, account, decision: 'allow' } as const;
       await askBroker(home, 'permission.set', ours);
     }
     expect(authorizationServer.verify(await tokenOf('work'))?.subject).toBe('alice');
     expect(authorizationServer.verify(await tokenOf('private'))?.subject).toBe('bob');
-    const { grants } = await askBroker(home, 'signIn.list', {});
+    const { signIns: grants } = await askBroker(home, 'signIn.list', {});
     expect(grants).toMatchObject([{ account: 'work' }, { account: 'private' }]);
   });
 });

@@ -13,7 +13,7 @@ it.each(['error=invalid_scope', 'code=stolen'])(
     const { rig, world } = await ground();
     rig.person.isThere = false;
     const login = rig.login();
-    const { question } = await rig.question('login');
+    const { question } = await rig.question('signIn');
     await until('the page is open', () => rig.pages.length > 0);
     const callback = await callbackOf({ world }, rig.pages[0]);
     const stateless = `${callback.origin}${callback.pathname}?${query}`;

@@ -153,5 +153,5 @@ it('a server that names another issuer than its own is not waived in passing', a
   authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://other.example' });
   const run = await home.keyturn(['login', url, '--client-id', 'abc']);
   expect(run).toMatchObject({ code: 5, stderr: expect.stringContaining('issuer_mismatch') });
-  expect(await home.json('status')).not.toMatchObject({ overrides: [{ server: url }] });
+  expect(await home.json('status')).not.toMatchObject({ exceptions: [{ server: url }] });
 });

@@ -68,7 +68,7 @@ describe('a refresh that the server refuses in its own words', () => {
       expect(await refused(rig.ask(never))).toMatchObject({ reason });
       expect(await refused(rig.ask(never))).toMatchObject({ reason });
       expect(refreshes(all)).toBe(3);
-      expect(rig.grant().state.kind).toBe(ends ? 'loginRequired' : 'active');
+      expect(rig.grant().state.kind).toBe(ends ? 'signInRequired' : 'active');
       expect(await keptToken(rig)).toBe(kept);
       authorizationServer.bend.tokenRequest = undefined;
       rig.clock.advance(aWhile);

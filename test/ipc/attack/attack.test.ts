@@ -33,7 +33,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
   onLinux('DOOR-2: slow their own process, not the client whose id they claim', async () => {
     const rig = await startRig();
     const victim = rig.enrol();
-    const attacker = await attack('wrong-proofs', rig.socket, rig.server.endpoint, victim.clientId);
+    const attacker = await attack('wrong-proofs', rig.socket, rig.server.endpoint, victim.appId);
     await rig.seen(({ event }) => event === 'refused');
     for (let visit = 0; visit < 100; visit += 1) {
       const client = await admitted(rig, victim);

@@ -47,7 +47,7 @@ async function wrongProof(endpoint: string, clientId: string): Promise<void> {
     socket.on('close', () => resolve());
   });
   socket.on('error', () => {});
-  const params = { versions: [1], clientId, nonce: newNonce(), endpoint, capabilities: [] };
+  const params = { versions: [1], appId: clientId, nonce: newNonce(), endpoint, capabilities: [] };
   socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'hello', params })}\n`);
   // An answer is one short line, written at once, and so it comes in one piece.
   socket.on('data', (line) => {

@@ -149,7 +149,7 @@ class Fuzzer {
     this.#seed = seed;
     for (const name of ['stranger', ...Array.from({ length: lanes }, (_, lane) => `lane-${lane}`)]) {
       const key = randomBytes(32).toString('base64url');
-      this.#identities.set(name, { clientId: name, key, brokerId: homeId });
+      this.#identities.set(name, { appId: name, key, brokerId: homeId });
     }
   }
 

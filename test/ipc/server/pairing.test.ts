@@ -63,7 +63,7 @@ describe('a pairing', () => {
     expect(await program.next()).toEqual({
       jsonrpc: '2.0',
       id: 1,
-      result: { clientId: 'abc', key, brokerId: homeId },
+      result: { appId: 'abc', key, brokerId: homeId },
     });
     expect(await program.next()).toBeUndefined();
   });

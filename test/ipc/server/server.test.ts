@@ -117,7 +117,7 @@ describe('an admitted client', () => {
     const halfway = new RawClient(rig.socket);
     halfway.send(helloLine(identity, rig.server.endpoint));
     await halfway.next();
-    rig.server.closeConnectionsOf(identity.clientId);
+    rig.server.closeConnectionsOf(identity.appId);
     expect(await client.next()).toBeUndefined();
     expect(await halfway.next()).toBeUndefined();
     other.send(request(1, 'status'));

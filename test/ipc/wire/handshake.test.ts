@@ -27,7 +27,7 @@ const vectors = z
       name: text,
       masterKey: text,
       homeId: text,
-      clientId: text,
+      appId: text,
       generation: z.number(),
       helloLine: text,
       version: z.number(),
@@ -66,12 +66,7 @@ function openssl(args: string[], input: Uint8Array): Buffer | undefined {
 }
 
 describe.each(vectors)('with the vector "$name"', (vector) => {
-  const key = deriveClientKey(
-    keyFromText(vector.masterKey),
-    vector.homeId,
-    vector.clientId,
-    vector.generation,
-  );
+  const key = deriveClientKey(keyFromText(vector.masterKey), vector.homeId, vector.appId, vector.generation);
 
   test('derives the keys', () => {
     expect(key.export().toString('base64url')).toBe(vector.K);

@@ -20,7 +20,7 @@ export async function askBroker<M extends MethodName>(
   }
 }
 
-export type Question = ResultOf<'request.list'>['interactions'][number];
+export type Question = ResultOf<'request.list'>['requests'][number];
 
 const noBroker: ReadonlySet<string> = new Set(['unpaired', 'broker_unreachable', 'broker_stopping']);
 
@@ -30,7 +30,7 @@ const noBroker: ReadonlySet<string> = new Set(['unpaired', 'broker_unreachable',
  */
 export async function questionsAt(home: TestHome): Promise<readonly Question[]> {
   try {
-    return (await askBroker(home, 'request.list', {})).interactions;
+    return (await askBroker(home, 'request.list', {})).requests;
   } catch (error) {
     if (error instanceof KeyturnError && noBroker.has(error.reason)) return [];
     throw error;
@@ -41,7 +41,7 @@ export async function questionsAt(home: TestHome): Promise<readonly Question[]> 
 export async function questionOf(home: TestHome, kind: Question['kind'], client?: string): Promise<Question> {
   return until(`a question of kind ${kind}`, async () =>
     (await questionsAt(home)).find(
-      (one) => one.kind === kind && (client === undefined || one.client === client),
+      (one) => one.kind === kind && (client === undefined || one.app === client),
     ),
   );
 }

@@ -89,7 +89,7 @@ export function commonHome(
     },
     onlyQuestion: (kind) =>
       until(`a question of kind ${kind}`, async () => {
-        const { interactions } = await ask('request.list', {});
+        const { requests: interactions } = await ask('request.list', {});
         return interactions.length === 1 && interactions[0]?.kind === kind ? interactions[0] : undefined;
       }),
   };

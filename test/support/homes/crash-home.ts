@@ -79,14 +79,19 @@ export class CrashHome {
     await this.start();
     for (const name of load.programs) {
       const pairing = pair({ name, env: this.home.env, onCode: () => undefined });
-      const card = await until('the card', async () => (await this.ask('request.list', {})).interactions[0]);
+      const card = await until('the card', async () => (await this.ask('request.list', {})).requests[0]);
       await this.ask('request.answer', { id: card.id, answer: 'yes' });
       await pairing;
     }
     for (const account of load.accounts) await this.signIn(account);
     for (const client of ['cli', ...load.programs]) {
       for (const account of load.accounts) {
-        await this.ask('permission.set', { client, resource: this.#resource, account, decision: 'allow' });
+        await this.ask('permission.set', {
+          app: client,
+          resource: this.#resource,
+          account,
+          decision: 'allow',
+        });
       }
     }
     const { homeId } = this.home;
@@ -114,8 +119,8 @@ export class CrashHome {
   async signIn(account: string): Promise<void> {
     const login = this.ask('signIn.start', { resource: this.#resource, account, timeout: 60 });
     const page = await until('the page', async () => {
-      const { interactions } = await this.ask('request.list', {});
-      return interactions.find(({ kind }) => kind === 'login')?.url;
+      const { requests: interactions } = await this.ask('request.list', {});
+      return interactions.find(({ kind }) => kind === 'signIn')?.url;
     });
     await this.#world.signIn(page);
     await login;
@@ -170,7 +175,7 @@ export class CrashHome {
   }
 
   /** Whether the server would take what the vault holds, by account. The broker must not run. */
-  async honoured(grants: Answer<'signIn.list'>['grants']): Promise<Map<string, boolean>> {
+  async honoured(grants: Answer<'signIn.list'>['signIns']): Promise<Map<string, boolean>> {
     // A request that arrived is served though its client is gone.
     await until('the server is done', () => !this.#world.authorizationServer.isBusy());
     const honoured = new Map<string, boolean>();
@@ -213,16 +218,16 @@ export class CrashHome {
   }
 
   /** With the vault open: it knows of a refresh that was cut off. */
-  async explain(account: string): Promise<Answer<'signIn.show'>['grants'][number]> {
+  async explain(account: string): Promise<Answer<'signIn.show'>['signIns'][number]> {
     await this.ask('vault.unlock', {});
-    const { grants } = await this.ask('signIn.show', { resource: this.#resource, account });
+    const { signIns: grants } = await this.ask('signIn.show', { resource: this.#resource, account });
     const [explanation] = grants;
     if (!explanation) throw new Error(`there is no grant of ${account}`);
     return explanation;
   }
 
-  async grants(): Promise<Answer<'signIn.list'>['grants']> {
-    return (await this.ask('signIn.list', {})).grants;
+  async grants(): Promise<Answer<'signIn.list'>['signIns']> {
+    return (await this.ask('signIn.list', {})).signIns;
   }
 
   async close(): Promise<void> {

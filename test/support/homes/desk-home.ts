@@ -12,8 +12,8 @@ import { terminalLog } from '../../../src/daemon/system/log.ts';
 import { methods, type ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { type TestHome, until } from '../home.ts';
 
-type Card = ResultOf<'request.list'>['interactions'][number];
-type Client = ResultOf<'app.list'>['clients'][number];
+type Card = ResultOf<'request.list'>['requests'][number];
+type Client = ResultOf<'app.list'>['apps'][number];
 
 export interface Desk {
   readonly home: TestHome;
@@ -93,7 +93,7 @@ export async function openDesk(
   const heard: string[] = [];
   const owner = daemon.owner((name) => heard.push(name));
   const cards = async (): Promise<Card[]> =>
-    methods['request.list'].result.parse(await owner.call('request.list', {})).interactions;
+    methods['request.list'].result.parse(await owner.call('request.list', {})).requests;
   const [first] = await cards();
   if (first && !leaves) {
     await owner.call('request.answer', { id: first.id, answer: 'yes' });
@@ -112,7 +112,7 @@ export async function openDesk(
     card: () => until('a card', async () => (await cards())[0]),
     answer: (id, answer) => owner.call('request.answer', { id, answer }),
     permissions: async () => {
-      const { clients } = methods['app.list'].result.parse(await owner.call('app.list', {}));
+      const { apps: clients } = methods['app.list'].result.parse(await owner.call('app.list', {}));
       return clients.flatMap(({ permissions }) => permissions);
     },
     browsers,

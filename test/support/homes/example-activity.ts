@@ -18,7 +18,7 @@ const hoursBefore = (now: number): ResultOn<'audit.activity'>['hours'] =>
 type Use = ResultOn<'audit.activity'>['uses'][number];
 
 interface ExampleUse {
-  readonly client: string;
+  readonly app: string;
   readonly endpoint: string;
   /** Seconds since 1970. */
   readonly last: number;
@@ -29,8 +29,8 @@ interface ExampleUse {
 /** `now`: seconds since 1970. */
 export function exampleActivity(now: number, used: readonly ExampleUse[]): ResultOn<'audit.activity'> {
   const hours = hoursBefore(now);
-  const uses: Use[] = used.map(({ client, endpoint, last, share }) => ({
-    client,
+  const uses: Use[] = used.map(({ app, endpoint, last, share }) => ({
+    app,
     endpoint,
     last: last * 1000,
     handedOut: hours.map(({ at, handedOut }) => (at > last * 1000 ? 0 : Math.round(handedOut * share))),

@@ -1,7 +1,7 @@
 /** Who asks on the cards of the example desk. */
 import type { ResultOn } from '../../../electron/bridge/channels.ts';
 
-type Question = ResultOn<'request.list'>['interactions'][number];
+type Question = ResultOn<'request.list'>['requests'][number];
 
 /** An asker whose file, arguments and names are all this text. */
 export function hostileAsker(text: string): Question['asker'] {

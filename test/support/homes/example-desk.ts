@@ -22,8 +22,8 @@ const day = 24 * hour;
 const ago = (seconds: number): number => exampleNow - seconds;
 const ahead = (seconds: number): number => exampleNow + seconds;
 
-type Grant = ResultOn<'signIn.list'>['grants'][number];
-type Question = ResultOn<'request.list'>['interactions'][number];
+type Grant = ResultOn<'signIn.list'>['signIns'][number];
+type Question = ResultOn<'request.list'>['requests'][number];
 type Row = ResultOn<'audit.tail'>['rows'][number];
 
 const notes = 'https://notes.example/mcp';
@@ -37,8 +37,8 @@ const grant = (fields: Partial<Grant> & Pick<Grant, 'id' | 'endpoint' | 'issuer'
   resource: fields.endpoint,
   account: 'anna@home.example',
   state: 'active',
-  overrides: [],
-  clients: [],
+  exceptions: [],
+  apps: [],
   ...fields,
 });
 
@@ -48,7 +48,7 @@ const grants: Grant[] = [
     endpoint: notes,
     issuer: login,
     scope: 'notes:read notes:write offline_access',
-    clients: ['Quill', 'notes-backup'],
+    apps: ['Quill', 'notes-backup'],
     expires_at: ahead(42 * minute),
     lastRefreshedAt: ago(18 * minute),
   }),
@@ -58,8 +58,8 @@ const grants: Grant[] = [
     issuer: accounts,
     account: 'anna',
     scope: 'openid calendar.read',
-    clients: ['Quill'],
-    state: 'loginRequired',
+    apps: ['Quill'],
+    state: 'signInRequired',
     why: 'the sign-in provider ended the access',
     lastRefreshedAt: ago(10 * hour),
   }),
@@ -68,7 +68,7 @@ const grants: Grant[] = [
     endpoint: tickets,
     issuer: 'https://id.tickets.example',
     scope: 'tickets:list tickets:create',
-    clients: ['Helm agent'],
+    apps: ['Helm agent'],
     expires_at: ahead(7 * minute),
     lastRefreshedAt: ago(53 * minute),
     trouble: {
@@ -92,9 +92,9 @@ const grants: Grant[] = [
   }),
 ];
 
-const clients: ResultOn<'app.list'>['clients'] = [
+const clients: ResultOn<'app.list'>['apps'] = [
   {
-    clientId: 'c1',
+    appId: 'c1',
     name: 'Quill',
     pairedAt: ago(64 * day),
     lastUsedAt: ago(4 * minute),
@@ -106,7 +106,7 @@ const clients: ResultOn<'app.list'>['clients'] = [
     ],
   },
   {
-    clientId: 'c2',
+    appId: 'c2',
     name: 'Helm agent',
     pairedAt: ago(2 * day),
     lastUsedAt: ago(11 * minute),
@@ -123,7 +123,7 @@ const clients: ResultOn<'app.list'>['clients'] = [
     ],
   },
   {
-    clientId: 'c3',
+    appId: 'c3',
     name: 'notes-backup',
     pairedAt: ago(212 * day),
     lastUsedAt: ago(118 * day),
@@ -145,7 +145,7 @@ export const exampleQuestions = {
   allow: {
     id: 'allow',
     kind: 'allow',
-    client: 'Helm agent',
+    app: 'Helm agent',
     asker,
     resource: calendar,
     account: 'anna',
@@ -157,7 +157,7 @@ export const exampleQuestions = {
   pair: {
     id: 'pair',
     kind: 'pair',
-    client: 'Ledger',
+    app: 'Ledger',
     asker: {
       verified: true,
       pid: 50_118,
@@ -172,7 +172,7 @@ export const exampleQuestions = {
   url: {
     id: 'url',
     kind: 'url',
-    client: 'Helm agent',
+    app: 'Helm agent',
     asker,
     resource: calendar,
     server: 'https://pay.example',
@@ -185,7 +185,7 @@ export const exampleQuestions = {
     id: 'command',
     kind: 'command',
     command: 'allow',
-    client: 'notes-backup',
+    app: 'notes-backup',
     resource: notes,
     scope: 'notes:read notes:write',
     until: ahead(8 * hour),
@@ -221,7 +221,7 @@ function dayOfRows(): Row[] {
     const minutes = (24 - at) * 60 - 4;
     const quiet = at > 1 && at < 6;
     return [
-      ...(count === 0 ? [] : [row(minutes, { event: 'token', client: 'Quill', endpoint: notes, count })]),
+      ...(count === 0 ? [] : [row(minutes, { event: 'token', app: 'Quill', endpoint: notes, count })]),
       ...(quiet ? [] : [row(minutes - 20, { event: 'refresh', issuer: login, count: 1 + (at % 3) })]),
     ];
   });
@@ -230,7 +230,7 @@ function dayOfRows(): Row[] {
 const rows: Row[] = [
   ...dayOfRows().filter(({ time }) => time < ago(65 * minute) * 1000),
   row(61, { event: 'revoke', outcome: 'pending', issuer: login, endpoint: archive }),
-  row(58, { event: 'permission', outcome: 'deny', client: 'Helm agent', endpoint: notes }),
+  row(58, { event: 'permission', outcome: 'deny', app: 'Helm agent', endpoint: notes }),
   row(53, {
     event: 'refresh',
     issuer: 'https://id.tickets.example',
@@ -239,31 +239,36 @@ const rows: Row[] = [
   row(47, {
     event: 'permission',
     outcome: 'allow for a run',
-    client: 'Helm agent',
+    app: 'Helm agent',
     endpoint: tickets,
     scope: ['tickets:list', 'tickets:create'],
   }),
-  row(46, { event: 'token', client: 'Helm agent', endpoint: tickets, count: 12 }),
-  row(31, { event: 'refused', outcome: 'login_required', client: 'Quill', endpoint: calendar }),
+  row(46, { event: 'token', app: 'Helm agent', endpoint: tickets, count: 12 }),
+  row(31, { event: 'refused', outcome: 'login_required', app: 'Quill', endpoint: calendar }),
   row(18, { event: 'refresh', issuer: login, scope: ['notes:read', 'notes:write', 'offline_access'] }),
   row(11, {
     event: 'refresh',
     outcome: 'authorization_server_unreachable',
     issuer: 'https://id.tickets.example',
   }),
-  row(4, { event: 'token', client: 'Quill', endpoint: notes, count: 9 }),
+  row(4, { event: 'token', app: 'Quill', endpoint: notes, count: 9 }),
 ];
 
 const details: ResultOn<'settings.get'>['details'] = [
-  { name: 'vault', value: 'keychain', default: 'keychain', source: 'default', live: false },
-  { name: 'lockAfter', value: 3600, source: 'file', live: false },
-  { name: 'defaultLease', value: 'run', default: 'run', source: 'default', live: true },
-  { name: 'browser', source: 'default', live: true },
-  { name: 'clientMetadataUrl', value: 'https://anna.example/keyturn.json', source: 'file', live: false },
-  { name: 'logLevel', value: 'info', default: 'info', source: 'default', live: true },
+  { name: 'vault', value: 'keychain', default: 'keychain', source: 'default', appliesImmediately: false },
+  { name: 'lockAfter', value: 3600, source: 'file', appliesImmediately: false },
+  { name: 'defaultLease', value: 'run', default: 'run', source: 'default', appliesImmediately: true },
+  { name: 'browser', source: 'default', appliesImmediately: true },
+  {
+    name: 'clientMetadataUrl',
+    value: 'https://anna.example/keyturn.json',
+    source: 'file',
+    appliesImmediately: false,
+  },
+  { name: 'logLevel', value: 'info', default: 'info', source: 'default', appliesImmediately: true },
 ];
 
-const registrations: ResultOn<'oauthClient.list'>['registrations'] = [
+const registrations: ResultOn<'oauthClient.list'>['oauthClients'] = [
   {
     issuer: accounts,
     clientId: 'keyturn-on-annas-desk',
@@ -277,7 +282,7 @@ const registrations: ResultOn<'oauthClient.list'>['registrations'] = [
     clientId: 'helm-nightly',
     source: 'preregistered',
     authMethod: 'private_key_jwt',
-    grant: 'client_credentials',
+    grantType: 'client_credentials',
     registeredAt: ago(2 * day),
   },
   {
@@ -295,26 +300,26 @@ const settings = Object.fromEntries(
 );
 
 const uses = [
-  { client: 'Quill', endpoint: notes, last: ago(4 * minute), share: 0.6 },
-  { client: 'Helm agent', endpoint: tickets, last: ago(11 * minute), share: 0.3 },
-  { client: 'Quill', endpoint: calendar, last: ago(9 * hour), share: 0.1 },
+  { app: 'Quill', endpoint: notes, last: ago(4 * minute), share: 0.6 },
+  { app: 'Helm agent', endpoint: tickets, last: ago(11 * minute), share: 0.3 },
+  { app: 'Quill', endpoint: calendar, last: ago(9 * hour), share: 0.1 },
 ];
 
 const explanation: ResultOn<'signIn.show'> = {
-  grants: [
+  signIns: [
     {
-      grant: grants[0] ?? grant({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
+      signIn: grants[0] ?? grant({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
       signedInAt: ago(64 * day),
       now: 'It is usable; a token is in memory, good until 2026-05-12 11:06 UTC.',
       next: 'Keyturn refreshes it by itself about 2026-05-12 11:01 UTC, because a program uses it.',
       refresh: { by: 'itself', after: ago(-37 * minute) },
       timeline: [
-        { at: ago(64 * day), event: 'login', outcome: 'ok' },
-        { at: ago(64 * day - 30), event: 'permission', outcome: 'allow', client: 'Quill' },
+        { at: ago(64 * day), event: 'signIn', outcome: 'ok' },
+        { at: ago(64 * day - 30), event: 'permission', outcome: 'allow', app: 'Quill' },
         { at: ago(2 * hour), event: 'refresh', outcome: 'authorization_server_unreachable' },
         { at: ago(118 * minute), event: 'refresh', outcome: 'ok' },
         { at: ago(18 * minute), event: 'refresh', outcome: 'ok' },
-        { at: ago(4 * minute), event: 'token', outcome: 'ok', client: 'Quill', count: 9 },
+        { at: ago(4 * minute), event: 'token', outcome: 'ok', app: 'Quill', count: 9 },
       ],
     },
   ],
@@ -339,15 +344,15 @@ const status: ResultOn<'status'> = {
   vault: 'keychain',
   vaultState: { state: 'open', since: ago(3 * hour) },
   insecureLoopback: false,
-  grants: grants.length,
-  keys: 0,
-  clients: clients.length,
-  interactions: 0,
-  overrides: [{ server: 'https://id.tickets.example', names: ['no-pkce-metadata'] }],
+  signIns: grants.length,
+  apiKeys: 0,
+  apps: clients.length,
+  requests: 0,
+  exceptions: [{ server: 'https://id.tickets.example', names: ['no-pkce-metadata'] }],
   proxies,
   forwards: 0,
   unreadable: [],
-  homeState: { state: 'checked', desk: 'here', isEmpty: false, isWaiting: false, differing: [] },
+  homeState: { state: 'checked', keyturnApp: 'running', isEmpty: false, isWaiting: false, differing: [] },
   settings,
   log: { level: 'info', file: '/home/anna/.local/state/keyturn/broker.log', ok: true },
   unshielded: [],
@@ -361,15 +366,15 @@ export const emptyStatus: ResultOn<'status'> = {
   home: '/state',
   vault: 'keychain',
   insecureLoopback: false,
-  grants: 0,
-  keys: 0,
-  clients: 0,
-  interactions: 0,
-  overrides: [],
+  signIns: 0,
+  apiKeys: 0,
+  apps: 0,
+  requests: 0,
+  exceptions: [],
   proxies: [],
   forwards: 0,
   unreadable: [],
-  homeState: { state: 'checked', desk: 'here', isEmpty: false, isWaiting: false, differing: [] },
+  homeState: { state: 'checked', keyturnApp: 'running', isEmpty: false, isWaiting: false, differing: [] },
   vaultState: { state: 'open', since: ago(0) },
   settings: {},
   log: { level: 'info', ok: true },
@@ -388,15 +393,15 @@ export const examplePreferences: ShownPreferences = {
 
 const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'setup.look': exampleLook,
-  'signIn.list': { grants },
+  'signIn.list': { signIns: grants },
   'signIn.show': explanation,
-  'app.list': { clients },
-  'request.list': { interactions: [] },
+  'app.list': { apps: clients },
+  'request.list': { requests: [] },
   'audit.activity': exampleActivity(exampleNow, uses),
   'audit.tail': { rows },
-  'apiKey.list': { keys: [] },
-  'oauthClient.list': { registrations },
-  'settings.get': { settings, details, desk: 'here' },
+  'apiKey.list': { apiKeys: [] },
+  'oauthClient.list': { oauthClients: registrations },
+  'settings.get': { settings, details, keyturnApp: 'running' },
   'preferences.get': examplePreferences,
   'card.shown': {},
   'card.fit': {},

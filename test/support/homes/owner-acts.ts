@@ -29,11 +29,11 @@ export async function killBroker(home: TestHome): Promise<void> {
 
 /** Tokens of every scope, until the owner ends it. */
 export async function allow(home: TestHome, client: string, resource: string): Promise<void> {
-  await askBroker(home, 'permission.set', { client, resource, decision: 'allow' });
+  await askBroker(home, 'permission.set', { app: client, resource, decision: 'allow' });
 }
 
 export async function deny(home: TestHome, client: string, resource: string): Promise<void> {
-  await askBroker(home, 'permission.set', { client, resource, decision: 'deny' });
+  await askBroker(home, 'permission.set', { app: client, resource, decision: 'deny' });
 }
 
 export async function answer(home: TestHome, id: string, verdict: 'yes' | 'no' | 'later'): Promise<void> {
@@ -41,12 +41,12 @@ export async function answer(home: TestHome, id: string, verdict: 'yes' | 'no' |
 }
 
 export async function nothingIsAsked(home: TestHome): Promise<boolean> {
-  return (await askBroker(home, 'request.list', {})).interactions.length === 0;
+  return (await askBroker(home, 'request.list', {})).requests.length === 0;
 }
 
 /** After a test that failed: no question of its own waits in the next one. A "no" delays no other question, as a "later" would. */
 export async function clearQuestions(home: TestHome): Promise<void> {
-  const { interactions } = await askBroker(home, 'request.list', {});
+  const { requests: interactions } = await askBroker(home, 'request.list', {});
   for (const { id } of interactions) await answer(home, id, 'no');
 }
 
@@ -56,7 +56,7 @@ export async function signIn(
   resource: string,
   more: Omit<ParamsOf<'signIn.start'>, 'resource'> = {},
 ) {
-  return (await askBroker(home, 'signIn.start', { resource, ...more })).grant;
+  return (await askBroker(home, 'signIn.start', { resource, ...more })).signIn;
 }
 
 /** A token for the command line; refreshes, and asks nobody. Rejects where there is only a key. */

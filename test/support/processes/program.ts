@@ -31,7 +31,7 @@ export async function paired(home: TestHome, name: string, answer: 'yes' | 'no' 
   pairing.catch(() => undefined);
   const code = await Promise.race([shown.promise, pairing.then(() => '')]);
   const card = await questionOf(home, 'pair');
-  expect(card).toMatchObject({ client: name, code });
+  expect(card).toMatchObject({ app: name, code });
   await askBroker(home, 'request.answer', { id: card.id, answer });
   return pairing;
 }

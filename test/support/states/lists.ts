@@ -8,8 +8,8 @@ import { longAddress, longName, scopesOf } from './questions.ts';
 import type { Question } from './questions.ts';
 
 export type Lists = { readonly [C in ChannelName]?: ResultOn<C> };
-type Grant = ResultOn<'signIn.list'>['grants'][number];
-type Client = ResultOn<'app.list'>['clients'][number];
+type Grant = ResultOn<'signIn.list'>['signIns'][number];
+type Client = ResultOn<'app.list'>['apps'][number];
 type Status = ResultOn<'status'>;
 
 /** Seconds. */
@@ -47,7 +47,9 @@ export const forwarding: Lists = {
   },
 };
 
-export const waiting = (...interactions: Question[]): Lists => ({ 'request.list': { interactions } });
+export const waiting = (...interactions: Question[]): Lists => ({
+  'request.list': { requests: interactions },
+});
 
 const grantOf = (fields: Partial<Grant>): Grant => ({
   id: 'g1',
@@ -57,13 +59,13 @@ const grantOf = (fields: Partial<Grant>): Grant => ({
   account: 'anna',
   scope: 'notes:read',
   state: 'active',
-  overrides: [],
-  clients: ['Quill'],
+  exceptions: [],
+  apps: ['Quill'],
   ...fields,
 });
 
 const clientOf = (fields: Partial<Client>): Client => ({
-  clientId: 'c1',
+  appId: 'c1',
   name: 'Quill',
   pairedAt: ago(90 * hour),
   permissions: [],
@@ -72,12 +74,12 @@ const clientOf = (fields: Partial<Client>): Client => ({
 
 /** A window with nothing in it yet. */
 export const empty: Lists = {
-  'signIn.list': { grants: [] },
-  'app.list': { clients: [] },
+  'signIn.list': { signIns: [] },
+  'app.list': { apps: [] },
   'audit.tail': { rows: [] },
   'audit.activity': { hours: [], uses: [] },
-  'oauthClient.list': { registrations: [] },
-  'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], desk: 'here' },
+  'oauthClient.list': { oauthClients: [] },
+  'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
   status: emptyStatus,
 };
 
@@ -85,21 +87,21 @@ const keyPlace = { header: 'X-Api-Key' };
 
 export const long: Lists = {
   'signIn.list': {
-    grants: [
+    signIns: [
       grantOf({
         endpoint: longAddress,
         resource: longAddress,
         issuer: longAddress,
         account: longName,
         scope: `${longName} ${scopesOf(60)}`,
-        clients: [longName, ...many(40).map((n) => `program-${n}`)],
-        overrides: ['no-resource', 'audience', 'issuer-mismatch', 'no-pkce-metadata'],
+        apps: [longName, ...many(40).map((n) => `program-${n}`)],
+        exceptions: ['no-resource', 'audience', 'issuer-mismatch', 'no-pkce-metadata'],
         audience: 'other',
       }),
     ],
   },
   'app.list': {
-    clients: [
+    apps: [
       clientOf({
         name: longName,
         executable: `/home/${longName}`,
@@ -117,21 +119,21 @@ export const long: Lists = {
     ],
   },
   'apiKey.list': {
-    keys: [{ resource: longAddress, setAt: ago(hour), header: longName, clients: [longName] }],
+    apiKeys: [{ resource: longAddress, setAt: ago(hour), header: longName, apps: [longName] }],
   },
   'audit.tail': {
     rows: many(40).map((index) => ({
       time: ago(index * 60) * 1000,
       event: index === 3 ? longName : 'refused',
       outcome: longName,
-      client: longName,
+      app: longName,
       endpoint: longAddress,
       issuer: longAddress,
       scope: [longName],
     })),
   },
   'oauthClient.list': {
-    registrations: [
+    oauthClients: [
       {
         issuer: longAddress,
         clientId: longName,
@@ -147,9 +149,9 @@ export const long: Lists = {
 /** All that may be wrong with a sign-in: why one is needed, a failing refresh, an unknown one, each receipt. */
 export const troubled: Lists = {
   'signIn.list': {
-    grants: [
+    signIns: [
       grantOf({
-        state: 'loginRequired',
+        state: 'signInRequired',
         why: 'its tokens are no longer stored',
         trouble: {
           reason: 'authorization_server_unreachable',
@@ -175,24 +177,24 @@ export const troubled: Lists = {
     ],
   },
   'apiKey.list': {
-    keys: [
+    apiKeys: [
       {
         ...keyPlace,
         resource: 'https://keys.example/v1',
         setAt: ago(9 * hour),
         refusedAt: ago(hour),
         unchecked: true,
-        clients: ['Quill'],
+        apps: ['Quill'],
       },
     ],
   },
   'app.list': {
-    clients: [
+    apps: [
       clientOf({
         name: 'cli',
         permissions: [
           { resource: 'https://notes.example/mcp', decision: 'allow' },
-          { resource: 'https://keys.example/v1', decision: 'allow', key: keyPlace, until: ahead(hour) },
+          { resource: 'https://keys.example/v1', decision: 'allow', apiKey: keyPlace, until: ahead(hour) },
           { resource: 'https://calendar.example/v2', decision: 'deny' },
           {
             resource: 'https://tickets.example/mcp',
@@ -211,17 +213,17 @@ export const troubled: Lists = {
 export const wrong: Lists = {
   'settings.get': {
     settings: {},
-    desk: 'here',
+    keyturnApp: 'running',
     details: [
-      { name: 'lockAfter', source: 'default', live: false },
-      { name: 'noProxy', value: [longName, 'localhost'], source: 'file', live: true },
+      { name: 'lockAfter', source: 'default', appliesImmediately: false },
+      { name: 'noProxy', value: [longName, 'localhost'], source: 'file', appliesImmediately: true },
       {
         name: 'httpsProxy',
         value: longAddress,
         source: 'vault',
         written: longName,
         isUnconfirmed: true,
-        live: true,
+        appliesImmediately: true,
       },
     ],
   },
@@ -236,7 +238,7 @@ export const wrong: Lists = {
       hint: 'Sign in there again.',
     },
     insecureLoopback: true,
-    overrides: [
+    exceptions: [
       {
         server: longAddress,
         names: ['no-pkce-metadata', 'audience', 'private-address'],
@@ -249,12 +251,12 @@ export const wrong: Lists = {
     unreadable: [{ file: `/home/${longName}`, why: 'Its MAC is wrong.', hint: 'Restore it, or remove it.' }],
     browser: longName,
     homeState: {
-      state: 'strange',
-      desk: 'here',
+      state: 'mismatched',
+      keyturnApp: 'running',
       isEmpty: false,
       isWaiting: true,
       why: 'Keyturn’s data files don’t match each other: the settings name another vault.',
-      differing: [{ name: 'httpsProxy', value: longAddress, held: 'http://proxy.example:3128' }],
+      differing: [{ name: 'httpsProxy', value: longAddress, inEffect: 'http://proxy.example:3128' }],
     },
     proxies: [
       {

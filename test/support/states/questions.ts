@@ -6,7 +6,7 @@ import type { ResultOn } from '../../../electron/bridge/channels.ts';
 import { attestedEditor, hostileAsker } from '../homes/example-askers.ts';
 import { exampleNow, exampleQuestions } from '../homes/example-desk.ts';
 
-export type Question = ResultOn<'request.list'>['interactions'][number];
+export type Question = ResultOn<'request.list'>['requests'][number];
 
 const { allow, pair, url, command } = exampleQuestions;
 const { asker } = command;
@@ -25,7 +25,7 @@ export const scopesOf = (count: number): string =>
 
 const signIn = (fields: Partial<Question>): Question => ({
   id: 'q1',
-  kind: 'login',
+  kind: 'signIn',
   resource: 'https://notes.example/mcp',
   issuer: 'https://login.example',
   url: `https://login.example/authorize?client_id=keyturn&state=${'a1b2c3d4'.repeat(8)}`,
@@ -72,19 +72,25 @@ const requests: Readonly<Record<string, Question>> = {
   allow,
   'allow-again': {
     ...allow,
-    client: 'Quill',
+    app: 'Quill',
     asker: attestedEditor,
     resource: 'https://calendar.example/v2',
     expiresAt: exampleNow + 5 * minute,
   },
   'allow-account': { ...allow, account: 'anna@work.example', accounts: ['anna@home.example', 'anna'] },
-  'allow-command': { ...allow, client: 'cli', asker },
+  'allow-command': { ...allow, app: 'cli', asker },
   'allow-any-scope': { ...allow, scope: '' },
   'allow-60-scopes': { ...allow, scope: scopesOf(60) },
-  'allow-key': { ...allow, resource: 'https://keys.example/v1', scope: '', account: undefined, key: header },
-  'allow-proxied': { ...allow, client: 'notes', proxied: true },
-  'allow-forwarded': { ...allow, client: 'quill@build.example', forward: elsewhere, asker },
-  'allow-sandboxed': { ...allow, client: 'quill@box', forward: { label: 'box' }, asker },
+  'allow-key': {
+    ...allow,
+    resource: 'https://keys.example/v1',
+    scope: '',
+    account: undefined,
+    apiKey: header,
+  },
+  'allow-proxied': { ...allow, app: 'notes', proxied: true },
+  'allow-forwarded': { ...allow, app: 'quill@build.example', forward: elsewhere, asker },
+  'allow-sandboxed': { ...allow, app: 'quill@box', forward: { label: 'box' }, asker },
   'allow-unverified': {
     ...allow,
     asker: { verified: false, pid: 4711, executable: '/opt/quill/bin/quill', file: 'unreadable' },
@@ -104,7 +110,7 @@ const requests: Readonly<Record<string, Question>> = {
   },
   'allow-long': {
     ...allow,
-    client: longName,
+    app: longName,
     asker: hostileAsker(longName),
     resource: longAddress,
     scope: `${longName} ${'short '.repeat(20)}last`,
@@ -112,18 +118,18 @@ const requests: Readonly<Record<string, Question>> = {
     accounts: [longName, 'anna'],
   },
   pair,
-  'pair-long': { ...pair, client: longName, asker: hostileAsker(longName) },
+  'pair-long': { ...pair, app: longName, asker: hostileAsker(longName) },
   choice: {
     ...allow,
     kind: 'choice',
-    client: 'Quill',
+    app: 'Quill',
     resource: notes.resource,
     accounts: ['anna@work.example', 'anna@home.example'],
   },
   'choice-long': {
     ...allow,
     kind: 'choice',
-    client: longName,
+    app: longName,
     asker: hostileAsker(longName),
     resource: longAddress,
     accounts: [longName, longName.slice(1)],
@@ -137,7 +143,7 @@ const requests: Readonly<Record<string, Question>> = {
 export const oneBreath: readonly Question[] = [
   { ...allow, expiresAt: exampleNow + 10 * minute },
   { ...allow, id: 'q2', ...notes, scope: scopesOf(4), account: 'anna@work.example' },
-  { ...allow, id: 'q3', resource: 'https://keys.example/v1', scope: '', account: undefined, key: header },
+  { ...allow, id: 'q3', resource: 'https://keys.example/v1', scope: '', account: undefined, apiKey: header },
   { ...allow, id: 'q4', resource: 'https://tickets.example/mcp', scope: '' },
 ].map((question) => ({ ...question, card: allow.id }));
 
@@ -146,7 +152,7 @@ export const longBreath: readonly Question[] = Array.from({ length: 5 }, (_, at)
   ...allow,
   id: `q${at}`,
   card: 'q0',
-  client: longName,
+  app: longName,
   asker: hostileAsker(longName),
   resource: `${longAddress}${at}`,
   scope: at === 0 ? `${longName} ${scopesOf(60)}` : scopesOf(3),
@@ -167,33 +173,33 @@ const signIns: Readonly<Record<string, Question>> = {
 /** Each kind of command, with all that its card may say. */
 const commands: Readonly<Record<string, Question>> = {
   command,
-  'command-allow-key': commandOf('allow', { ...notes, client: 'cli', key: header }),
+  'command-allow-key': commandOf('allow', { ...notes, app: 'cli', apiKey: header }),
   'command-end-denial': commandOf('endDenial', {
     ...notes,
-    client: 'Quill',
+    app: 'Quill',
     accounts: ['anna', 'anna@home.example'],
     scope: 'notes:read notes:write',
   }),
-  'command-key': commandOf('key', { ...notes, key: header, replaces: true, unchecked: true }),
-  'command-register': commandOf('register', {
+  'command-key': commandOf('apiKey', { ...notes, apiKey: header, replaces: true, unchecked: true }),
+  'command-register': commandOf('oauthClient', {
     issuer: 'https://login.example',
-    registration: 'c7f0a1d2-5b1e-4f0e-9a35-2d8a4f6b9e11',
-    grant: 'id-jag',
+    clientId: 'c7f0a1d2-5b1e-4f0e-9a35-2d8a4f6b9e11',
+    grantType: 'id-jag',
     authMethod: 'private_key_jwt',
     redirectUri: 'http://127.0.0.1:61742/callback',
     idp: 'https://idp.home.example',
     replaces: true,
   }),
-  'command-login': commandOf('login', {
+  'command-login': commandOf('signIn', {
     ...notes,
     account: 'anna',
     method: 'device',
     scope: 'notes:read notes:delete',
     newClient: true,
   }),
-  'command-override': commandOf('override', {
+  'command-override': commandOf('exception', {
     server: 'https://notes.example',
-    override: 'no-pkce-metadata',
+    exception: 'no-pkce-metadata',
   }),
   'command-proxy': commandOf('proxy', notes),
   'command-forward': commandOf('forward', {
@@ -210,7 +216,7 @@ const commands: Readonly<Record<string, Question>> = {
   'command-resume': commandOf('resume'),
   'command-long': commandOf('allow', {
     resource: longAddress,
-    client: longName,
+    app: longName,
     account: longName,
     scope: longName,
     asker: hostileAsker(longName),
@@ -223,8 +229,13 @@ const settings: Readonly<Record<string, Question>> = {
     kind: 'settings',
     settings: [
       { name: 'httpsProxy', value: 'http://proxy.example:3128' },
-      { name: 'extraAuthorities', value: '/home/anna/ca.pem', held: '/home/anna/ca.pem', isContent: true },
-      { name: 'noProxy', value: longName, held: ['localhost', longName] },
+      {
+        name: 'extraAuthorities',
+        value: '/home/anna/ca.pem',
+        inEffect: '/home/anna/ca.pem',
+        isContent: true,
+      },
+      { name: 'noProxy', value: longName, inEffect: ['localhost', longName] },
     ],
     createdAt: exampleNow - 60,
     state: 'open',

@@ -39,7 +39,7 @@ export const allowApp = defineCommand(
       'keyturn app allow my-editor https://tickets.example/mcp --api-key',
     ],
   },
-  async ({ options, operands: [client, resource] }) => {
+  async ({ options, operands: [app, resource] }) => {
     const now = Math.floor(Date.now() / 1000);
     const until = options.for === undefined ? {} : { until: now + leaseFrom(options.for, '--for') };
     if (options['api-key']) {
@@ -47,11 +47,11 @@ export const allowApp = defineCommand(
         throw new UsageError("--scope doesn't go with --api-key: a key has no scopes");
       if (options.account !== undefined) throw new UsageError("--account doesn't go with --api-key");
       const resourceUrl = resourceFrom(resource);
-      await ask('apiKey.permission.set', { client, resource: resourceUrl, decision: 'allow', ...until });
+      await ask('apiKey.permission.set', { app, resource: resourceUrl, decision: 'allow', ...until });
       return exitCodes.ok;
     }
     await ask('permission.set', {
-      client,
+      app,
       resource: resourceFrom(resource),
       decision: 'allow',
       ...scopeFrom(options.scope),
@@ -59,37 +59,37 @@ export const allowApp = defineCommand(
       ...until,
     });
     // For a person at a terminal; a script knows what it says.
-    if (options.account === undefined && process.stderr.isTTY) await sayAccount(client, resource);
-    await sayKey(client, resource);
-    await sayNearServer(client, resource);
+    if (options.account === undefined && process.stderr.isTTY) await sayAccount(app, resource);
+    await sayKey(app, resource);
+    await sayNearServer(app, resource);
     if (options.scope !== undefined) await sayStrangeScopes(resource, options.scope.join(' '));
     return exitCodes.ok;
   },
 );
 
-async function sayAccount(client: string, resource: string): Promise<void> {
-  const { clients } = await ask('app.list', {});
-  const { grants } = await ask('signIn.list', {});
-  say(`keyturn: ${accountNote({ client, resource }, clients, grants)}`);
+async function sayAccount(app: string, resource: string): Promise<void> {
+  const { apps } = await ask('app.list', {});
+  const { signIns: grants } = await ask('signIn.list', {});
+  say(`keyturn: ${accountNote({ app, resource }, apps, grants)}`);
 }
 
 /** A permission for tokens gives no key. Where there is a key and no sign-in, the person may have meant the key. */
-async function sayKey(client: string, resource: string): Promise<void> {
+async function sayKey(app: string, resource: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const { keys } = await ask('apiKey.list', {});
+  const { apiKeys: keys } = await ask('apiKey.list', {});
   if (!keys.some((key) => key.resource === endpoint)) return;
-  const { grants } = await ask('signIn.list', {});
+  const { signIns: grants } = await ask('signIn.list', {});
   if (grants.some((grant) => grant.endpoint === endpoint)) return;
   say(
     `keyturn: this allows tokens only, and you are not signed in at ${quoted(endpoint)}. ` +
-      `To allow the API key there: keyturn app allow ${shellWord(client)} ${shellWord(endpoint)} --api-key`,
+      `To allow the API key there: keyturn app allow ${shellWord(app)} ${shellWord(endpoint)} --api-key`,
   );
 }
 
 /** Else a mistyped URL would show only once the app asks for the right one. */
-async function sayNearServer(client: string, resource: string): Promise<void> {
+async function sayNearServer(app: string, resource: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const { grants } = await ask('signIn.list', {});
+  const { signIns: grants } = await ask('signIn.list', {});
   const near = nearestName(
     endpoint,
     grants.map((grant) => grant.endpoint),
@@ -97,14 +97,14 @@ async function sayNearServer(client: string, resource: string): Promise<void> {
   if (near === undefined || near === endpoint) return;
   say(
     `keyturn: you are signed in at ${quoted(near)}, and not at ${quoted(endpoint)}. ` +
-      `If you mistyped it: keyturn app revoke ${shellWord(client)} ${shellWord(endpoint)}`,
+      `If you mistyped it: keyturn app revoke ${shellWord(app)} ${shellWord(endpoint)}`,
   );
 }
 
 /** Else a mistyped scope would show only once an app is refused. */
 async function sayStrangeScopes(resource: string, scope: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const { grants } = await ask('signIn.list', {});
+  const { signIns: grants } = await ask('signIn.list', {});
   const signedIn = new Set(
     grants.filter((grant) => grant.endpoint === endpoint).flatMap((grant) => parseScope(grant.scope)),
   );

@@ -15,13 +15,13 @@ export const denyApp = defineCommand(
       'Deny an app access tokens for an MCP server, until you allow it. Nothing is revoked at the server: tokens that the app has stay valid until they expire. `keyturn logout` ends those.',
     examples: ['keyturn app deny my-editor https://notes.example/mcp'],
   },
-  async ({ options, operands: [client, resource] }) => {
+  async ({ options, operands: [app, resource] }) => {
     if (options['api-key']) {
-      await ask('apiKey.permission.set', { client, resource: resourceFrom(resource), decision: 'deny' });
+      await ask('apiKey.permission.set', { app, resource: resourceFrom(resource), decision: 'deny' });
       sayKeyLives();
       return exitCodes.ok;
     }
-    await ask('permission.set', { client, resource: resourceFrom(resource), decision: 'deny' });
+    await ask('permission.set', { app, resource: resourceFrom(resource), decision: 'deny' });
     sayNothingRevoked(`keyturn logout ${shellWord(resource)}`);
     return exitCodes.ok;
   },

@@ -18,13 +18,13 @@ export const listApps = defineCommand(
     examples: ['keyturn app', 'keyturn app list --json'],
   },
   async ({ options }) => {
-    const clients = await withLastUse((await ask('app.list', {})).clients);
-    if (options.json) printJson({ clients });
+    const apps = await withLastUse((await ask('app.list', {})).apps);
+    if (options.json) printJson({ apps });
     else {
       const refused = (await ask('status', {})).unreadable.find(isDocument);
       printTable(
         ['APP', 'ID', 'SERVER', 'PERMISSION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
-        clients.flatMap((client) => rows(client, refused !== undefined)),
+        apps.flatMap((client) => rows(client, refused !== undefined)),
       );
       if (refused) say(`keyturn: marked entries are ignored: ${refused.why}`);
     }
@@ -32,7 +32,7 @@ export const listApps = defineCommand(
   },
 );
 
-type Client = Awaited<ReturnType<typeof ask<'app.list'>>>['clients'][number];
+type Client = Awaited<ReturnType<typeof ask<'app.list'>>>['apps'][number];
 type Permission = Client['permissions'][number];
 
 /** Rows of the log that are looked through. */
@@ -42,13 +42,14 @@ const searched = 1000;
 async function withLastUse(clients: readonly Client[]): Promise<readonly Client[]> {
   const { rows: log } = await ask('audit.tail', { count: searched });
   const uses = log.filter(
-    ({ event, outcome }) => event === 'token' || (event === 'key' && outcome === 'given'),
+    ({ event, outcome }) => event === 'token' || (event === 'apiKey' && outcome === 'given'),
   );
   const lastUse = (name: string, permission?: Permission): number | undefined => {
     const row = uses.findLast(
-      ({ client, event, endpoint }) =>
-        client === name &&
-        (!permission || ((event === 'key') === Boolean(permission.key) && endpoint === permission.resource)),
+      ({ app, event, endpoint }) =>
+        app === name &&
+        (!permission ||
+          ((event === 'apiKey') === Boolean(permission.apiKey) && endpoint === permission.resource)),
     );
     return row && Math.floor(row.time / 1000);
   };
@@ -70,17 +71,17 @@ const isDocument = ({ file }: { readonly file: string }): boolean => path.basena
 function rows(client: Client, isRefused: boolean): string[][] {
   const mark = isRefused ? ' (ignored)' : '';
   // The command line is in no file.
-  const isPaired = client.clientId !== 'cli';
+  const isPaired = client.appId !== 'cli';
   const name = `${client.name}${isPaired ? mark : ''}`;
   if (client.permissions.length === 0)
-    return [[name, client.clientId, '-', '-', '-', '-', '-', timeOf(client.lastUsedAt)]];
+    return [[name, client.appId, '-', '-', '-', '-', '-', timeOf(client.lastUsedAt)]];
   return client.permissions.map((permission) => [
     name,
-    client.clientId,
+    client.appId,
     permission.resource,
     `${decisions[permission.decision]}${permission.run === undefined ? mark : ''}`,
     accountsIn(permission),
-    permission.key ? `API key, ${keyPlaceWords(permission.key)}` : (permission.scope ?? 'any'),
+    permission.apiKey ? `API key, ${keyPlaceWords(permission.apiKey)}` : (permission.scope ?? 'any'),
     untilOf(permission),
     timeOf(permission.lastUsedAt),
   ]);

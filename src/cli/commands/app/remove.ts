@@ -15,9 +15,9 @@ export const removeApp = defineCommand(
       'Remove an app: its key, with the key file in this home, its permissions, and its open connections. It can be paired again. Of cli, which has no pairing, only the permissions end. Sign-ins stay; `keyturn logout` ends those.',
     examples: ['keyturn app remove my-editor'],
   },
-  async ({ operands: [client] }) => {
-    await ask('app.remove', { client });
-    if (client === 'cli' && process.stdout.isTTY)
+  async ({ operands: [app] }) => {
+    await ask('app.remove', { app });
+    if (app === 'cli' && process.stdout.isTTY)
       say(
         'keyturn: all permissions of cli have ended. It has no pairing: every keyturn command is still cli.',
       );

@@ -15,13 +15,13 @@ export const revokeApp = defineCommand(
       "Revoke an app's permission for an MCP server, or its denial. The app may ask again, and then you are asked. Nothing is revoked at the server.",
     examples: ['keyturn app revoke my-editor https://notes.example/mcp'],
   },
-  async ({ options, operands: [client, resource] }) => {
+  async ({ options, operands: [app, resource] }) => {
     if (options['api-key']) {
-      await ask('apiKey.permission.end', { client, resource: resourceFrom(resource) });
+      await ask('apiKey.permission.end', { app, resource: resourceFrom(resource) });
       sayKeyLives();
       return exitCodes.ok;
     }
-    await ask('permission.end', { client, resource: resourceFrom(resource) });
+    await ask('permission.end', { app, resource: resourceFrom(resource) });
     sayNothingRevoked(`keyturn logout ${shellWord(resource)}`);
     return exitCodes.ok;
   },

@@ -117,7 +117,7 @@ async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'oaut
     alg: values.alg,
     authMethod: values['auth-method'],
     redirectUri: values['redirect-uri'],
-    grant: values['grant-type'],
+    grantType: values['grant-type'],
     idp: identityProviderFrom(values),
     assertion: sourceFrom(values.assertion),
   });

@@ -34,7 +34,7 @@ export const approveRequest = defineCommand(
     }
     const lease = options.once ? ({ once: true } as const) : leaseOf(isRun, options.for);
     const { id: whole, request, open } = await requestNamed(id);
-    if (request?.kind === 'login' || request?.kind === 'device') throw finishedInBrowser(whole);
+    if (request?.kind === 'signIn' || request?.kind === 'device') throw finishedInBrowser(whole);
     await ask('request.answer', {
       id: whole,
       answer: 'yes',
@@ -62,14 +62,16 @@ function finishedInBrowser(id: string): KeyturnError {
 const [lookEvery, looks] = [200, 10] as const;
 
 /** A pairing gives no access: most apps ask for it next. */
-async function sayNext({ client = 'the app' }: OpenRequest, before: readonly OpenRequest[]): Promise<void> {
+async function sayNext(
+  { app: client = 'the app' }: OpenRequest,
+  before: readonly OpenRequest[],
+): Promise<void> {
   for (let left = looks; left > 0; left -= 1) {
     const next = (await openRequests()).find(
-      ({ id, kind, client: who }) =>
-        kind === 'allow' && who === client && !before.some((one) => one.id === id),
+      ({ id, kind, app: who }) => kind === 'allow' && who === client && !before.some((one) => one.id === id),
     );
     if (next) {
-      const what = `${next.key ? 'your API key for' : 'access to'} ${quoted(next.resource ?? 'a server')}`;
+      const what = `${next.apiKey ? 'your API key for' : 'access to'} ${quoted(next.resource ?? 'a server')}`;
       return say(
         `keyturn: ${quoted(client)} is paired, and now asks for ${what}. Answer: keyturn request approve ${shellWord(next.id)}   (or deny)`,
       );

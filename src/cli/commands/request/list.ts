@@ -18,7 +18,7 @@ export const listRequests = defineCommand(
   },
   async ({ options }) => {
     const { answer, isDesk } = await askWhere('request.list', {});
-    const { interactions } = answer;
+    const { requests: interactions } = answer;
     if (options.json) printJson(interactions);
     else if (interactions.length === 0) say('Nothing waits for you.');
     else for (const line of interactions.flatMap((one) => requestLines(one, isDesk))) print(line);

@@ -7,19 +7,19 @@ import { showKeys } from '../../words/key-rows.ts';
 import { pauseEnd, print, printJson, printTable, say, when } from '../../terminal/output.ts';
 import { receiptNotes } from '../../words/receipt.ts';
 
-type Grant = Awaited<ReturnType<typeof ask<'signIn.list'>>>['grants'][number];
+type Grant = Awaited<ReturnType<typeof ask<'signIn.list'>>>['signIns'][number];
 
 /** For people; `--json` has the names. */
 const states: Readonly<Record<string, string>> = {
   active: 'active',
   refreshing: 'refreshing',
-  loginRequired: 'sign in again',
+  signInRequired: 'sign in again',
   revoked: 'revoked',
 };
 
 /** With what became of a revocation, what is in the way, and the exceptions of its server. */
 function shownState(grant: Grant): string {
-  const { state, trouble, attempt, audience, overrides, tokenType } = grant;
+  const { state, trouble, attempt, audience, exceptions: overrides, tokenType } = grant;
   const notes = [
     ...receiptNotes(grant),
     ...(trouble ? [`offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
@@ -47,14 +47,14 @@ export const listSignIns = defineCommand(
     examples: ['keyturn sign-in', 'keyturn sign-in list --json'],
   },
   async ({ options }) => {
-    const { grants } = await ask('signIn.list', {});
+    const { signIns: grants } = await ask('signIn.list', {});
     if (options.json) {
       printJson(grants);
       return exitCodes.ok;
     }
     const { pause } = await ask('status', {});
     if (pause) say(`keyturn: all access is paused ${pauseEnd(pause)}.`);
-    const { keys } = await ask('apiKey.list', {});
+    const { apiKeys: keys } = await ask('apiKey.list', {});
     if (grants.length === 0 && keys.length === 0)
       say('No sign-ins yet. Begin with: keyturn setup, or keyturn login URL');
     else if (grants.length > 0) {
@@ -68,7 +68,7 @@ export const listSignIns = defineCommand(
           shownState(grant),
           grant.expires_at === undefined ? '-' : when(grant.expires_at),
           grant.scope || '-',
-          grant.clients.join(', ') || '-',
+          grant.apps.join(', ') || '-',
         ]),
       );
     }

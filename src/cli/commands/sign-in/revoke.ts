@@ -52,7 +52,7 @@ export const revokeCommand = (name: 'logout' | 'sign-in revoke', summary: string
   );
 
 type Receipts = Awaited<ReturnType<typeof ask<'signIn.revoke'>>>['revoked'];
-type Grant = Awaited<ReturnType<typeof ask<'signIn.list'>>>['grants'][number];
+type Grant = Awaited<ReturnType<typeof ask<'signIn.list'>>>['signIns'][number];
 
 async function revokeNamed(name: string, account: string | undefined): Promise<Receipts> {
   const asked = withGrant(name, account, (named) => ask('signIn.revoke', named));
@@ -61,12 +61,12 @@ async function revokeNamed(name: string, account: string | undefined): Promise<R
 
 /** The sign-ins that the question named, and no others. */
 async function revokeAll(name: string, isSure: boolean): Promise<Receipts> {
-  const { grants } = await ask('signIn.list', {});
+  const { signIns: grants } = await ask('signIn.list', {});
   const live = grants.filter(({ state }) => state !== 'revoked');
   if (live.length > 0 && !isSure) await confirm(name, live);
   const revoked: Receipts = [];
   for (const { id, issuer } of live) {
-    const asked = ask('signIn.revoke', { grant: id });
+    const asked = ask('signIn.revoke', { id: id });
     revoked.push(...(await sayIfSlow(`keyturn: waiting for ${issuer}…`, asked)).revoked);
   }
   return revoked;
@@ -78,7 +78,7 @@ async function confirm(name: string, grants: readonly Grant[]): Promise<void> {
       hint: `To revoke every sign-in without a question: keyturn ${name} --all --yes`,
     });
   }
-  const programs = [...new Set(grants.flatMap(({ clients }) => clients))];
+  const programs = [...new Set(grants.flatMap(({ apps: clients }) => clients))];
   const question =
     `This revokes your sign-ins (${grants.length}) to:\n` +
     [...new Set(grants.map(({ endpoint }) => `  ${quoted(endpoint)}\n`))].join('') +

@@ -9,7 +9,7 @@ import type { ListedKey } from '../../words/key-rows.ts';
 import { endpointOf } from '../../../oauth/base/resource.ts';
 import { pauseEnd, print, printJson, printTable, when } from '../../terminal/output.ts';
 
-type Explanation = Awaited<ReturnType<typeof ask<'signIn.show'>>>['grants'][number];
+type Explanation = Awaited<ReturnType<typeof ask<'signIn.show'>>>['signIns'][number];
 
 export const showSignIn = defineCommand(
   {
@@ -37,16 +37,16 @@ async function explained(
   hasKey: boolean,
 ): Promise<readonly Explanation[]> {
   try {
-    return (await withGrant(name, account, (named) => ask('signIn.show', named))).grants;
+    return (await withGrant(name, account, (named) => ask('signIn.show', named))).signIns;
   } catch (error) {
-    // A server that takes an API key mostly has no grant.
+    // A server that takes an API key mostly has no signIn.
     if (hasKey && reasonOf(error) === 'not_found') return [];
     throw error;
   }
 }
 
 function show({
-  grant,
+  signIn,
   signedInAt,
   now,
   next,
@@ -57,26 +57,24 @@ function show({
   refusals = [],
   timeline,
 }: Explanation): void {
-  print(`${grant.id}  ${grant.endpoint}`);
-  print(`signed in  ${when(signedInAt)} at ${grant.issuer}, account ${grant.account ?? '-'}`);
+  print(`${signIn.id}  ${signIn.endpoint}`);
+  print(`signed in  ${when(signedInAt)} at ${signIn.issuer}, account ${signIn.account ?? '-'}`);
   print(`now        ${now}`);
   if (attempt !== undefined) print(`attempt    ${attempt}`);
   print(`next       ${next}`);
   if (audience !== undefined) print(`audience   ${audience}`);
   if (key !== undefined) print(`key        ${key}`);
   if (clock !== undefined) print(`clock      ${clock}`);
-  for (const { client, operation, until } of refusals) {
+  for (const { app, operation, until } of refusals) {
     const use = operation === undefined ? '' : ` for ${operation}`;
-    print(
-      `refused    The server refused several tokens of ${client}${use}; the next one after ${when(until)}`,
-    );
+    print(`refused    The server refused several tokens of ${app}${use}; the next one after ${when(until)}`);
   }
   showTimeline(timeline);
 }
 
 /** A key, and the newest rows of the log about it. */
 interface ExplainedKey {
-  readonly key: ListedKey;
+  readonly apiKey: ListedKey;
   /** As in the explanation of a grant; oldest first. */
   readonly timeline: Explanation['timeline'];
 }
@@ -85,9 +83,9 @@ interface ExplainedKey {
 async function keyAt(name: string): Promise<ExplainedKey | undefined> {
   if (!URL.canParse(name)) return undefined;
   const endpoint = endpointOf(name, { allowInsecureLoopback: true });
-  const { keys } = await ask('apiKey.list', {});
+  const { apiKeys: keys } = await ask('apiKey.list', {});
   const key = keys.find(({ resource }) => resource === endpoint);
-  return key && { key, timeline: await timelineOf(key) };
+  return key && { apiKey: key, timeline: await timelineOf(key) };
 }
 
 /** Rows of the log that are looked through, and rows that are shown. */
@@ -99,29 +97,29 @@ async function timelineOf({ resource }: ListedKey): Promise<ExplainedKey['timeli
     rows
       .filter(
         ({ endpoint, event, outcome = '' }) =>
-          endpoint === resource && (event === 'key' || outcome.startsWith('key: ')),
+          endpoint === resource && (event === 'apiKey' || outcome.startsWith('key: ')),
       )
       // A row for repeats is written after their minute, and stands where the last of them was.
       .toSorted((one, other) => one.time - other.time)
       .slice(-shown)
-      .map(({ time, event, outcome = '', client, count }) => ({
+      .map(({ time, event, outcome = '', app, count }) => ({
         at: Math.floor(time / 1000),
         event,
         outcome,
-        client,
+        app,
         count,
       }))
   );
 }
 
-async function showKey({ key, timeline }: ExplainedKey): Promise<void> {
-  const { resource, setAt, refusedAt, unchecked, clients } = key;
+async function showKey({ apiKey: key, timeline }: ExplainedKey): Promise<void> {
+  const { resource, setAt, refusedAt, unchecked, apps } = key;
   print(`API key    ${resource}`);
   print(
     `set        ${when(setAt)}${unchecked ? ', without asking whether the server offers a sign-in' : ''}`,
   );
   print(`goes in    ${keyPlaceWords(key)}`);
-  print(`apps       ${clients.join(', ') || 'none may have it'}`);
+  print(`apps       ${apps.join(', ') || 'none may have it'}`);
   print(
     refusedAt === undefined
       ? 'now        Apps that may have it get it. Keyturn knows of no end.'
@@ -136,11 +134,11 @@ function showTimeline(timeline: Explanation['timeline']): void {
   if (timeline.length === 0) return;
   printTable(
     ['WHEN', 'EVENT', 'OUTCOME', 'APP'],
-    timeline.map(({ at, event, outcome, client, count }) => [
+    timeline.map(({ at, event, outcome, app, count }) => [
       when(at),
       count === undefined ? event : `${event} ×${count}`,
       outcome,
-      client ?? '-',
+      app ?? '-',
     ]),
   );
 }

@@ -11,7 +11,7 @@ export const auditRow = z.looseObject({
   time: z.number(),
   event: z.string(),
   outcome: z.string().optional(),
-  client: z.string().optional(),
+  app: z.string().optional(),
   endpoint: z.string().optional(),
   issuer: z.string().optional(),
   scope: z.array(z.string()).optional(),
@@ -30,7 +30,7 @@ export const activeHour = z.object({
 
 /** A program that got tokens or API keys for an endpoint: when last (milliseconds), and how many in each hour. */
 export const use = z.object({
-  client: z.string(),
+  app: z.string(),
   endpoint: z.string(),
   last: z.number(),
   handedOut: z.array(instant),

@@ -20,7 +20,7 @@ export const permission = z.object({
 
 const heldPermission = permission.extend({
   /** It is for the endpoint's API key, which goes in this header, and for no token. */
-  key: keyPlace.optional(),
+  apiKey: keyPlace.optional(),
   /** The accounts that the program works as there; absent until its first token. */
   accounts: z.array(account).optional(),
   /** Of several: the one for requests that name none; absent while nobody has chosen. */
@@ -42,7 +42,7 @@ const hostKey = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/);
 export const forwardOrigin = z.object({ label, hostKey: hostKey.optional() });
 
 export const localClient = z.object({
-  clientId: id,
+  appId: id,
   name: shownName,
   pairedAt: instant,
   lastUsedAt: instant.optional(),

@@ -22,7 +22,7 @@ const receiptFields = {
 };
 
 /** One grant, as an owner or the local client sees it. Never a token. */
-export const grant = z.object({
+export const signIn = z.object({
   id,
   resource: url,
   endpoint: url,
@@ -31,7 +31,7 @@ export const grant = z.object({
   scope,
   state,
   /** Rules that the owner waived for this server. */
-  overrides: z.array(overrideName),
+  exceptions: z.array(overrideName),
   /** Why a sign-in is needed. */
   why: z.string().max(maxLength.url).optional(),
   /** Of a revoked grant. */
@@ -48,22 +48,22 @@ export const grant = z.object({
   /** A refresh whose outcome isn't known: the broker ended during it, or its answer was lost. */
   attempt: z.object({ startedAt: instant, lost: z.literal(['broker', 'answer']) }).optional(),
   /** Names of the local clients that may use it; a local client sees only its own. */
-  clients: z.array(shownName),
+  apps: z.array(shownName),
 });
 
 /** A grant by its id, or every grant of an endpoint. */
 export const grantNamed = z
-  .object({ grant: id.optional(), resource: url.optional(), account: account.optional() })
+  .object({ id: id.optional(), resource: url.optional(), account: account.optional() })
   .refine(
-    (params) => (params.grant === undefined) !== (params.resource === undefined),
-    'exactly one of grant and resource names the grant',
+    (params) => (params.id === undefined) !== (params.resource === undefined),
+    'exactly one of id and resource names the sign-in',
   );
 
 const sentence = z.string().max(maxLength.scope);
 
 /** How a grant stands, what happens next, and what became of it. */
 export const explanation = z.object({
-  grant,
+  signIn,
   signedInAt: instant,
   /** How it stands, and what happens next; sentences for a person. */
   now: sentence,
@@ -80,7 +80,7 @@ export const explanation = z.object({
   refusals: z
     .array(
       z.object({
-        client: shownName,
+        app: shownName,
         operation: z.string().max(maxLength.operation).optional(),
         until: instant,
       }),
@@ -100,7 +100,7 @@ export const explanation = z.object({
       at: instant,
       event: z.string(),
       outcome: z.string(),
-      client: z.string().optional(),
+      app: z.string().optional(),
       /** So many of the same kind within a minute. */
       count: instant.optional(),
     }),
@@ -120,7 +120,7 @@ export const receipt = z.object({
 export const reset = z.object({
   revoked: z.array(receipt),
   /** Clients of ours that stay registered at their issuers. */
-  registrations: z.array(z.object({ issuer: url, clientId: clientIdentifier })),
+  oauthClients: z.array(z.object({ issuer: url, clientId: clientIdentifier })),
   /** Record files that could not be read: what they named was neither revoked nor removed. */
   unreadable: z.array(z.string().max(4096)),
   /** What the vault would not let go of, as a sentence; absent where it is empty. */

@@ -48,16 +48,16 @@ const signInMethod = z.literal(['browser', 'paste', 'device']);
 
 export const interaction = z.object({
   id,
-  kind: z.literal(['allow', 'pair', 'login', 'device', 'account', 'command', 'settings', 'url', 'choice']),
+  kind: z.literal(['allow', 'pair', 'signIn', 'device', 'account', 'command', 'settings', 'url', 'choice']),
   /** Of the kind `command`: what it would widen. The fields below say what the person has to know about it. */
   command: z
     .literal([
       'allow',
       'endDenial',
-      'key',
-      'register',
-      'login',
-      'override',
+      'apiKey',
+      'oauthClient',
+      'signIn',
+      'exception',
       'proxy',
       'forward',
       'settings',
@@ -69,7 +69,7 @@ export const interaction = z.object({
     .optional(),
   /** Of `allow`: the card that shows it. Questions with the same one are asked together, and answered one by one. */
   card: id.optional(),
-  client: shownName.optional(),
+  app: shownName.optional(),
   asker: asker.optional(),
   /** The app is a proxy's address: any program that knows it uses it, and no `asker` is known. */
   proxied: z.literal(true).optional(),
@@ -81,7 +81,7 @@ export const interaction = z.object({
   resources: z.array(url).optional(),
   resource: url.optional(),
   /** The question is about the API key for `resource`, which goes in this header, and about no token. */
-  key: keyPlace.optional(),
+  apiKey: keyPlace.optional(),
   /** Of an API key that would be set: Keyturn would not ask whether the server offers a sign-in. */
   unchecked: z.literal(true).optional(),
   issuer: url.optional(),
@@ -104,16 +104,16 @@ export const interaction = z.object({
   until: instant.optional(),
   /** Of a sign-in that a command wants to start. */
   method: signInMethod.optional(),
-  registration: clientIdentifier.optional(),
+  clientId: clientIdentifier.optional(),
   /** Of a client that would be entered, as in `oauthClient.set`; `idp` is the identity provider's issuer. */
-  grant: registrationGrant.optional(),
+  grantType: registrationGrant.optional(),
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
   idp: url.optional(),
   assertion: assertionSource.optional(),
   /** True where the client that was entered for that issuer, or the key that was set there, would end. */
   replaces: z.boolean().optional(),
-  override: overrideName.optional(),
+  exception: overrideName.optional(),
   server: url.optional(),
   /** Without a value: it would be unset. A password in a URL is left out. */
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
@@ -138,7 +138,7 @@ export const interaction = z.object({
   /** Of a sign-in by a page: an answer came without `state`. Its error code, empty if it has none. */
   stateless: z.string().max(maxLength.id).optional(),
   /** Of a sign-in: a request of a program's, a command, or a window. */
-  startedBy: z.literal(['program', 'command', 'window']).optional(),
+  startedBy: z.literal(['app', 'command', 'window']).optional(),
   /**
    * The page to open; an authorization URL has challenge and state in it, and no secret. Of the kind `url` at a desk:
    * for the windows only, `server` has its origin.

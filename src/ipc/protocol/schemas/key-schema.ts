@@ -29,7 +29,7 @@ export const keyListed = keyPlace.extend({
   /** When the server last refused it, since the broker started. */
   refusedAt: instant.optional(),
   /** Names of the programs that may have it. */
-  clients: z.array(z.string().max(maxLength.id)),
+  apps: z.array(z.string().max(maxLength.id)),
 });
 
 /** `replaced`: there was a key. `permissionsStay`: it had the same header and scheme, so that its programs keep it. */

@@ -36,7 +36,7 @@ export const registration = z.object({
   /** Absent: what the secret or key calls for. */
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
-  grant: registrationGrant.optional(),
+  grantType: registrationGrant.optional(),
   /** For id-jag: the company's identity provider. Without a file the person signs in there. */
   idp: z
     .union([
@@ -55,7 +55,7 @@ export const registered = z.object({
   source: z.literal(['preregistered', 'metadata_document', 'dynamic']),
   authMethod,
   /** Absent: for sign-ins. */
-  grant: z.literal(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
+  grantType: z.literal(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
   /** Absent for a client that needs no person. */
   redirectUri: url.optional(),
   /**

@@ -28,7 +28,7 @@ export const setting = z.object({
   written: settingValue.optional(),
   isUnconfirmed: z.literal(true).optional(),
   /** A change is in force at once; else at the broker's next start. */
-  live: z.boolean(),
+  appliesImmediately: z.boolean(),
 });
 
 /** A setting that was written otherwise than the vault has it. Passwords in URLs are left out. */
@@ -37,10 +37,10 @@ export const unconfirmed = z.object({
   /** What was written; absent: it was unset. */
   value: settingValue.optional(),
   /** What counts in its place; absent: nothing. */
-  held: settingValue.optional(),
+  inEffect: settingValue.optional(),
   /** The value is the same, and the file that it names has another content. */
   isContent: z.literal(true).optional(),
 });
 
 /** `here`: the app is the broker. `closed`: a desk's home whose app doesn't run. */
-export const deskState = z.literal(['unknown', 'none', 'here', 'closed', 'released']);
+export const keyturnAppState = z.literal(['unknown', 'none', 'running', 'closed', 'released']);

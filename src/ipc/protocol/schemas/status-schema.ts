@@ -5,14 +5,14 @@
  */
 import * as z from 'zod';
 
-import { deskState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
+import { keyturnAppState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
 import { pause } from './pause-schema.ts';
 import { proxyStanding } from './proxy-schema.ts';
 import { instant, overrideName, url } from './values.ts';
 import { vaultState } from './vault-schema.ts';
 import { maxLength } from '../../wire/limits.ts';
 
-const overrides = z.array(
+const exceptions = z.array(
   z.object({
     server: url,
     names: z.array(overrideName),
@@ -47,11 +47,11 @@ export const status = z.object({
   display: settingText.optional(),
   insecureLoopback: z.boolean(),
   /** How many there are. */
-  grants: z.int().nonnegative(),
-  keys: z.int().nonnegative(),
-  clients: z.int().nonnegative(),
-  interactions: z.int().nonnegative(),
-  overrides,
+  signIns: z.int().nonnegative(),
+  apiKeys: z.int().nonnegative(),
+  apps: z.int().nonnegative(),
+  requests: z.int().nonnegative(),
+  exceptions,
   /** Where each proxy leads and listens, whether it does, and which programs came by it. */
   proxies: z.array(proxyStanding),
   /** How many forwards are open. */
@@ -60,14 +60,14 @@ export const status = z.object({
   unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
   /** What the document says of this home. */
   homeState: z.object({
-    /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
-    state: z.literal(['unchecked', 'checked', 'passing', 'strange']),
-    desk: deskState,
+    /** `unchecked`: the vault was not needed yet. `memory`: a memory vault, which remembers nothing of it. */
+    state: z.literal(['unchecked', 'checked', 'memory', 'mismatched']),
+    keyturnApp: keyturnAppState,
     /** No secret was ever kept, so that another vault can be chosen. */
     isEmpty: z.boolean(),
     /** A card about the settings waits, and nothing goes to the network until it is answered. */
     isWaiting: z.boolean(),
-    /** Why it is `strange`: its files and its vault do not belong together. */
+    /** Why it is `mismatched`: its files and its vault do not belong together. */
     why: z.string().optional(),
     /**
      * Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere

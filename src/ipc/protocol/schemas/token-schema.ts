@@ -39,15 +39,15 @@ export const tokenResult = z.object({
 
 /** An API key, in place of a token. `value` is the whole value of the header, with the scheme. */
 export const keyResult = keyPlace.extend({
-  kind: z.literal('key'),
+  kind: z.literal('apiKey'),
   value: z.string().min(1).max(maxLength.token).regex(keyValuePattern),
   resource: url,
-  keyId: id,
+  apiKeyId: id,
 });
 
 /** Without it, tokens only. */
 const kinds = z
-  .array(z.literal(['token', 'key']))
+  .array(z.literal(['token', 'apiKey']))
   .min(1)
   .max(2)
   .optional();
@@ -87,7 +87,7 @@ export const tokenReject = z
   .object({
     tokenId: id.optional(),
     access_token: accessToken.optional(),
-    keyId: id.optional(),
+    apiKeyId: id.optional(),
     status: z.int().min(400).max(599),
     challenge: challenge.optional(),
     operation: z.string().max(maxLength.operation).optional(),
@@ -95,9 +95,9 @@ export const tokenReject = z
     worked: z.boolean().optional(),
   })
   .refine(
-    ({ tokenId, access_token, keyId }) =>
-      [tokenId, access_token, keyId].filter((named) => named !== undefined).length === 1,
-    'exactly one of tokenId, access_token and keyId names what was refused',
+    ({ tokenId, access_token, apiKeyId }) =>
+      [tokenId, access_token, apiKeyId].filter((named) => named !== undefined).length === 1,
+    'exactly one of tokenId, access_token and apiKeyId names what was refused',
   );
 
 export const tokenRejectResult = z.object({
