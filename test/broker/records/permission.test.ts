@@ -1,6 +1,12 @@
 /** What a permission gives, what it refuses, and what a new decision keeps of it. */
 import { describe, expect, it } from 'vitest';
-import { carriedOver, covers, isBoundTo, isRefused } from '../../../src/broker/records/permission.ts';
+import {
+  carriedOver,
+  covers,
+  isBound,
+  isBoundTo,
+  isRefused,
+} from '../../../src/broker/records/permission.ts';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 
 const permission = (changes: Partial<Permission> = {}): Permission => ({
@@ -46,6 +52,11 @@ it('isBoundTo: by grant and resource, once the first token has fixed the scopes'
   expect(isBoundTo(permission(bound), 'g2')).toBe(false);
   expect(isBoundTo(permission({ grants: ['g1'] }), 'g1')).toBe(false);
   expect(isBoundTo(permission({ ...bound, fixAtFirstToken: true }), 'g1')).toBe(false);
+});
+
+it('isBound: once the first token has named a grant', () => {
+  expect(isBound(permission())).toBe(false);
+  expect(isBound(permission({ grants: ['g1'] }))).toBe(true);
 });
 
 describe('carriedOver', () => {
