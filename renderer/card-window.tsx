@@ -31,7 +31,7 @@ export function CardWindow({ id }: { readonly id?: string }) {
           })}
         </p>
       )}
-      {/* Keyed: a card that takes another's place starts its half second anew. */}
+      {/* Keyed: a card that takes another's place starts its half second again. */}
       {card && <QuestionCard key={card.id} questions={card.questions} onDone={() => undefined} />}
       <ListFrame loaded={loaded} isEmpty={false} emptyTitle="" empty="">
         {card === undefined && <Empty title={strings.waiting.none} text={strings.waiting.noneHint} />}

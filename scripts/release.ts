@@ -2,7 +2,7 @@
  * `npm run release`: all that a release has, into release/: the npm packages, the programs of one file, man pages, bills of materials,
  * the notes, and the checksums of all of them.
  *
- * Invariant: only from a checkout without changes whose commit has the tag of its version, so that anybody can build the same anew.
+ * Invariant: only from a checkout without changes whose commit has the tag of its version, so that anybody can build the same again.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -24,7 +24,7 @@ const isSoak = args.includes('--soak');
 /** Where the soak's runs write their numbers (test/soak/report.ts). */
 const soakReport = path.join(folder, 'soak.jsonl');
 
-/** Where Node keeps what it compiled: the tests start hundreds of processes, and each would compile the same anew. */
+/** Where Node keeps what it compiled: the tests start hundreds of processes, and each would compile the same again. */
 const compiled = path.join(folder, 'compiled');
 
 /** What vitest is called with, a list for each run: the files that read KEYTURN_SOAK, and the long forms. */

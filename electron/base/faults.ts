@@ -1,5 +1,5 @@
 /**
- * Unexpected errors: the app ends, as the headless broker does, and begins anew at the next start.
+ * Unexpected errors: the app ends, as the headless broker does, and begins again at the next start.
  *
  * Invariant: only the error's name is shown. Electron's own dialog would show its text and stack, which
  * may quote anything, and go on in a state that nobody knows.

@@ -2,7 +2,7 @@
  * Start at login, in each system's own way.
  *
  * Invariant: the system's record is the only one; it is read, never remembered. On Linux it is one file
- * of ours in the autostart folder (XDG Autostart); where the app moved, its command is written anew.
+ * of ours in the autostart folder (XDG Autostart); where the app moved, its command is written again.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';

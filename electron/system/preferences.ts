@@ -68,7 +68,7 @@ export class PreferenceFile {
     }
   }
 
-  /** The file is read anew each time, and may have been damaged since. */
+  /** The file is read again each time, and may have been damaged since. */
   #read(name: string): unknown {
     const store = this.#open();
     try {

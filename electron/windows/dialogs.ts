@@ -1,7 +1,7 @@
 /**
  * What the app says and asks in a dialog of the system, where there is no window of its own to say it.
  *
- * Invariant: whoever closes a dialog has agreed to nothing.
+ * Invariant: closing a dialog agrees to nothing.
  */
 import { spawn } from 'node:child_process';
 import { app, dialog } from 'electron';

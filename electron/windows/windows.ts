@@ -117,7 +117,7 @@ export class Windows {
     browser.flashFrame(true);
   }
 
-  /** A change of what follows `#` loads nothing anew; the page gets an event. */
+  /** A change of what follows `#` loads nothing again; the page gets an event. */
   async #load(browser: BrowserWindow, fragment: PageFragment): Promise<void> {
     if (fragment !== '')
       this.#card = { id: fragment.slice('card/'.length), isAnswered: false, leadsOn: false };

@@ -2,7 +2,7 @@
  * A list of short rows, and beside it all about the chosen one. In a narrow window the one takes the other's place.
  *
  * Invariant: what stands beside the list changes only if the person chooses another row or filters it away: a list
- * that is read anew moves no button from under the pointer.
+ * that is read again moves no button from under the pointer.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -117,7 +117,7 @@ interface RowProps<T> {
   readonly row: (item: T) => ComponentChildren;
 }
 
-/** Drawn anew only for another item: a list of hundreds is read at every change. */
+/** Drawn again only for another item: a list of hundreds is read at every change. */
 function Row<T>({ tab, id, item, isShown, row }: RowProps<T>) {
   return useMemo(
     () => (

@@ -62,7 +62,7 @@ function isTaken(name: string): boolean {
   try {
     return fs.lstatSync(name, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    // Another number would change nothing: whoever uses the path gets the system's refusal.
+    // Another number would change nothing: the user of the path gets the system's refusal.
     return false;
   }
 }

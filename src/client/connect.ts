@@ -91,7 +91,7 @@ async function openAs(options: ConnectOptions, startBroker?: () => Promise<void>
 
 function forwardEnded({ reason, message, cause }: Unreachable): Unreachable {
   return new Unreachable(reason, message, {
-    hint: 'The forward has ended, or its machine is asleep. Open it anew there: keyturn forward open',
+    hint: 'The forward has ended, or its machine is asleep. Open it again there: keyturn forward open',
     cause,
   });
 }
@@ -112,7 +112,7 @@ export async function connectAsOwner(place: HomeLocation = {}): Promise<Connecti
   }
 }
 
-/** The owner's key can't be paired anew: a file of the home was exchanged, or another program listens there. */
+/** The owner's key can't be paired again: a file of the home was exchanged, or another program listens there. */
 function strangeBroker({ message }: KeyturnError, { config }: HomePaths): KeyturnError {
   return new KeyturnError('handshake_failed', message, {
     rule: 'Keyturn wire contract, HELLO: a program sends nothing but its hello before the broker has proved who it is',

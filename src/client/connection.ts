@@ -72,7 +72,7 @@ export interface OpenOptions {
   /** How both ends name the socket; by the file that it is unless given. */
   readonly endpoint?: string | undefined;
   readonly after: After;
-  /** False: a caller that connects anew itself doesn't wait until somebody starts a broker. */
+  /** False: a caller that connects again itself doesn't wait until somebody starts a broker. */
   readonly waitsForRestart?: boolean;
   /** Starts a broker, for a caller that can: called where none runs any longer. What it throws is the answer. */
   readonly startBroker?: (() => Promise<void>) | undefined;

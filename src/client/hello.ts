@@ -86,7 +86,7 @@ function late(): Unreachable {
     {
       hint:
         'Its keychain may wait for you: answer it, or run keyturn unlock, then try again. If that does not help, ' +
-        'keyturn broker restart starts the broker anew. The key was kept.',
+        'keyturn broker restart starts the broker again. The key was kept.',
     },
   );
 }

@@ -112,6 +112,6 @@ export function removeKeyFile(file: string): void {
 
 function exists(file: string): KeyturnError {
   return new KeyturnError('conflict', `there is a key at ${quoted(file)} already`, {
-    hint: 'Use it, or remove the file first if the pairing is to be made anew.',
+    hint: 'Use it, or remove the file first if the pairing is to be made again.',
   });
 }

@@ -1,7 +1,7 @@
 /**
  * One broker ends and another takes over: the one loop of all who wait for that, and its timeouts.
  *
- * Invariant: it ends. Each wait has a deadline, which begins anew only when another broker was reached.
+ * Invariant: it ends. Each wait has a deadline, which begins again only when another broker was reached.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../base/errors.ts';
@@ -21,7 +21,7 @@ export const pollInterval = 50;
 
 export interface Try {
   readonly isFirst: boolean;
-  /** Call it when a broker is connected: the wait after that one's refusal begins anew. */
+  /** Call it when a broker is connected: the wait after that one's refusal begins again. */
   readonly reached: () => void;
 }
 

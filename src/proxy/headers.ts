@@ -26,7 +26,7 @@ const notSent = new Set([
   'dpop',
   'cookie',
   'cookie2',
-  // Said anew for the server behind.
+  // Said again for the server behind.
   'host',
   'content-length',
   'expect',

@@ -112,7 +112,7 @@ export class Programs {
     return program;
   }
 
-  /** A refusal that an app met: one that was unpaired is admitted anew at its next request. */
+  /** A refusal that an app met: one that was unpaired is admitted again at its next request. */
   async met({ clientId }: Program, error: unknown): Promise<void> {
     if (reasonOf(error) === 'unpaired') await this.forget(clientId);
   }
@@ -128,7 +128,7 @@ export class Programs {
     );
   }
 
-  /** Ends what this client has open; it is admitted anew at its next request. */
+  /** Ends what this client has open; it is admitted again at its next request. */
   async forget(clientId: string): Promise<void> {
     await this.#closeIf((program) => program.clientId === clientId);
   }

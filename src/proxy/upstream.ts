@@ -82,7 +82,7 @@ function refusalIn({ status }: Response): KeyturnError | undefined {
       'token_refused',
       'the protected server refuses the token, and a new one as well',
       {
-        hint: 'Run `keyturn sign-in show URL` to see why; `keyturn login URL` signs in anew.',
+        hint: 'Run `keyturn sign-in show URL` to see why; `keyturn login URL` signs in again.',
       },
     );
   }

@@ -63,7 +63,7 @@ export async function removeService(env: Environment = process.env): Promise<str
 }
 
 /**
- * Whether systemd listens at the socket of this home, whoever wrote the unit. False where there is no systemd. Throws as
+ * Whether systemd listens at the socket of this home, regardless of who wrote the unit. False where there is no systemd. Throws as
  * `systemctl` where there is one and it doesn't say.
  */
 export async function systemdListens(paths: HomePaths, env: Environment): Promise<boolean> {

@@ -127,7 +127,7 @@ export const settings = {
       'private-address': 'Allow this host an address in a private network',
     } as Readonly<Record<string, string>>,
     overrideDangers: {
-      'issuer-mismatch': 'Danger: whoever can change that document can send you to a false sign-in page.',
+      'issuer-mismatch': 'Danger: anyone who can change that document can send you to a false sign-in page.',
       'no-resource': 'Danger: other servers may accept these tokens too, and can use yours there.',
       'no-pkce-metadata':
         'Danger: if it doesn’t check, another program on this computer can steal the sign-in.',

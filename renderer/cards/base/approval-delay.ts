@@ -2,7 +2,7 @@
  * When a card may be approved.
  *
  * Invariant: only after the whole card was on the screen and its window focused for half a second without
- * a break, counted from the moment when the main process knew of it; a break starts it anew, and so does a
+ * a break, counted from the moment when the main process knew of it; a break starts it again, and so does a
  * change of what the card says. The main process keeps a guard of its own; this one keeps the button from
  * promising what that would refuse. A key counts later than a click: only after the card was there for a whole second.
  */
@@ -127,7 +127,7 @@ function watch(ids: readonly string[], set: (canApprove: boolean) => void): () =
   };
 }
 
-/** `look` where the window may be seen anew, `lost` where it isn't in front any more; until `signal`. */
+/** `look` where the window may be seen again, `lost` where it isn't in front any more; until `signal`. */
 function watchSight(signal: AbortSignal, look: () => void, lost: () => void): void {
   window.addEventListener('focus', look, { signal });
   window.addEventListener('blur', lost, { signal });

@@ -17,7 +17,7 @@ const words = strings.programs;
 /** Seconds without use after which a person may no longer need a program (90 days). */
 const idleAfter = 90 * 86_400;
 
-/** Drawn anew only for another program: a list of hundreds is read at every change. */
+/** Drawn again only for another program: a list of hundreds is read at every change. */
 export function ProgramCard({ program }: { readonly program: LocalClient }) {
   return useMemo(() => <Card program={program} />, [program]);
 }

@@ -24,7 +24,7 @@ const words = strings.servers;
 /** Programs named of one grant; the rest is a number. */
 const maxNamed = 8;
 
-/** Drawn anew only for another grant: a list of hundreds is read at every change. */
+/** Drawn again only for another grant: a list of hundreds is read at every change. */
 export function GrantCard({ grant }: { readonly grant: Grant }) {
   return useMemo(() => <Card grant={grant} />, [grant]);
 }

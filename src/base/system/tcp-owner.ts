@@ -28,7 +28,7 @@ function userAt(connection: Connection): number | undefined {
 
 type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 
-/** `untold`: this system doesn't say which user connected. */
+/** `unknown`: this system doesn't say which user connected. */
 export type PeerOwner = 'own' | 'other' | 'unknown';
 
 /** On Linux a connection without a row counts as another user's. */

@@ -11,7 +11,7 @@ import { certificateFault } from './connection-faults.ts';
 /** Milliseconds for each attempt to connect: metadata has 10 s in all. */
 export const connectTimeout = 10_000;
 
-/** For whoever connects. Without `secureContext` Node's default authorities count. */
+/** For connections. Without `secureContext` Node's default authorities count. */
 export interface TlsOptions {
   readonly secureContext?: SecureContext;
   readonly rejectUnauthorized: true;

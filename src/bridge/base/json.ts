@@ -50,7 +50,7 @@ export function integerText(value: unknown): string | undefined {
   return exact.isRawJSON(value) && /^-?\d+$/.test(value.rawJSON) ? value.rawJSON : undefined;
 }
 
-/** The id as whoever sent the request wrote it. */
+/** The id as the sender of the request wrote it. */
 export function ownId(id: string | number): unknown {
   const isAlias = typeof id === 'string' && /^keyturn-number:-?\d[\d.eE+-]*$/.test(id);
   return isAlias ? exact.rawJSON(id.slice(aliasPrefix.length)) : id;

@@ -82,7 +82,7 @@ export function errorAnswer(id: RequestId, error: RpcError): Answer & { readonly
   return { jsonrpc: '2.0', id, error };
 }
 
-/** An answer for whoever sent the request: under the id as it was written. */
+/** An answer for the sender of the request: under the id as it was written. */
 export function withOwnId(answer: Answer): object {
   return answer.id === undefined ? answer : { ...answer, id: ownId(answer.id) };
 }

@@ -12,7 +12,7 @@ const longest = 60_000;
 
 const growth = 1.5;
 
-/** Milliseconds that a stream must have stayed for the pauses to begin anew. */
+/** Milliseconds that a stream must have stayed for the pauses to begin again. */
 const calm = 10_000;
 
 export class Pauses {

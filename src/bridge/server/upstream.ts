@@ -145,7 +145,7 @@ export class Upstream implements TwoWays {
 
   /**
    * Sends the headers that the stateless revision wants of a tool's arguments. If the server finds one wrong, the revision
-   * says to list the tools anew and to send the request once more.
+   * says to list the tools again and to send the request once more.
    */
   async #askWithHeaders(session: Session, request: JSONRPCRequest, options: RequestOptions): Promise<Answer> {
     const send = async (sent: JSONRPCRequest): Promise<Answer> =>

@@ -17,7 +17,7 @@ export async function checkForward({ label, socket }: ForwardedSocket): Promise<
       {
         kind: 'forward.unusable',
         what: `Nobody listens at ${quoted(socket)}, which KEYTURN_SOCKET names.`,
-        mend: 'Show the folder of the socket to this sandbox; or, where the forward has ended, open it anew on the machine where the broker runs: keyturn forward open',
+        mend: 'Show the folder of the socket to this sandbox; or, where the forward has ended, open it again on the machine where the broker runs: keyturn forward open',
       },
     ];
   }

@@ -69,7 +69,7 @@ const keychainKinds: Readonly<
   deadBus: [
     'keychain.absent',
     'The D-Bus session that this terminal names does not answer, so there is no keychain.',
-    `Log in anew, or unset DBUS_SESSION_BUS_ADDRESS where it is out of date. ${withoutKeychain}`,
+    `Log in again, or unset DBUS_SESSION_BUS_ADDRESS where it is out of date. ${withoutKeychain}`,
   ],
   noService: [
     'keychain.absent',

@@ -34,7 +34,7 @@ const ownOptions = [
   'StdinNull=no',
 ].flatMap((option) => ['-o', option]);
 
-/** Milliseconds that a farewell may take, on a busy machine or over a slow connection. */
+/** Milliseconds that closing may take, on a busy machine or over a slow connection. */
 const farewellTimeout = 10_000;
 
 /** Milliseconds between two looks at a connection that is being made. */

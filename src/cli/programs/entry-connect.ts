@@ -2,7 +2,7 @@
  * `keyturn connect`: pairs an entry, allows it and signs in, before its client starts it.
  *
  * Invariant: a person answers, at this terminal where the broker asks nobody by itself, else in Keyturn's window. One
- * answer at this terminal is for all entries of a server. One who was refused before is asked anew: a person started this.
+ * answer at this terminal is for all entries of a server. One who was refused before is asked again: a person started this.
  */
 import { renameSync } from 'node:fs';
 import path from 'node:path';
@@ -47,7 +47,7 @@ export async function connectEntry(
   const over = AbortSignal.timeout(maxAsking);
   const done = new AbortController();
   try {
-    // The answer to a question that is over: the person begins anew.
+    // The answer to a question that is over: the person begins again.
     const open = await openQuestions(owner);
     if (!open.some(({ kind, app: client }) => kind === 'pair' && client === name)) forgetTicket(name);
     // Before anybody is asked: what the broker would refuse afterwards.
@@ -69,7 +69,7 @@ export async function connectEntry(
 }
 
 /**
- * A broker that doesn't know a key pairs its program anew, under another one. The old key stays beside it. Where the
+ * A broker that doesn't know a key pairs its program again, under another one. The old key stays beside it. Where the
  * broker can't read its list of programs, or another process pairs this one, nothing is moved.
  */
 async function moveForgottenKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
@@ -80,7 +80,7 @@ async function moveForgottenKey(owner: Connection, name: string, { unreadable }:
   if (apps.some((known) => known.appId === appId)) return;
   const kept = freePath(`${file}.old`);
   renameSync(file, kept);
-  say(`keyturn: the broker does not know the key of ${name}, which is now ${kept}; it is paired anew.`);
+  say(`keyturn: the broker does not know the key of ${name}, which is now ${kept}; it is paired again.`);
 }
 
 /** Where the broker is elsewhere, its owner's questions are too: this terminal shows the code of a pairing only. */

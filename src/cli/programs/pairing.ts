@@ -3,7 +3,7 @@
  *
  * Invariant: the processes of an entry show one ticket, so they share one question and one key; a process that starts
  * later finds the answer. An entry that the person refused asks no more by itself; a person who starts
- * `keyturn connect` begins anew.
+ * `keyturn connect` begins again.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { lstatSync, rmSync } from 'node:fs';
@@ -89,7 +89,7 @@ async function afterRefusal(name: string, error: unknown, signal: AbortSignal): 
   if (reason === 'rate_limited')
     return sleep(retryTime, undefined, { signal }).catch(() => signal.throwIfAborted());
   const isBrokersEnd = reason === 'broker_unreachable' || reason === 'broker_stopping';
-  // Another start begins anew, unless the same broker may come back, or the vault that keeps the answer from being used.
+  // Another start begins again, unless the same broker may come back, or the vault that keeps the answer from being used.
   if (!isBrokersEnd && reason !== 'locked' && reason !== 'vault_unavailable') forgetTicket(name);
   if (!isBrokersEnd || forwardedSocket(process.env) !== undefined) throw error;
   await requireBroker();

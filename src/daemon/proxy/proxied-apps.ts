@@ -1,5 +1,5 @@
 /**
- * The apps that proxies are: each address is one local client, whoever uses it.
+ * The apps that proxies are: each address is one local client, regardless of the program that uses it.
  *
  * Invariants: such a client is made without a question, since it may do nothing: its first request for a token asks the
  * person. Only the process of the proxies gets its key.

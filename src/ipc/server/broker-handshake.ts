@@ -49,7 +49,7 @@ export function refuseOtherAddress(
 
 export function unknownProgram(): KeyturnError {
   return new KeyturnError('unpaired', 'this broker knows no such program', {
-    hint: 'Its key no longer opens this broker. Move its key file away, and start the pairing in the program anew.',
+    hint: 'Its key no longer opens this broker. Move its key file away, and start the pairing in the program again.',
   });
 }
 

@@ -2,7 +2,7 @@
  * The listening end of one socket: opened, found again where its file was lost, closed.
  *
  * Invariant: a file of another process at our path is never removed. Node removes the path of a server that it closes,
- * whoever made the file that is there by then.
+ * the process that made the file that is there by then.
  */
 import net, { type Socket } from 'node:net';
 

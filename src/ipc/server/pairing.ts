@@ -82,7 +82,7 @@ const maxAskers = 64;
 /** Milliseconds of the first pause; it doubles each time. */
 const firstPause = 1000;
 
-/** The longest pause, in milliseconds. Also: quiet for this long after a pause, and counting begins anew. */
+/** The longest pause, in milliseconds. Also: quiet for this long after a pause, and counting begins again. */
 const maxPause = 5 * 60_000;
 
 export class PairingQueue {

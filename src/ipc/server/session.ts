@@ -77,7 +77,7 @@ const connectionClosed = new DOMException('the connection has closed', 'AbortErr
 const maxUnsent = 8 * frameLimit;
 
 /** Milliseconds in which what was written may still leave: the other end only has to read it. */
-const farewell = 1000;
+const lingerTimeout = 1000;
 
 type Phase =
   | { readonly at: 'hello' }
@@ -102,7 +102,7 @@ export class Session {
   #busy = false;
   #inFlight = 0;
   #cancelWake: (() => void) | undefined;
-  #cancelFarewell: (() => void) | undefined;
+  #cancelLinger: (() => void) | undefined;
 
   constructor(socket: Socket, peer: PeerFacts, host: SessionHost) {
     this.#socket = socket;
@@ -131,7 +131,7 @@ export class Session {
   /** Ends the connection once what was written has left, or after a second if it isn't read. */
   finish(): void {
     this.#socket.destroySoon();
-    this.#takeLeave();
+    this.#closeAfterFlush();
   }
 
   /**
@@ -141,12 +141,12 @@ export class Session {
   leave(): void {
     this.#socket.removeAllListeners('data').resume();
     this.#socket.end();
-    this.#takeLeave();
+    this.#closeAfterFlush();
   }
 
-  #takeLeave(): void {
+  #closeAfterFlush(): void {
     this.#phase = { at: 'closed' };
-    this.#cancelFarewell ??= this.#host.after(farewell, () => this.#socket.destroy());
+    this.#cancelLinger ??= this.#host.after(lingerTimeout, () => this.#socket.destroy());
   }
 
   destroy(): void {
@@ -167,7 +167,7 @@ export class Session {
   #closed(): void {
     this.#phase = { at: 'closed' };
     this.#cancelWake?.();
-    this.#cancelFarewell?.();
+    this.#cancelLinger?.();
     this.#gone.abort(connectionClosed);
     this.#host.onClosed(this);
   }
@@ -285,7 +285,7 @@ export class Session {
 
   /**
    * The first request often comes with the proof: if nothing has to be waited for, both answers leave in one write. Each
-   * write wakes the client, and writes are a third of a new connection's time (`anew`, dev/performance.md).
+   * write wakes the client, and writes are a third of a new connection's time (dev/performance.md).
    */
   #writeTogether(): void {
     this.#socket.cork();

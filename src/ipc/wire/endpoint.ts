@@ -187,7 +187,7 @@ async function dial(target: string, shownAs: string): Promise<net.Socket> {
 const readSize = 16 * 1024;
 
 /**
- * Reads into one buffer for the whole connection, and passes each chunk on as a copy. Without that, Node takes 64 KB anew
+ * Reads into one buffer for the whole connection, and passes each chunk on as a copy. Without that, Node takes 64 KB again
  * for each read, which costs a sixth of a request.
  */
 function connectionTo(target: string): net.Socket {

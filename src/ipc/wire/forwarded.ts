@@ -13,7 +13,7 @@ export const forwardLabelPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
 
 /**
  * Follows the label in the name of a socket on another machine: it is another one for another desk and for another host
- * key. So two desks don't take one socket from each other, and a program pairs anew where it has to.
+ * key. So two desks don't take one socket from each other, and a program pairs again where it has to.
  */
 const markPattern = /^[0-9a-f]{8}$/;
 

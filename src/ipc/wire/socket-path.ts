@@ -167,7 +167,7 @@ export function recordedSocket(paths: HomePaths): string | undefined {
     const recorded = fs.readFileSync(descriptor, 'utf8').trimEnd();
     return path.isAbsolute(recorded) && fits(recorded) && !recorded.includes('\0') ? recorded : undefined;
   } catch {
-    // It only saves a search: whoever listens elsewhere has to prove itself all the same.
+    // It only saves a search: a process that listens elsewhere has to prove itself all the same.
     return undefined;
   } finally {
     if (descriptor !== undefined) fs.closeSync(descriptor);

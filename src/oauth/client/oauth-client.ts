@@ -91,7 +91,7 @@ function sendThroughOurHttp(
     const request = { headers, body: body instanceof URLSearchParams ? body : new URLSearchParams() };
     const sent = async (form: SecretForm | undefined): Promise<HttpReply> => {
       const content = form ? form.add(request) : request;
-      // Made anew for each form of the secret: RFC 9449 §11.1, a server refuses a proof that comes twice.
+      // Made again for each form of the secret: RFC 9449 §11.1, a server refuses a proof that comes twice.
       const filled = proofKey ? withProof(content, url, proofKey, serverTime(http, client.server)) : content;
       const signal = deadline(http, requestTimeout);
       const outgoing = {

@@ -91,7 +91,7 @@ function requireValid(assertion: string, server: TokenServer, now: number): void
   if (claims.exp * 1000 <= now) {
     throw invalidAssertion(
       `it expired at ${moment(claims.exp * 1000)}`,
-      'Check that the platform still renews it. Keyturn reads it anew at each use.',
+      'Check that the platform still renews it. Keyturn reads it again at each use.',
     );
   }
   if (claims.nbf !== undefined && claims.nbf * 1000 > now + notBeforeLeeway) {

@@ -1,7 +1,7 @@
 /**
  * How oidc-provider keeps its things in our storage.
  *
- * Invariant: whoever reads the storage can use no token or code: they are kept under a hash of what their holder shows.
+ * Invariant: a reader of the storage can use no token or code: they are kept under a hash of what their holder shows.
  * A refresh token or code is used up once, also when two requests bring it at the same moment, and by no request for
  * another resource than it was granted for.
  */

@@ -1,7 +1,7 @@
 /**
  * How oidc-provider treats grants that hang on another authorization server.
  *
- * Invariant: each authorization signs in anew, so that each grant has a session of its own at the other server; a token
+ * Invariant: each authorization signs in again, so that each grant has a session of its own at the other server; a token
  * names its grant (`sid`); and a grant whose session isn't live gives no token.
  */
 import type { Accounts } from './accounts/accounts.ts';
@@ -19,7 +19,7 @@ export function forwardingPolicy(
     policy
       .get('login')
       ?.checks.add(
-        new Check('forwarded', 'each authorization signs in anew', 'login_required', ({ oidc }) =>
+        new Check('forwarded', 'each authorization signs in again', 'login_required', ({ oidc }) =>
           oidc.result?.login === undefined ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
         ),
       );

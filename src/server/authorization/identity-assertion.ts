@@ -3,7 +3,7 @@
  * (RFC 7523, draft-ietf-oauth-identity-assertion-authz-grant).
  *
  * Invariant: an assertion counts once, for the client and the resource that it names, and only if one of the
- * configured providers signed it for this issuer. It gives no refresh token: the provider decides each time anew.
+ * configured providers signed it for this issuer. It gives no refresh token: the provider decides each time again.
  */
 import { createRemoteJWKSet, customFetch, errors as joseErrors, jwtVerify } from 'jose';
 import type { JWTPayload } from 'jose';

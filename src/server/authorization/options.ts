@@ -224,7 +224,7 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
   if (!isLoopback && options.storage?.atRest === 'readable') {
     invalidOption(
       'storage',
-      'whoever reads it could sign tokens. Write sealedStorage(storage, [{ id, key }]), with 32 random bytes as the key',
+      'anyone who reads it could sign tokens. Write sealedStorage(storage, [{ id, key }]), with 32 random bytes as the key',
     );
   }
   return {

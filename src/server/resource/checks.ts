@@ -77,7 +77,7 @@ const maxProofAge = 60;
 /** One clock: nothing here outlives a change of it by more than the time of a cache. */
 function httpOf({ fetch, resource }: ProtectedServerOptions, now: () => number): Http {
   return {
-    // Called anew each time, and as a function of the platform's own object, as some platforms want it.
+    // Called again each time, and as a function of the platform's own object, as some platforms want it.
     fetch: fetch ?? (async (url: string, init: object) => globalThis.fetch(url, init)),
     now,
     wall: now,

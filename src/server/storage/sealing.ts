@@ -100,9 +100,9 @@ async function reseal(storage: Storage, ring: KeyRing): Promise<number> {
   while (page.length > 0) {
     for (const { kind, id, item } of page) {
       if (ring.isCurrent(item.payload)) continue;
-      const anew = ring.seal(kind, id, ring.open(kind, id, item.payload));
+      const resealed = ring.seal(kind, id, ring.open(kind, id, item.payload));
       // An item that changed meanwhile was sealed under the first key by that change.
-      if (await storage.replace(kind, id, item.payload, anew)) count += 1;
+      if (await storage.replace(kind, id, item.payload, resealed)) count += 1;
     }
     page = await storage.scan(page.at(-1));
   }

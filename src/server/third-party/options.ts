@@ -156,7 +156,7 @@ function requireSealed(storage: Storage | undefined): void {
   if (storage?.atRest === 'readable') {
     invalid(
       'storage',
-      'whoever reads it would have the upstream tokens. Write sealedStorage(storage, [{ id, key }]), with 32 random bytes as the key',
+      'anyone who reads it would have the upstream tokens. Write sealedStorage(storage, [{ id, key }]), with 32 random bytes as the key',
     );
   }
 }

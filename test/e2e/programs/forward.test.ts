@@ -110,7 +110,7 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   expect(readdirSync(folder)).toEqual([]);
   expect(await far.keyturn(['token', resource, '--no-input'])).toMatchObject({
     code: 8,
-    stderr: expect.stringContaining('Open it anew there: keyturn forward open'),
+    stderr: expect.stringContaining('Open it again there: keyturn forward open'),
   });
 });
 

@@ -57,7 +57,7 @@ export const localClient = z.object({
   permissions: z.array(heldPermission),
 });
 
-/** A month: a machine that is used for longer is forwarded to anew. */
+/** A month: a machine that is used for longer is forwarded to again. */
 const longest = 31 * day;
 
 /** An absolute path. The bound is that of a socket's path on Linux. */

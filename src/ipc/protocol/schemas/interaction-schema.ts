@@ -128,7 +128,7 @@ export const interaction = z.object({
   code: z.string().max(maxLength.id).optional(),
   /**
    * Of a sign-in: the server did not take the client of the page before, and this page is of another one. Of one that
-   * a command wants to start: Keyturn would register anew there.
+   * a command wants to start: Keyturn would register again there.
    */
   newClient: z.literal(true).optional(),
   /** Of a sign-in by a page: only a client that the owner enters could take the place of the one of this page. */
@@ -160,7 +160,7 @@ export const loginStart = z.object({
   scope: scope.min(1).optional(),
   account: account.optional(),
   issuer: url.optional(),
-  /** By a client that is registered anew, where the page of the one there is shows an error. */
+  /** By a client that is registered again, where the page of the one there is shows an error. */
   newClient: z.literal(true).optional(),
   timeout: seconds.optional(),
 });

@@ -13,7 +13,7 @@ const managementKind = 'RegistrationAccessToken';
 /** Seconds for the first token: a person may find the page of a sign-in the next morning. */
 const unused = 24 * 60 * 60;
 
-/** Seconds after the last token. A client that comes back later registers anew. */
+/** Seconds after the last token. A client that comes back later registers again. */
 const kept = 365 * 24 * 60 * 60;
 
 /** Seconds: a use changes the storage once in so many. */
