@@ -49,7 +49,7 @@ import type { MissingTrayParts } from './tray/missing-tray.ts';
 import { untilTrayIsShown } from './tray/tray-host.ts';
 import { SignInPages } from './tray/sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch } from './base/switches.ts';
-import { startSoleDaemon } from './system/sole-daemon.ts';
+import { replaceRunningDaemon } from './system/replace-daemon.ts';
 import { Windows } from './windows/windows.ts';
 import { useLocale } from './base/words.ts';
 import { sayEarlierFault } from './base/faults.ts';
@@ -132,7 +132,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
   protocol.handle(pageSchemeName, servePage(pageFolder));
   const log = fileLog(path.join(paths.state, 'broker.log'), () => Date.now());
   const pages = signInPages(options.env, () => owner);
-  const daemon = await startSoleDaemon(
+  const daemon = await replaceRunningDaemon(
     {
       paths,
       env: options.env,

@@ -240,7 +240,7 @@ class Bridge {
  * Aborts when the process has another parent than `parent`, or gets a signal to end. `parent`: its id, from a time
  * before the bridge's modules were loaded: it may die while they are.
  */
-export function whileWanted(parent: number): AbortSignal {
+export function abortWhenParentExits(parent: number): AbortSignal {
   const end = new AbortController();
   // Node has no event for the death of the parent.
   const look = (): void => {

@@ -25,7 +25,7 @@ import {
   type JSONRPCRequest,
   type RequestId,
 } from './base/messages.ts';
-import type { Way } from './base/way.ts';
+import type { ServerPeer } from './base/server-peer.ts';
 import {
   afterPages,
   maxPages,
@@ -38,7 +38,7 @@ import {
 
 export interface PagesOptions {
   /** The server's side. */
-  readonly server: Way;
+  readonly server: ServerPeer;
   readonly toClient: (message: JSONRPCMessage) => void;
   /** Asks the person. Never rejects, but with the signal's reason. */
   readonly show: (page: Page, signal: AbortSignal) => Promise<PageAnswer>;
@@ -57,7 +57,7 @@ interface Kept {
   readonly state: unknown;
 }
 
-export class Pages implements Way {
+export class Pages implements ServerPeer {
   readonly #options: PagesOptions;
   readonly #showing = new Map<RequestId, AbortController>();
   readonly #kept = new Map<string, Kept>();

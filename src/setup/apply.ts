@@ -27,11 +27,11 @@ export interface Applied {
   readonly exposed?: string;
 }
 
-interface WhyLeft {
+interface SkipReason {
   readonly why: string;
 }
 
-type KeyStanding = { readonly secret: 'vault' | 'sealed' } | WhyLeft;
+type KeyStanding = { readonly secret: 'vault' | 'sealed' } | SkipReason;
 
 /** Throws what the broker refuses of the backup, and `file_unreadable`. */
 export async function applySetup(
@@ -54,13 +54,13 @@ export async function applySetup(
   return results;
 }
 
-const changed: WhyLeft = { why: 'the file has changed in the meantime. Try again' };
+const changed: SkipReason = { why: 'the file has changed in the meantime. Try again' };
 
 /** Why the file stays as it is; undefined once it is written. One that can't be written keeps no other from its change. */
 async function writeChange({
   found,
   bytes,
-}: NonNullable<ReturnType<typeof changeOf>>): Promise<WhyLeft | undefined> {
+}: NonNullable<ReturnType<typeof changeOf>>): Promise<SkipReason | undefined> {
   try {
     return (await replaceConfig(found, bytes)) ? undefined : changed;
   } catch (error) {
@@ -73,7 +73,7 @@ function result(
   { config }: Surveyed,
   { entry, as, endpoint, key }: Switch,
   standing: KeyStanding | undefined,
-  unwritten: WhyLeft | undefined,
+  unwritten: SkipReason | undefined,
 ): Applied {
   const common = { file: config.file, entry, as, endpoint, ...(key ? { exposed: key.header } : {}) };
   if (standing && 'why' in standing) return { ...common, outcome: 'left', ...standing };
@@ -122,7 +122,7 @@ function changeOf(
   return { surveyed, found, bytes, kept };
 }
 
-const otherKey: WhyLeft = { why: 'another entry has another key for this server' };
+const otherKey: SkipReason = { why: 'another entry has another key for this server' };
 
 /** One after the other: each may ask the person. A server's key that is in the vault already is never replaced. */
 async function moveKeys(

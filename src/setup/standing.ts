@@ -36,7 +36,7 @@ export async function standingEntries(place: Place): Promise<readonly StandingEn
 }
 
 /** The paths of the files with an entry for this name and server. */
-export async function filesWith(
+export async function filesConfiguringBridge(
   { name, resource }: { readonly name: string; readonly resource: string },
   place: Place,
 ): Promise<readonly string[]> {

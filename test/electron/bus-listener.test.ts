@@ -5,13 +5,13 @@ import { screenSavers } from '../../electron/system/screen-savers.ts';
 import { until } from '../support/home.ts';
 import { screenSession } from '../support/processes/screen-saver.ts';
 
-interface Heard {
+interface OnServerMessage {
   readonly saver: BusListener;
   times: number;
 }
 
-function listen(env: NodeJS.ProcessEnv = process.env): Heard {
-  const heard: Heard = {
+function listen(env: NodeJS.ProcessEnv = process.env): OnServerMessage {
+  const heard: OnServerMessage = {
     saver: new BusListener({ env, signals: screenSavers, onLocked: () => (heard.times += 1) }),
     times: 0,
   };

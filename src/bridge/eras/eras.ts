@@ -27,10 +27,10 @@ import { NoAnswer, NotOlder } from '../base/errors.ts';
 import { WrongTransport } from '../server/session.ts';
 import { StatefulClient } from './stateful-client.ts';
 import { StatelessClient } from './stateless-client.ts';
-import type { TwoWays, Way } from '../base/way.ts';
+import type { DualTransportPeer, ServerPeer } from '../base/server-peer.ts';
 
 export interface ErasOptions {
-  readonly server: TwoWays;
+  readonly server: DualTransportPeer;
   readonly toClient: (message: JSONRPCMessage) => void;
   readonly transport?: TransportChoice;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -44,15 +44,15 @@ export type TransportChoice = 'http-first' | 'sse-first' | 'http-only' | 'sse-on
 /** For the server's side of a stateless client. */
 interface Search {
   readonly abort: AbortController;
-  readonly way: Promise<Way>;
+  readonly way: Promise<ServerPeer>;
 }
 
 /** JSON-RPC codes by which a server says that it knows no handshake, or no such method. */
 const otherEra = new Set([-32_022, -32_601, -32_602, -32_600]);
 
-export class Eras implements Way {
+export class Eras implements ServerPeer {
   readonly #options: ErasOptions;
-  #between: Way | undefined;
+  #between: ServerPeer | undefined;
   /** The server's side of a stateless client is found once, for all requests that wait. */
   #search: Search | undefined;
 
@@ -184,7 +184,7 @@ export class Eras implements Way {
   }
 
   /** Who stands between a stateless client and this server: nobody, where that is stateless too. */
-  async #find(request: JSONRPCRequest, signal: AbortSignal): Promise<Way> {
+  async #find(request: JSONRPCRequest, signal: AbortSignal): Promise<ServerPeer> {
     const { server, toClient, transport } = this.#options;
     if (transport !== 'sse-only' && (await this.#discover(request, signal))) return server;
     const { info, capabilities } = clientWordsOf(request);

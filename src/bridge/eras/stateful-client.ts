@@ -26,7 +26,7 @@ import {
   type JSONRPCRequest,
   type RequestId,
 } from '../base/messages.ts';
-import type { Way } from '../base/way.ts';
+import type { ServerPeer } from '../base/server-peer.ts';
 import { steady } from '../server/listening.ts';
 
 const statefulRevisions = [statefulRevision, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
@@ -41,7 +41,7 @@ const putOff = 250;
 const relisten = { first: 1000, most: 30_000 };
 
 export interface StatefulClientOptions {
-  readonly server: Way;
+  readonly server: ServerPeer;
   /** What the server said of itself. */
   readonly discovered: Fields;
   readonly initialize: JSONRPCRequest;
@@ -51,7 +51,7 @@ export interface StatefulClientOptions {
   readonly now: () => number;
 }
 
-export class StatefulClient implements Way {
+export class StatefulClient implements ServerPeer {
   readonly #options: StatefulClientOptions;
   readonly #asked = new Map<RequestId, (answer: Answer) => void>();
   readonly #subscriptions = new Set<string>();

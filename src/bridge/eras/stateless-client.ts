@@ -27,11 +27,11 @@ import {
   type RequestId,
   type RpcError,
 } from '../base/messages.ts';
-import type { Way } from '../base/way.ts';
+import type { ServerPeer } from '../base/server-peer.ts';
 import { Cancelled } from '../server/upstream.ts';
 
 export interface StatelessClientOptions {
-  readonly server: Way;
+  readonly server: ServerPeer;
   /** The server's answer to the bridge's handshake. */
   readonly initialized: Fields;
   readonly toClient: (message: JSONRPCMessage) => void;
@@ -63,7 +63,7 @@ interface Open {
   asked: PromiseWithResolvers<void>;
 }
 
-export class StatelessClient implements Way {
+export class StatelessClient implements ServerPeer {
   readonly #options: StatelessClientOptions;
   /** By the id under which the server knows them. */
   readonly #open = new Map<RequestId, Open>();

@@ -14,7 +14,7 @@ import {
   type JSONRPCMessage,
   type RequestId,
 } from '../base/messages.ts';
-import type { Heard } from '../base/way.ts';
+import type { OnServerMessage } from '../base/server-peer.ts';
 import type { Session } from './session.ts';
 
 /** Who asked the client, and under which id. */
@@ -25,12 +25,12 @@ interface Asked {
 
 export class Questions {
   readonly #asked = new Map<RequestId, Asked>();
-  readonly #toClient: Heard;
+  readonly #toClient: OnServerMessage;
   readonly #newId: () => RequestId;
   /** Refusals that are on their way to the server. */
   #refusals = 0;
 
-  constructor(toClient: Heard, newId: () => RequestId) {
+  constructor(toClient: OnServerMessage, newId: () => RequestId) {
     this.#toClient = toClient;
     this.#newId = newId;
   }

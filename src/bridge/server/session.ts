@@ -18,7 +18,7 @@ import {
   type RequestId,
   withOwnId,
 } from '../base/messages.ts';
-import type { Heard } from '../base/way.ts';
+import type { OnServerMessage } from '../base/server-peer.ts';
 import type { Carrier, CarrierOptions, MakeCarrier, Sent } from './carriers.ts';
 import { TooLarge } from './event-stream.ts';
 import { Refused, wordsOf } from './refused.ts';
@@ -48,7 +48,7 @@ export class WrongTransport extends Error {
 
 export interface SessionHooks extends Omit<CarrierOptions, 'hear'> {
   /** The server's own requests and notifications. */
-  readonly onMessage: Heard;
+  readonly onMessage: OnServerMessage;
 }
 
 interface Pending {
@@ -75,7 +75,7 @@ const passingStatuses = new Set([502, 503, 504]);
 export class Session {
   readonly #carrier: Carrier;
   readonly #origin: string;
-  readonly #onMessage: Heard;
+  readonly #onMessage: OnServerMessage;
   readonly #pending = new Map<RequestId, Pending>();
   #isStarted = false;
   #isRetired = false;

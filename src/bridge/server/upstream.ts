@@ -26,14 +26,14 @@ import { ParamHeaders } from './param-headers.ts';
 import { Questions } from './questions.ts';
 import { type RequestOptions, Session, SessionLost } from './session.ts';
 import { streamable } from './streamable.ts';
-import type { Heard, TwoWays } from '../base/way.ts';
+import type { OnServerMessage, DualTransportPeer } from '../base/server-peer.ts';
 
 export interface UpstreamOptions {
   readonly endpoint: URL;
   /** Attaches tokens. */
   readonly fetch: Fetch;
   /** The server's own requests and notifications. */
-  readonly onMessage: Heard;
+  readonly onMessage: OnServerMessage;
   /** What the person is to know, and no request waits for. */
   readonly tell: (problem: KeyturnError) => void;
   /** Resolves when the client takes more. */
@@ -54,7 +54,7 @@ const lastInterval = 60_000;
 /** Milliseconds before each further try of a request that broke and changes nothing: a server that restarts. */
 const pauses = [250, 1000, 3000];
 
-export class Upstream implements TwoWays {
+export class Upstream implements DualTransportPeer {
   readonly #options: UpstreamOptions;
   readonly #questions: Questions;
   readonly #state = new ClientState();

@@ -11,8 +11,8 @@ import { createHash } from 'node:crypto';
 import { KeyturnError, quoted, detailsOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { keyedMutex } from '../../base/mutex.ts';
-import { namedText } from '../../base/system/named-text.ts';
-import { commandWords, printedText } from '../../base/system/printed-text.ts';
+import { readSecretFile } from '../../base/system/secret-file.ts';
+import { commandWords, readSecretFromCommand } from '../../base/system/secret-from-command.ts';
 
 /** Bytes: a JWT with a chain of certificates in its header is a few thousand long. */
 const maxLength = 64 * 1024;
@@ -87,7 +87,7 @@ export class AssertionSources {
   ): Promise<T> {
     const key = JSON.stringify([file, resource, grantId]);
     if (isByPerson) this.#failures.delete(key);
-    const text = await namedText(file, { maxLength, refused: (why) => noIdToken(file, why) });
+    const text = await readSecretFile(file, { maxLength, refused: (why) => noIdToken(file, why) });
     const idToken = text.trim();
     if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(idToken)) throw noIdToken(file, 'it holds something else');
     return this.#unlessRefused(key, idToken, redeem);
@@ -144,7 +144,7 @@ async function readAssertion(source: string, env: NodeJS.ProcessEnv): Promise<st
   const [, kind, where = ''] = /^(file|command|env):(.*)$/s.exec(source) ?? [];
   const text =
     kind === 'file'
-      ? await namedText(where, { maxLength, refused: (why) => unreadable(where, why) })
+      ? await readSecretFile(where, { maxLength, refused: (why) => unreadable(where, why) })
       : kind === 'env'
         ? env[where]
         : await printed(where, env);
@@ -155,7 +155,7 @@ async function readAssertion(source: string, env: NodeJS.ProcessEnv): Promise<st
 
 async function printed(command: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
-    return await printedText(command, env, { maxLength, timeout: commandTimeout });
+    return await readSecretFromCommand(command, env, { maxLength, timeout: commandTimeout });
   } catch {
     throw unreadable(commandWords(command)[0] ?? '', 'the command failed or took too long');
   }

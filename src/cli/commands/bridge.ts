@@ -119,7 +119,7 @@ async function bridge(
   connection: () => Promise<Connection>,
   { account, headers, ignored, transport }: Additions,
 ): Promise<void> {
-  const [{ runBridge, whileWanted }, { bridgeFetch }, { ToolFilter }] = await Promise.all([
+  const [{ runBridge, abortWhenParentExits }, { bridgeFetch }, { ToolFilter }] = await Promise.all([
     import('../../bridge/bridge.ts'),
     import('../../bridge/network.ts'),
     import('../../bridge/tool-filter.ts'),
@@ -132,7 +132,7 @@ async function bridge(
     stdin: process.stdin,
     stdout: process.stdout,
     say,
-    signal: whileWanted(startedBy),
+    signal: abortWhenParentExits(startedBy),
     fetchFor: async (broker) => withHeaders(await bridgeFetch(broker, endpoint.href), headers, endpoint.href),
     tools: new ToolFilter(ignored),
   });

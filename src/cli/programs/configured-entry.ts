@@ -74,8 +74,8 @@ export async function tellEntry(entry: Entry, isForScript: boolean): Promise<voi
 
 /** Loaded only here: a script, and a client, need no reader of configurations. */
 async function standingIn(entry: Entry): Promise<readonly string[]> {
-  const { filesWith } = await import('../../setup/standing.ts');
-  return filesWith(entry, clientsHere());
+  const { filesConfiguringBridge } = await import('../../setup/standing.ts');
+  return filesConfiguringBridge(entry, clientsHere());
 }
 
 /** `keyturn` where that is found as this program; else Node and the file that runs. */

@@ -163,8 +163,7 @@ async function unanswered(
   const isElsewhere = forwardedSocket(process.env) !== undefined;
   const isDesk = !isElsewhere && (await isAtDesk());
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
-  const question =
-    reason === 'unpaired' ? `Nobody has said yet that ${quoted(name)} may be paired.` : message;
+  const question = reason === 'unpaired' ? `Pairing of ${quoted(name)} hasn’t been approved yet.` : message;
   const option = account === undefined ? [] : [shellOption('account', account)];
   const connectCommand = ['keyturn connect', shellWord(resource), '--as', shellWord(name), ...option].join(
     ' ',

@@ -6,8 +6,8 @@
  */
 import path from 'node:path';
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
-import { namedText } from '../../base/system/named-text.ts';
-import { commandWords, printedText } from '../../base/system/printed-text.ts';
+import { readSecretFile } from '../../base/system/secret-file.ts';
+import { commandWords, readSecretFromCommand } from '../../base/system/secret-from-command.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -91,7 +91,7 @@ function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
 
 function readSecret(file: string, wanted: Wanted = passphrase): Promise<string> {
   const refused = (why: string, hint?: string): KeyturnError => notTaken(file, wanted, why, hint);
-  return namedText(file, {
+  return readSecretFile(file, {
     maxLength,
     refused,
     check({ uid: owner, mode }) {
@@ -119,7 +119,7 @@ function notTaken(file: string, { what, hint: usual }: Wanted, why: string, hint
 
 async function printed(command: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
-    return await printedText(command, env, { maxLength, timeout: commandTimeout });
+    return await readSecretFromCommand(command, env, { maxLength, timeout: commandTimeout });
   } catch (error) {
     throw new KeyturnError(
       'vault_unavailable',

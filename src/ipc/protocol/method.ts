@@ -2,8 +2,7 @@
  * What the table says of one method of the wire: what it takes and answers, who may call it, and what has to hold before it
  * runs.
  *
- * Invariant: a flag that a row leaves out is the careful choice, so a method that is added without a thought is refused
- * rather than served.
+ * Invariant: flags default to the restrictive value, so a carelessly added method is refused.
  */
 import type * as z from 'zod';
 

@@ -48,8 +48,8 @@ export function refuseOtherAddress(
 }
 
 export function unknownProgram(): KeyturnError {
-  return new KeyturnError('unpaired', 'this broker knows no such program', {
-    hint: 'Its key no longer opens this broker. Move its key file away, and start the pairing in the program again.',
+  return new KeyturnError('unpaired', 'this broker knows no such app', {
+    hint: 'This key is no longer valid. Delete the key file and pair the app again.',
   });
 }
 

@@ -222,7 +222,7 @@ export class Session {
     if (message.kind === 'result' || message.kind === 'error') {
       throw new KeyturnError(
         'frame_invalid',
-        'the program sent an answer, though the broker had asked nothing',
+        'unexpected response: no request is outstanding on this connection',
       );
     }
     if (this.#phase.at === 'ready') {

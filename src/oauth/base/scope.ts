@@ -19,7 +19,7 @@ export function parseScope(text: string): string[] {
   if (wrong !== undefined) {
     throw new KeyturnError('invalid_scope', `${quoted(wrong)} is not a scope.`, {
       rule: 'RFC 6749 §3.3',
-      hint: 'A scope is printable ASCII without spaces, quotation marks and backslashes; spaces stand between scopes.',
+      hint: 'A scope is printable ASCII without spaces, quotation marks and backslashes; separate scopes with spaces.',
     });
   }
   return tokens;

@@ -28,7 +28,7 @@ export const startedSchema = z.object({
 
 export type StartedSignIn = z.infer<typeof startedSchema>;
 
-interface Heard {
+interface OnServerMessage {
   answer: unknown;
 }
 
@@ -61,7 +61,7 @@ export class UpstreamServer {
   readonly #configuration: UpstreamConfiguration;
   readonly #now: () => number;
   /** What the upstream answered to the request for tokens that runs here. */
-  readonly #heard = new AsyncLocalStorage<Heard>();
+  readonly #heard = new AsyncLocalStorage<OnServerMessage>();
 
   constructor(upstream: Upstream, now: () => number) {
     const { issuer, clientId, clientSecret, authorities, form } = upstream;
@@ -173,7 +173,7 @@ export class UpstreamServer {
    * `drop` gets them; those of another client are left alone.
    */
   async #dropping<T>(drop: (tokens: UpstreamTokens) => Promise<void>, ask: () => Promise<T>): Promise<T> {
-    const heard: Heard = { answer: undefined };
+    const heard: OnServerMessage = { answer: undefined };
     try {
       return await this.#heard.run(heard, ask);
     } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * What a file holds that the person named, where that is a secret of theirs.
+ * Reads a secret from a file that the user named.
  *
  * Invariants: nothing waits for a pipe, and no longer file is read than the bound allows. Links are followed, since a
  * platform puts each new file in place by a link. No refusal holds content of the file.
@@ -19,7 +19,7 @@ interface Demands {
   readonly check?: (found: Stats) => void;
 }
 
-export async function namedText(
+export async function readSecretFile(
   file: string,
   { maxLength, refused, check = () => undefined }: Demands,
 ): Promise<string> {

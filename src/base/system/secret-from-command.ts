@@ -1,5 +1,5 @@
 /**
- * What a command of the person's prints, where that is a secret of theirs.
+ * Runs a command that the user configured, and returns what it prints as a secret.
  *
  * Invariant: the command gets no shell and nothing on its standard input. Its own words may hold the secret, so a caller
  * repeats nothing of the error but a code or a signal.
@@ -18,7 +18,11 @@ interface Bounds {
 export const commandWords = (command: string): string[] => command.trim().split(/\s+/);
 
 /** Rejects where the command fails, prints more than the bound, or takes too long. */
-export async function printedText(command: string, env: NodeJS.ProcessEnv, bounds: Bounds): Promise<string> {
+export async function readSecretFromCommand(
+  command: string,
+  env: NodeJS.ProcessEnv,
+  bounds: Bounds,
+): Promise<string> {
   const [program = '', ...words] = commandWords(command);
   const running = promisify(execFile)(program, words, {
     env,

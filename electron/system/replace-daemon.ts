@@ -18,7 +18,7 @@ import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
  * whether it holds the socket; `conflict` where systemd holds it and `mayRemoveService`, which asks the person, says no, or
  * where the unit isn't Keyturn's: then nobody is asked.
  */
-export async function startSoleDaemon(
+export async function replaceRunningDaemon(
   options: DaemonOptions,
   mayRemoveService: () => Promise<boolean>,
 ): Promise<Daemon> {
