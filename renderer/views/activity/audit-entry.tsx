@@ -16,11 +16,10 @@ const maxScopes = 12;
 
 export function AuditEntry({ row }: { readonly row: AuditRow }) {
   const { event, outcome = plainOutcome, app: client, endpoint, issuer, scope = [], count = 1, time } = row;
-  const hasFailed = event === 'refresh' && outcome !== plainOutcome;
   return (
-    <div class={hasFailed || event === 'refused' ? 'entry bad' : 'entry'}>
+    <div class={isFailed(event, outcome) || event === 'refused' ? 'entry bad' : 'entry'}>
       <p class="entry-head">
-        <strong>{hasFailed ? words.failedRefresh : kindWords(event)}</strong>
+        <strong>{eventWords(event, outcome)}</strong>
         <Outcome event={event} outcome={outcome} />
         {count > 1 && <span class="dim">{words.times({ count: formatNumber(count) })}</span>}
       </p>
@@ -52,6 +51,12 @@ export function AuditEntry({ row }: { readonly row: AuditRow }) {
     </div>
   );
 }
+
+const isFailed = (event: string, outcome: string): boolean => event === 'refresh' && outcome !== plainOutcome;
+
+/** What happened. */
+export const eventWords = (event: string, outcome: string): string =>
+  isFailed(event, outcome) ? words.failedRefresh : kindWords(event);
 
 /** In words where it is a word of ours; a reason stands as scripts know it; what went well needs none. */
 export function Outcome({ event, outcome }: { readonly event: string; readonly outcome: string }) {

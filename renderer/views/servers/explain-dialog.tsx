@@ -1,7 +1,6 @@
 /** How a grant stands, what happens next, and what happened: the broker's facts and the log's rows. */
 import { useEffect, useState } from 'preact/hooks';
-import { kindWords } from '../activity/activity-filter.tsx';
-import { Outcome } from '../activity/audit-entry.tsx';
+import { eventWords, Outcome } from '../activity/audit-entry.tsx';
 import { Dialog, CloseAction } from '../../parts/dialog.tsx';
 import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
@@ -144,7 +143,7 @@ function Timeline({ rows }: { readonly rows: Explanation['timeline'] }) {
       <ol class="timeline">
         {rows.toReversed().map(({ at, event, outcome, app: client, count = 1 }, index) => (
           <li key={`${at} ${index}`}>
-            <strong>{kindWords(event)}</strong> <Outcome event={event} outcome={outcome} />
+            <strong>{eventWords(event, outcome)}</strong> <Outcome event={event} outcome={outcome} />
             {client !== undefined && <UntrustedText text={client} bound={60} />}
             {count > 1 && <span class="dim">{strings.activity.times({ count: formatNumber(count) })}</span>}
             <span class="dim small">
