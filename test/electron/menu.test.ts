@@ -173,11 +173,11 @@ describe('the menu', () => {
     const client = 'editor';
     const endpoint = 'https://notes.example/mcp';
     const rows = [
-      row('token', { client, endpoint, count: 3 }),
+      row('token', { app: client, endpoint, count: 3 }),
       row('refresh', { endpoint }),
       row('refused', { app: 'a & b', endpoint, outcome: 'paused' }),
-      row('key', { client, endpoint, outcome: 'given' }),
-      row('login', { endpoint }),
+      row('apiKey', { app: client, endpoint, outcome: 'given' }),
+      row('signIn', { endpoint }),
       row('pause', { outcome: 'resumed' }),
     ];
     const recent = menuRows({ ...fine, rows }).find(
