@@ -23,6 +23,7 @@ const testTimeout = 240_000;
 const processTests = [
   'test/field/**/*.test.ts',
   'test/e2e/**/*.test.ts',
+  'test/cli/transcripts.test.ts',
   'test/renderer/**/*.test.ts',
   'test/package.test.ts',
 ];
@@ -46,9 +47,13 @@ const common = {
 } as const;
 
 /** Short files whose tests take one to two minutes. */
-const longTests = ['renderer/every-state', 'e2e/delivery/bench', 'e2e/delivery/demo', 'package'].map((name) =>
-  path.join(import.meta.dirname, 'test', `${name}.test.ts`),
-);
+const longTests = [
+  'cli/transcripts',
+  'renderer/every-state',
+  'e2e/delivery/bench',
+  'e2e/delivery/demo',
+  'package',
+].map((name) => path.join(import.meta.dirname, 'test', `${name}.test.ts`));
 
 /** Vitest runs one project after another, and the largest files first. A long test at the end would run alone. */
 class LongestFirst extends BaseSequencer {

@@ -42,7 +42,7 @@ export interface BrokerParts {
   /** A person sits at windows of the broker's own: a yes takes effect there only, and refusals say so. */
   readonly isDesk: boolean;
   /** Before something goes out, or a browser opens. Throws what keeps it here. */
-  readonly settled: () => Promise<void>;
+  readonly requireSettled: () => Promise<void>;
   readonly document: AuthorityDocument;
   readonly items: VaultItems;
   /** Whether http is accepted for loopback hosts. */
@@ -72,7 +72,7 @@ export interface BrokerParts {
 /** What the host gives as it is. */
 type HostParts = Pick<
   BrokerParts,
-  'clock' | 'audit' | 'vault' | 'cache' | 'loopback' | 'interactions' | 'pause' | 'isDesk' | 'settled'
+  'clock' | 'audit' | 'vault' | 'cache' | 'loopback' | 'interactions' | 'pause' | 'isDesk' | 'requireSettled'
 >;
 
 /** They may change while the broker runs: read at each use. */
@@ -94,7 +94,7 @@ export function brokerParts(
   given: HostParts,
   { records, openBrowser, grantsChanged, ...host }: Host,
 ): BrokerParts {
-  const { clock, vault, settled } = given;
+  const { clock, vault, requireSettled } = given;
   const { settings } = host;
   const overrides = new OverrideBook(records.overrides);
   const network = networkOf(clock, overrides, host);
@@ -131,11 +131,11 @@ export function brokerParts(
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
     requireVault: async () => {
-      await settled();
+      await requireSettled();
       await requireStorable(vault);
     },
     openBrowser: async (url) => {
-      await settled();
+      await requireSettled();
       await openBrowser(url, settings.browser);
     },
   };

@@ -118,7 +118,7 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
   // A headless broker without them could reach no server: the start says so.
   if (!isDesk && extraAuthorities !== undefined) readAuthorities(extraAuthorities);
   const net = daemonFetch(async () => {
-    await homeCheck.settled();
+    await homeCheck.requireSettled();
     const { httpsProxy, noProxy } = book.current;
     const ignoresEnvironment = isDesk || homeCheck.isClosed;
     return { authorities: homeCheck.authorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
@@ -146,7 +146,7 @@ async function openBroker(core: Core) {
       interactions,
       pause: new AccessPause(clock.wall),
       isDesk: options.desk === true,
-      settled: () => homeCheck.settled(),
+      requireSettled: () => homeCheck.requireSettled(),
     },
     {
       records,
@@ -159,8 +159,8 @@ async function openBroker(core: Core) {
   const pause = new KeptPause({ ...parts, ...records, changed });
   // First: in a home that may be another vault's, nothing is verified.
   document.beside(async () => homeCheck.refuseMismatch());
-  document.afterwards(async () => pause.verified());
-  document.afterwards(() => homeCheck.learn());
+  document.afterwards(async () => pause.restore());
+  document.afterwards(() => homeCheck.load());
   // Not awaited: it waits for this verification.
   document.afterwards(async () => void parts.items.tidy());
   await loadDocument(document, options);
@@ -168,7 +168,7 @@ async function openBroker(core: Core) {
   secrets.guard.listen({ answered: () => verifySoon(document), failed: () => undefined });
   secrets.guard.listen(revocations);
   const vaultLock = new VaultLock({ secrets, broker: parts, settings, changed, log: options.log.write });
-  book.whenKnown(() => vaultLock.settingsKnown());
+  book.onConfirmed(() => vaultLock.settingsChanged());
   homeCheck.begin();
   const broker = new Broker(parts);
   const keys = new Keys({ home, root: secrets.root, ...parts });

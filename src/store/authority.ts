@@ -15,7 +15,7 @@ import type { Place } from './document-text.ts';
 import { newestIn } from './newest.ts';
 import { rulesOf } from './list-rules.ts';
 import type { RecordRules, State } from './list-rules.ts';
-import type { AuthorityStore, FileTrouble } from './record-store.ts';
+import type { AuthorityStore } from './record-store.ts';
 import { withUnused } from './unused-items.ts';
 
 export interface AuthorityParts {
@@ -82,14 +82,6 @@ export class DocumentList<Item> implements AuthorityStore<Item> {
 
   get isLoaded(): boolean {
     return this.#document.isLoaded;
-  }
-
-  get trouble(): FileTrouble | undefined {
-    return this.#document.trouble;
-  }
-
-  load(): Promise<void> {
-    return this.#document.load();
   }
 
   verify(): Promise<void> {

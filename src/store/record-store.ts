@@ -1,4 +1,4 @@
-/** The interface of every store of records. */
+/** What the lists of the document offer, and the trouble of a file. */
 import type { KeyturnError } from '../base/errors.ts';
 
 /** The reason why a file does not count. */
@@ -16,19 +16,12 @@ export function troubleWith(file: string, error: KeyturnError): FileTrouble {
   return { file, why: message, hint };
 }
 
-/** Records in memory, after `load`: reading them does no I/O. */
-export interface RecordStore<Item> {
-  /** The records that count. Throws `file_unreadable` if the store has none. */
+/** One list of the document, in memory: reading it does no I/O. Its records decide only once the document was verified. */
+export interface AuthorityStore<Item> {
+  /** The records in force. Throws `file_unreadable` if the list has none. */
   readonly items: readonly Item[];
   /** True once the file was read or found absent. */
   readonly isLoaded: boolean;
-  readonly trouble: FileTrouble | undefined;
-  /** Reads the file once; after a failure each call tries again. Throws `file_unreadable`. */
-  load(): Promise<void>;
-}
-
-/** One list of the document: its records decide only once the document was verified. */
-export interface AuthorityStore<Item> extends RecordStore<Item> {
   /** The records as read, verified or not. Only for lists; nothing may act upon them. Throws `file_unreadable`. */
   readonly shown: readonly Item[];
   /**

@@ -153,8 +153,6 @@ export function looseRecords<Item>(): AuthorityStore<Item> {
       return items;
     },
     isLoaded: true,
-    trouble: undefined,
-    load: async () => undefined,
     verify: async () => undefined,
     change: async (edit) => void (items = edit(items)),
   };
@@ -307,7 +305,7 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
       pause: new AccessPause(() => clock.wall()),
       audit: new AuditFile(folder, () => clock.wall()),
       isDesk: options.isDesk ?? false,
-      settled: async () => undefined,
+      requireSettled: async () => undefined,
     },
     {
       records,

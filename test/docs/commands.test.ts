@@ -99,22 +99,4 @@ describe('a printed command', () => {
     );
     expect(problems).toEqual([]);
   });
-
-  it.each([
-    ['Run `keyturn allow cli URL`.', 'no such command'],
-    ['hint: keyturn app end ${shellWord(`a`)}', 'no such verb'],
-    ['keyturn login URL --dry-run', 'no option --dry-run'],
-    ['keyturn forward HOST URL', 'no such verb'],
-  ])('in %j is found to be wrong', (text, problem) => {
-    expect(commandsIn(text).map(problemOf).join()).toContain(problem);
-  });
-
-  it.each([
-    '`keyturn app`',
-    'keyturn app -j',
-    'keyturn app allow ${quoted(x)} URL --for 8h',
-    'keyturn setup check (see below)',
-  ])('in %j is right', (text) => {
-    expect(commandsIn(text).map(problemOf)).toEqual([undefined]);
-  });
 });

@@ -1,14 +1,12 @@
 /** The man pages say of every command what its statement says, and man shows them without a warning. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { exitStatuses, manualPages } from '../../scripts/packaging/manual.ts';
+import { manualPages } from '../../scripts/packaging/manual.ts';
 import { statements } from '../../src/cli/main.ts';
-import { optionText, usagesOf } from '../../src/cli/terminal/help.ts';
-import { shownOptions, type Statement } from '../../src/cli/terminal/statement.ts';
-import { page, section, tableRows } from './pages.ts';
+import { type Statement } from '../../src/cli/terminal/statement.ts';
 
 const all = await statements();
 const edition = { version: '1.2.3', date: '2026-11-23' };
@@ -50,8 +48,6 @@ function formatted(names: Iterable<string>, columns = 2000): { text: string; war
   return { text: stdout.replaceAll(/\s+/g, ' '), warnings: stderr };
 }
 
-const flat = (text: string): string => text.replaceAll('`', '').replaceAll(/\s+/g, ' ');
-
 describe.skipIf(!hasMan)('the man pages', () => {
   it('are shown by man without a warning, in 80 columns', () => {
     const names = [...manualPages([...all, trap], edition).keys()];
@@ -62,44 +58,10 @@ describe.skipIf(!hasMan)('the man pages', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it('say of each command what is stated, and show no option that only Keyturn gives itself', () => {
-    const { text } = formatted(all.map(({ name }) => `keyturn-${name.replaceAll(' ', '-')}.1`));
-    for (const statement of all) {
-      const { about, summary, name, notes = [], terms = {}, examples } = statement;
-      const options = shownOptions(statement).map(
-        ([option, stated]) => `${optionText(option, stated)} ${stated.summary}${stated.more ?? ''}`,
-      );
-      const usages = usagesOf(statement).map((usage) => `keyturn ${usage}`);
-      const rows = Object.entries(terms).map((row) => row.join(' '));
-      for (const words of [
-        `keyturn-${name.replaceAll(' ', '-')} - ${summary}`,
-        about,
-        ...usages,
-        ...rows,
-        ...options,
-        ...notes,
-        ...examples,
-      ])
-        expect(text).toContain(flat(words));
-    }
-    expect(text).not.toContain('auto-started');
-  });
-
   it('let no text of a statement become a request or an escape', () => {
     const { text, warnings } = formatted(['keyturn-trap.1']);
     expect(warnings).toBe('');
     for (const words of [trap.summary, trap.about, ...(trap.notes ?? []), ".de XX 'br"])
       expect(text).toContain(words);
-  });
-
-  it('list every command and the exit statuses of docs/reference/cli.md', () => {
-    const { text } = formatted(['keyturn.1']);
-    for (const { name, summary } of all)
-      expect(text).toMatch(new RegExp(`keyturn-${name.replaceAll(' ', '-')}\\(1\\) .*${summary[0]}`));
-    const rows = tableRows(section(page('docs/reference/cli.md'), 'Exit codes')).slice(2);
-    expect(Object.entries(exitStatuses)).toEqual(rows);
-    expect(execFileSync('man', ['-l', path.join(folder, 'keyturn.1')], { encoding: 'utf8' })).toContain(
-      'KEYTURN(1)',
-    );
   });
 });

@@ -20,10 +20,6 @@ export const printedProgram = (subpath: string): string =>
     code.includes(`'${subpath}'`),
   ) ?? '';
 
-/** What counts against the number of lines that the page promises. */
-export const countedLines = (code: string): number =>
-  code.split('\n').filter((line) => line !== '' && !line.startsWith('import ')).length;
-
 export interface RunningProgram {
   /** The program's own folder. */
   readonly folder: string;

@@ -4,7 +4,7 @@ import { openWorld, type TestWorld } from '../support/world.ts';
 import { clientOf } from '../support/processes/bridge-client.ts';
 import { shop, shopPage } from '../support/servers/shop.ts';
 import { names } from './names.ts';
-import { answerCard, button, newSeat, openCard, type Place, tab, usedSeat } from './person.ts';
+import { answerCard, button, openCard, type Place, tab, usedSeat } from './person.ts';
 
 let world: TestWorld;
 let place: Place;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-it('an address that a server names through the bridge is a card with its host in view; the window opens it after a press and not after a no, and the command line neither sees nor allows it', async () => {
+it('a server’s page is a card with its host; only a press in the window opens it', async () => {
   const { seat } = await usedSeat(place);
   const { client } = await clientOf(seat.home, place.resource, '--as', 'editor');
   const paid = client.callTool({ name: 'pay' });
@@ -51,18 +51,4 @@ it('an address that a server names through the bridge is a card with its host in
   await answerCard(unwanted, names.card.dontOpen);
   await expect(unpaid).rejects.toThrow(/the person said no/);
   expect(seat.tabs()).toHaveLength(1);
-});
-
-it('what a new entry of the bridge waits for stands in the tray: to connect, for access, and the sign-in', async () => {
-  const seat = await newSeat(place.caFile);
-  // It waits for 20 s; the questions stay open.
-  const started = clientOf(seat.home, place.resource, '--as', 'editor').catch(() => undefined);
-  await answerCard(await openCard(seat, names.notice.pairing), names.card.pair);
-  const card = await openCard(seat, names.notice.asking);
-  await card.getByLabel(names.card.untilRevoked).check();
-  await answerCard(card, names.card.allow);
-  await place.signIn(await tab(seat, 1));
-  await started;
-  const { client } = await clientOf(seat.home, place.resource, '--as', 'editor');
-  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['pay', 'unpaid']);
 });

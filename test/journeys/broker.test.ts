@@ -1,7 +1,6 @@
 /** The broker behind the app: locked and unlocked, quit in the middle, taken over from another one. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type App, confirmSettings, iconShows, lookAt } from '../electron/rig.ts';
-import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
@@ -32,7 +31,7 @@ afterAll(() => world.close());
 describe('a desk where an app has its token', () => {
   const desk = sharedSeat((group) => usedDesk(place.caFile, group, { editor: place }));
 
-  it('the vault is locked from the menu and from the window, and opened again from either: until then no token', async () => {
+  it('is locked and opened from the menu and from the window', async () => {
     const seat = desk.current();
     const { app } = seat;
     const { resource } = place;
@@ -102,23 +101,10 @@ describe('a desk where an app has its token', () => {
       expect(next.tabs()).toEqual([]);
     },
   );
-
-  it('a question of a headless broker that the app did not answer by its end is asked again at the next start', async () => {
-    const seat = desk.current();
-    const program = await programOf(seat, 'editor');
-    const asking = asks(program, { resource: place.resource, scope: 'notes:read notes:write' });
-    await openCard(seat, names.notice.asking);
-    await seat.app.quit();
-    const next = await desk.sitDownAgain();
-    await answerCard(await openCard(next, names.notice.asking), names.card.refuse);
-    await expect(asking).rejects.toMatchObject({
-      reason: expect.stringMatching(/^(consent_required|scope_insufficient)$/),
-    });
-  });
 });
 
 describe('a sealed file', () => {
-  it('the passphrase of a sealed file is chosen and typed in the window, and shown nowhere again', async () => {
+  it('takes its passphrase in the window, and shows it nowhere', async () => {
     const passphrase = 'correct horse battery staple';
     const seat = await sitDown(newDesk(world.caFile, { env: { KEYTURN_VAULT: 'sealed-file' } }));
     await iconShows(seat.app, names.icon.locked);
@@ -148,7 +134,7 @@ describe('a sealed file', () => {
 });
 
 describe('a headless broker', () => {
-  it('a headless broker hands its question to the app: the program waits on and gets its token', async () => {
+  it('hands its question to the app, where the app that asked gets its token', async () => {
     const desk = newDesk(world.caFile);
     const headless = desk.home.start(['broker', 'run']);
     await headless.says('the broker listens on');

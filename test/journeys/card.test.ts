@@ -5,14 +5,11 @@ import { connect } from '../../src/client/index.ts';
 import { iconShows, lookAt } from '../electron/rig.ts';
 import { sharedCertificates } from '../support/bent/server.ts';
 import { openBentWorld } from '../support/bent/world.ts';
-import { until } from '../support/home.ts';
-import { askBroker } from '../support/homes/ask-broker.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { connectIn } from './connected-home.ts';
 import { pairByHand } from './foreign-program.ts';
-import { fillHome } from './full-home.ts';
 import { names } from './names.ts';
 import {
   answerCard,
@@ -23,7 +20,6 @@ import {
   pairs,
   programOf,
   sharedSeat,
-  sitDown,
   tab,
 } from './person.ts';
 
@@ -85,7 +81,7 @@ describe('a card, and names that were chosen to deceive', () => {
     return opened;
   });
 
-  it('a card that is loaded anew has to be looked at anew, with nothing answered, and can be answered then', async () => {
+  it('answers nothing when it is loaded again, and has to be looked at again', async () => {
     const seat = desk.current();
     const program = await programOf(seat, 'editor');
     const tabs = seat.tabs().length;
@@ -108,26 +104,7 @@ describe('a card, and names that were chosen to deceive', () => {
     expect((await verdictOn(world, (await answered).access_token)).status).toBe(200);
   });
 
-  it('a card is put off by Enter and by Escape from where it begins, and nothing is remembered', async () => {
-    // One app for each key: an app whose card was put off waits a second for its next one.
-    const keys = { agent: 'Enter', helper: 'Escape' };
-    const seat = desk.current();
-    const tabs = seat.tabs();
-    for (const [name, key] of Object.entries(keys)) {
-      const asking = asks(await programOf(seat, name), { resource: world.protectedServer.resource });
-      const card = await openCard(seat, names.notice.asking);
-      await card.locator('[data-takes-keys=true]').waitFor();
-      await card.keyboard.press(key);
-      await until('the card goes', () => card.isClosed());
-      await expect(asking, key).rejects.toMatchObject({ reason: 'consent_required' });
-    }
-    expect(seat.tabs()).toEqual(tabs);
-    const { apps: clients } = await askBroker(seat.home, 'app.list', {});
-    const permissions = Object.fromEntries(clients.map((client) => [client.name, client.permissions]));
-    expect(permissions).toMatchObject({ agent: [], helper: [] });
-  });
-
-  it('names that were chosen to deceive are shown as text and bounded, on cards, in lists, in the menu and in notifications', async () => {
+  it('shows hostile names as bounded text, as lists, menu and notifications do', async () => {
     const scopes = hostile.scope.split(' ');
     const bent = await openBentWorld({
       authorization: { issuerPath: `/${'W'.repeat(900)}`, scopesSupported: scopes, defaultScope: scopes },
@@ -171,7 +148,7 @@ describe('a card, and names that were chosen to deceive', () => {
     expect((await seat.app.tray()).rows.join('\n')).not.toMatch(/\u202e|W{100}/);
   });
 
-  it('names of a server that refuses a sign-in are text in the refusal as well', async () => {
+  it('shows the words of a refusal as text', async () => {
     const bent = await openBentWorld();
     onTestFinished(() => bent.close());
     const { authorizationServer, protectedServer } = bent;
@@ -188,54 +165,5 @@ describe('a card, and names that were chosen to deceive', () => {
     await bent.fetch(await tab(seat, tabs + 1));
     await main.getByRole('alert').waitFor();
     await isHarmless(main);
-  });
-});
-
-/** Counts from now on, in `window.gone`, the elements that are taken away. Times told in words may change meanwhile. */
-const countGone = `window.gone = 0;
-  new MutationObserver((records) => {
-    for (const { removedNodes } of records)
-      for (const node of removedNodes) if (node instanceof Element) window.gone += 1;
-  }).observe(document.querySelector('ul.picks'), { childList: true, subtree: true });`;
-
-describe('500 servers and 200 programs', () => {
-  it('500 servers and 200 programs are shown some at a time, scrolled through without one being drawn again, and found by the filter', async () => {
-    const desk = newDesk(world.caFile);
-    await fillHome(desk.home, { grants: 500, programs: 200 });
-    const seat = await sitDown(desk);
-    await iconShows(seat.app, names.icon.fine);
-    expect((await seat.app.tray()).rows.length).toBeLessThan(100);
-    const main = await openMain(seat, 'programs');
-    await main.getByText('200 apps').waitFor();
-    // From here on every list has been read once.
-    await openMain(seat, 'servers');
-    const rows = main.locator('.pick');
-    await main.getByText('500 servers').waitFor();
-    const some = await rows.count();
-    expect(some).toBeLessThanOrEqual(50);
-    await main.evaluate(countGone);
-    // The end of the list brings more of it, with a press or by itself; what stood there stays.
-    await rows.last().scrollIntoViewIfNeeded();
-    const more = button(main, names.showMore);
-    // A press of a key: rows that come by themselves would move the button away from under the pointer.
-    await more.press('Enter');
-    await expect.poll(() => rows.count()).toBeGreaterThan(some);
-    for (const y of [-8000, 8000, -20_000]) await main.mouse.wheel(0, y);
-    // How many steps that brought depends on the machine's speed; all of them at once it is not.
-    expect(await rows.count()).toBeLessThan(500);
-    expect(await main.evaluate('window.gone')).toBe(0);
-    await main.getByLabel(names.filter).fill('server-49');
-    await main.getByText('11 servers').waitFor();
-    expect(await rows.count()).toBe(11);
-
-    await openMain(seat, 'programs');
-    await main.getByText('200 apps').waitFor();
-    expect(await rows.count()).toBeLessThanOrEqual(50);
-    await main.getByLabel(names.filter).fill('program-199');
-    await main.getByText('1 app', { exact: true }).waitFor();
-    await button(main, names.programs.manage).click();
-    await button(main, names.programs.end).click();
-    await main.getByText(names.programs.nothing).waitFor();
-    expect(await rows.count()).toBe(1);
   });
 });

@@ -35,7 +35,7 @@ describe('what one run of an app asks in one breath', () => {
     return opened;
   });
 
-  it('is allowed by one press, without the server that the person left out, and each request has its own answer', async () => {
+  it('is allowed by one press, without the server that was left out', async () => {
     const seat = desk.current();
     const program = await programOf(seat, 'editor');
     const before = seat.tabs().length;

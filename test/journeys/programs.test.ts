@@ -48,7 +48,7 @@ async function shownIn(main: Page, name: string): Promise<Locator> {
 }
 
 describe('the first run', () => {
-  it('the first run welcomes a new person once, and starts at login if they say so', async () => {
+  it('welcomes a new user once, and starts at login if they say so', async () => {
     const config = mkdtempSync(path.join(tmpdir(), 'kt-config-'));
     onTestFinished(() => rmSync(config, { recursive: true }));
     // No server is spoken to, and what a new home asks about such settings isn't the subject.
@@ -88,7 +88,7 @@ describe('a program', () => {
     usedDesk(place.caFile, group, { editor: place, helper: undefined, reader: undefined, writer: undefined }),
   );
 
-  it('a program is paired by its digits, allowed on its card, and gets its token after one sign-in page', async () => {
+  it('is paired by its digits, allowed on its card, and gets its token', async () => {
     const seat = desk.current();
     const { resource: unknown } = other.protectedServer;
     const { app, tabs } = seat;
@@ -111,7 +111,7 @@ describe('a program', () => {
     expect(tabs()).toEqual([page]);
   });
 
-  it('a program is refused without a card once it was denied, until the person undoes that in Programs', async () => {
+  it('is refused without a card once it was denied, until that is undone', async () => {
     const seat = desk.current();
     const program = await programOf(seat, 'helper');
     const tabs = seat.tabs();
@@ -132,41 +132,5 @@ describe('a program', () => {
     await answerCard(await openCard(seat, names.notice.asking), names.card.refuse);
     await expect(again).rejects.toMatchObject({ reason: 'consent_required' });
     expect(seat.tabs()).toEqual(tabs);
-  });
-
-  it('a program that was allowed for its session has to ask again once its connection has closed', async () => {
-    const seat = desk.current();
-    const program = await programOf(seat, 'reader');
-    const asking = asks(program, { resource });
-    const card = await openCard(seat, names.notice.asking);
-    await card.getByLabel(names.card.session).check();
-    await answerCard(card, names.card.allow);
-    await asking;
-    await program.getToken({ resource });
-    program.close();
-
-    const next = await programOf(seat, 'reader');
-    await expect(next.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
-    const again = asks(next, { resource });
-    await deny(await openCard(seat, names.notice.asking));
-    await expect(again).rejects.toMatchObject({ reason: 'consent_denied' });
-  });
-
-  it('a program that was allowed for an hour is refused as soon as the person ends it in Programs', async () => {
-    const seat = desk.current();
-    const program = await programOf(seat, 'writer');
-    const asking = asks(program, { resource, scope: 'notes:read' });
-    const card = await openCard(seat, names.notice.asking);
-    await card.getByLabel(names.card.hour).check();
-    await answerCard(card, names.card.allow);
-    await asking;
-    const main = await openMain(seat, 'programs');
-    // The app's clock is the machine's own: an hour isn't waited for, but it is what the card said.
-    const shown = await shownIn(main, 'writer');
-    expect(await shown.innerText()).toMatch(/in (1 hour|\d\d minutes)/);
-    await button(main, names.programs.manage).click();
-    await button(main, names.programs.end).click();
-    await shown.getByText(names.programs.nothing).waitFor();
-    await expect(program.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
   });
 });

@@ -93,57 +93,54 @@ async function connects(name: string, look: (page: Page) => Promise<void>): Prom
 /** Presses the row of this app or server: a narrow window shows only one thing then. */
 const picked = (main: Page, name: string): Promise<void> => main.locator('.pick', { hasText: name }).click();
 
-it.each(ways)(
-  'a person connects an app, signs in, reduces its access, pauses all, and revokes, with windows of %i px in the %s',
-  async (...way) => {
-    seat = await newSeat(world.caFile);
-    const { resource } = world.protectedServer;
-    const look = (page: Page): Promise<void> => isWhole(page, way);
-    const program = await connects('editor', look);
-    const token = async (): Promise<unknown> => program.getToken({ resource, scope: 'notes:read' });
+it.each(ways)('a user connects, signs in, reduces, pauses and revokes: %i px, %s', async (...way) => {
+  seat = await newSeat(world.caFile);
+  const { resource } = world.protectedServer;
+  const look = (page: Page): Promise<void> => isWhole(page, way);
+  const program = await connects('editor', look);
+  const token = async (): Promise<unknown> => program.getToken({ resource, scope: 'notes:read' });
 
-    const main = await openMain(seat, 'programs');
-    const pressed = await count(main);
-    await look(main);
-    await lookAt(main);
-    let before = await pressed();
-    await picked(main, 'editor');
-    await button(main, names.programs.manage).click();
-    await look(main);
-    await main.getByRole('dialog').getByLabel('notes:write').uncheck();
-    await button(main, names.programs.save).click();
-    await main.getByRole('dialog').waitFor({ state: 'detached' });
-    expect((await pressed()) - before).toBe(4);
-    await expect(program.getToken({ resource, scope: 'notes:write' })).rejects.toMatchObject({
-      reason: 'consent_required',
-    });
-    await token();
+  const main = await openMain(seat, 'programs');
+  const pressed = await count(main);
+  await look(main);
+  await lookAt(main);
+  let before = await pressed();
+  await picked(main, 'editor');
+  await button(main, names.programs.manage).click();
+  await look(main);
+  await main.getByRole('dialog').getByLabel('notes:write').uncheck();
+  await button(main, names.programs.save).click();
+  await main.getByRole('dialog').waitFor({ state: 'detached' });
+  expect((await pressed()) - before).toBe(4);
+  await expect(program.getToken({ resource, scope: 'notes:write' })).rejects.toMatchObject({
+    reason: 'consent_required',
+  });
+  await token();
 
-    before = await pressed();
-    await main.getByRole('tab', { name: names.tabs.settings }).click();
-    await main.getByRole('button', { name: names.settings.security, exact: true }).click();
-    await button(main, names.settings.pause).click();
-    await main.locator('strong', { hasText: names.settings.paused }).waitFor();
-    expect((await pressed()) - before).toBe(3);
-    await look(main);
-    await expect(token()).rejects.toMatchObject({ reason: 'paused' });
-    await lookAt(main);
-    await button(main, names.settings.resume).click();
-    await main.locator('strong', { hasText: names.settings.paused }).waitFor({ state: 'detached' });
-    await token();
+  before = await pressed();
+  await main.getByRole('tab', { name: names.tabs.settings }).click();
+  await main.getByRole('button', { name: names.settings.security, exact: true }).click();
+  await button(main, names.settings.pause).click();
+  await main.locator('strong', { hasText: names.settings.paused }).waitFor();
+  expect((await pressed()) - before).toBe(3);
+  await look(main);
+  await expect(token()).rejects.toMatchObject({ reason: 'paused' });
+  await lookAt(main);
+  await button(main, names.settings.resume).click();
+  await main.locator('strong', { hasText: names.settings.paused }).waitFor({ state: 'detached' });
+  await token();
 
-    before = await pressed();
-    await main.getByRole('tab', { name: names.tabs.servers }).click();
-    await picked(main, new URL(resource).host);
-    await look(main);
-    await button(main, names.servers.revoke).click();
-    const dialog = main.getByRole('dialog');
-    await look(main);
-    await dialog.getByRole('button', { name: names.servers.confirm, exact: true }).click();
-    await dialog.getByText(names.servers.confirmed).waitFor();
-    await look(main);
-    await dialog.getByRole('button', { name: names.servers.done }).click();
-    expect((await pressed()) - before).toBe(5);
-    await expect(token()).rejects.toMatchObject({ reason: 'login_required' });
-  },
-);
+  before = await pressed();
+  await main.getByRole('tab', { name: names.tabs.servers }).click();
+  await picked(main, new URL(resource).host);
+  await look(main);
+  await button(main, names.servers.revoke).click();
+  const dialog = main.getByRole('dialog');
+  await look(main);
+  await dialog.getByRole('button', { name: names.servers.confirm, exact: true }).click();
+  await dialog.getByText(names.servers.confirmed).waitFor();
+  await look(main);
+  await dialog.getByRole('button', { name: names.servers.done }).click();
+  expect((await pressed()) - before).toBe(5);
+  await expect(token()).rejects.toMatchObject({ reason: 'login_required' });
+});

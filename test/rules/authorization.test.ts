@@ -226,7 +226,7 @@ describe('the authorization request', () => {
     ['no PKCE methods', undefined],
     ['an empty list of PKCE methods', []],
     ['PKCE without S256', ['plain']],
-  ])('X-2: no authorization request is made if the metadata names %s', async (_what, methods) => {
+  ])('B-12 X-2: no authorization request is made if the metadata names %s', async (_what, methods) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({
       ...document,
@@ -249,7 +249,7 @@ describe('the authorization request', () => {
     expect(new Set(verifiers).size).toBe(2);
   });
 
-  it('I-1: sends the same resource for authorization, code and refresh', async () => {
+  it('B-14 I-1: sends the same resource for authorization, code and refresh', async () => {
     const { rig, authorizationServer, protectedServer } = await ground();
     const resource = `${protectedServer.url}/`;
     protectedServer.settings.resource = resource;

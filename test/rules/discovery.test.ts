@@ -15,7 +15,7 @@ const unnamed = (...metadataAt: ResourceMetadataPlace[]) => ({
 });
 
 describe('the document that a challenge names', () => {
-  it('D-2 E-6 F-5: uses the document that a challenge names and asks no other place', async () => {
+  it('B-9 D-2 E-6 F-5: uses the document that a challenge names and asks no other place', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(metadataPaths(protectedServer.server)).toEqual([]);
@@ -121,7 +121,7 @@ describe('a slash at the end of an endpoint', () => {
 });
 
 describe('metadata that no challenge names', () => {
-  it('D-3 N-12: looks for metadata at the path of the endpoint, then at the root', async () => {
+  it('B-9 D-3 N-12: looks for metadata at the path of the endpoint, then at the root', async () => {
     const { rig, protectedServer } = await ground(unnamed('root'));
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(metadataPaths(protectedServer.server)).toEqual([pathDocument, rootDocument]);
@@ -185,7 +185,7 @@ describe('a protected server', () => {
       (url: string) => url.replace('/mcp', `/${'x/../'.repeat(500)}mcp`),
     ],
   ])(
-    'D-6 N-10: refuses protected resource metadata about %s before it opens any page',
+    'B-10 D-6 N-10: refuses protected resource metadata about %s before it opens any page',
     async (_what, resource) => {
       const { rig, protectedServer, authorizationServer } = await ground();
       protectedServer.bend.metadata = (document) => ({
@@ -199,7 +199,7 @@ describe('a protected server', () => {
 });
 
 describe('the metadata of an authorization server', () => {
-  it('M-1 M-2 M-3: looks for metadata of an issuer with a path at three places', async () => {
+  it('B-11 M-1 M-2 M-3: looks for metadata of an issuer with a path at three places', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { issuerPath: '/tenant', metadataAt: ['oidcAppended'] },
     });
@@ -226,7 +226,7 @@ describe('the metadata of an authorization server', () => {
   it.each([
     ['a foreign issuer', 'https://issuer.example'],
     ['no issuer', undefined],
-  ])('N-3: does not use metadata of an authorization server that states %s', async (_what, issuer) => {
+  ])('B-13 N-3: does not use metadata of an authorization server that states %s', async (_what, issuer) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({ ...document, issuer });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });

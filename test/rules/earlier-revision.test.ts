@@ -81,7 +81,7 @@ describe('a server without protected resource metadata', () => {
 
 describe('the default endpoints', () => {
   it.each([400, 401, 403, 404, 410])(
-    'E-2 E-3 M-4: uses the default endpoints if every place answers %i',
+    'B-29 E-2 E-3 M-4: uses the default endpoints if every place answers %i',
     async (status) => {
       const { rig, authorizationServer } = await earlier(withoutMetadata);
       for (const place of places) authorizationServer.server.on('GET', place, { status });
@@ -116,7 +116,7 @@ describe('the default endpoints', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('E-2 E-3 M-4: never uses the default endpoints when time runs out', async () => {
+  it('B-29 E-2 E-3 M-4: never uses the default endpoints when time runs out', async () => {
     const { deadline, hang } = handDeadline();
     const { rig, authorizationServer } = await earlier({ ...withoutMetadata, rig: { deadline } });
     authorizationServer.server.on('GET', places[1], hang);
@@ -290,7 +290,7 @@ describe('the scopes of a sign-in', () => {
     expect(scopeOf(rig.pages[0])).toEqual(['challenged']);
   });
 
-  it('E-8 S-1 S-2: never takes scopes from the authorization server’s scopes_supported', async () => {
+  it('B-20 E-8 S-1 S-2: never takes scopes from the authorization server’s scopes_supported', async () => {
     const { rig } = await ground({ authorization: offered, protection: { scopes: [] } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toBeUndefined();

@@ -58,7 +58,7 @@ describe('of several authorization servers', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('D-5: takes none that the protected server does not name', async () => {
+  it('B-31 D-5: takes none that the protected server does not name', async () => {
     const { rig, world } = await two();
     const third = await world.openAuthorizationServer();
     expect(await refused(rig.login({ issuer: third.issuer }))).toMatchObject({ reason: 'issuer_mismatch' });
@@ -140,7 +140,7 @@ async function moved(): Promise<
 }
 
 describe('a protected server that names another authorization server', () => {
-  it('N-5: notices another issuer after a refused token, and the sign-in names both', async () => {
+  it('B-30 N-5: notices another issuer after a refused token, and the sign-in names both', async () => {
     const { rig, world, authorizationServer, second, tokenId } = await moved();
     reject(rig, { tokenId });
     rig.person.isThere = false;
@@ -155,7 +155,7 @@ describe('a protected server that names another authorization server', () => {
     expect((await asked).issuer).toBe(second.issuer);
   });
 
-  it('N-5 PROMISE-4: a new issuer gets no registration and no token of the old one', async () => {
+  it('B-30 N-5 PROMISE-4: a new issuer gets no registration and no token of the old one', async () => {
     const { rig, authorizationServer, second, tokenId } = await moved();
     const old = rig.grant();
     const before = authorizationServer.counts.refreshes;

@@ -106,7 +106,7 @@ async function atTheDevice(options: GroundOptions = {}): Promise<AtTheDevice> {
 }
 
 describe('a code on another device', () => {
-  it('P-6: finishes the sign-in once the person has approved it', async () => {
+  it('B-27 P-6: finishes the sign-in once the person has approved it', async () => {
     const { rig, login, userCode, poll, authorizationServer, protectedServer } = await atTheDevice();
     await poll(1);
     authorizationServer.approveDevice(userCode);
@@ -142,7 +142,7 @@ describe('a code on another device', () => {
     expect(rig.parts.interactions.list()).toEqual([]);
   });
 
-  it('P-6: never reaches a local client, a file or the audit log', async () => {
+  it('B-27 P-6: never reaches a local client, a file or the audit log', async () => {
     const { rig, userCode } = await atTheDevice();
     const call = asClient(rig);
     const told = await refused(rig.ask({ interaction: 'never' }));

@@ -56,7 +56,7 @@ async function erring(
 }
 
 describe.each(names)('the override %s', (name) => {
-  it('O-1 O-2 O-3 O-4: an override is off by default: the server is refused', async () => {
+  it('B-35 O-1 O-2 O-3 O-4: an override is off by default: the server is refused', async () => {
     const { rig } = await erring(name);
     expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
     expect(rig.parts.grants.all()).toEqual([]);

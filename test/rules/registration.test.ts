@@ -15,7 +15,7 @@ const takesDocuments = {
 } as const;
 
 describe('of the mechanisms', () => {
-  it('R-1: of registration a client that the user entered comes first', async () => {
+  it('B-15 R-1: of registration a client that the user entered comes first', async () => {
     const { rig, authorizationServer } = await ground(takesDocuments);
     const { clientId, redirectUri } = await enter(rig, authorizationServer);
     await rig.ask();
@@ -24,7 +24,7 @@ describe('of the mechanisms', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('R-1 R-2: a client ID metadata document comes before dynamic registration', async () => {
+  it('B-15 R-1 R-2: a client ID metadata document comes before dynamic registration', async () => {
     const { rig, authorizationServer } = await ground(takesDocuments);
     await rig.ask();
     expect(parameter(rig.pages[0], 'client_id')).toBe(clientMetadataUrl);
@@ -47,7 +47,7 @@ describe('of the mechanisms', () => {
     },
   );
 
-  it('R-1: the last mechanism is to ask the user, by the command that enters a client', async () => {
+  it('B-15 R-1: the last mechanism is to ask the user, by the command that enters a client', async () => {
     const { rig } = await ground({ authorization: { registration: 'absent' } });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'registration_required',
@@ -250,7 +250,7 @@ describe('at the token endpoint', () => {
   }
 
   it.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
-    'F-4 R-5 R-9: obeys the method %s that a registration answered, also at refresh',
+    'B-18 F-4 R-5 R-9: obeys the method %s that a registration answered, also at refresh',
     async (method) => {
       const { rig, authorizationServer } = await ground({ authorization: { registeredAuthMethod: method } });
       await rig.ask();
@@ -261,7 +261,7 @@ describe('at the token endpoint', () => {
     },
   );
 
-  it('F-4 R-5 R-9: a client with a key signs its assertions, at refresh too', async () => {
+  it('B-18 F-4 R-5 R-9: a client with a key signs its assertions, at refresh too', async () => {
     const { rig, authorizationServer } = await ground();
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
@@ -281,7 +281,7 @@ describe('at the token endpoint', () => {
     expect(authorizationServer.counts.refusals).toBe(0);
   });
 
-  it('X-4: a client secret is kept in the vault, and is in no file and no URL', async () => {
+  it('B-19 X-4: a client secret is kept in the vault, and is in no file and no URL', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { registeredAuthMethod: 'client_secret_post' },
     });

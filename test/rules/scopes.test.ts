@@ -12,7 +12,7 @@ const challenged = (status: 401 | 403, scope?: readonly string[]) => ({
 describe('the scope of a challenge that a program reports', () => {
   const refusal = { challenge: { status: 401, bearer: { scope: ['files:write'] } } } as const;
 
-  it('S-1: wins over scopes_supported if the permission names no scopes', async () => {
+  it('B-20 S-1: wins over scopes_supported if the permission names no scopes', async () => {
     const { rig } = await ground({
       protection: { scopeInChallenge: false, scopesSupported: ['read', 'admin'], scopes: [] },
     });

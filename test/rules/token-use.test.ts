@@ -73,7 +73,7 @@ describe('a protected server that answers 403 without end', () => {
     expect(authorizationServer.counts).toMatchObject({ authorizations: 1, refreshes: 0 });
   });
 
-  it('U-3: for a scope that is never granted gets one sign-in', async () => {
+  it('B-23 U-3: for a scope that is never granted gets one sign-in', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     authorizationServer.bend.grantedScopes = () => ['read'];
@@ -125,7 +125,7 @@ describe('a protected server that answers 401 without end', () => {
 });
 
 describe('scopes', () => {
-  it('N-9 U-1 U-2: of a step-up are the earlier ones and those needed now', async () => {
+  it('B-21 N-9 U-1 U-2: of a step-up are the earlier ones and those needed now', async () => {
     const { rig } = await ground();
     await rig.login({ scope: ['read', 'list'] });
     const token = await rig.ask(stepUp('write'));
@@ -182,7 +182,7 @@ describe('scopes', () => {
     expect(rig.grant().scope).toEqual(['read']);
   });
 
-  it('N-8: asks for offline_access if the authorization server lists it', async () => {
+  it('B-24 N-8: asks for offline_access if the authorization server lists it', async () => {
     const options = { scopesSupported: ['read', 'offline_access'], refreshTokens: 'offline_access' } as const;
     const { rig } = await ground({ authorization: options });
     await rig.ask();

@@ -26,7 +26,7 @@ async function machine(
 }
 
 describe('client credentials', () => {
-  it('P-1: give a token with a secret, and no person is asked', async () => {
+  it('B-33 P-1: give a token with a secret, and no person is asked', async () => {
     const { rig, authorizationServer, protectedServer } = await machine();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
@@ -38,7 +38,7 @@ describe('client credentials', () => {
     expect(request?.form.get('scope')).toBe('read');
   });
 
-  it.each(['PEM', 'JWK'])('P-1: give a token with a key as %s, signed for the issuer', async (form) => {
+  it.each(['PEM', 'JWK'])('B-33 P-1: give a token with a key as %s, signed for the issuer', async (form) => {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
     const jwk = JSON.stringify(createPrivateKey(pem).export({ format: 'jwk' }));
@@ -132,7 +132,7 @@ async function company() {
 }
 
 describe('enterprise-managed authorization', () => {
-  it('P-2 P-3 P-4: an ID token becomes an assertion and then a token, without a question', async () => {
+  it('B-34 P-2 P-3 P-4: an ID token becomes an assertion and then a token, without a question', async () => {
     const { rig, provider, authorizationServer, protectedServer } = await company();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });

@@ -7,7 +7,16 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,6 +53,8 @@ export interface Running {
   /** One line on its standard input, where that stays open. */
   types(line: string): void;
   signal(name: NodeJS.Signals): void;
+  /** What it has printed. */
+  sofar(): Run;
 }
 
 /** What the home remembers of a command that runs; `output` grows. */
@@ -113,7 +124,11 @@ export class TestHome {
     this.#base = mkdtempSync(path.join(tmpdir(), 'kt-'));
     this.folder = path.join(this.#base, options.folderName ?? 'home');
     this.#command = [...(options.launcher ?? []), process.execPath, options.bin ?? builtBin];
-    for (const name of ['user', 'work']) mkdirSync(path.join(this.#base, name), { mode: 0o700 });
+    for (const name of ['user', 'work', 'bin']) mkdirSync(path.join(this.#base, name), { mode: 0o700 });
+    const words = this.#command.map((word) => `'${word}'`).join(' ');
+    writeFileSync(path.join(this.#base, 'bin', 'keyturn'), `#!/bin/sh\nexec ${words} "$@"\n`, {
+      mode: 0o700,
+    });
     this.env = clean({
       PATH: process.env['PATH'],
       ...compileCache(),
@@ -124,6 +139,7 @@ export class TestHome {
       ...(options.world ? worldVariables(options.world, options) : {}),
       ...options.env,
     });
+    this.env['PATH'] = `${path.join(this.#base, 'bin')}:${this.env['PATH']}`;
   }
 
   /** Of a home that a broker made. */
@@ -159,11 +175,11 @@ export class TestHome {
     return this.#start([...this.#command, ...args], args, options);
   }
 
-  /** Lines of a shell, which end at the first command that fails. The search for secrets goes by the last `keyturn` in them. */
+  /** Lines of a shell, in which `keyturn` is the command; they end at the first one that fails. The search for secrets goes by the last `keyturn` in them. */
   startLines(lines: string, options: RunOptions = {}): Running {
-    const [, args = ''] = [...lines.matchAll(/(?:^|"\$)keyturn"? (.*)$/gm)].at(-1) ?? [];
+    const [, args = ''] = [...lines.matchAll(/(?:^|"\$|^(?:\w+=\S* )+)keyturn"? (.*)$/gm)].at(-1) ?? [];
     // A single command takes the shell's place, so that a signal reaches it.
-    const script = /^keyturn [^|;&\n]*\n$/.test(lines) ? `exec ${lines}` : lines;
+    const script = /^(?:\w+=\S* )*keyturn [^|;&\n]*\n$/.test(lines) ? `exec env ${lines}` : lines;
     return this.#start(['sh', '-euc', script], args.split(' '), options);
   }
 
@@ -222,6 +238,7 @@ export class TestHome {
       prints: (text) => heardOn('stdout', text),
       types: (line) => void child.stdin.write(`${line}\n`),
       signal: (name) => void child.kill(name),
+      sofar: () => ({ code: 0, ...output }),
     };
   }
 

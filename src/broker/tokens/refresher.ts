@@ -63,7 +63,7 @@ export interface RefresherParts {
   readonly clock: Clock;
   readonly vault: Pick<Vault, 'get' | 'set'>;
   /** Before something goes out. Throws what keeps it here. */
-  readonly settled: () => Promise<void>;
+  readonly requireSettled: () => Promise<void>;
   readonly grants: Grants;
   readonly audit: Audit;
   readonly pause: Pick<AccessPause, 'refuse'>;
@@ -156,7 +156,7 @@ export class Refresher {
   /** No other broker works on a copy of this home. */
   async #confirmed(): Promise<void> {
     try {
-      await this.#parts.settled();
+      await this.#parts.requireSettled();
       await this.#parts.document.confirm();
     } catch (error) {
       this.failures.isVaultInTrouble = true;

@@ -114,7 +114,7 @@ export class HomeCheck {
   }
 
   /** Before anything goes to the network or to a browser. Throws as `verify`, `file_unreadable`, `consent_pending`. */
-  async settled(): Promise<void> {
+  async requireSettled(): Promise<void> {
     await this.verify();
     this.#known();
     await this.#card.taking;
@@ -167,12 +167,12 @@ export class HomeCheck {
   /**
    * The owner sets it, with a yes where one was needed. The document is written, then the caller writes the file. In a
    * desk's home without its app the document's settings decide what widens: file and variables may say anything. Throws
-   * as `settled` and `requireOpen`, and `file_unreadable` for authorities that can't be read.
+   * as `requireSettled` and `requireOpen`, and `file_unreadable` for authorities that can't be read.
    */
   async confirm(name: SettingName, value: Settings[SettingName]): Promise<void> {
     // No vault was ever opened: its first use notes what the file says by then.
     if (!this.#parts.isDesk && !this.hasRoot) return;
-    await this.settled();
+    await this.requireSettled();
     const authorities =
       name === 'extraAuthorities' && typeof value === 'string' ? readAuthorities(value) : this.#authorities;
     await this.#change((record) => {
@@ -195,37 +195,37 @@ export class HomeCheck {
    * A step of the document's verification. The app's first use notes that a headless broker widens nothing here any more:
    * that makes every copy of the document an older one.
    */
-  async learn(): Promise<void> {
+  async load(): Promise<void> {
     const { isDesk, records, changed } = this.#parts;
     const before = JSON.stringify(this.state);
     const record = records.items[0] ?? { approvals: 'command' };
-    if (isDesk) await this.#learnAtDesk(record);
-    else if (record.approvals === 'app') this.#governBy(record);
-    else await this.#learnHeadless(record);
+    if (isDesk) await this.#loadAtDesk(record);
+    else if (record.approvals === 'app') this.#applyConfirmed(record);
+    else await this.#loadHeadless(record);
     if (JSON.stringify(this.state) !== before) changed();
   }
 
-  async #learnAtDesk(record: HomeRecord): Promise<void> {
+  async #loadAtDesk(record: HomeRecord): Promise<void> {
     const approvals = record.approvals === 'command' ? 'app' : record.approvals;
     const known = decided({ ...record, approvals }, this.#written(), this.#early);
     await this.#keep(record, known);
-    this.#governBy(known);
+    this.#applyConfirmed(known);
     if (this.#isUndecided || !isDeclined(this.#different, known.declined)) this.#askOnce();
   }
 
   /** The document's settings are in force. */
-  #governBy(record: HomeRecord): void {
+  #applyConfirmed(record: HomeRecord): void {
     const { book } = this.#parts;
     this.#record = record;
     const confirmed = record.settings ?? nothingConfirmed;
     this.#different = this.#differencesFrom(confirmed);
-    book.goBy(inForce(book.written, this.#different), this.#different);
+    book.applyConfirmed(inForce(book.written, this.#different), this.#different);
     const { extraAuthorities } = book.current;
     this.#authorities = extraAuthorities === undefined ? undefined : sameFile(extraAuthorities, confirmed);
   }
 
   /** What was written is in force, and the document remembers it. */
-  async #learnHeadless(record: HomeRecord): Promise<void> {
+  async #loadHeadless(record: HomeRecord): Promise<void> {
     const { book, log } = this.#parts;
     const { extraAuthorities } = book.written;
     this.#authorities = extraAuthorities === undefined ? undefined : readAuthorities(extraAuthorities);
@@ -266,7 +266,7 @@ export class HomeCheck {
     // What was not stored was not answered: the card comes back at the next start.
     try {
       await this.#change((record) => answered(record, verdict, { asked, shown, now: this.#written() }));
-      this.#governBy(this.#known());
+      this.#applyConfirmed(this.#known());
     } catch {
       this.#parts.log('the answer about the settings could not be stored', 'warn');
     }

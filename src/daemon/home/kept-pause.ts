@@ -33,7 +33,7 @@ export class KeptPause {
   }
 
   /** The document was verified: what it keeps takes effect. */
-  verified(): void {
+  restore(): void {
     const { pause, access, document, changed } = this.#parts;
     const [kept] = access.items.flatMap((record) => record.pause ?? []);
     if (kept) pause.begin(kept);

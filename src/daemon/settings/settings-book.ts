@@ -50,14 +50,14 @@ export class SettingsBook {
   }
 
   /** The vault has said which settings count. `different`: the written values that don't. */
-  goBy(settings: Settings, different: readonly Difference[]): void {
+  applyConfirmed(settings: Settings, different: readonly Difference[]): void {
     Object.assign(this.current, settings);
     this.#different = different;
     this.#known?.();
   }
 
   /** `listener` is called each time that the vault has changed which settings count. */
-  whenKnown(listener: () => void): void {
+  onConfirmed(listener: () => void): void {
     this.#known = listener;
   }
 

@@ -64,7 +64,7 @@ export class VaultLock {
   }
 
   /** The vault has said which settings count, which may differ from the file. */
-  settingsKnown(): void {
+  settingsChanged(): void {
     if (this.#parts.settings.lockAfter === this.#lockAfter) return;
     this.#idle?.stop();
     this.#startIdle();

@@ -63,7 +63,7 @@ async function desk(write: () => Promise<void>): Promise<Desk> {
     },
     log: () => undefined,
   });
-  document.afterwards(() => check.learn());
+  document.afterwards(() => check.load());
   await document.load();
   return {
     check,
@@ -83,7 +83,7 @@ it('keeps the person’s yes to settings while the home is given free at the sam
     if (isHeld) writes.push('begun');
     if (isHeld) await held.promise;
   });
-  await expect(check.settled()).rejects.toMatchObject({ reason: 'consent_pending' });
+  await expect(check.requireSettled()).rejects.toMatchObject({ reason: 'consent_pending' });
   expect(records.items).toMatchObject([{ approvals: 'app' }]);
   isHeld = true;
   const released = check.release(true);
@@ -93,6 +93,6 @@ it('keeps the person’s yes to settings while the home is given free at the sam
   await turnOfEvents();
   held.resolve();
   await Promise.all([released, answered]);
-  await check.settled();
+  await check.requireSettled();
   expect(records.items).toMatchObject([{ approvals: 'released', settings: expect.anything() }]);
 });

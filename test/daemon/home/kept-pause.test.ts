@@ -95,11 +95,11 @@ describe('a pause that the owner begins', () => {
     const before = stage();
     await before.kept.begin();
     before.pause.end();
-    before.kept.verified();
+    before.kept.restore();
     expect(before.pause.current).toEqual({ since: 1000 });
     const held = stage();
     held.isHeld = true;
-    held.kept.verified();
+    held.kept.restore();
     expect(held.pause.current).toEqual({ since: 1000 });
     await expect.poll(() => held.stored).toEqual([{ since: 1000 }]);
   });

@@ -291,7 +291,7 @@ describe('the idle lock', () => {
     const { vaultLock, rig, watch, settings } = await deskFor();
     await rig.parts.vault.root();
     settings.lockAfter = 60;
-    vaultLock.settingsKnown();
+    vaultLock.settingsChanged();
     rig.clock.advance(60_000);
     await turnOfEvents();
     await vaultLock.lock('joins the one under way');

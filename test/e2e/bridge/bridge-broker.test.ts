@@ -27,7 +27,7 @@ async function inSession() {
 }
 
 describe('between two calls', () => {
-  it('a broker that is killed is replaced by the bridge, and the next call is answered', async () => {
+  it('a broker that is killed is replaced, and the next call is answered', async () => {
     const { home, world, notes } = await inSession();
     await owner.killBroker(home);
     expect(await notes()).toContain('alice');
@@ -35,17 +35,9 @@ describe('between two calls', () => {
     expect(world.counts().authorizationServer.signIns).toBe(1);
     expect(await owner.nothingIsAsked(home)).toBe(true);
   });
-
-  it('a broker that the person stops is replaced by the bridge, and the next call is answered', async () => {
-    const { home, world, notes } = await inSession();
-    await home.ok(['broker', 'stop']);
-    expect(await notes()).toContain('alice');
-    expect(home.brokers()).toHaveLength(1);
-    expect(world.counts().authorizationServer.signIns).toBe(1);
-  });
 });
 
-it('the bridge answers with the broker’s complaint while none can be started, and serves again once one can', async () => {
+it('the bridge passes on why no broker starts, and serves again once one does', async () => {
   const { home, notes, output } = await inSession();
   await owner.killBroker(home);
   const file = path.join(home.paths.state, 'home.json');

@@ -1,6 +1,6 @@
 /** Pages that a protected server wants opened, through `keyturn bridge`, where the person answers by command. */
 import { expect, it } from 'vitest';
-import { homeInWorld, type TestHome, until } from '../../support/home.ts';
+import { homeInWorld, type TestHome } from '../../support/home.ts';
 import { questionOf } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
@@ -15,7 +15,7 @@ async function pendingPage(home: TestHome): Promise<{ readonly id: string; reado
   return { id, text };
 }
 
-it('a server’s address is answered by command: shown with its host, printed and opened after a yes, and noted without its query', async () => {
+it('a server’s page is answered by command, and noted without its query', async () => {
   const service = shop();
   const { home, resource } = await homeInWorld({ issuing: { service } });
   await owner.startBroker(home);
@@ -47,17 +47,4 @@ it('a server’s address is answered by command: shown with its host, printed an
   expect(about.map(({ outcome }) => outcome)).toEqual(['opened', 'declined']);
   expect(about[0]?.url).toBe('https://xn--py-7kc.example/checkout?…');
   expect(output.stderr).toBe(waitingLine('an-editor', resource));
-});
-
-it('a server’s address is withdrawn when the bridge ends', async () => {
-  const { home, resource } = await homeInWorld({ issuing: { service: shop() } });
-  await owner.startBroker(home);
-  await paired(home, 'an-editor');
-  await owner.allow(home, 'an-editor', resource);
-  const { client } = await clientOf(home, resource, '--as', 'an-editor');
-  const paid = client.callTool({ name: 'pay' });
-  paid.catch(() => undefined);
-  await questionOf(home, 'url');
-  await client.close();
-  await until('the page goes', () => owner.nothingIsAsked(home));
 });

@@ -9,7 +9,7 @@ import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts'
 import { childOf } from '../../support/processes/process-table.ts';
 import { paired } from '../../support/processes/program.ts';
 
-it('BR-1: the bridge lists and calls tools of a protected server, renews a refused token, steps up, and shows the client no token', async () => {
+it('BR-1: the bridge calls tools, renews tokens, steps up, and shows no token', async () => {
   const { home, world, resource } = await homeInWorld();
   await home.ok(['sign-in', 'list']);
   await paired(home, 'an-editor');
@@ -34,7 +34,7 @@ it('BR-1: the bridge lists and calls tools of a protected server, renews a refus
   await until('the bridge ends', () => !isAlive(pid));
 });
 
-it('the bridge trusts the authority of the broker’s settings if its own environment names none', async () => {
+it('the bridge trusts the authority of the broker’s settings', async () => {
   const { home, resource } = await homeInWorld();
   await home.ok(['sign-in', 'list']);
   await paired(home, 'an-editor');
@@ -71,31 +71,28 @@ it.each([
   ['', []],
   [', and it dies while the modules are loaded', slowLoading],
   [', and an older Node handed over to the one that runs it', oldNode],
-])(
-  'BR-2: the bridge ends with the process that started it, though another process holds its pipes%s',
-  async (_how, flags) => {
-    const { home, resource } = await homeInWorld();
-    // A shell starts it in the background and dies; the pipes are the test's own and stay open.
-    const script = '"$0" "$@" <&3 & echo "pid $!" >&2; read -r _';
-    const shell = spawn(
-      'sh',
-      ['-c', script, process.execPath, ...flags, builtBin, 'bridge', resource, '--as', 'an-editor'],
-      {
-        env: home.env,
-        stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-      },
-    );
-    onTestFinished(() => void shell.kill());
-    const [said] = (await once(shell.stderr, 'data')) as [Buffer];
-    const pid = Number(/pid (\d+)/.exec(said.toString())?.[1]);
-    const [, , , input] = shell.stdio;
-    // It may end before it has read the line.
-    input?.on('error', () => undefined);
-    if (input instanceof Writable) input.write('{\n');
-    expect(String(((await once(shell.stdout, 'data')) as [Buffer])[0])).toMatch(/-32700|loading/);
-    // With an older Node the bridge is a child of this process.
-    const bridge = childOf(pid) ?? pid;
-    shell.kill('SIGKILL');
-    await until('the bridge ends', () => !isAlive(bridge) && !isAlive(pid));
-  },
-);
+])('BR-2: the bridge ends with the process that started it%s', async (_how, flags) => {
+  const { home, resource } = await homeInWorld();
+  // A shell starts it in the background and dies; the pipes are the test's own and stay open.
+  const script = '"$0" "$@" <&3 & echo "pid $!" >&2; read -r _';
+  const shell = spawn(
+    'sh',
+    ['-c', script, process.execPath, ...flags, builtBin, 'bridge', resource, '--as', 'an-editor'],
+    {
+      env: home.env,
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    },
+  );
+  onTestFinished(() => void shell.kill());
+  const [said] = (await once(shell.stderr, 'data')) as [Buffer];
+  const pid = Number(/pid (\d+)/.exec(said.toString())?.[1]);
+  const [, , , input] = shell.stdio;
+  // It may end before it has read the line.
+  input?.on('error', () => undefined);
+  if (input instanceof Writable) input.write('{\n');
+  expect(String(((await once(shell.stdout, 'data')) as [Buffer])[0])).toMatch(/-32700|loading/);
+  // With an older Node the bridge is a child of this process.
+  const bridge = childOf(pid) ?? pid;
+  shell.kill('SIGKILL');
+  await until('the bridge ends', () => !isAlive(bridge) && !isAlive(pid));
+});

@@ -105,7 +105,7 @@ describe('unlike clients on one server', () => {
     expect(service.ran('mcporter echo')).toBe(1);
   });
 
-  it('unlike clients on one server share one sign-in, one registration and one grant', async () => {
+  it('share one sign-in and one registration', async () => {
     expect(world.counts().authorizationServer).toMatchObject({
       signIns: 1,
       registrations: 1,
@@ -143,7 +143,7 @@ describe('unlike clients on one server', () => {
     },
   );
 
-  it('unlike clients on one server step up in mid-session, once for all', async () => {
+  it('step up in mid-session, once for all', async () => {
     for (const name of programs) {
       const note = `note of ${name}`;
       expect(await client(name).ask('call', 'add-note', { note })).toBe(`added ${note}`);
@@ -152,7 +152,7 @@ describe('unlike clients on one server', () => {
     expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
   });
 
-  it('DOOR-5: unlike clients make 300 calls, some at once, while tokens are refused: each runs once and has its answer', async () => {
+  it('DOOR-5: make 300 calls while tokens are refused, each of which runs once', async () => {
     // Calls for two minutes: test/e2e/broker/short-tokens.test.ts in its long form.
     const keys = Array.from({ length: 300 }, (_, n) => `call ${n}`);
     const calls = client('sdk-2').ask<Outcome[]>('calls', keys, 8);
@@ -218,7 +218,7 @@ const restartServer = async (): Promise<void> => world.protectedServer.restart(a
 const restartBroker = async (): Promise<void> => void (await home.ok(['broker', 'restart']));
 
 describe('a restart in the middle of calls', () => {
-  it('DOOR-5: a restart of the server in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {
+  it('DOOR-5: of the server doubles no call and leaves none without an answer', async () => {
     const key = 'cut off';
     const call = client('sdk-1').ask('call', 'wait', { key });
     const ended = expect(call).rejects.toThrow(
@@ -230,7 +230,7 @@ describe('a restart in the middle of calls', () => {
     expect(service.ran(key)).toBe(1);
   });
 
-  it('DOOR-5: a restart of the broker in the middle of calls costs no call', async () => {
+  it('DOOR-5: of the broker costs no call', async () => {
     const key = 'kept';
     const call = client('sdk-1').ask('call', 'wait', { key });
     await until('the tool runs', () => service.ran(key) === 1);
@@ -240,7 +240,7 @@ describe('a restart in the middle of calls', () => {
     expect(service.ran(key)).toBe(1);
   });
 
-  it('DOOR-5: a restart of both server and broker in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {
+  it('DOOR-5: of both doubles no call and leaves none without an answer', async () => {
     await throughout('both', async () => {
       await Promise.all([restartServer(), restartBroker()]);
     });

@@ -2,13 +2,12 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { filesBelow, homeInWorld, isAlive, newHome, processFacts, until } from '../../support/home.ts';
+import { homeInWorld, isAlive, newHome, processFacts, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import { allow, killBroker, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refreshing-home.ts';
 
 describe('in the foreground', () => {
-  it('a broker in the foreground runs until it gets a signal to stop, and leaves no socket behind', async () => {
+  it('runs until it gets a signal to stop, and leaves no socket behind', async () => {
     const home = newHome();
     const broker = home.start(['broker', 'run']);
     await broker.says('the broker listens on');
@@ -24,17 +23,7 @@ describe('in the foreground', () => {
     expect(await home.keyturn(['status'])).toMatchObject({ code: 8 });
   });
 
-  it('a broker in the foreground ends in order on SIGINT, SIGTERM and SIGHUP', async () => {
-    const home = newHome();
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      const broker = home.start(['broker', 'run']);
-      await broker.says('the broker listens on');
-      broker.signal(signal);
-      expect(await broker.ended, signal).toMatchObject({ code: 0, stdout: '' });
-    }
-  });
-
-  it('PROMISE-2: a broker in the foreground is the only one: a second exits 8 and says why, and the first goes on', async () => {
+  it('PROMISE-2: a second one exits 8 and says why, and the first goes on', async () => {
     const home = newHome();
     const first = home.start(['broker', 'run']);
     await first.says('the broker listens on');
@@ -50,7 +39,7 @@ describe('in the foreground', () => {
 });
 
 describe('in the middle of something', () => {
-  it('a broker ends when it is stopped, though a sign-in page is open and a question waits', async () => {
+  it('ends when it is stopped, though a page is open and a question waits', async () => {
     const { home, resource } = await homeInWorld({ browser: 'true' });
     expect(await home.keyturn(['token', resource, '--timeout', '1s'])).toMatchObject({ code: 3 });
     expect(await home.keyturn(['login', resource, '--timeout', '10s'])).toMatchObject({ code: 3 });
@@ -63,7 +52,7 @@ describe('in the middle of something', () => {
 });
 
 describe('started by a command', () => {
-  it('PROMISE-2: commands start one broker, however many of them find none at the same moment', async () => {
+  it('PROMISE-2: is one, however many commands find none at the same moment', async () => {
     const home = newHome();
     const runs = await Promise.all(
       Array.from({ length: 10 }, () => home.keyturn(['sign-in', 'list', '--json'])),
@@ -72,17 +61,7 @@ describe('started by a command', () => {
     expect(home.brokers()).toEqual([(await askBroker(home, 'status', {})).pid]);
   });
 
-  it('a broker that was killed comes back by itself, with what it had on disk', async () => {
-    const home = newHome({ vault: 'keychain' });
-    await startBroker(home);
-    await allow(home, 'cli', 'https://notes.example/mcp');
-    const { pid: killed } = await askBroker(home, 'status', {});
-    await killBroker(home);
-    expect(await home.ok(['app', 'list'])).toContain('https://notes.example/mcp');
-    expect((await askBroker(home, 'status', {})).pid).not.toBe(killed);
-  });
-
-  it('PROMISE-3: a new broker waits for one that is finishing a refresh, so that no rotated token is lost', async () => {
+  it('PROMISE-3: waits for one that is finishing a refresh', async () => {
     const { home, world, resource, broker, asking, release } = await homeDuringRefresh();
     process.kill(broker, 'SIGTERM');
     await until('it refuses new requests', () => refusesNewRequests(home));
@@ -103,7 +82,7 @@ describe('started by a command', () => {
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
   });
 
-  it('a broker gets of the environment only what is on its list, and never shows a token there or in its arguments', async () => {
+  it('gets of the environment only what is on its list, and shows no token', async () => {
     const keyLog = '/nonexistent/keyturn-tls-keys';
     const { home, resource } = await homeInWorld({
       env: {
@@ -142,39 +121,5 @@ describe('started by a command', () => {
     expect(argv.slice(1, 3)).toEqual(['--disable-sigusr1', '--max-semi-space-size=2']);
     expect(argv.slice(4)).toEqual(['broker', 'run', '--auto-started']);
     expect([...argv, ...environ].join('\n')).not.toContain(token);
-  });
-
-  it('a broker keeps the settings that its home was made with, whatever a later environment says', async () => {
-    const { home, resource } = await homeInWorld();
-    await startBroker(home);
-    await stopBroker(home);
-    const env = { KEYTURN_VAULT: 'keychain', KEYTURN_BROWSER: 'false', NODE_EXTRA_CA_CERTS: undefined };
-    await home.ok(['app', 'allow', 'cli', resource], { env });
-    expect(await home.keyturn(['token', resource], { env })).toMatchObject({ code: 0 });
-    const { vault, pid } = await askBroker(home, 'status', {});
-    expect(vault).toBe('memory');
-    const { environ } = processFacts(pid);
-    expect(
-      environ.filter((entry) => /^(KEYTURN_VAULT|KEYTURN_BROWSER|NODE_EXTRA_CA_CERTS)=/.test(entry)),
-    ).toEqual([]);
-  });
-
-  it('a broker with a memory vault forgets everything when it ends, and signs in again when allowed', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await startBroker(home);
-    await allow(home, 'cli', resource);
-    await signIn(home, resource);
-    await stopBroker(home);
-    expect(await home.json('sign-in', 'list')).toEqual([]);
-    expect(await home.keyturn(['token', resource, '--no-input'])).toMatchObject({
-      code: 3,
-      stdout: '',
-    });
-    expect(JSON.stringify(await askBroker(home, 'app.list', {}))).not.toContain(resource);
-    await allow(home, 'cli', resource);
-    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
-    // The registration's proof was in that vault, too.
-    expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 2 });
-    expect(filesBelow(home.paths.state).map((file) => path.basename(file))).not.toContain('authority.json');
   });
 });

@@ -42,7 +42,7 @@ async function refusedAsAbsent(home: TestHome, resource: string): Promise<number
   return status.pid;
 }
 
-it('a broker takes the session of a desktop caller without a restart, and from then on serves callers without one', async () => {
+it('a broker takes the session of a desktop caller without a restart', async () => {
   const { home, resource, keyring } = await withoutBus();
   const pid = await refusedAsAbsent(home, resource);
   const { DBUS_SESSION_BUS_ADDRESS } = keyring.env;
@@ -61,15 +61,4 @@ it('a broker finds the bus in the runtime folder once there is one', async () =>
   await home.ok(['app', 'allow', 'cli', resource]);
   await home.ok(['token', resource]);
   expect(await askBroker(home, 'status', {})).toMatchObject({ pid, vaultState: { state: 'open' } });
-});
-
-it.each([
-  'tcp:host=127.0.0.1,port=1',
-  'unix:path=/a;tcp:host=127.0.0.1,port=1',
-  'unixexec:path=/bin/sh,argv1=-c',
-  'unix:path=relative',
-])('a broker never hands over or takes an address like %s', async (DBUS_SESSION_BUS_ADDRESS) => {
-  const { methods } = await import('../../../src/ipc/protocol/methods.ts');
-  const params = { session: { DBUS_SESSION_BUS_ADDRESS } };
-  expect(methods['vault.unlock'].params.safeParse(params).success).toBe(false);
 });

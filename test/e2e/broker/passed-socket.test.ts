@@ -20,7 +20,7 @@ function homeWithPassed(how: string): { home: TestHome; socket: string } {
 }
 
 describe('a broker with a passed socket', () => {
-  it('a broker with a passed socket answers a program that connected before it ran, and leaves the socket there', async () => {
+  it('answers an app that connected before it ran, and leaves the socket', async () => {
     const { home, socket } = homeWithPassed('passed');
     const broker = home.start(['broker', 'run']);
     await until('the socket', () => existsSync(socket));
@@ -39,7 +39,7 @@ describe('a broker with a passed socket', () => {
     expect(existsSync(socket)).toBe(true);
   });
 
-  it('DOOR-3: a broker with a passed socket refuses to serve where another socket lies at the path of the home', async () => {
+  it('DOOR-3: refuses to serve if another socket is at the path', async () => {
     const { home, socket } = homeWithPassed('replaced');
     const refused = await home.keyturn(['broker', 'run']);
     expect(refused).toMatchObject({ code: 8, stdout: '' });
@@ -50,14 +50,14 @@ describe('a broker with a passed socket', () => {
   it.each([
     ['twice', 2, 'which takes one'],
     ['plain', 8, 'nothing can listen on the descriptor'],
-  ] as const)('a broker refuses what is no single socket: %s', async (how, code, words) => {
+  ] as const)('refuses what is no single socket: %s', async (how, code, words) => {
     const { home } = homeWithPassed(how);
     const refused = await home.keyturn(['broker', 'run']);
     expect(refused).toMatchObject({ code, stdout: '' });
     expect(refused.stderr).toContain(words);
   });
 
-  it('a broker makes its own socket where another process was meant', async () => {
+  it('makes its own socket if another process was meant', async () => {
     const home = newHome({ env: { LISTEN_PID: '1', LISTEN_FDS: '1' } });
     const broker = home.start(['broker', 'run']);
     await broker.says('the broker listens on');

@@ -36,7 +36,7 @@ async function shell(home: TestHome) {
   };
 }
 
-it('completion offers servers, programs, accounts, proxies and questions, and nothing that a shell could run', async () => {
+it('completion offers servers, apps and accounts, and nothing a shell could run', async () => {
   const { home, resource } = await homeInWorld();
   await home.ok(['login', resource, '--account', 'alice@example']);
   await home.ok(['login', resource, '--account', '$(touch made)']);

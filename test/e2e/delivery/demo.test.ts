@@ -10,7 +10,7 @@ import { builtBin } from '../../support/built.ts';
 const demo = [path.join(import.meta.dirname, '..', '..', '..', 'demo', 'main.ts'), '--yes', '--keep'];
 
 describe('npm run demo', () => {
-  test('npm run demo shows the whole main job, finds every count as stated, and keeps running for a second terminal', async () => {
+  test('finds every count as stated, and keeps running for a second terminal', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-kept-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = path.join(folder, '.demo.env');

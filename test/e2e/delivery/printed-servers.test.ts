@@ -31,27 +31,7 @@ async function answered(
   return { status: answer.status, text: await answer.text() };
 }
 
-it('a client signs in at the printed authorization server for the printed protected server, which takes the token', async () => {
-  const issuer = `http://127.0.0.1:${await freePort()}`;
-  const resource = `http://127.0.0.1:${await freePort()}/mcp`;
-  const authorizing = { words: [issuer, resource, '{folder}/login.db'], url: issuer };
-  const login = await runPrinted('@keyturn/server/authorization', authorizing);
-  onTestFinished(() => login.close());
-  const notes = await runPrinted('@keyturn/server', { words: [resource, issuer], url: resource });
-  onTestFinished(() => notes.close());
-
-  const home = newHome({ env: browser });
-  await home.ok(['app', 'allow', 'cli', resource]);
-  const listed = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
-  expect(await answered(resource, await home.ok(['token', resource]), listed)).toEqual({
-    status: 200,
-    text: expect.stringContaining('add-note'),
-  });
-  const [grant] = await home.json<{ issuer: string }[]>('sign-in', 'list');
-  expect(grant).toMatchObject({ issuer });
-});
-
-it('a client signs in at the printed third-party flow, by way of the upstream, whose API then answers', async () => {
+it('a client signs in at the printed third-party flow, whose API answers', async () => {
   const certificates = await throwAwayCertificates();
   const upstream = await startUpstream(certificates);
   onTestFinished(() => upstream.close());

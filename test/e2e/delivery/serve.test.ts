@@ -1,22 +1,9 @@
 /** `keyturn dev-server` as a person starts it: the broker signs in there, and what it refuses. */
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
-import { parseConfiguration } from '../../../src/serve/configuration.ts';
-import { startServers } from '../../../src/serve/servers.ts';
-import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 import { codeBlocks, page, root } from '../../docs/pages.ts';
 import { newHome, type Running, type TestHome } from '../../support/home.ts';
@@ -36,18 +23,6 @@ function configurationFile(configuration: unknown): string {
   const file = path.join(temporaryFolder(), 'serve.json');
   writeFileSync(file, typeof configuration === 'string' ? configuration : JSON.stringify(configuration));
   return file;
-}
-
-function folderWith(mode: number): string {
-  const folder = temporaryFolder();
-  chmodSync(folder, mode);
-  return folder;
-}
-
-function linkedFolder(): string {
-  const link = path.join(temporaryFolder(), 'link');
-  symlinkSync(temporaryFolder(), link);
-  return link;
 }
 
 const freePorts = { authorizationServer: { port: 0 }, protectedServer: { port: 0 } };
@@ -81,7 +56,7 @@ async function clientOf({ authorities, resource }: Served, token: string): Promi
   return client;
 }
 
-it('the broker signs in at `keyturn dev-server`, whose notebook asks for the scope of its tool', async () => {
+it('the broker signs in at `keyturn dev-server`, which asks for scopes', async () => {
   const place = newHome();
   const served = await serve(place);
   const home = homeAt(served);
@@ -117,7 +92,7 @@ it('the broker signs in at `keyturn dev-server`, whose notebook asks for the sco
   expect(existsSync(served.authorities)).toBe(false);
 });
 
-it('`keyturn dev-server` with a folder keeps its certificate, readable by the user only, and its clients', async () => {
+it('`keyturn dev-server` with a folder keeps its certificate and clients', async () => {
   const folder = path.join(temporaryFolder(), 'trial');
   const place = newHome();
   const lifetime = { accessTokenSeconds: 1 };
@@ -142,7 +117,7 @@ it('`keyturn dev-server` with a folder keeps its certificate, readable by the us
   expect((await again.running.ended).stderr).not.toContain('signed_in');
 });
 
-it('the broker signs in at `keyturn dev-server` in third-party mode: at the service behind it, whose tokens no client sees, and a restart goes on', async () => {
+it('the broker signs in at `keyturn dev-server` in third-party mode', async () => {
   const place = newHome();
   const kept = { folder: path.join(temporaryFolder(), 'trial') };
   const first = await serve(place, { ...kept, ...(await keptPorts()), upstream: { port: await freePort() } });
@@ -184,7 +159,7 @@ it('the broker signs in at `keyturn dev-server` in third-party mode: at the serv
   await again.running.ended;
 });
 
-it('the configuration that docs/servers/dev-server.md shows is one that `keyturn dev-server` takes', async () => {
+it('`keyturn dev-server` takes the configuration that its page shows', async () => {
   const shown =
     codeBlocks(page('docs/servers/dev-server.md'), 'json').find((each) => each.includes('"folder"')) ?? '';
   const configuration = z.record(z.string(), z.looseObject({}).or(z.string())).parse(JSON.parse(shown));
@@ -213,65 +188,4 @@ it.each([
   expect(run).toMatchObject({ code: 2, stdout: '' });
   expect(run.stderr).toContain(named);
   expect(run.stderr).toContain('docs/servers/dev-server.md');
-});
-
-/** A folder of another user: of nobody's, or if the tests aren't root's, root's own. */
-function foreignFolder(): string {
-  if (process.getuid?.() !== 0) return '/';
-  const folder = temporaryFolder();
-  chownSync(folder, 65534, 65534);
-  return folder;
-}
-
-it.each<[string, () => string, string, string]>([
-  ['that another user owns', foreignFolder, 'belongs to user', 'name a folder of your own as `folder`'],
-  ...[0o777, 0o1777, 0o770, 0o720].map((mode): [string, () => string, string, string] => [
-    `with mode ${mode.toString(8)}`,
-    () => folderWith(mode),
-    'has mode',
-    'chmod 700',
-  ]),
-  ['that is a link', linkedFolder, 'is a symbolic link', 'Look at what it is'],
-  ['that is a file', () => configurationFile({}), 'is not a folder', 'Look at what it is'],
-])(
-  '`keyturn dev-server` keeps nothing in a folder %s, and says what to do',
-  async (_what, make, problem, hint) => {
-    const folder = make();
-    const configuration = parseConfiguration({ folder, ...freePorts }, 'The test');
-    await expect(startServers(configuration)).rejects.toMatchObject({
-      reason: 'file_unreadable',
-      message: expect.stringContaining(problem),
-      hint: expect.stringContaining(hint),
-    });
-    expect(existsSync(path.join(folder, 'certificate.json'))).toBe(false);
-  },
-);
-
-it('`keyturn dev-server` keeps its things in a folder that others may read, since clients need the authority in it', async () => {
-  const folder = folderWith(0o755);
-  const servers = await startServers(parseConfiguration({ folder, ...freePorts }, 'The test'));
-  await servers.close();
-  const files = readdirSync(folder).filter((name) => (statSync(path.join(folder, name)).mode & 0o077) !== 0);
-  expect(files).toEqual([path.basename(servers.authorityFile)]);
-});
-
-it('`keyturn dev-server` names a configuration that it cannot read', async () => {
-  const run = await newHome().keyturn(['dev-server', '--config', '/nonexistent/serve.json']);
-  expect(run.code).toBe(7);
-  expect(run.stderr).toContain('reason: file_unreadable');
-});
-
-it('a server of keyturn dev-server that is still starting answers 503, so that no client waits for good', async () => {
-  const certificates = await throwAwayCertificates();
-  const listener = await listenOnLoopback(certificates, 0);
-  const trusting = trustingFetch(certificates.ca);
-  try {
-    const early = await trusting.fetch(listener.origin, { signal: AbortSignal.timeout(60_000) });
-    expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
-    listener.serve((_request, response) => void response.writeHead(204).end());
-    expect((await trusting.fetch(listener.origin)).status).toBe(204);
-  } finally {
-    await trusting.close();
-    await listener.close();
-  }
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { openDesk } from '../../support/homes/desk-home.ts';
 import { homeInBentWorld } from '../../support/bent/home.ts';
-import { homeInWorld, newHome, type TestHome, until } from '../../support/home.ts';
+import { newHome, type TestHome, until } from '../../support/home.ts';
 import { asks, connected, library } from '../../support/processes/program.ts';
 
 const resource = 'https://notes.example/mcp';
@@ -16,7 +16,7 @@ async function pending(home: TestHome): Promise<string> {
 }
 
 describe('keyturn request list at a desk', () => {
-  it('keyturn request list at a desk leads a pairing and a program’s question to the window, and takes what that shows to type', async () => {
+  it('leads to the window, and takes what that shows to type', async () => {
     const { home, card, answer } = await openDesk(newHome());
     const { pair } = await library();
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
@@ -41,33 +41,10 @@ describe('keyturn request list at a desk', () => {
     await home.ok(['request', 'deny', second.id, '--remember']);
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
   });
-
-  it('keyturn request list at a desk leads a command’s question to the window too', async () => {
-    const { home, card } = await openDesk(newHome());
-    const allowing = home.start(['app', 'allow', 'cli', resource]);
-    const { id } = await card();
-    const shown = await pending(home);
-    expect(shown).toContain(`  Answer in Keyturn’s window.\n  keyturn request deny ${id}   cancels it\n`);
-    await home.ok(['request', 'deny', id]);
-    expect(await allowing.ended).toMatchObject({ code: 4 });
-  });
-
-  it('keyturn request list at a desk leads a sign-in that it did not start to the window, and shows no address of it', async () => {
-    const { home, resource: real } = await homeInWorld();
-    const { owner, card } = await openDesk(home);
-    const signingIn = owner.call('signIn.start', { resource: real });
-    signingIn.catch(() => undefined);
-    const { id } = await card();
-    const shown = await pending(home);
-    expect(shown).toContain(`for ${real}:\n  Open it in Keyturn’s window.\n`);
-    expect(shown).not.toContain('state=');
-    await home.ok(['request', 'deny', id]);
-    await expect(signingIn).rejects.toMatchObject({ reason: 'login_failed' });
-  });
 });
 
 describe('a request whose time is over', () => {
-  it('a request whose time is over is led to the window if the question waits there', async () => {
+  it('is led to the window if its question waits there', async () => {
     const { home, answer, card } = await openDesk(newHome());
     const run = await home.keyturn(['token', resource, '--timeout', '1s']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
@@ -79,7 +56,7 @@ describe('a request whose time is over', () => {
 });
 
 describe('keyturn oauth-client add at a desk', () => {
-  it('keyturn oauth-client add at a desk says without a card that a grant needs the client it would replace', async () => {
+  it('says without a card that a sign-in needs the client', async () => {
     const { home, world, authorizationServer, url } = await homeInBentWorld();
     const { owner, card, cards } = await openDesk(home);
     const { issuer } = authorizationServer;

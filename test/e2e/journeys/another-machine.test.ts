@@ -6,7 +6,7 @@ import { sshServer } from '../../support/processes/ssh-server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { Walk } from './walk.ts';
 
-it('a program on another machine gets a token of one server through a forward, until that ends', async () => {
+it('an app on another machine gets a token of one server, until the forward ends', async () => {
   const folder = temporaryFolder();
   const machine = await sshServer(path.join(folder, 'one'), 'build.example');
   const commands = `${machine.commands}:${process.env['PATH'] ?? ''}`;

@@ -12,7 +12,7 @@ import { keepSecret } from '../../support/secrets.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { Walk } from './walk.ts';
 
-it('a machine without a person gets a token by its platform’s word, and again after a restart', async () => {
+it('a machine gets a token by its platform’s word, and again after a restart', async () => {
   const folder = temporaryFolder();
   writeFileSync(path.join(folder, 'systemctl'), '#!/bin/sh\n', { mode: 0o755 });
   const PATH = `${folder}:${process.env['PATH']}`;

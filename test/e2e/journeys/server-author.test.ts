@@ -9,7 +9,7 @@ import { Walk } from './walk.ts';
 
 const userAgent = path.join(import.meta.dirname, '..', '..', '..', 'demo', 'user-agent.ts');
 
-it('a server of 15 lines is called by a client that signs in through the bridge and steps up', async () => {
+it('a client signs in through the bridge and steps up at the printed servers', async () => {
   const home = newHome({
     vault: 'keychain',
     env: { KEYTURN_BROWSER: `${process.execPath} ${userAgent}` },

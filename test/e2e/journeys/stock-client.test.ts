@@ -9,7 +9,7 @@ import { inTerminal } from '../../support/processes/terminal.ts';
 import { told } from '../../support/secrets.ts';
 import { Walk } from './walk.ts';
 
-it('a stock client is switched over, makes its first call, is narrowed, paused and revoked, and has its file back', async () => {
+it('a stock client is switched over, narrowed, paused, revoked and restored', async () => {
   const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
   const user = home.env['HOME'] ?? '';
   const file = path.join(user, '.cursor', 'mcp.json');

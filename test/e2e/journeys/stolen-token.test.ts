@@ -7,7 +7,7 @@ import { newHome } from '../../support/home.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { Walk } from './walk.ts';
 
-it('a stolen token that is bound to a key is refused as it was sent, as a Bearer token and without a proof', async () => {
+it('a stolen token that is bound to a key is refused in every form', async () => {
   const folder = temporaryFolder();
   const place = newHome();
   const walk = new Walk('stolen-token', place, {

@@ -4,15 +4,11 @@
  * Invariant: a block runs whole and once. Nothing in it changes but the names of servers and machines, the ids of questions,
  * and folders, which a page can't know; each of them must be on the page.
  */
-import { chmodSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { codeBlocks, type MarkdownPage, page } from '../../docs/pages.ts';
-import { builtBin } from '../../support/built.ts';
 import { type Run, type Running, type TestHome } from '../../support/home.ts';
 import { type Question, questionOf } from '../../support/homes/ask-broker.ts';
 import { inTerminal, type Terminal } from '../../support/processes/terminal.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** What is printed, and what stands for it in this run. */
 export type Names = Readonly<Record<string, string>>;
@@ -25,16 +21,12 @@ export class Walk {
   readonly #home: TestHome;
   readonly #names: Names;
   readonly #blocks: string[];
-  readonly #commands = temporaryFolder();
 
   constructor(name: string, home: TestHome, names: Names) {
     this.page = page(`docs/guides/examples/${name}.md`);
     this.#home = home;
     this.#names = names;
     this.#blocks = codeBlocks(this.page, 'sh');
-    const command = path.join(this.#commands, 'keyturn');
-    writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${builtBin}' "$@"\n`);
-    chmodSync(command, 0o700);
     onTestFinished(({ task }) => {
       if (task.result?.state === 'pass' && this.#blocks.length > 0)
         throw new Error(`not walked on ${this.page.name}:\n${this.#blocks.join('\n')}`);
@@ -55,7 +47,7 @@ export class Walk {
 
   /** Starts the next block. */
   start(names: Names = {}, home = this.#home): Running {
-    return home.startLines(this.#next(names), { env: this.#variables(home) });
+    return home.startLines(this.#next(names));
   }
 
   /** The arguments that the next block gives this program of the reader's own. */
@@ -66,7 +58,7 @@ export class Walk {
 
   /** Starts the next block in a terminal, where it can ask the person. */
   inTerminal(names: Names = {}): Terminal {
-    return inTerminal(this.#home, ['sh', '-euc', this.#next(names)], this.#variables(this.#home));
+    return inTerminal(this.#home, ['sh', '-euc', this.#next(names)]);
   }
 
   /** The next block answers the question of this kind that waits. */
@@ -75,10 +67,6 @@ export class Walk {
     const [printed = 'an id'] = printedId.exec(this.#blocks[0] ?? '') ?? [];
     await this.run({ [printed]: question.id });
     return question;
-  }
-
-  #variables(home: TestHome): NodeJS.ProcessEnv {
-    return { PATH: `${this.#commands}:${home.env['PATH'] ?? ''}` };
   }
 
   #next(names: Names): string {

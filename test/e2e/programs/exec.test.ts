@@ -1,29 +1,12 @@
 /** `keyturn exec`: a real command with a token of a real server in its environment, its files, its signals and its terminal. */
-import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
-import { newHome, type TestHome, until } from '../../support/home.ts';
-import { askBroker } from '../../support/homes/ask-broker.ts';
+import { type TestHome, until } from '../../support/home.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
-
-const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-/** Prints what it was given, and no token: a hash of it. */
-const telling = `
-  const { createHash } = require('node:crypto');
-  const { readFileSync } = require('node:fs');
-  const { NOTES_TOKEN: token, ...rest } = process.env;
-  console.log(JSON.stringify({
-    token: createHash('sha256').update(token).digest('hex'),
-    rest,
-    args: process.argv.slice(1),
-    isInArguments: [process.pid, process.ppid].some((pid) => readFileSync('/proc/' + pid + '/cmdline', 'utf8').includes(token)),
-  }));
-`;
 
 /** A folder as a login session has it: in memory, the user's alone. */
 function runtimeFolder(): string {
@@ -56,31 +39,8 @@ function common() {
   return { home, resource, env: `NOTES_TOKEN=${resource}` };
 }
 
-describe('the environment', () => {
-  it('keyturn exec puts the token in its variable and changes nothing else in the environment; no argument has it', async () => {
-    const { home, env, resource } = common();
-    const token = (await home.ok(['token', resource])).trim();
-    const told = await home.ok(['exec', '--env', env, '--', process.execPath, '-e', telling, '--', '--help']);
-    expect(JSON.parse(told)).toEqual({
-      token: hash(token),
-      rest: home.env,
-      args: ['--help'],
-      isInArguments: false,
-    });
-  });
-});
-
 describe('the exit code', () => {
-  it('the exit code of keyturn exec is the command’s own, or tells the signal that ended it', async () => {
-    const { home, env } = common();
-    const run = async (...command: string[]) => home.keyturn(['exec', '--env', env, '--', ...command]);
-    expect(await run('sh', '-c', 'exit 7')).toEqual({ code: 7, stdout: '', stderr: '' });
-    expect(await run('sh', '-c', 'kill -TERM $$')).toEqual({ code: 143, stdout: '', stderr: '' });
-    expect(await run('no-such-command')).toMatchObject({ code: 127, stdout: '' });
-    expect(await run('/')).toMatchObject({ code: 126, stdout: '' });
-  });
-
-  it('keyturn exec exits 5 and runs nothing if every token would be too old', async () => {
+  it('is 5, and nothing runs, if every token would be too old', async () => {
     const { home, resource } = brief;
     await owner.allow(home, 'cli', resource);
     const env = `NOTES_TOKEN=${resource}`;
@@ -90,13 +50,6 @@ describe('the exit code', () => {
     expect(run.stderr).toContain('reason: token_invalid');
     const less = await home.keyturn(['exec', '--min-validity', '1s', '--env', env, '--', 'echo', 'ran']);
     expect(less).toEqual({ code: 0, stdout: 'ran\n', stderr: '' });
-  });
-
-  it('keyturn exec exits 3 and runs nothing if a permission is missing', async () => {
-    const { home } = common();
-    const other = ['--env', 'NOTES_TOKEN=https://other.example/mcp'];
-    const run = await home.keyturn(['exec', '--no-input', ...other, '--', 'echo', 'ran']);
-    expect(run).toMatchObject({ code: 3, stdout: '' });
   });
 });
 
@@ -109,7 +62,7 @@ const listening = `
 `;
 
 describe('signals', () => {
-  it('signals to keyturn exec reach its command if no terminal sends them', async () => {
+  it('reach the command of keyturn exec', async () => {
     const { home, env } = common();
     const running = home.start(['exec', '--env', env, '--', process.execPath, '-e', listening]);
     await running.says('ready');
@@ -128,7 +81,7 @@ describe('signals', () => {
     expect(await kept.ended).toMatchObject({ code: 143 });
   });
 
-  it('signals of a terminal come once to the command of keyturn exec, and a shell stops and continues both as one job', async () => {
+  it('of a terminal come once, and a shell stops and continues one job', async () => {
     const { home, env } = common();
     const terminal = inTerminal(home, ['bash', '--norc', '-i'], { LISTENING: listening });
     const words = [
@@ -171,23 +124,7 @@ describe('a file', () => {
     return { home, resource, world };
   };
 
-  it('a file of keyturn exec holds the token, is the user’s alone, and is gone when the command ends', async () => {
-    const { home, resource } = common();
-    const runtime = runtimeFolder();
-    const token = (await home.ok(['token', resource])).trim();
-    const command =
-      'printf %s "$(sha256sum < "$AT")|$AT|$(stat -c %a "$AT" "$(dirname "$AT")" | tr "\\n" " ")"';
-    const told = await home.ok(['exec', '--file', `AT=${resource}`, '--', 'sh', '-c', command], {
-      env: { XDG_RUNTIME_DIR: runtime },
-    });
-    const [sum, file = '', modes] = told.split('|');
-    expect(sum).toContain(hash(token));
-    expect(path.dirname(path.dirname(file))).toBe(runtime);
-    expect(modes).toBe('600 700 ');
-    expect(readdirSync(runtime)).toEqual([]);
-  });
-
-  it('a file of keyturn exec is replaced before its token ends, and removed also when a signal ends the command', async () => {
+  it('is replaced before its token ends, and removed after a signal too', async () => {
     const { home, resource } = await allowed();
     const runtime = runtimeFolder();
     const command = ['--min-validity', '1s', '--', 'sh', '-c', 'echo "$AT" >&2; exec sleep 600'];
@@ -210,7 +147,7 @@ describe('a file', () => {
     expect(readdirSync(runtime)).toEqual([]);
   });
 
-  it('signals reach the command of keyturn exec also while its file is being replaced, and keyturn ends with it', async () => {
+  it('lets signals reach the command while it is being replaced', async () => {
     const { home, resource, world } = await allowed();
     const asked = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
@@ -233,21 +170,7 @@ describe('a file', () => {
     expect(await running.ended).toMatchObject({ code: 9 });
   });
 
-  it('a file of keyturn exec keeps the one token that the person allowed, and a line says that it is not replaced', async () => {
-    const { home, resource } = brief;
-    const running = home.start(
-      ['exec', '--file', `AT=${resource}`, '--min-validity', '1s', '--', 'sh', '-c', 'exec sleep 600'],
-      { env: { XDG_RUNTIME_DIR: runtimeFolder() } },
-    );
-    const question = await brief.onlyQuestion('allow');
-    await askBroker(home, 'request.answer', { id: question.id, answer: 'yes', lease: { once: true } });
-    await running.says('the token of AT could not be replaced (consent_required)');
-    expect(await askBroker(home, 'request.list', {})).toEqual({ requests: [] });
-    running.signal('SIGTERM');
-    await running.ended;
-  });
-
-  it('a file of a keyturn that was killed is removed by the next one; that of one that runs stays', async () => {
+  it('of a keyturn that was killed is removed by the next one', async () => {
     const { home, resource } = common();
     const env = { XDG_RUNTIME_DIR: runtimeFolder() };
     const words = (script: string) => ['exec', '--file', `AT=${resource}`, '--', 'sh', '-c', script];
@@ -268,26 +191,6 @@ describe('a file', () => {
     kept.signal('SIGTERM');
     await kept.ended;
     expect(readdirSync(env.XDG_RUNTIME_DIR)).toEqual([]);
-  });
-
-  it('keyturn exec refuses a file if no folder in memory is the user’s alone, before it asks the person', async () => {
-    const home = newHome();
-    const words = ['exec', '--file', 'AT=https://notes.example/mcp', '--', 'echo', 'ran'];
-    const onDisk = mkdtempSync('/var/tmp/keyturn-test-');
-    onTestFinished(() => rmSync(onDisk, { recursive: true }));
-    const open = 'and only 0700 is safe';
-    for (const [folder, why] of [
-      [undefined, 'names no folder'],
-      ['/proc', open],
-      [onDisk, 'is on a disk'],
-      ['/dev/shm', open],
-    ] as const) {
-      const run = await home.keyturn(words, { env: { XDG_RUNTIME_DIR: folder } });
-      expect(run).toMatchObject({ code: 7, stdout: '' });
-      expect(run.stderr).toContain(why);
-      expect(run.stderr).toContain('reason: file_unreadable');
-    }
-    expect(home.brokers()).toEqual([]);
   });
 });
 

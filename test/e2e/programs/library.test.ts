@@ -15,7 +15,7 @@ const { connect, createFetch } = await library();
 const there = commonHome();
 
 describe('a program that pairs', () => {
-  it('a program that pairs gets tokens within its permission, renews a refused one, and steps up', async () => {
+  it('gets tokens within its permission, renews a refused one, and steps up', async () => {
     const { home, world, resource } = await homeInWorld();
     await owner.startBroker(home);
     await paired(home, 'notes-app');
@@ -46,33 +46,7 @@ describe('a program that pairs', () => {
     connection.close();
   });
 
-  it('a program that pairs shares the grant with a second program, each within its own permission', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await owner.startBroker(home);
-    await askBroker(home, 'signIn.start', { resource, scope: 'notes:read notes:write', timeout: 60 });
-    await paired(home, 'writer');
-    await paired(home, 'reader');
-    await owner.allow(home, 'writer', resource);
-    const scope = 'notes:read';
-    await askBroker(home, 'permission.set', { app: 'reader', resource, decision: 'allow', scope });
-    const [writer, reader] = await Promise.all(
-      ['writer', 'reader'].map(async (name) => connect({ name, env: home.env })),
-    );
-    expect((await writer?.getToken({ resource }))?.scope.split(' ')).toContain('notes:write');
-    expect((await reader?.getToken({ resource }))?.scope).toBe('notes:read');
-    await expect(
-      reader?.getToken({ resource, scope: 'notes:write', interaction: 'never' }),
-    ).rejects.toMatchObject({
-      reason: 'consent_required',
-    });
-    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
-    const { signIns: grants } = await askBroker(home, 'signIn.list', {});
-    expect(grants).toMatchObject([{ apps: ['writer', 'reader'] }]);
-    writer?.close();
-    reader?.close();
-  });
-
-  it('a program that pairs can’t do what only the owner may do', async () => {
+  it('can’t do what only the owner may do', async () => {
     const { home } = there;
     await paired(home, 'curious');
     const connection = await connect({ name: 'curious', env: home.env });
@@ -82,7 +56,7 @@ describe('a program that pairs', () => {
     connection.close();
   });
 
-  it('a program whose pairing is refused has nothing', async () => {
+  it('has nothing if its pairing is refused', async () => {
     // Of its own: after a no, the broker takes no pairing for a while.
     const home = newHome();
     await owner.startBroker(home);
@@ -93,7 +67,7 @@ describe('a program that pairs', () => {
     expect(clients.map(({ name }) => name)).not.toContain('stranger');
   });
 
-  it('clients/NAME.key: a program loses its connections and its key file the moment it is unpaired, so that it can be paired anew', async () => {
+  it('clients/NAME.key: loses connections and key file when it is removed', async () => {
     const { home, resource } = there;
     await paired(home, 'former');
     await owner.allow(home, 'former', resource);
@@ -106,17 +80,5 @@ describe('a program that pairs', () => {
     expect(existsSync(path.join(home.paths.config, 'clients', 'former.key'))).toBe(false);
     await paired(home, 'former');
     (await connect({ name: 'former', env: home.env })).close();
-  });
-
-  it('a program may not take the command line’s name, nor one that looks like another program’s', async () => {
-    const { home } = there;
-    const { pair } = await library();
-    const refused = (name: string): Promise<unknown> =>
-      pair({ name, env: home.env, onCode: () => undefined }).then(
-        () => 'paired',
-        (error: unknown) => error,
-      );
-    expect(await refused('CLI')).toMatchObject({ reason: 'conflict' });
-    expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 });

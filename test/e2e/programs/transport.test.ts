@@ -59,7 +59,7 @@ describe.each([
     return { home, world, resource, client };
   }
 
-  it('a client of the SDK is authorized, and goes on after a token that ended and through a step-up in one session', async () => {
+  it('goes on after a token that ended and through a step-up', async () => {
     const { client, world } = await openClient();
     expect(await client.call('list-notes')).toContain('alice');
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 0 });
@@ -73,7 +73,7 @@ describe.each([
     expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
   });
 
-  it('a client of the SDK gets an error while a person is asked, and its call is not sent once they said yes', async () => {
+  it('gets an error while the user is asked, and its call is not sent', async () => {
     const { client, home, world } = await openClient({ scope: 'notes:read' }, { timeout: 0 });
     const told: unknown = await client.call('add-note').catch((error: unknown) => error);
     expect(told).toBeInstanceOf(KeyturnError);

@@ -11,10 +11,8 @@ import type { SharedHome } from '../../support/bent/home.ts';
 import { processFacts, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
-import { pairedProgram } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
-import { allowedProxy, answering, call, nextCard, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
-import type { Proxy } from './proxy-rig.ts';
+import { allowedProxy, answering, call, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
 
 type Allowed = Awaited<ReturnType<typeof allowedProxy>>;
 
@@ -27,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => shared.close());
 
 describe('a request by a proxy', () => {
-  it('H-2 H-4: a proxied request reaches the server with the broker’s token and without the client’s credentials', async () => {
+  it('H-2 H-4: has the broker’s token, and no credentials of the client', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     const credentials = {
       authorization: 'Bearer of-the-client',
@@ -44,7 +42,7 @@ describe('a request by a proxy', () => {
     expect(query?.get('q')).toBe('1');
   });
 
-  it('H-3: a proxied answer comes without cookies, challenges and leave for pages to read it', async () => {
+  it('H-3: is answered without cookies, challenges and CORS headers', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.answer = () => ({
       status: 202,
@@ -73,7 +71,7 @@ describe('a request by a proxy', () => {
       expect(names).not.toContain(name);
   });
 
-  it('H-5: a proxied request is sent again with a new token if the server refuses the one it got, and no more than that', async () => {
+  it('H-5: is sent again with a new token, a bounded number of times', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.next({ status: 401, error: 'invalid_token' });
     expect((await call(proxy.url)).status).toBe(200);
@@ -86,7 +84,7 @@ describe('a request by a proxy', () => {
     expect(tries).toHaveLength(3);
   });
 
-  it('H-6: a proxied request asks the person for more if the server wants more scopes, and goes on with a yes', async () => {
+  it('H-6: asks the user for more if the server wants more scopes', async () => {
     const { home, protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.neededScopes = () => ['read', 'write'];
     const { card, got } = await answering(home, call(proxy.url), 'yes');
@@ -94,7 +92,7 @@ describe('a request by a proxy', () => {
     expect(got.status).toBe(200);
   });
 
-  it('H-2: a proxied request carries the API key of a server that takes one, in place of the client’s own header', async () => {
+  it('H-2: has the API key instead of the client’s own header', async () => {
     const { home, world } = await homeInBentWorld({ shared });
     const key = `ak_${randomBytes(18).toString('base64url')}`;
     const server = await openKeyServer(world, { header: 'x-api-key', value: key });
@@ -105,7 +103,7 @@ describe('a request by a proxy', () => {
     expect(server.served).toHaveLength(1);
   });
 
-  it('H-1: a proxied request follows no redirect out of what was approved', async () => {
+  it('H-1: follows no redirect out of what was approved', async () => {
     const { protectedServer, proxy, world } = await allowedProxy({ shared });
     const elsewhere = `${world.authorizationServer.server.base}/mcp`;
     protectedServer.bend.answer = () => ({ status: 307, headers: { location: elsewhere } });
@@ -115,14 +113,7 @@ describe('a request by a proxy', () => {
     expect(world.authorizationServer.server.asked('/mcp')).toEqual([]);
   });
 
-  it('H-13: a proxied request is refused in the protocol’s form if the server breaks off', async () => {
-    const { protectedServer, proxy } = await allowedProxy({ shared });
-    protectedServer.bend.answer = () => 'destroy';
-    const answer = await call(proxy.url);
-    expect(await refusalOf(answer)).toEqual({ status: 502, id: 7, reason: 'protected_server_unreachable' });
-  });
-
-  it('H-13: a proxied request is refused with what to do while the vault is locked', async () => {
+  it('H-13: is refused while the vault is locked, with what to do', async () => {
     const { home, proxy } = await allowedProxy({ vault: 'keychain' });
     await askBroker(home, 'vault.lock', {});
     expect(await refusalOf(await call(proxy.url))).toEqual({ status: 503, id: 7, reason: 'locked' });
@@ -147,7 +138,7 @@ describe('a stream by a proxy', () => {
     return { ...there, second, next: async () => (await reader?.read())?.value };
   }
 
-  it('H-14: a proxied stream arrives event by event', async () => {
+  it('H-14: arrives event by event', async () => {
     const { second, next } = await streaming();
     expect(await next()).toBe('data: one\n\n');
     second.resolve();
@@ -166,20 +157,12 @@ describe('a stream by a proxy', () => {
       'without its proxy',
       async ({ home, proxy }: Allowed) => askBroker(home, 'proxy.remove', { proxy: proxy.name }),
     ],
-  ])('H-15: a proxied stream ends the moment its program is %s', async (_how, end) => {
+  ])('H-15: ends the moment its app is %s', async (_how, end) => {
     const { next, second, ...there } = await streaming();
     expect(await next()).toBe('data: one\n\n');
     await end(there);
     await expect(next()).rejects.toThrow();
     second.resolve();
-  });
-
-  it('a proxied stream goes on when something else is decided', async () => {
-    const { home, url, next, second } = await streaming();
-    expect(await next()).toBe('data: one\n\n');
-    await owner.deny(home, 'cli', url);
-    second.resolve();
-    expect(await next()).toBe('data: two\n\n');
   });
 });
 
@@ -228,51 +211,28 @@ describe('a client of the older transport', () => {
   it.each([
     ['an absolute URL', (base: string) => `${base}/messages?session=7`],
     ['a path', () => '/messages?session=7'],
-  ])(
-    'H-16: a proxied client of the older transport works if the server names its address for messages as %s, and stays on the proxy',
-    async (_how, named) => {
-      const { proxy, posted } = await olderServer(named);
-      const client = new Client({ name: 'an-older-client', version: '1.0.0' });
-      // oxlint-disable-next-line typescript/no-deprecated
-      const transport = new SSEClientTransport(new URL(proxy.url));
-      onTestFinished(() => client.close());
-      await client.connect(transport);
-      expect(await client.ping()).toEqual({});
-      expect(posted.length).toBeGreaterThan(2);
-      expect(new Set(posted)).toEqual(new Set(['?session=7 Bearer ']));
-    },
-  );
+  ])('H-16: works, and stays on the proxy, if messages go to %s', async (_how, named) => {
+    const { proxy, posted } = await olderServer(named);
+    const client = new Client({ name: 'an-older-client', version: '1.0.0' });
+    // oxlint-disable-next-line typescript/no-deprecated
+    const transport = new SSEClientTransport(new URL(proxy.url));
+    onTestFinished(() => client.close());
+    await client.connect(transport);
+    expect(await client.ping()).toEqual({});
+    expect(posted.length).toBeGreaterThan(2);
+    expect(new Set(posted)).toEqual(new Set(['?session=7 Bearer ']));
+  });
 
-  it('H-1: a proxied client loses its stream if the server names an address of another server, which gets nothing', async () => {
+  it('H-1: loses its stream if another server is named, which gets nothing', async () => {
     const { proxy, elsewhere } = await olderServer((_base, other) => `${other}/messages`);
     const answer = await fetch(proxy.url, { headers: { accept: 'text/event-stream' } });
     await expect(answer.text()).rejects.toThrow('terminated');
     expect(elsewhere.asked('/messages')).toEqual([]);
   });
-
-  it('H-16: a proxied client’s request to an address for messages that is over, or was never given, is refused with that reason', async () => {
-    const { proxy, posted } = await olderServer(() => '/messages');
-    const stream = await fetch(proxy.url, { headers: { accept: 'text/event-stream' } });
-    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
-    const [, query = ''] =
-      /data: \S*(\?keyturn-messages=[0-9a-f]{32})\n/.exec((await reader?.read())?.value ?? '') ?? [];
-    const statuses = [(await call(proxy.url + query)).status];
-    await reader?.cancel();
-    await until('the address is over', async () => {
-      statuses.push((await call(proxy.url + query)).status);
-      return statuses.at(-1) === 404;
-    });
-    const guessed = await call(`${proxy.url}?keyturn-messages=${'0'.repeat(32)}`);
-    expect(await refusalOf(guessed)).toEqual({ status: 404, id: 7, reason: 'not_found' });
-    // Those that came before the proxy saw the stream end, and none that was refused.
-    const taken = statuses.slice(0, -1);
-    expect(taken).toEqual(taken.map(() => 202));
-    expect(posted).toHaveLength(taken.length);
-  });
 });
 
 describe('the programs of a proxy', () => {
-  it('H-15: the programs of a proxy are one app of its name: one question, and every program that knows the address has its answer', async () => {
+  it('H-15: are one app: one question for all that know the address', async () => {
     const { home, proxy } = await proxied({ shared });
     const { card } = await answering(home, call(proxy.url), 'yes');
     expect(card).toMatchObject({ app: proxy.name, proxied: true });
@@ -284,38 +244,7 @@ describe('the programs of a proxy', () => {
     expect(await home.ok(['app', 'list'])).toContain(proxy.name);
   });
 
-  it('the programs of a proxy can’t be allowed for a run, which Keyturn wouldn’t see end, but once', async () => {
-    const { home, proxy } = await proxied({ shared });
-    const calling = call(proxy.url);
-    const { id } = await nextCard(home);
-    await expect(
-      askBroker(home, 'request.answer', { id, answer: 'yes', lease: { run: true } }),
-    ).rejects.toMatchObject({ reason: 'invalid_request' });
-    await askBroker(home, 'request.answer', { id, answer: 'yes', lease: { once: true } });
-    expect((await calling).status).toBe(200);
-  });
-
-  it('the programs of a proxy whose app was unpaired are asked about again', async () => {
-    const { home, proxy } = await allowedProxy({ shared });
-    await home.ok(['app', 'remove', proxy.name]);
-    expect(await refusalOf(await call(proxy.url))).toMatchObject({ reason: 'unpaired' });
-    const { got } = await answering(home, call(proxy.url), 'no');
-    expect(got.status).toBe(403);
-  });
-
-  it('the app of a proxy has a name of its own: another one’s is refused, and a default one gets a number', async () => {
-    const { home, url } = await proxied({ shared });
-    await pairedProgram(home, 'drafts');
-    await expect(askBroker(home, 'proxy.add', { resource: url, name: 'drafts' })).rejects.toMatchObject({
-      reason: 'conflict',
-      message: expect.stringContaining('"drafts"'),
-    });
-    await pairedProgram(home, '127.0.0.1');
-    const { proxy } = await askBroker(home, 'proxy.add', { resource: url });
-    expect(proxy.name).toBe('127.0.0.1-2');
-  });
-
-  it('H-15: the programs of a proxy get nothing after a no, and are not asked about again', async () => {
+  it('H-15: get nothing after a no, and are not asked about again', async () => {
     const { home, proxy, protectedServer } = await proxied({ shared });
     const { got } = await answering(home, call(proxy.url), 'no');
     expect(await refusalOf(got)).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
@@ -326,23 +255,7 @@ describe('the programs of a proxy', () => {
 });
 
 describe('the address of a proxy', () => {
-  it('the address of a proxy leads nowhere once it was rotated, and the new one leads on', async () => {
-    const { home, proxy } = await allowedProxy({ shared });
-    const { url } = await home.json<Proxy>('proxy', 'rotate', proxy.name);
-    expect(new URL(url).port).toBe(new URL(proxy.url).port);
-    expect((await call(proxy.url)).status).toBe(404);
-    expect((await call(url)).status).toBe(200);
-  });
-
-  it('the address of a proxy is closed once it was removed, and its app is gone', async () => {
-    const { home, proxy, client } = await allowedProxy({ shared });
-    await home.ok(['proxy', 'remove', proxy.name]);
-    await expect(call(proxy.url)).rejects.toThrow('fetch failed');
-    const { apps: clients } = await askBroker(home, 'app.list', {});
-    expect(clients.map(({ name }) => name)).not.toContain(client);
-  });
-
-  it('H-10: the address of a proxy is in no log, no argument and no environment', async () => {
+  it('H-10: is in no log, no argument and no environment', async () => {
     const { home, proxy } = await allowedProxy({ shared });
     const secret = new URL(proxy.url).pathname.split('/')[1] ?? '';
     expect(secret.length).toBeGreaterThanOrEqual(32);
@@ -357,7 +270,7 @@ describe('the address of a proxy', () => {
     }
   });
 
-  it('the address of a proxy is the same after the broker began anew, and only the broker’s child serves it', async () => {
+  it('is the same after a restart, and only the broker’s child serves it', async () => {
     const { home, proxy } = await allowedProxy({ vault: 'keychain' });
     await home.ok(['broker', 'stop']);
     await expect(call(proxy.url)).rejects.toThrow('fetch failed');
@@ -369,7 +282,7 @@ describe('the address of a proxy', () => {
     expect((await call(proxy.url)).status).toBe(200);
   });
 
-  it('the address of a proxy is served again after its process was killed', async () => {
+  it('is served again after its process was killed', async () => {
     const { home, proxy } = await allowedProxy({ shared });
     const broker = await home.brokerPid();
     const [worker] = workersOf(broker);

@@ -19,7 +19,7 @@ const { connect, createFetch } = await library();
 const issuing = { takesBoundTokens: true };
 
 describe('a server that takes bound tokens only', () => {
-  it('serves a program of the library through refresh, step-up and a restart of the broker', async () => {
+  it('serves the library through refresh, step-up and a restart', async () => {
     const { home, world, resource } = await homeInWorld({ issuing, vault: 'keychain' });
     await startBroker(home);
     await paired(home, 'notes-app');
@@ -45,7 +45,7 @@ describe('a server that takes bound tokens only', () => {
     connection.close();
   });
 
-  it('serves clients behind the bridge and behind a proxy, which see neither token nor proof', async () => {
+  it('serves clients behind bridge and proxy, which see no token and no proof', async () => {
     const { home, world, resource } = await homeInWorld({ issuing });
     await startBroker(home);
     await paired(home, 'an-editor');
@@ -66,7 +66,7 @@ describe('a server that takes bound tokens only', () => {
     expect([...answer.headers.keys()]).not.toContain('dpop-nonce');
   });
 
-  it('is out of reach for a program that gets a fixed header or variable, and the refusal names the ways that work', async () => {
+  it('refuses a fixed header or variable, and names the ways that work', async () => {
     const { home, resource } = await homeInWorld({ issuing });
     await startBroker(home);
     await allow(home, 'cli', resource);
@@ -135,7 +135,7 @@ describe('a program for Python', () => {
 });
 
 describe('a stolen token', () => {
-  it('P-7: is refused by the protected server without a proof of its key, whether or not the thief reaches the socket', async () => {
+  it('P-7: is refused without a proof of its key', async () => {
     const { home, world, resource } = await homeInWorld({ issuing });
     await startBroker(home);
     await allow(home, 'cli', resource);
@@ -176,7 +176,7 @@ describe('a stolen token', () => {
 });
 
 describe('two brokers of one person', () => {
-  it('have keys of their own: neither proves for the other’s token, and what one revokes leaves the other signed in', async () => {
+  it('have keys of their own, and sign-ins that end one by one', async () => {
     const { home, world, resource } = await homeInWorld({ issuing });
     const homes = [home, newHome({ world })];
     const tokens = await Promise.all(

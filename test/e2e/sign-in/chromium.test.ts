@@ -15,7 +15,7 @@ const open = (options: Parameters<typeof programInBentWorld>[0] = {}) =>
   });
 
 describe('a person who clicks "Allow" in Chromium', () => {
-  it('B-37: a person who clicks "Allow" in Chromium signs in with a client that was entered by hand', async () => {
+  it('B-37: signs in with a client that was entered by hand', async () => {
     const { home, program, authorizationServer } = await open({ authorization: { registration: 'absent' } });
     const { issuer } = authorizationServer;
     const redirectUri = (await home.ok(['oauth-client', 'add', issuer, '--client-id', 'by-hand'])).trim();
@@ -33,7 +33,7 @@ describe('a person who clicks "Allow" in Chromium', () => {
     ]);
   });
 
-  it('B-37: a person who clicks "Allow" in Chromium signs in with a client ID metadata document', async () => {
+  it('B-37: signs in with a client ID metadata document', async () => {
     const { program, authorizationServer } = await open({
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
@@ -51,7 +51,7 @@ describe('a person who clicks "Allow" in Chromium', () => {
     ]);
   });
 
-  it('B-37: a person who clicks "Allow" in Chromium signs in with a dynamic registration, after which no browser is needed', async () => {
+  it('B-37: signs in with a dynamic registration, once', async () => {
     const { program, authorizationServer } = await open();
     expect((await program.call()).status).toBe(200);
     authorizationServer.expireAccessTokens();
@@ -65,7 +65,7 @@ describe('a person who clicks "Allow" in Chromium', () => {
 });
 
 describe('a person who clicks "Deny" in Chromium', () => {
-  it('B-37: a click on "Deny" in Chromium counts: the command says so, and no second page opens by itself', async () => {
+  it('B-37: is told by the command, and no second page opens', async () => {
     const { program, authorizationServer } = await open({ browserFlags: ['--deny'] });
     const { run } = await program.call();
     expect(run).toMatchObject({ code: 5, stdout: '' });
@@ -94,7 +94,7 @@ describe('a page in Chromium that has the redirect with its code', () => {
     Promise.all(tries).then(() => { document.title = 'tried'; });
   </script>`;
 
-  it('X-5: in Chromium no frame and no script’s request delivers the redirect with its code; the person’s own tab does', async () => {
+  it('X-5: can’t deliver it by a frame or a script, only in a tab', async () => {
     const { rig, world, authorizationServer } = await ground();
     let redirect = '';
     authorizationServer.bend.authorizeAnswer = (reply) => {

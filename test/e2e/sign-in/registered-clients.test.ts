@@ -2,17 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { homeInBentWorld, openSharedHome, type SharedHome } from '../../support/bent/home.ts';
 import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
-import { newHome, type TestHome } from '../../support/home.ts';
+import { type TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import {
-  allow,
-  enter,
-  signIn,
-  startBroker,
-  stopBroker,
-  tokenAt,
-  unlock,
-} from '../../support/homes/owner-acts.ts';
+import { allow, enter, signIn, tokenAt } from '../../support/homes/owner-acts.ts';
 
 /** One broker for most tests: each has servers, or an issuer, of its own. */
 let shared: SharedHome;
@@ -41,144 +33,8 @@ async function grantAt(home: TestHome, url: string) {
   return grants.find(({ endpoint }) => endpoint === url);
 }
 
-describe('the list of clients', () => {
-  it('the list of clients has those that were entered and those that were registered by themselves, and never a secret', async () => {
-    const { home, authorizationServer, url } = await open();
-    expect(await home.keyturn(['oauth-client', 'list'])).toMatchObject({ code: 0 });
-    await signIn(home, url);
-    const redirectUri = await enter(home, byHand);
-    await home.ok(
-      ['oauth-client', 'add', 'https://bots.example', '--client-id', 'bot', '--client-secret-stdin'].concat(
-        '--grant-type=client_credentials',
-        '--auth-method=client_secret_post',
-      ),
-      { stdin: secret },
-    );
-    const own = authorizationServer.issuer;
-    const registeredAt = expect.any(Number) as number;
-    const clients = await home.json<Client[]>('oauth-client', 'list');
-    const issuers = [own, issuer, 'https://bots.example'];
-    expect(clients.filter((client) => issuers.includes(client.issuer))).toEqual([
-      {
-        issuer: own,
-        clientId: expect.any(String) as string,
-        source: 'dynamic',
-        authMethod: 'none',
-        redirectUri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+/) as string,
-        registeredAt,
-      },
-      {
-        issuer,
-        clientId: 'by-hand',
-        source: 'preregistered',
-        authMethod: 'client_secret_basic',
-        redirectUri,
-        registeredAt,
-      },
-      {
-        issuer: 'https://bots.example',
-        clientId: 'bot',
-        source: 'preregistered',
-        authMethod: 'client_secret_post',
-        grantType: 'client_credentials',
-        registeredAt,
-      },
-    ]);
-    const text = await home.ok(['oauth-client', 'list']);
-    const [header = '', ...rows] = text.split('\n');
-    const [dynamic = '', entered = '', bot = ''] = issuers.map((one) =>
-      rows.find((row) => row.startsWith(`${one} `)),
-    );
-    expect(header).toMatch(
-      /^ISSUER +CLIENT ID +REGISTERED +HOW +STATE +AUTH METHOD +GRANT TYPE +REDIRECT URI$/,
-    );
-    expect(dynamic).toMatch(/automatically +in use +none +authorization_code +http/);
-    for (const part of [issuer, 'by-hand', ' added ', redirectUri]) expect(entered).toContain(part);
-    expect(bot).toMatch(/client_secret_post +client_credentials +-$/);
-    expect(text + JSON.stringify(clients)).not.toContain(secret);
-  });
-
-  it('the list of clients is shown while the vault is locked, and no client can be removed then', async () => {
-    const home = newHome({ env: { KEYTURN_VAULT: 'sealed-file' } });
-    await startBroker(home);
-    await unlock(home, 'correct horse battery');
-    await enter(home, byHand);
-    // The next broker begins locked: what it shows it could not verify yet.
-    await stopBroker(home);
-    expect(await home.json('oauth-client', 'list')).toMatchObject([{ issuer, clientId: 'by-hand' }]);
-    const refused = await home.keyturn(['oauth-client', 'remove', issuer]);
-    expect(refused).toMatchObject({ code: 7, stdout: '' });
-    expect(refused.stderr).toContain('reason: locked');
-    expect(await listed(home, issuer)).toHaveLength(1);
-  });
-
-  it('keyturn oauth-client refuses what a verb doesn’t take, before it asks the person', async () => {
-    const home = newHome();
-    for (const args of [
-      ['add'],
-      ['add', '--client-id=a'],
-      ['add', '--json', issuer, '--client-id=a'],
-      ['list', issuer],
-      ['list', '--client-id=a'],
-      ['remove'],
-      ['remove', issuer, '--redirect-uri=http://127.0.0.1:1/'],
-    ] as const) {
-      const run = await home.keyturn(['oauth-client', ...args]);
-      expect(run, args.join(' ')).toMatchObject({ code: 2, stdout: '' });
-      expect(run.stderr, args.join(' ')).toContain(`keyturn oauth-client ${args[0]} --help`);
-    }
-    expect(home.brokers()).toEqual([]);
-  });
-});
-
 describe('a removed client', () => {
-  it('a removed client is gone with its secret, and the audit log says so', async () => {
-    const { home } = shared;
-    const left = 'https://left.example';
-    await enter(home, { ...byHand, issuer: left });
-    expect(await home.ok(['oauth-client', 'remove', left])).toBe('');
-    expect(await listed(home, left)).toEqual([]);
-    const { rows } = await askBroker(home, 'audit.tail', { count: 20 });
-    expect(rows.filter((row) => row.event === 'oauthClient' && row.issuer === left)).toMatchObject([
-      { event: 'oauthClient', outcome: 'entered', issuer: left },
-      { event: 'oauthClient', outcome: 'removed', issuer: left },
-    ]);
-    for (const [hint, ...more] of [
-      ['`keyturn oauth-client` lists'],
-      ['`keyturn oauth-client list` shows', '--client-id', 'by-hand'],
-    ] as const) {
-      const again = await home.keyturn(['oauth-client', 'remove', left, ...more]);
-      expect(again).toMatchObject({ code: 2, stdout: '' });
-      expect(again.stderr).toContain(`hint: ${hint} `);
-      expect(again.stderr).toContain('reason: not_found');
-    }
-  });
-
-  it('a client is kept while a grant is refreshed with it, and the refusal names the grant; the next sign-in has another client', async () => {
-    const { home, authorizationServer, url } = await open();
-    const own = authorizationServer.issuer;
-    await signIn(home, url);
-    const [{ clientId } = { clientId: '' }] = await listed(home, own);
-    const grant = await grantAt(home, url);
-    const remove = ['oauth-client', 'remove', own, `--client-id=${clientId}`];
-    const refused = await home.keyturn(remove);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(`still needed by: "${url}"`);
-    expect(refused.stderr).toContain(`keyturn logout ${grant?.id}`);
-    expect(refused.stderr).toContain('reason: conflict');
-    expect(await listed(home, own)).toHaveLength(1);
-    // Without an id it is the one that was entered, and there is none.
-    expect((await home.keyturn(['oauth-client', 'remove', own])).stderr).toContain('No client was added');
-
-    await askBroker(home, 'signIn.revoke', { resource: url });
-    await home.ok(remove);
-    expect(await listed(home, own)).toEqual([]);
-    await signIn(home, url);
-    const [next] = await listed(home, own);
-    expect(next?.clientId).not.toBe(clientId);
-  });
-
-  it('a client is kept while its issuer has still to be told of an ended grant, since no other client may tell it', async () => {
+  it('is refused while its issuer has still to be told of an ended sign-in', async () => {
     const { home, url, authorizationServer } = await open();
     const own = authorizationServer.issuer;
     await signIn(home, url);
@@ -232,7 +88,7 @@ describe('a client that takes the place of another', () => {
     return { ...there, client, entering, redirectUri, refreshed, ids };
   }
 
-  it('a client that takes the place of another is refused while a grant needs that one, and entered once none does', async () => {
+  it('is refused while a sign-in needs that one', async () => {
     const { home, entering, refreshed, ids, url } = await enteredHome();
     const grant = await grantAt(home, url);
     const refused = await entering('another', 'another-secret-of-mine');
@@ -249,7 +105,7 @@ describe('a client that takes the place of another', () => {
     expect(await ids()).toEqual(['another']);
   });
 
-  it('the same client with another secret keeps its grants and its redirect URI', async () => {
+  it('keeps sign-ins and redirect URI if only its secret changes', async () => {
     const { authorizationServer, client, entering, redirectUri, refreshed, ids } = await enteredHome();
     const next = 'the-secret-that-counts-from-now-on';
     authorizationServer.addClient({ ...client, secret: next, redirectUris: [redirectUri] });

@@ -24,7 +24,7 @@ interface Listed {
 }
 
 describe('a revocation while the issuer is down', () => {
-  it('a revocation outlives a kill right after the answer, and is confirmed by itself once the issuer is back', async () => {
+  it('outlives a kill, and is confirmed once the issuer is back', async () => {
     const { home, url, authorizationServer } = await homeInBentWorld({ env: keychain() });
     const { server } = authorizationServer;
     await startBroker(home);

@@ -1,0 +1,126 @@
+/**
+ * The command as its user meets it: the transcripts test/cli/*.txt, run against the built command with a real broker,
+ * keyring, authorization server and MCP server. A file has one home, and its parts run in their order:
+ *
+ *     # A title       a part. Before the first: what the file is about, and NAME=value for the environment of its home
+ *     $ keyturn …     a line for sh, in an empty folder. `> ` begins the lines that continue it
+ *     < text          its standard input
+ *     text            its whole standard output
+ *     ! text          its whole standard error
+ *     ? 3             its exit code, if it isn't 0
+ *     $ keyturn … &   goes on beside the next lines; what follows is what it says first
+ *     $ wait          its end: all that it said, and its code
+ *     @ words         what happens elsewhere: `acts` has them all
+ *
+ * In output, [..] is anything in a line, ... is any lines, and [=id] is a word that later lines call $id. $NOTES and
+ * $ISSUER are the servers, $ALICE and $BOB browsers. BROKER=none begins without a broker, TOKEN_LIFETIME is in seconds. With
+ * KEYTURN_TRANSCRIPTS=write, what came takes the place of what was expected.
+ */
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Run, type Running, TestHome } from '../support/home.ts';
+import { type Question, questionOf } from '../support/homes/ask-broker.ts';
+import * as owner from '../support/homes/owner-acts.ts';
+import { paired } from '../support/processes/program.ts';
+import { verdictOn } from '../support/servers/notebook.ts';
+import { fits, type Names, type Step, stepOf, valued, written } from '../support/transcript.ts';
+import { openWorld, type TestWorld } from '../support/world.ts';
+
+interface Place {
+  readonly home: TestHome;
+  readonly world: TestWorld;
+  readonly running: Running[];
+  readonly names: Names;
+}
+
+const isWriting = process.env['KEYTURN_TRANSCRIPTS'] === 'write';
+
+/** Milliseconds for what a command says first. */
+const patience = isWriting ? 20_000 : 100_000;
+
+/** What happens elsewhere, by the words that a line begins with; the rest are its arguments. */
+const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = {
+  'the server takes': async ({ world }, token) => expect((await verdictOn(world, token)).status).toBe(200),
+  'the server refuses': async ({ world }, token) => expect((await verdictOn(world, token)).status).toBe(401),
+  'the access tokens end': ({ world }) => world.expireAccessTokens(),
+  'the sign-ins end': ({ world }) => world.endGrants(),
+  'the next token request fails': ({ world }) => world.failTokenRequests(1),
+  'the person opens': ({ world }, url) => world.signIn(url),
+  'the broker is killed': ({ home }) => owner.killBroker(home),
+  'an app pairs as': ({ home }, name) => paired(home, name),
+  'the user says yes to': async ({ home }, kind) =>
+    owner.answer(home, (await questionOf(home, kind as Question['kind'])).id, 'yes'),
+  'the command gets': ({ running }, signal) => running[0]?.signal(signal as NodeJS.Signals),
+};
+
+async function runOf(step: Step, place: Place): Promise<{ run: Run; isRunning: boolean }> {
+  const { home, running, names } = place;
+  const { command, stdin } = step;
+  if (command === 'wait') {
+    const [first] = running.splice(0, 1);
+    return { run: (await first?.ended) ?? { code: -1, stdout: '', stderr: '' }, isRunning: false };
+  }
+  const options = { folder: path.join(home.folder, '..', 'made'), env: names, stdin: valued(stdin, names) };
+  if (!command.endsWith(' &'))
+    return { run: await home.startLines(`${command}\n`, options).ended, isRunning: false };
+  const started = home.startLines(`${command.slice(0, -2)}\n`, { ...options, stdinStaysOpen: true });
+  running.push(started);
+  const isOver = started.ended.then(() => true);
+  for (const end = Date.now() + patience; Date.now() < end && !fits(started.sofar(), step, names, true);)
+    if (await Promise.race([isOver, sleep(50, false)])) break;
+  return { run: started.sofar(), isRunning: true };
+}
+
+describe.concurrent.each(globSync('*.txt', { cwd: import.meta.dirname }))('%s', (name) => {
+  const file = path.join(import.meta.dirname, name);
+  const blocks = readFileSync(file, 'utf8').split(/^(?=[#$@] )/m);
+  const titles = blocks.flatMap((block, at) => (block.startsWith('# ') ? [at] : []));
+  let place: Place;
+  beforeAll(async () => {
+    const env = Object.fromEntries(
+      [...(blocks[0] ?? '').matchAll(/^([A-Z_]+)=(.*)$/gm)].map((found) => found.slice(1)),
+    );
+    const { BROKER: broker, TOKEN_LIFETIME: lifetime, ...more } = env as Record<string, string>;
+    const world = await openWorld(lifetime === undefined ? {} : { accessTokenLifetime: Number(lifetime) });
+    const isKeychain = more['KEYTURN_VAULT'] === 'keychain';
+    // The constructor looks where temporary files belong.
+    vi.stubEnv('TMPDIR', more['TMPDIR'] ?? process.env['TMPDIR']);
+    const home = new TestHome({ world, env: more, vault: isKeychain ? 'keychain' : 'memory' });
+    vi.unstubAllEnvs();
+    mkdirSync(path.join(home.folder, '..', 'made'));
+    const names = { NOTES: world.protectedServer.resource, ISSUER: world.authorizationServer.issuer };
+    const people = { ALICE: world.browser('--account alice'), BOB: world.browser('--account bob') };
+    const folders = { KEYTURN_HOME: home.folder, HOME: home.env['HOME'] ?? '' };
+    place = { home, world, running: [], names: { ...names, ...people, ...folders } };
+    if (broker !== 'none') await owner.startBroker(home);
+  });
+  afterAll(async () => {
+    if (isWriting) writeFileSync(file, blocks.join(''));
+    await place.home.close();
+    await place.world.close();
+  });
+
+  const parts = titles.map(
+    (at, index) => [blocks[at]?.split('\n')[0]?.slice(2), at, titles[index + 1]] as const,
+  );
+  it.sequential.each(parts)('%s', async (_title, from, to = blocks.length) => {
+    for (let at = from + 1; at < to; at += 1) {
+      const step = stepOf(blocks[at] ?? '');
+      const [words = '', act] = Object.entries(acts).find(([start]) => step.act.startsWith(start)) ?? [];
+      if (step.act !== '') {
+        await act?.(place, valued(step.act.slice(words.length + 1), place.names));
+        expect(act, step.act).toBeDefined();
+        continue;
+      }
+      const { run, isRunning } = await runOf(step, place);
+      if (fits(run, step, place.names, isRunning)) continue;
+      const came = [...step.given, ...written(run, step, place.names), ''].join('\n');
+      if (!isWriting) expect(came).toBe([...step.given, ...step.expected, ''].join('\n'));
+      blocks[at] = `${came}\n`;
+      // For the words that the new lines name.
+      fits(run, stepOf(came), place.names);
+    }
+  });
+});
