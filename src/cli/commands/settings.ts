@@ -24,11 +24,11 @@ const list = defineCommand(
     examples: ['keyturn settings', 'keyturn settings list --json'],
   },
   async ({ options }) => {
-    const { details, keyturnApp: desk } = await ask('settings.get', {});
+    const { details, keyturnApp } = await ask('settings.get', {});
     if (options.json) printJson(details);
     else {
       printTable(['SETTING', 'VALUE', 'DEFAULT', 'FROM'], details.map(row));
-      for (const line of [...details.flatMap(unconfirmedLine), ...deskLines[desk]]) print(line);
+      for (const line of [...details.flatMap(unconfirmedLine), ...appLines[keyturnApp]]) print(line);
     }
     return exitCodes.ok;
   },
@@ -126,17 +126,15 @@ function settingNamed(details: readonly Detail[], name: string): Detail {
   });
 }
 
-type Desk = Awaited<ReturnType<typeof ask<'settings.get'>>>['keyturnApp'];
+type AppState = Awaited<ReturnType<typeof ask<'settings.get'>>>['keyturnApp'];
 
 /** What the home is to a broker without a window. */
-const deskLines: Readonly<Record<Desk, readonly string[]>> = {
-  unknown: ['Whether this is a desk’s home is not known yet: the vault was not needed since the start.'],
+const appLines: Readonly<Record<AppState, readonly string[]>> = {
+  unknown: ['Whether the Keyturn app approves access here is unknown until the vault is used.'],
   none: [],
-  running: [
-    'This is a desk’s home: a broker without a window gives nobody more here. The app’s Settings can release it.',
-  ],
-  closed: ['This is a desk’s home, and its app does not run: nobody can get more. Start the app.'],
-  released: ['This desk’s home is released: a broker without a window acts here as elsewhere.'],
+  running: ['Only the Keyturn app grants new access here, unless its Settings allow background brokers to.'],
+  closed: ['Only the Keyturn app grants new access here, and it isn’t running. Start it.'],
+  released: ['Background brokers may grant new access here too.'],
 };
 
 function unconfirmedLine({ name, written, isUnconfirmed }: Detail): string[] {

@@ -103,27 +103,27 @@ function overrideLines({ exceptions }: Status): string[] {
   });
 }
 
-const deskWords: Readonly<Record<Status['homeState']['keyturnApp'], readonly string[]>> = {
+const appWords: Readonly<Record<Status['homeState']['keyturnApp'], readonly string[]>> = {
   unknown: [],
   none: [],
   running: [],
-  closed: ['DESK       its app does not run: programs keep what you allowed, and nobody gets more'],
-  released: ['desk       released for brokers without a window'],
+  closed: ['APP        the Keyturn app isn’t running: apps keep their access, and no new access is granted'],
+  released: ['app        background brokers may grant access too'],
 };
 
-function homeLines({ state, keyturnApp: desk, isWaiting, why, differing }: Status['homeState']): string[] {
-  const counts = desk === 'running' || desk === 'closed';
+function homeLines({ state, keyturnApp, isWaiting, why, differing }: Status['homeState']): string[] {
+  const counts = keyturnApp === 'running' || keyturnApp === 'closed';
   return [
     ...(state === 'mismatched'
-      ? [`STRANGE    ${why ?? 'Keyturn’s data files don’t match each other.'}`]
+      ? [`MISMATCH   ${why ?? 'Keyturn’s data files don’t match each other.'}`]
       : []),
-    ...(state === 'mismatched' ? [] : deskWords[desk]),
+    ...(state === 'mismatched' ? [] : appWords[keyturnApp]),
     ...(isWaiting ? ['WAITING    nothing goes out until you answer about the settings below'] : []),
     ...differing.map(({ name, value, inEffect, isContent }) => {
       const what = isContent ? `the file ${String(value)} has another content` : `= ${plain(value)}`;
       const outcome = counts
-        ? `does not count; ${plain(isContent ? undefined : inEffect)} does`
-        : 'changed, and counts';
+        ? `is ignored; ${plain(isContent ? undefined : inEffect)} is in effect`
+        : 'changed, and in effect';
       return `WRITTEN    ${name} ${what}: ${outcome}`;
     }),
   ];

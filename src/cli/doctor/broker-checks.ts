@@ -198,7 +198,7 @@ function ruleFindings(status: Status): Finding[] {
     ),
     ...found(
       homeState.keyturnApp === 'closed',
-      'desk.closed',
+      'app.closed',
       'The app of this home does not run: what is allowed is served, and nothing is widened.',
       'Start the app.',
     ),

@@ -59,7 +59,7 @@ export const kinds = {
   'vault.locked': note('The vault is locked.'),
   'keychain.locked': note('The keychain is locked.'),
   'keychain.asleep': note('The keychain does not run yet. Its first use starts it.'),
-  'desk.closed': note('This is the home of a desk whose app does not run.'),
+  'app.closed': note('Only the Keyturn app grants new access here, and it isn’t running.'),
   'rules.waived': note('Rules are waived for some servers.'),
   'forward.used': note('KEYTURN_SOCKET names a forward: the broker runs elsewhere.'),
   'desktop.other': note('The broker opens pages at another desktop session than this one.'),

@@ -56,10 +56,10 @@ function changed(settings: Settings): string {
 
 function brokerLines(status: Status | undefined): string[] {
   if (!status) return ['broker    none, or it says nothing'];
-  const { vaultState, homeState, audit, signIns: grants, apps: clients, requests: interactions } = status;
+  const { vaultState, homeState, audit, signIns, apps, requests } = status;
   return [
     `broker    ${/^[\w.+-]{1,32}$/.test(status.version) ? status.version : 'of an unknown version'}`,
-    `states    vault ${vaultState.state}, home ${homeState.state}, desk ${homeState.keyturnApp}, audit log ${audit ? 'failing' : 'written'}`,
-    `counts    ${grants} grants, ${clients} programs, ${interactions} questions`,
+    `states    vault ${vaultState.state}, home ${homeState.state}, Keyturn app ${homeState.keyturnApp}, audit log ${audit ? 'failing' : 'written'}`,
+    `counts    ${signIns} sign-ins, ${apps} apps, ${requests} requests`,
   ];
 }
