@@ -12,7 +12,7 @@ import { CardPauses } from './consent/card-pauses.ts';
 import type { Consent } from './consent/consent.ts';
 import { grantsOfChoice } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
-import type { PendingRequest } from './pending-request.ts';
+import type { PendingRequest } from './request.ts';
 import type { Decision } from './questions/answer.ts';
 import { answerInTime } from './questions/interaction.ts';
 import type { Grant } from './records/grant.ts';

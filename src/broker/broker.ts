@@ -14,7 +14,7 @@ import type { BrokerParts } from './parts.ts';
 import type { Question } from './questions/question.ts';
 import type { SignInMethod, Starter } from './questions/starter.ts';
 import { KeyRequests } from './key-requests.ts';
-import type { HandedKey, Token, TokenRequest } from './questions/token-request.ts';
+import type { HandedKey, Token, TokenRequest } from './request.ts';
 import { namesBeside } from './records/grants.ts';
 import type { Grant } from './records/grant.ts';
 import { brokerStopping, noSuchSignIn } from './refusals/refusals.ts';

@@ -8,7 +8,7 @@
 import { reasonOf } from '../base/errors.ts';
 import type { Reason } from '../base/errors.ts';
 import { questionTimeout } from './questions/interaction.ts';
-import type { TokenRequest } from './questions/token-request.ts';
+import type { TokenRequest } from './request.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 
 /** What a request whose time is over is answered with. */

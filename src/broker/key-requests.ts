@@ -10,7 +10,7 @@ import { exactEndpoint } from '../oauth/base/resource.ts';
 import type { Consent } from './consent/consent.ts';
 import type { AccessRequest } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
-import type { HandedKey, TokenRequest } from './questions/token-request.ts';
+import type { HandedKey, TokenRequest } from './request.ts';
 import { keySubject } from './records/api-key.ts';
 import type { ApiKey } from './records/api-key.ts';
 import type { Permission } from './records/permission.ts';

@@ -6,8 +6,8 @@
  */
 import { asTyped } from '../oauth/base/resource.ts';
 import type { BrokerParts } from './parts.ts';
-import type { PendingRequest } from './pending-request.ts';
-import { isStepUp } from './questions/token-request.ts';
+import type { PendingRequest } from './request.ts';
+import { isStepUp } from './request.ts';
 import type { Grant, GrantState } from './records/grant.ts';
 import { tokensRefused } from './refusals/refusals.ts';
 import { expiryGrace, TokenRefusals } from './refusals/token-refusals.ts';

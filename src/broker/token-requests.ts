@@ -25,10 +25,8 @@ import {
   requireSameResource,
 } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
-import { pendingRequests } from './pending-request.ts';
-import type { PermittedRequest, PendingRequest } from './pending-request.ts';
-import { isUnnamedStepUp } from './questions/token-request.ts';
-import type { Token, TokenRequest } from './questions/token-request.ts';
+import { pendingRequests, isUnnamedStepUp } from './request.ts';
+import type { PermittedRequest, PendingRequest, Token, TokenRequest } from './request.ts';
 import { isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
 import { hasLostCompany } from './records/company.ts';

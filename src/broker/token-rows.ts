@@ -4,7 +4,7 @@
  * Invariant: a row names a token by its fingerprint only.
  */
 import type { BrokerParts } from './parts.ts';
-import type { TokenRequest } from './questions/token-request.ts';
+import type { TokenRequest } from './request.ts';
 import type { Grant } from './records/grant.ts';
 import type { Reason } from '../base/errors.ts';
 import type { AccessToken } from './tokens/token-cache.ts';

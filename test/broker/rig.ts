@@ -25,7 +25,7 @@ import { AccessPause } from '../../src/broker/refusals/access-pause.ts';
 import { Loopback } from '../../src/broker/loopback/loopback.ts';
 import type { BrokerParts } from '../../src/broker/parts.ts';
 import { TokenCache } from '../../src/broker/tokens/token-cache.ts';
-import type { Token, TokenRequest } from '../../src/broker/questions/token-request.ts';
+import type { Token, TokenRequest } from '../../src/broker/request.ts';
 import { brokerParts } from '../../src/broker/parts.ts';
 import { recordsOf } from '../../src/broker/records/records.ts';
 import { Interactions } from '../../src/broker/questions/interaction.ts';

@@ -7,7 +7,7 @@
  * token: programs still get a token that is in memory.
  */
 import { doubled } from '../../base/backoff.ts';
-import type { ClientChallenge } from '../questions/token-request.ts';
+import type { ClientChallenge } from '../request.ts';
 
 /** 3 tries in 10 minutes (milliseconds). */
 const maxOfOperation = 3;

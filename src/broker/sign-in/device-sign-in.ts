@@ -5,9 +5,8 @@
  */
 import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
-import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
+import type { DeviceAuthorization, DeviceRequest } from '../../oauth/grants/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
-import type { DeviceRequest } from '../../oauth/grants/device.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { overridesAt, registeredScope } from '../destination/destination.ts';
 import type { Grant } from '../records/grant.ts';

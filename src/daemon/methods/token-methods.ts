@@ -1,12 +1,7 @@
 /** The methods by which a local client gets, rejects and gives up tokens. */
 import type { Broker } from '../../broker/broker.ts';
 import { noKey } from '../../broker/refusals/refusals.ts';
-import type {
-  ClientChallenge,
-  HandedKey,
-  Token,
-  TokenRequest,
-} from '../../broker/questions/token-request.ts';
+import type { ClientChallenge, HandedKey, Token, TokenRequest } from '../../broker/request.ts';
 import { isKeySubject, keySubject } from '../../broker/records/api-key.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
