@@ -37,7 +37,6 @@ import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
 import type { RequestSignIns } from './request-sign-ins.ts';
 import type { MaybePromise } from './maybe-promise.ts';
-import { TokenRows } from './token-rows.ts';
 import { isFresh, scopeKey } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 import { renewedToken } from './tokens/token-source.ts';
@@ -67,7 +66,6 @@ export class TokenRequests {
   readonly #rejections: Rejections;
   readonly #choices: AccountChoices;
   readonly #begin: (request: TokenRequest) => PendingRequest;
-  readonly #rows: TokenRows;
 
   constructor({ parts, consent, signIns, rejections, choices }: TokenRequestParts) {
     this.#parts = parts;
@@ -76,7 +74,6 @@ export class TokenRequests {
     this.#signIns = signIns;
     this.#rejections = rejections;
     this.#choices = choices;
-    this.#rows = new TokenRows(parts);
     this.#begin = pendingRequests(parts);
   }
 
@@ -110,7 +107,8 @@ export class TokenRequests {
   #refused({ request, endpoint }: PendingRequest, error: unknown): unknown {
     const refusal =
       error instanceof DeadlineExceeded ? this.#signIns.stillPending(request.clientId, endpoint) : error;
-    this.#rows.refused(request, endpoint, reasonOf(refusal));
+    const app = this.#parts.clients.nameOf(request.clientId);
+    this.#parts.audit.note({ event: 'refused', outcome: reasonOf(refusal), app, endpoint });
     return refusal;
   }
 
@@ -296,6 +294,17 @@ export class TokenRequests {
     return this.#give({ pending, access, permission: bound }, grant, token);
   }
 
+  /** A row of the audit log names a token by its fingerprint only: a MAC over all of it, which is computed once. */
+  #record({ clientId }: TokenRequest, endpoint: string, grant: Grant, token: AccessToken): void {
+    const { audit, clients } = this.#parts;
+    token.fingerprint ??= audit.fingerprint(token.accessToken);
+    const { fingerprint, scope } = token;
+    const { id, resource, issuer } = grant;
+    const app = clients.nameOf(clientId);
+    const row = { app, endpoint, signIn: id, resource, issuer, scope, fingerprint };
+    audit.note({ event: 'token', outcome: 'ok', ...row });
+  }
+
   #give({ pending, access, permission }: PermittedRequest, grant: Grant, token: AccessToken): Outcome {
     const { request, endpoint } = pending;
     const { clients, clock, leases, pause } = this.#parts;
@@ -308,7 +317,7 @@ export class TokenRequests {
       leases.used(permission, token.tokenId);
       token.handedTo.add(access.clientId);
       clients.used(permission, clock.wall());
-      this.#rows.handedOut(request, endpoint, grant, token);
+      this.#record(request, endpoint, grant, token);
     }
     const { accessToken, tokenId, expiresAt, scope } = token;
     const { resource, account, issuer } = grant;

@@ -25,6 +25,8 @@ export interface AccessToken {
   readonly proofKey?: ProofKey;
   /** The ID token that came with it. A secret that goes to its own issuer only (sign-in/company-session.ts). */
   readonly idToken?: string;
+  /** What the audit log calls it; absent until the log has the home's root key. */
+  fingerprint?: string | undefined;
   /** Ids of the local clients that received it. */
   readonly handedTo: Set<string>;
 }
