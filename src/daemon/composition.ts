@@ -39,7 +39,7 @@ import { KeptPause } from './home/kept-pause.ts';
 import { vaultName } from './home/mismatched-home.ts';
 import type { Mismatch } from './home/mismatched-home.ts';
 import { Approvals } from './approvals/approvals.ts';
-import type { ApprovalParts } from './approvals/approvals.ts';
+import type { ApprovalRequestParts } from './approvals/widening-methods.ts';
 import { removeClient } from './methods/client-methods.ts';
 import { requireShowable } from './methods/open-questions.ts';
 import { resetHome } from './methods/reset.ts';
@@ -314,7 +314,7 @@ function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }
       // After the answer: it leaves with the connection's last bytes.
       setImmediate(() => void shutdown.finish());
     },
-  } satisfies Services & Pick<ApprovalParts, 'checkSetting'>;
+  } satisfies Services & Pick<ApprovalRequestParts, 'checkSetting'>;
 }
 
 /** An internal error as the log may have it: where it happened, and never its message, which may quote anything. */

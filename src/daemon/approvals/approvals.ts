@@ -20,18 +20,14 @@ import type { ApprovalRequestParts } from './widening-methods.ts';
 import { keyPermissionChange, permissionChange } from './widening.ts';
 import type { KeyPermissionParams, PermissionChange, PermissionParams } from './widening.ts';
 
-export interface ApprovalParts extends ApprovalRequestParts {
-  readonly processes: ClientProcesses;
-}
-
 /** One pause for all commands: they come and go, and their names prove nothing. */
 const pauseKey = 'command';
 
 export class Approvals {
-  readonly #parts: ApprovalParts;
+  readonly #parts: ApprovalRequestParts & { readonly processes: ClientProcesses };
   readonly #pauses: CardPauses;
 
-  constructor(parts: ApprovalParts) {
+  constructor(parts: ApprovalRequestParts & { readonly processes: ClientProcesses }) {
     this.#parts = parts;
     this.#pauses = new CardPauses(() => parts.broker.parts.clock.now());
   }
