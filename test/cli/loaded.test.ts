@@ -37,13 +37,3 @@ it('keyturn connect loads no SDK', () => {
   expect(loaded).toContain('cli/commands/connect.ts');
   expect(loaded.filter((file) => file.startsWith('bridge/') || file.includes('node_modules'))).toEqual([]);
 });
-
-it('keyturn token --help loads the help', () => {
-  expect(loadedBy('token', '--help')).toContain('cli/terminal/help.ts');
-});
-
-it.each([[['--help']], [['completion', 'bash']]])('keyturn %j loads every command and no package', (args) => {
-  const loaded = loadedBy(...args);
-  expect(loaded.filter((file) => file.startsWith('cli/commands/')).length).toBeGreaterThan(30);
-  expect(loaded.filter((file) => file.includes('node_modules'))).toEqual([]);
-});

@@ -45,8 +45,6 @@ export const names = {
     remember: 'Don’t ask again',
     undo: 'Undo',
     refuse: 'Don’t allow',
-    hour: 'For 1 hour',
-    session: /^Until .+ quits$/,
     untilRevoked: 'Until you revoke it',
     over: 'Nothing waits for you.',
     openPage: 'Open the page',
@@ -59,12 +57,9 @@ export const names = {
     signIn: 'Sign in',
     signInAgain: /^Sign in again/,
     revoke: /^Revoke sign-in to/,
-    /** Of a grant that has ended here and whose issuer doesn't know yet. */
-    tellAgain: /^(Revoke sign-in to|Retry revocation…)/,
     confirm: 'Revoke sign-in',
     done: 'Close',
     confirmed: 'The sign-in provider confirmed that the access has ended.',
-    pending: /(issuer|sign-in provider) could not be (reached|told)/,
     signedIn: 'Signed in',
     signInNeeded: 'Sign-in required',
     ended: 'Revoked',
@@ -80,7 +75,6 @@ export const names = {
   /** A row about a permission. */
   activity: { access: 'Access', allowed: 'allowed' },
   filter: 'Filter',
-  showMore: 'Show more',
   settings: {
     security: 'Security',
     pause: 'Pause until I resume',
