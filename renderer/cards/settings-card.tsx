@@ -1,5 +1,6 @@
 /**
- * The card about settings that were written outside Keyturn: each with its value, and what counts until a yes.
+ * The card about settings that were written outside Keyturn: each with its value, and what counts until a yes. At the
+ * app's first use of a home it also shows what the home allows.
  *
  * Invariant: every setting that a yes would confirm stands on the card, with the value as the broker names it.
  */
@@ -18,7 +19,8 @@ const words = strings.unconfirmed;
 type Unconfirmed = NonNullable<Question['settings']>[number];
 
 export function SettingsCard({ question, onDone }: CardProps) {
-  const { settings = [] } = question;
+  const { settings = [], allowed = [] } = question;
+  if (allowed.length > 0) return <FirstUseCard question={question} onDone={onDone} />;
   return (
     <QuestionForm question={question} onDone={onDone} words={words}>
       <div class="parties">
@@ -27,6 +29,35 @@ export function SettingsCard({ question, onDone }: CardProps) {
       <Notice kind="warn">
         <p>{words.what}</p>
         <p>{words.danger}</p>
+      </Notice>
+    </QuestionForm>
+  );
+}
+
+/** At the app's first use of a home. Refusing, the default, removes what the home allows. */
+function FirstUseCard({ question, onDone }: CardProps) {
+  const { settings = [], allowed = [] } = question;
+  const first = strings.firstUse;
+  return (
+    <QuestionForm question={question} onDone={onDone} words={first} refusal="no">
+      <p>{first.what}</p>
+      <div class="parties">
+        <Facts>
+          {allowed.map(({ what, count, lines }) => (
+            <Fact key={what} name={`${first.groups[what]} (${count})`}>
+              {lines.map((line) => (
+                <p key={line}>
+                  <UntrustedText text={line} bound={maxPathLength} />
+                </p>
+              ))}
+              {count > lines.length && <p class="dim small">{first.more(count - lines.length)}</p>}
+            </Fact>
+          ))}
+        </Facts>
+        <UnconfirmedFacts settings={settings} />
+      </div>
+      <Notice kind="warn">
+        <p>{first.danger}</p>
       </Notice>
     </QuestionForm>
   );

@@ -109,7 +109,9 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
     document: records.document,
     records: records.home,
     isDesk,
-    ask: (different, answered) => askAboutSettings(asking, different, stopping.signal, answered),
+    ask: (asked, answered) => askAboutSettings(asking, asked, stopping.signal, answered),
+    allowed: records,
+    wall: clock.wall,
     changed,
     log: log.write,
   });

@@ -71,7 +71,11 @@ const cases: Readonly<Record<Kind, Case>> = {
   settings: {
     start: (rig) => settings(rig),
     timeout: questionTimeout,
-    question: { kind: 'settings', settings: [{ name: 'httpsProxy', value: 'http://proxy.example:3128' }] },
+    question: {
+      kind: 'settings',
+      settings: [{ name: 'httpsProxy', value: 'http://proxy.example:3128' }],
+      allowed: [],
+    },
   },
   url: {
     start: (rig) => shownUrl(rig),
@@ -125,7 +129,7 @@ function pairing({ parts, clock }: Rig): Promise<unknown> {
 async function settings({ parts }: Rig): Promise<void> {
   const verdict = await askAboutSettings(
     parts,
-    [{ name: 'httpsProxy', value: 'http://proxy.example' }],
+    { different: [{ name: 'httpsProxy', value: 'http://proxy.example' }], allowed: [] },
     never,
   );
   if (verdict !== 'yes') throw new KeyturnError('consent_pending', verdict);

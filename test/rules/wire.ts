@@ -53,6 +53,7 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
       verify: () => broker.parts.registrations.verify(),
       isVerified: false,
       refuseMismatch: () => undefined,
+      decision: () => undefined,
       requireOpen: () => Promise.resolve(),
     },
     shutdown: { run: (request) => request() },

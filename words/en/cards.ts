@@ -165,6 +165,30 @@ export const cards = {
     },
   },
 
+  /** The card at the app's first use of a home that was used without it. */
+  firstUse: {
+    title: 'Keep what is allowed here?',
+    what: 'Keyturn was used on this computer without the app. Any program could have allowed this:',
+    danger: 'Keep it only if you know all of it. Until you answer, Keyturn gives nothing to any app.',
+    groups: {
+      signIns: 'Sign-ins',
+      apiKeys: 'API keys',
+      apps: 'Apps',
+      permissions: 'Permissions',
+      exceptions: 'Exceptions',
+      oauthClients: 'OAuth clients',
+      proxies: 'Local addresses',
+    },
+    more: (count: number) => `and ${count} more`,
+    confirm: 'Keep all',
+    refuse: 'Remove all',
+    answered: {
+      yes: 'Everything stays allowed.',
+      no: 'Everything was removed. Sign in again where you need it.',
+      later: 'Nothing was changed. Keyturn asks again.',
+    },
+  },
+
   signIn: {
     titlePage: 'Sign in to {server} in your browser',
     trouble: 'The page doesn’t work?',

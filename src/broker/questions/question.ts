@@ -114,6 +114,14 @@ export interface WrittenSetting {
   readonly isContent?: true;
 }
 
+/** Of a home that was used without the app: what it allows, as it may be shown. */
+export interface AllowedGroup {
+  readonly what: 'signIns' | 'apiKeys' | 'apps' | 'permissions' | 'exceptions' | 'oauthClients' | 'proxies';
+  readonly count: number;
+  /** The first of them. */
+  readonly lines: readonly string[];
+}
+
 /** What every sign-in card shows, for each way to reach the issuer. */
 interface SignInQuestion extends SignInDetails {
   readonly endpoint: string;
@@ -206,6 +214,8 @@ export type Question =
       /** Settings that the vault doesn't confirm. The question: should they apply? */
       readonly kind: 'settings';
       readonly settings: readonly WrittenSetting[];
+      /** At the app's first use: what the home allows. A no removes it. */
+      readonly allowed: readonly AllowedGroup[];
     }
   | {
       /** A protected server asks the person to open an address. A yes opens it, and grants no access. */

@@ -48,11 +48,7 @@ export function requestLines(question: Question, isDesk: boolean): string[] {
         ...(isDesk ? answer : choiceAnswers(question)),
       ];
     case 'settings':
-      return [
-        `${id}  Settings were changed outside Keyturn, and you have not confirmed them. Apply them?`,
-        ...(question.settings ?? []).map((setting) => `  ${settingWords(setting)}`),
-        ...answer,
-      ];
+      return settingsLines(question, answer);
     case 'command':
       return [
         `${id}  May a command ${commandWords(question)}?`,
@@ -122,6 +118,29 @@ function accountQuestion({ resource, issuer, account, accounts = [] }: Question)
   const known = accounts.map(quoted).join(', ');
   return `${who} signed in at ${issuer} for ${resource}, where ${known} is signed in. Keep that as another account?`;
 }
+
+function settingsLines({ id, settings = [], allowed = [] }: Question, answer: readonly string[]): string[] {
+  const what =
+    allowed.length > 0
+      ? 'This home was used without the app. Keep what it allows? A denial removes all of it.'
+      : 'Settings were changed outside Keyturn, and you have not confirmed them. Apply them?';
+  return [
+    `${id}  ${what}`,
+    ...settings.map((setting) => `  ${settingWords(setting)}`),
+    ...allowed.map((group) => `  ${allowedNames[group.what]}: ${group.count}`),
+    ...answer,
+  ];
+}
+
+const allowedNames: Readonly<Record<NonNullable<Question['allowed']>[number]['what'], string>> = {
+  signIns: 'sign-ins',
+  apiKeys: 'API keys',
+  apps: 'apps',
+  permissions: 'permissions',
+  exceptions: 'exceptions',
+  oauthClients: 'OAuth clients',
+  proxies: 'proxies',
+};
 
 type Unconfirmed = NonNullable<Question['settings']>[number];
 

@@ -32,7 +32,10 @@ import type { SettingName } from '../settings/setting-choices.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Mismatch } from './mismatched-home.ts';
 import { SettingsCard } from '../settings/settings-card.ts';
-import type { AskAboutSettings } from '../settings/settings-card.ts';
+import type { Asked, AskAboutSettings } from '../settings/settings-card.ts';
+import type { AllowedGroup } from '../../broker/questions/question.ts';
+import { allowedIn, removeAllowed } from './first-use.ts';
+import type { AllowedRecords } from './first-use.ts';
 import { answered, decided, unanswered } from './settings-answer.ts';
 import { asConfirmed, differencesFrom, readWritten, sameFile } from '../settings/written-settings.ts';
 import type { WrittenSettings } from '../settings/written-settings.ts';
@@ -49,6 +52,10 @@ export interface HomeCheckParts {
   /** Why nothing is served, if the files don't belong together. */
   readonly mismatch: Mismatch | undefined;
   readonly ask: AskAboutSettings;
+  /** What the home allows. */
+  readonly allowed: AllowedRecords;
+  /** Milliseconds since 1970. */
+  readonly wall: () => number;
   /** What `state` answers changed, or the settings in force. */
   readonly changed: () => void;
   readonly log: WriteLog;
@@ -74,6 +81,8 @@ export class HomeCheck {
   /** What the person answered before the vault was opened. */
   #early: Confirmed | 'no' | undefined;
   #different: readonly Difference[] = [];
+  /** At the app's first use, until it is answered. */
+  #allowed: readonly AllowedGroup[] = [];
   #authorities: AuthoritiesFile | undefined;
   readonly #card: SettingsCard;
 
@@ -120,7 +129,12 @@ export class HomeCheck {
     await this.#card.taking;
     if (!this.#isUndecided) return;
     this.#askOnce();
-    throw unanswered(this.#different);
+    throw unanswered(this.#asked);
+  }
+
+  /** Before anything is served: `requireSettled`, if a card keeps everything back. Undefined: nothing does. */
+  decision(): Promise<void> | undefined {
+    return this.#isUndecided ? this.requireSettled() : undefined;
   }
 
   /** Before something is widened without a person at this broker. Throws as `verify`, and `not_permitted`. */
@@ -192,8 +206,8 @@ export class HomeCheck {
   }
 
   /**
-   * A step of the document's verification. The app's first use notes that a headless broker widens nothing here any more:
-   * that makes every copy of the document an older one.
+   * A step of the document's verification. The app's first use, once it is answered, notes that a headless broker widens
+   * nothing here any more: that makes every copy of the document an older one.
    */
   async load(): Promise<void> {
     const { isDesk, records, changed } = this.#parts;
@@ -206,10 +220,14 @@ export class HomeCheck {
   }
 
   async #loadAtDesk(record: HomeRecord): Promise<void> {
-    const approvals = record.approvals === 'command' ? 'app' : record.approvals;
-    const known = decided({ ...record, approvals }, this.#written(), this.#early);
-    await this.#keep(record, known);
-    this.#applyConfirmed(known);
+    if (record.settings === undefined) this.#allowed = allowedIn(this.#parts.allowed);
+    const known = this.#allowed.length > 0 ? record : decided(record, this.#written(), this.#early);
+    // Until it is answered, nothing is noted: a start after a crash asks again.
+    const isDecided = known.settings !== undefined;
+    const noted =
+      isDecided && known.approvals === 'command' ? { ...known, approvals: 'app' as const } : known;
+    if (isDecided) await this.#keep(record, noted);
+    this.#applyConfirmed(noted);
     if (this.#isUndecided || !isDeclined(this.#different, known.declined)) this.#askOnce();
   }
 
@@ -252,20 +270,27 @@ export class HomeCheck {
   }
 
   #askOnce(): void {
-    if (this.#different.length === 0 || this.#card.isOpen) return;
-    const asked = this.#different;
+    const asked = this.#asked;
+    if (asked.different.length + asked.allowed.length === 0 || this.#card.isOpen) return;
     const shown = this.#written();
     this.#card.show(asked, (verdict) => this.#take(verdict, asked, shown));
   }
 
-  async #take(verdict: 'yes' | 'no', asked: readonly Difference[], shown: WrittenSettings): Promise<void> {
+  async #take(verdict: 'yes' | 'no', asked: Asked, shown: WrittenSettings): Promise<void> {
     if (!this.#record) {
       this.#early = verdict === 'yes' ? asConfirmed(shown) : 'no';
       return;
     }
     // What was not stored was not answered: the card comes back at the next start.
     try {
-      await this.#change((record) => answered(record, verdict, { asked, shown, now: this.#written() }));
+      if (verdict === 'no' && asked.allowed.length > 0)
+        await removeAllowed(this.#parts.allowed, this.#parts.wall());
+      await this.#change((record) => {
+        const given = { asked: asked.different, shown, now: this.#written() };
+        const approvals = record.approvals === 'command' ? 'app' : record.approvals;
+        return { ...answered(record, verdict, given), approvals };
+      });
+      this.#allowed = [];
       this.#applyConfirmed(this.#known());
     } catch {
       this.#parts.log('the answer about the settings could not be stored', 'warn');
@@ -289,6 +314,10 @@ export class HomeCheck {
   /** The settings that a person confirmed count here. */
   #governs({ approvals }: HomeRecord): boolean {
     return this.#parts.isDesk || approvals === 'app';
+  }
+
+  get #asked(): Asked {
+    return { different: this.#different, allowed: this.#allowed };
   }
 
   get #isUndecided(): boolean {

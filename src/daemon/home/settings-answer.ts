@@ -7,6 +7,7 @@ import { KeyturnError } from '../../base/errors.ts';
 import { inForce, nothingConfirmed, toConfirmed, withSetting } from '../settings/confirmed-settings.ts';
 import type { Confirmed, Difference } from '../settings/confirmed-settings.ts';
 import { asConfirmed, differencesFrom } from '../settings/written-settings.ts';
+import type { Asked } from '../settings/settings-card.ts';
 import type { WrittenSettings } from '../settings/written-settings.ts';
 import type { HomeRecord } from './home-record.ts';
 
@@ -58,7 +59,16 @@ export function answered(
   return { ...rest, settings };
 }
 
-export function unanswered(different: readonly Difference[]): KeyturnError {
+export function unanswered({ different, allowed }: Asked): KeyturnError {
+  if (allowed.length > 0)
+    return new KeyturnError(
+      'consent_pending',
+      'This home was used without the app, and you have not kept what it allows.',
+      {
+        rule: 'At its first use of a home the app serves nothing before you keep or remove what the home allows',
+        hint: 'Answer the question in Keyturn’s window, then ask again.',
+      },
+    );
   const names = different.map(({ name }) => name).join(', ');
   return new KeyturnError(
     'consent_pending',

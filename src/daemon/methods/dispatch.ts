@@ -80,6 +80,14 @@ interface CheckedRequest {
 }
 
 function answerVerified(request: CheckedRequest): unknown {
+  const { method, caller, services } = request;
+  // At its first use of a home, the app serves nothing before you have said what stays allowed.
+  const isServed = caller.role === 'client' || methodRow(method).who === 'client';
+  const decision = isServed ? services.homeCheck.decision() : undefined;
+  return decision ? decision.then(() => perform(request)) : perform(request);
+}
+
+function perform(request: CheckedRequest): unknown {
   const { method } = request;
   return isWidening(method) || methodRow(method).signsIn ? widen(request) : handle(request, undefined);
 }

@@ -104,7 +104,11 @@ export function interactionAnswer(
     case 'choice':
       return { ...card, ...choiceAnswer(question) };
     case 'settings':
-      return { ...card, settings: question.settings.map((setting) => ({ ...setting })) };
+      return {
+        ...card,
+        settings: question.settings.map((setting) => ({ ...setting })),
+        allowed: question.allowed.map((group) => ({ ...group, lines: [...group.lines] })),
+      };
     case 'command':
       return { ...card, asker: processAnswer(question.asker), ...requestAnswer(question.request) };
   }

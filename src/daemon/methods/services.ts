@@ -26,7 +26,10 @@ export interface Services {
   readonly backupKeys: Pick<BackupKeys, 'seal' | 'open'>;
   readonly pause: Pick<KeptPause, 'begin' | 'end'>;
   readonly trail: Pick<AuditFile, 'about' | 'activity' | 'tail'>;
-  readonly homeCheck: Pick<HomeCheck, 'verify' | 'isVerified' | 'refuseMismatch' | 'requireOpen'>;
+  readonly homeCheck: Pick<
+    HomeCheck,
+    'verify' | 'isVerified' | 'refuseMismatch' | 'decision' | 'requireOpen'
+  >;
   readonly document: Pick<AuthorityDocument, 'isOwed'>;
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run(request: () => unknown): unknown };

@@ -9,18 +9,22 @@
 import { requestDeadline } from '../../base/request-deadline.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import { questionTimeout } from '../../broker/questions/interaction.ts';
-import type { WrittenSetting } from '../../broker/questions/question.ts';
+import type { AllowedGroup, WrittenSetting } from '../../broker/questions/question.ts';
 import type { Difference } from './confirmed-settings.ts';
 import { withoutPassword } from './settings-book.ts';
 
 /** `later`: nobody answered, or the person put it off. */
 export type SettingsVerdict = 'yes' | 'no' | 'later';
 
+/** What is on the card. */
+export interface Asked {
+  readonly different: readonly Difference[];
+  /** At the app's first use: what the home allows. */
+  readonly allowed: readonly AllowedGroup[];
+}
+
 /** Asks the person on one card; calls `answered`, then writes the answer into the audit log. Never rejects. */
-export type AskAboutSettings = (
-  different: readonly Difference[],
-  answered: () => void,
-) => Promise<SettingsVerdict>;
+export type AskAboutSettings = (asked: Asked, answered: () => void) => Promise<SettingsVerdict>;
 
 export class SettingsCard {
   readonly #ask: AskAboutSettings;
@@ -44,20 +48,20 @@ export class SettingsCard {
   }
 
   /** Shows a card, unless one is open. `take` carries out a yes or a no. */
-  show(different: readonly Difference[], take: (verdict: 'yes' | 'no') => Promise<void>): void {
-    this.#open ??= this.#askAndTake(different, take).finally(() => {
+  show(asked: Asked, take: (verdict: 'yes' | 'no') => Promise<void>): void {
+    this.#open ??= this.#askAndTake(asked, take).finally(() => {
       this.#open = undefined;
       this.#closed();
     });
   }
 
   async #askAndTake(
-    different: readonly Difference[],
+    asked: Asked,
     take: (verdict: 'yes' | 'no') => Promise<void>,
   ): Promise<void> {
     const taken = Promise.withResolvers<void>();
     try {
-      const verdict = await this.#ask(different, () => {
+      const verdict = await this.#ask(asked, () => {
         this.#taking = taken.promise;
       });
       if (verdict !== 'later') await take(verdict);
@@ -73,16 +77,16 @@ type QuestionParts = Pick<BrokerParts, 'interactions' | 'audit' | 'clock'>;
 /** Never rejects. `over`: the broker stops. `answered` is called at the answer, before it is written down. */
 export async function askAboutSettings(
   { interactions, audit, clock }: QuestionParts,
-  different: readonly Difference[],
+  { different, allowed }: Asked,
   over: AbortSignal,
   answered: () => void = () => undefined,
 ): Promise<SettingsVerdict> {
   const waiting = requestDeadline(clock, questionTimeout, over);
   try {
-    const answer = await interactions.ask({ kind: 'settings', settings: shown(different) }, waiting.signal);
+    const answer = await interactions.ask({ kind: 'settings', settings: shown(different), allowed }, waiting.signal);
     answered();
     const verdict = answer === 'yes' || answer === 'no' ? answer : 'later';
-    const names = different.map(({ name }) => name).join(', ');
+    const names = [...different.map(({ name }) => name), ...allowed.map(({ what }) => what)].join(', ');
     await audit.record({ event: 'settings', outcome: `written by others: ${verdict}: ${names}` });
     return verdict;
   } catch {

@@ -10,6 +10,7 @@ import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { homeRecordSchema } from '../../../src/daemon/home/home-record.ts';
 import type { HomeRecord } from '../../../src/daemon/home/home-record.ts';
+import { recordsOf } from '../../../src/broker/records/records.ts';
 import { listOf } from '../../../src/store/authority.ts';
 import type { DocumentList } from '../../../src/store/authority.ts';
 import { testDocument, turnOfEvents } from '../../broker/rig.ts';
@@ -53,6 +54,8 @@ async function desk(write: () => Promise<void>): Promise<Desk> {
     records,
     isDesk: true,
     mismatch: undefined,
+    allowed: recordsOf(document),
+    wall: () => 7,
     ask: async (_, answered) => {
       const said = await verdict.promise;
       answered();
@@ -84,7 +87,7 @@ it('keeps the person’s yes to settings while the home is given free at the sam
     if (isHeld) await held.promise;
   });
   await expect(check.requireSettled()).rejects.toMatchObject({ reason: 'consent_pending' });
-  expect(records.items).toMatchObject([{ approvals: 'app' }]);
+  expect(records.items).toEqual([]);
   isHeld = true;
   const released = check.release(true);
   await expect.poll(() => writes).toHaveLength(1);

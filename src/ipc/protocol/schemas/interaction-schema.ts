@@ -9,7 +9,7 @@ import { asker } from './asker-schema.ts';
 import { forwardOrigin } from './client-schema.ts';
 import { keyPlace } from './key-schema.ts';
 import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
-import { settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
+import { allowedGroup, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
 import { account, day, id, instant, overrideName, scope, seconds, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
@@ -119,6 +119,8 @@ export const interaction = z.object({
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
   /** Of the kind `settings`: what was written outside Keyturn, and would count after a yes. */
   settings: z.array(unconfirmed).optional(),
+  /** Of the kind `settings`, at the app's first use: what the home allows. A refusal removes all of it. */
+  allowed: z.array(allowedGroup).optional(),
   /** The issuer that the protected server named before, where it names another now. */
   formerIssuer: url.optional(),
   /**

@@ -42,5 +42,13 @@ export const unconfirmed = z.object({
   isContent: z.literal(true).optional(),
 });
 
+/** What a home allows that was used without the app. */
+export const allowedGroup = z.object({
+  what: z.literal(['signIns', 'apiKeys', 'apps', 'permissions', 'exceptions', 'oauthClients', 'proxies']),
+  count: z.int(),
+  /** The first of them. */
+  lines: z.array(z.string().max(maxLength.url)),
+});
+
 /** `here`: the app is the broker. `closed`: a desk's home whose app doesn't run. */
 export const keyturnAppState = z.literal(['unknown', 'none', 'running', 'closed', 'released']);
