@@ -132,13 +132,18 @@ export async function checkFileIfAny(file: string): Promise<void> {
   if (found) checkPrivate(found, file, 'file');
 }
 
+/** Bytes: eight times a document of 10,000 sign-ins. A longer file isn't ours, and would hold up the start. */
+const maxFileSize = 64 * 1024 * 1024;
+
 /** The whole file; undefined only if it is certainly absent. Throws `file_unreadable`. */
 export async function readPrivate(file: string): Promise<Buffer | undefined> {
   const handle = await openPrivate(file, constants.O_RDONLY);
   if (!handle) return undefined;
   try {
+    if ((await handle.stat()).size > maxFileSize) throw unreadableFile(file, 'it is larger than 64 MiB');
     return await handle.readFile();
   } catch (error) {
+    if (error instanceof KeyturnError) throw error;
     throw unreadableFile(file, `it could not be read (${systemCode(error)})`);
   } finally {
     await handle.close();

@@ -31,6 +31,9 @@ describe('a headless broker on a copy of the home', () => {
     await other.line.request('proxy.list');
     const desk = await openDesk(home);
     await desk.owner.call('permission.set', allowed('desk'));
+    await desk.answer((await desk.card()).id, 'yes');
+    const settled = { homeState: { isWaiting: false } };
+    await expect.poll(() => desk.owner.call('status', {})).toMatchObject(settled);
     const closed = { reason: 'not_permitted', message: expect.stringContaining('app isn’t running') };
     const copied = { reason: 'vault_unreadable', message: expect.stringContaining('another broker') };
     await expect(other.line.request('permission.set', evil)).rejects.toMatchObject(copied);

@@ -8,6 +8,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -73,6 +74,14 @@ describe('a file of the home', () => {
         message: expect.stringContaining('is not a plain file'),
       });
     }
+  });
+
+  it('refuses one that is far too large for Keyturn to have written', async () => {
+    const file = fileOf('text');
+    truncateSync(file, 64 * 1024 * 1024 + 1);
+    await expect(readPrivate(file)).rejects.toMatchObject({
+      message: expect.stringContaining('larger than'),
+    });
   });
 
   it.runIf(isRoot)('refuses a private file that belongs to another user', async () => {

@@ -1,5 +1,5 @@
 /** Files of a home that can't be read: reported with what to do, kept as they are, never taken for empty. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld } from '../../support/home.ts';
@@ -14,8 +14,8 @@ describe('keyturn status and keyturn doctor', () => {
     const file = path.join(home.paths.state, 'authority.json');
     const items = rawItems(`keyturn/${home.homeId}`);
     onTestFinished(() => items.close());
-    const explained = async (sentence: string): Promise<void> => {
-      await home.keyturn(['token', server, '--no-input']);
+    const explained = async (sentence: string, ...command: string[]): Promise<void> => {
+      await home.keyturn(command);
       expect(await home.ok(['status'])).toContain(sentence);
       expect((await home.keyturn(['doctor'])).stdout).toContain(sentence);
       await stopBroker(home);
@@ -27,11 +27,15 @@ describe('keyturn status and keyturn doctor', () => {
     await allow(home, 'cli', server);
     for (const name of signInItems(home.paths.state).values()) await items.delete(name);
     await stopBroker(home);
-    await explained(`The vault has no token for "${server}".`);
+    await explained(`The vault has no token for "${server}".`, 'token', server, '--no-input');
+    await startBroker(home);
+    await explained('the vault is locked', 'lock');
     const newest = readFileSync(file, 'utf8');
     writeFileSync(file, older);
-    await explained('is not the newest one that your vault knows.');
+    await explained('is not the newest one that your vault knows.', 'unlock');
     writeFileSync(file, newest.replace('"cli"', '"cly"'));
-    await explained("can't be read, or Keyturn did not write it");
+    await explained("can't be read, or Keyturn did not write it", 'unlock');
+    rmSync(file);
+    await explained('is gone, and your vault knows that there was one.', 'unlock');
   });
 });
