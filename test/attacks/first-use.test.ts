@@ -11,8 +11,8 @@ async function usedWithoutApp(): Promise<TestHome> {
   const home = newHome({ vault: 'keychain' });
   const { line, stop } = await openHeadless(home);
   for (const [method, params] of [
-    ['permission.set', { client: 'cli', resource, decision: 'allow', scope: 'read' }],
-    ['permission.set', { client: 'cli', resource: 'https://denied.invalid/mcp', decision: 'deny' }],
+    ['permission.set', { app: 'cli', resource, decision: 'allow', scope: 'read' }],
+    ['permission.set', { app: 'cli', resource: 'https://denied.invalid/mcp', decision: 'deny' }],
     ['exception.set', { server: resource, name: 'no-resource', on: true }],
     ['oauthClient.set', { issuer: 'https://login.invalid', clientId: 'abc', clientSecret: 'hush' }],
     ['apiKey.set', { resource: 'https://keys.invalid/mcp', header: 'X-Key', value: 'k', unchecked: true }],
@@ -54,15 +54,15 @@ it.each(['no', 'yes'] as const)('removes all of it, or keeps it, as its answer (
   const decisions = (await permissions()).map(({ decision }) => decision);
   expect(decisions).toEqual(said === 'no' ? ['deny'] : ['allow', 'deny']);
   const left = said === 'no' ? 0 : 1;
-  expect(await owner.call('apiKey.list', {})).toMatchObject({ keys: { length: left } });
-  expect(await owner.call('oauthClient.list', {})).toMatchObject({ registrations: { length: left } });
+  expect(await owner.call('apiKey.list', {})).toMatchObject({ apiKeys: { length: left } });
+  expect(await owner.call('oauthClient.list', {})).toMatchObject({ oauthClients: { length: left } });
   await stop();
   // Answered once: the next start asks nothing, and no broker without the app gives more.
   const again = await openDesk(home, { leaves: true });
-  await again.line.request('permission.set', { client: 'cli', resource, decision: 'deny' });
+  await again.line.request('permission.set', { app: 'cli', resource, decision: 'deny' });
   expect(await again.cards()).toEqual([]);
   await again.stop();
   const { line: closed } = await openHeadless(home);
-  const more = closed.request('permission.set', { client: 'cli', resource, decision: 'allow' });
+  const more = closed.request('permission.set', { app: 'cli', resource, decision: 'allow' });
   await expect(more).rejects.toMatchObject({ reason: 'not_permitted' });
 });

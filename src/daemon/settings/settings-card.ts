@@ -55,10 +55,7 @@ export class SettingsCard {
     });
   }
 
-  async #askAndTake(
-    asked: Asked,
-    take: (verdict: 'yes' | 'no') => Promise<void>,
-  ): Promise<void> {
+  async #askAndTake(asked: Asked, take: (verdict: 'yes' | 'no') => Promise<void>): Promise<void> {
     const taken = Promise.withResolvers<void>();
     try {
       const verdict = await this.#ask(asked, () => {
@@ -83,7 +80,10 @@ export async function askAboutSettings(
 ): Promise<SettingsVerdict> {
   const waiting = requestDeadline(clock, questionTimeout, over);
   try {
-    const answer = await interactions.ask({ kind: 'settings', settings: shown(different), allowed }, waiting.signal);
+    const answer = await interactions.ask(
+      { kind: 'settings', settings: shown(different), allowed },
+      waiting.signal,
+    );
     answered();
     const verdict = answer === 'yes' || answer === 'no' ? answer : 'later';
     const names = [...different.map(({ name }) => name), ...allowed.map(({ what }) => what)].join(', ');
