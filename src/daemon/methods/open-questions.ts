@@ -104,14 +104,17 @@ export function interactionAnswer(
     case 'choice':
       return { ...card, ...choiceAnswer(question) };
     case 'settings':
-      return {
-        ...card,
-        settings: question.settings.map((setting) => ({ ...setting })),
-        allowed: question.allowed.map((group) => ({ ...group, lines: [...group.lines] })),
-      };
+      return { ...card, ...settingsAnswer(question) };
     case 'command':
       return { ...card, asker: processAnswer(question.asker), ...requestAnswer(question.request) };
   }
+}
+
+function settingsAnswer({ settings, allowed }: Extract<Question, { kind: 'settings' }>) {
+  return {
+    settings: settings.map((setting) => ({ ...setting })),
+    allowed: allowed.map((group) => ({ ...group, lines: [...group.lines] })),
+  };
 }
 
 /** By a proxy, the process is Keyturn's own: who uses the address isn't known. */
