@@ -5,7 +5,7 @@
  * One read of a list at a time: changes meanwhile lead to one more. Rows that are as before stay the same
  * objects (structural-sharing.ts).
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { call, onChange } from './bridge.ts';
 import { shareStructure } from './structural-sharing.ts';
 import type { Refusal, ResultOn } from '../base/views.ts';
@@ -114,7 +114,8 @@ export function useList<N extends ListName>(name: N): Loaded<ResultOn<N>> {
   const entry = entryOf(name);
   const [, rerender] = useState(0);
   const drawn = entry.state;
-  useEffect(() => {
+  // Before the first paint: the question is under way while the empty view is drawn.
+  useLayoutEffect(() => {
     const watcher = (): void => rerender((turn) => turn + 1);
     entry.watchers.add(watcher);
     // Between the drawing and this effect an answer may have come, of which nobody has told.
