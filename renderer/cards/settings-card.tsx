@@ -9,6 +9,7 @@ import type { CardProps } from './base/consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { UntrustedText } from '../parts/untrusted-text.tsx';
 import { maxPathLength } from './base/requesting-program.tsx';
+import { formatNumber } from '../base/format.ts';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
@@ -50,7 +51,9 @@ function FirstUseCard({ question, onDone }: CardProps) {
                   <UntrustedText text={line} bound={maxPathLength} />
                 </p>
               ))}
-              {count > lines.length && <p class="dim small">{first.more(count - lines.length)}</p>}
+              {count > lines.length && (
+                <p class="dim small">{first.more({ count: formatNumber(count - lines.length) })}</p>
+              )}
             </Fact>
           ))}
         </Facts>

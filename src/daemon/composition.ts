@@ -153,7 +153,7 @@ async function openBroker(core: Core) {
     {
       records,
       settings,
-      fetchFor: net.fetchFor,
+      fetchFor: (endpoint, isConfirmed) => net.fetchFor(endpoint, isConfirmed),
       openBrowser: (url, command) => options.openBrowser(url, command, display.environment()),
       grantsChanged: () => subscribers.tell('signIn.changed'),
     },

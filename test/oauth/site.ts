@@ -49,7 +49,7 @@ export async function deadOrigin(): Promise<string> {
 export const now = Date.UTC(2030, 0, 1);
 
 function answerOf({ hangs = false, body, ...page }: Page): Answer {
-  if (hangs) return { ...stalled(String(body)), ...page };
+  if (hangs) return { ...stalled(typeof body === 'string' ? body : undefined), ...page };
   return { ...page, body: Buffer.isBuffer(body) ? new Uint8Array(body) : body };
 }
 

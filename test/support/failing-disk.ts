@@ -37,12 +37,12 @@ export function watchDisk(): () => void {
       const before = (name: Step, call: (...given: never[]) => Promise<void>): typeof call => {
         return async (...given) => {
           step(name);
-          await call.apply(handle, given);
+          await call(...given);
         };
       };
       return Object.assign(handle, {
-        sync: before(isDraft ? 'sync' : 'sync folder', handle.sync),
-        writeFile: before('write', handle.writeFile),
+        sync: before(isDraft ? 'sync' : 'sync folder', handle.sync.bind(handle)),
+        writeFile: before('write', handle.writeFile.bind(handle)),
       });
     },
     rename: async (from, to) => {

@@ -179,7 +179,7 @@ export const cards = {
       oauthClients: 'OAuth clients',
       proxies: 'Local addresses',
     },
-    more: (count: number) => `and ${count} more`,
+    more: 'and {count} more',
     confirm: 'Keep all',
     refuse: 'Remove all',
     answered: {
