@@ -14,9 +14,12 @@ export const disk = {
   done: [] as string[],
   /** The step that fails, and the system's code. */
   fails: undefined as readonly [Step, string] | undefined,
+  /** Called before each step: what is there now is what a kill would leave. */
+  before: undefined as ((step: Step) => void) | undefined,
 };
 
 function step(name: Step): void {
+  disk.before?.(name);
   const [at, code] = disk.fails ?? [];
   if (at === name) throw Object.assign(new Error(code), { code });
   disk.done.push(name);

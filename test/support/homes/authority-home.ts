@@ -7,7 +7,6 @@ import path from 'node:path';
 import { LocalClients } from '../../../src/broker/records/local-client.ts';
 import { OverrideBook } from '../../../src/broker/records/override.ts';
 import { Permissions } from '../../../src/broker/records/permission.ts';
-import type { Records } from '../../../src/broker/records/records.ts';
 import { homeRecords } from '../../../src/daemon/composition.ts';
 import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { homePaths } from '../../../src/base/paths.ts';
@@ -17,7 +16,7 @@ import type { HomeOptions } from '../../vault/doubles.ts';
 import { bound, fresh, memoryKeychain } from '../../vault/doubles.ts';
 
 export interface AuthorityBroker {
-  readonly records: Records;
+  readonly records: ReturnType<typeof homeRecords>;
   readonly clients: LocalClients;
   readonly permissions: Permissions;
   readonly overrides: OverrideBook;
