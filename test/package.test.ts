@@ -170,7 +170,7 @@ describe('the program', () => {
   });
 });
 
-describe('the protected server', () => {
+describe('the MCP server', () => {
   const built = (): Tree => readTree(installed('server'));
   const loaded = (): string[] => [...staticClosure(built(), 'server/index.js')];
 
@@ -211,7 +211,7 @@ describe('installed in an empty folder', () => {
     expect(refused.stderr).toContain('npm install oidc-provider@9');
   });
 
-  it('runs a broker and gets a token that the protected server takes', async () => {
+  it('runs a broker and gets a token that the MCP server takes', async () => {
     const { home, world, resource } = await homeInWorld({ bin: bin() });
     const broker = home.start(['broker', 'run']);
     await broker.says('the broker listens on');

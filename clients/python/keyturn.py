@@ -127,7 +127,7 @@ _UNPROVEN_HINTS = {
     "unpaired": "The key was kept. Only a person starts a new pairing.",
     "locked": "Unlock the vault: keyturn unlock",
     "pairing_denied": "Nobody allowed it. Ask again when you are at the machine.",
-    "version_unsupported": "Broker and program speak different versions of the wire: update the older.",
+    "version_unsupported": "Broker and app speak different versions of the wire: update the older.",
 }
 
 

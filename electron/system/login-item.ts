@@ -109,7 +109,7 @@ function desktopEntry(command: readonly string[]): string {
     '[Desktop Entry]',
     'Type=Application',
     'Name=Keyturn',
-    'Comment=The token broker on your desk',
+    'Comment=A token broker for MCP clients',
     execLine(command),
     'Icon=keyturn-desktop',
     'Terminal=false',

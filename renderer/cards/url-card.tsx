@@ -1,5 +1,5 @@
 /**
- * The card of an address that a protected server asks the person to open: where it leads, who asks, and the server's
+ * The card of an address that an MCP server asks the person to open: where it leads, who asks, and the server's
  * words.
  *
  * Invariant: the host stands by itself and first, in the spelling that the browser gets. The server's words are shown

@@ -33,7 +33,7 @@ export interface AuditRow {
     | 'pause'
     /** The owner's answer to a command that widens. */
     | 'command'
-    /** The owner's answer to an address that a protected server wants opened. */
+    /** The owner's answer to an address that an MCP server wants opened. */
     | 'url'
     /** The owner's answer to which account a program uses at a server. */
     | 'account'

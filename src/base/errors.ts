@@ -71,7 +71,7 @@ export const reasons = {
   assertion_invalid: { code: -32067, exit: exitCodes.signInFailed },
 
   authorization_server_unreachable: { code: -32050, exit: exitCodes.unreachable },
-  protected_server_unreachable: { code: -32051, exit: exitCodes.unreachable },
+  mcp_server_unreachable: { code: -32051, exit: exitCodes.unreachable },
   host_unreachable: { code: -32053, exit: exitCodes.unreachable },
   rate_limited: { code: -32052, exit: exitCodes.unreachable },
 

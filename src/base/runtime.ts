@@ -1,7 +1,7 @@
 /**
  * The oldest Node that the libraries run on.
  *
- * Invariant: asks for what is missing and not for a version, since the protected server runs where there is no Node.
+ * Invariant: asks for what is missing and not for a version, since the MCP server runs where there is no Node.
  */
 import { KeyturnError } from './errors.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The bridge: carries messages between a client on standard input and output and a protected server, and attaches
+ * The bridge: carries messages between a client on standard input and output and an MCP server, and attaches
  * the broker's tokens on the way.
  *
  * Invariant: each request of the client gets one answer: the server's, or an error that says what happened and what to
@@ -32,7 +32,7 @@ import { ShownPages } from './shown-page.ts';
 import type { ToolFilter } from './tool-filter.ts';
 
 export interface BridgeOptions {
-  /** The protected server's endpoint, checked by `endpointUrl`. */
+  /** The MCP server's endpoint, checked by `endpointUrl`. */
   readonly endpoint: URL;
   /**
    * The broker, as the program of this entry: a new connection with each call. Called again after it rejected, and

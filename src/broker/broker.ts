@@ -121,7 +121,7 @@ export class Broker {
     return this.#keyRequests.answer(request);
   }
 
-  /** A protected server refused a key that this program received. */
+  /** An MCP server refused a key that this program received. */
   async rejectKey(clientId: string, keyId: string): Promise<void> {
     await this.#keyRequests.reject(clientId, keyId);
   }
@@ -137,7 +137,7 @@ export class Broker {
   }
 
   /**
-   * A protected server asks the person to open an address. Throws as `ShownUrls.show`, `paused`, and
+   * An MCP server asks the person to open an address. Throws as `ShownUrls.show`, `paused`, and
    * `invalid_resource`.
    */
   async showUrl(request: UrlRequest): Promise<UrlAction> {
@@ -145,7 +145,7 @@ export class Broker {
     return this.#shownUrls.show(request, this.canonical(request.resource));
   }
 
-  /** A protected server refused a token. */
+  /** An MCP server refused a token. */
   rejectToken(rejection: Rejection): RejectionOutcome {
     return this.#rejections.reject(rejection);
   }

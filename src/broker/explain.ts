@@ -89,7 +89,7 @@ function sentences(parts: BrokerParts, grant: Grant): Sentences {
 
 const whyOver = (grant: Grant): string =>
   isWiderThanAsked(grant)
-    ? 'The issuer gave more than was asked for, for one program, so it was ended.'
+    ? 'The authorization server gave more than was asked for, for one app, so it was ended.'
     : 'You ended it.';
 
 const refreshing: Sentences = {
@@ -99,19 +99,19 @@ const refreshing: Sentences = {
 };
 
 const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receipt'], string>> = {
-  confirmed: 'The issuer confirmed that it revoked the tokens.',
+  confirmed: 'The authorization server confirmed that it revoked the tokens.',
   notOffered:
-    'The issuer offers no revocation. Keyturn has forgotten its tokens, but its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
-  pending: 'The issuer could not be reached yet; Keyturn tries again by itself.',
+    'The authorization server offers no revocation. Keyturn has forgotten its tokens, but its refresh token may stay valid there: to end it, remove Keyturn’s access in your account there.',
+  pending: 'The authorization server could not be reached yet; Keyturn tries again by itself.',
   abandoned:
-    'The issuer could not be reached, and Keyturn has stopped trying. Its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
+    'The authorization server could not be reached, and Keyturn has stopped trying. Its refresh token may stay valid there: to end it, remove Keyturn’s access in your account there.',
 };
 
 /** Undefined unless the vault was asked and has no such item. */
 function lost({ refresher }: BrokerParts, grant: Grant): Sentences | undefined {
   if (!refresher.secrets.factsOf(grant).isMissing) return undefined;
   return {
-    now: 'The vault has no token for it. No program can get one.',
+    now: 'The vault has no token for it. No app can get one.',
     next: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}. To end it: keyturn logout ${shellWord(grant.id)}`,
     refresh: { by: 'signIn' },
   };
@@ -129,7 +129,7 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
   const trouble = refresher.failures.backoff.trouble(grant.id);
   if (trouble && !parts.pause.current) {
     const after = toWall(clock, trouble.nextTryAt);
-    const since = `Its issuer has given no token since ${moment(toWall(clock, trouble.since))}; ${inMemory}.`;
+    const since = `Its authorization server has given no token since ${moment(toWall(clock, trouble.since))}; ${inMemory}.`;
     const refusal = refresher.failures.refusalOf(grant.id);
     return {
       now: refusal ? `${since} The last refresh was refused: ${refusal.message}` : since,
@@ -171,16 +171,16 @@ function refreshSentence(refresh: NextRefresh): string {
       return refreshing.next;
     case 'resume':
       return refresh.after === undefined
-        ? 'You paused all access: no program gets a token until you resume it with: keyturn resume'
-        : `You paused all access: no program gets a token until ${moment(refresh.after)}, unless you resume it sooner with: keyturn resume`;
+        ? 'You paused all access: no app gets a token until you resume it with: keyturn resume'
+        : `You paused all access: no app gets a token until ${moment(refresh.after)}, unless you resume it sooner with: keyturn resume`;
     case 'signIn':
-      return 'The issuer gave no refresh token: when the access token expires, a new sign-in is needed.';
+      return 'The authorization server gave no refresh token: when the access token expires, a new sign-in is needed.';
     case 'request':
       return refresh.after === undefined
-        ? 'It is refreshed when a program asks for a token.'
-        : `It is refreshed when a program asks after ${moment(refresh.after)}.`;
+        ? 'It is refreshed when an app asks for a token.'
+        : `It is refreshed when an app asks after ${moment(refresh.after)}.`;
     case 'itself':
-      return `Keyturn refreshes it by itself about ${moment(refresh.after)}, because a program uses it.`;
+      return `Keyturn refreshes it by itself about ${moment(refresh.after)}, because an app uses it.`;
   }
 }
 
@@ -194,7 +194,7 @@ function audienceSentence({ state, audience, issuer }: Grant): Pick<Explanation,
   }
   if (audience !== 'other') return {};
   return {
-    audience: `The token of ${quoted(issuer)} names another server, and you waived the rule that refuses it: this server could use it there.`,
+    audience: `The token of ${quoted(issuer)} names another server, and you made an exception to the rule that refuses it: this server could use it there.`,
   };
 }
 
@@ -204,7 +204,7 @@ const boundSentence =
 function skewSentence(skew: number): string {
   const seconds = Math.round(Math.abs(skew) / 1000);
   return (
-    `The issuer's clock is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's. ` +
+    `The authorization server's clock is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} this machine's. ` +
     'Keyturn allows for the difference; one of the two clocks is wrong.'
   );
 }

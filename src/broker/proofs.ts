@@ -24,7 +24,7 @@ export interface ProofRequest {
   readonly method: string;
   /** An absolute URL. */
   readonly url: string;
-  /** Of the protected server (RFC 9449 §9). */
+  /** Of the MCP server (RFC 9449 §9). */
   readonly nonce?: string;
 }
 
@@ -55,7 +55,7 @@ export class Proofs {
     const { grant, token, endpoint, url } = this.#allowed(request);
     const { method, nonce, clientId } = request;
     const { network } = this.#parts;
-    // The protected server's own clock if it is known; else the authorization server's.
+    // The MCP server's own clock if it is known; else the authorization server's.
     const time = serverTime(network(endpoint), { issuer: grant.issuer, tokenEndpoint: url.href });
     const { proofKey, accessToken } = token;
     const proof = proofKey.proof({ method, url, accessToken, nonce, time });
@@ -119,7 +119,7 @@ export class Proofs {
     this.#counts.set(clientId, current);
     current.count += 1;
     if (current.count <= maxProofs) return;
-    throw new KeyturnError('rate_limited', 'This program asks for too many proofs.', {
+    throw new KeyturnError('rate_limited', 'This app asks for too many proofs.', {
       hint: 'Ask for one proof for each request, when the request is sent.',
       retryAfter: Math.ceil((current.since + window - now) / 1000),
     });
@@ -166,7 +166,7 @@ function isBelow(endpoint: string, url: URL): boolean {
 }
 
 function noSuchToken(): KeyturnError {
-  return new KeyturnError('not_found', 'This program has no such token any more.', {
+  return new KeyturnError('not_found', 'This app has no such token any more.', {
     hint: 'Ask for a token again (token.get), and for proofs with its tokenId.',
   });
 }
@@ -181,7 +181,7 @@ function needsNoProof(): KeyturnError {
 function outside({ origin, pathname }: URL, { resource }: Grant): KeyturnError {
   return new KeyturnError(
     'resource_mismatch',
-    `${quoted(origin + pathname)} is outside what this program may reach with the token for ${quoted(resource)}.`,
+    `${quoted(origin + pathname)} is outside what this app may reach with the token for ${quoted(resource)}.`,
     {
       rule: 'A proof is for the origin and path that a person approved',
       hint: 'Send the token only to the endpoint that it was asked for.',

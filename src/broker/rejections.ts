@@ -1,6 +1,6 @@
 /**
- * What follows when a protected server refuses a token that should have been good: the token is replaced, within a
- * bound, and its grant is suspect until the protected server was asked which issuer and which tokens it wants now.
+ * What follows when an MCP server refuses a token that should have been good: the token is replaced, within a
+ * bound, and its grant is suspect until the MCP server was asked which issuer and which tokens it wants now.
  *
  * Invariant: only a token in memory that this local client received is replaced.
  */
@@ -19,7 +19,7 @@ import { stillNames } from './destination/asked-resource.ts';
 export class Rejections {
   readonly #parts: BrokerParts;
   readonly #refusals: TokenRefusals;
-  /** By the ids of grants whose token was refused: what their protected servers are being asked since then. */
+  /** By the ids of grants whose token was refused: what their MCP servers are being asked since then. */
   readonly #suspects = new Map<string, Map<string, ReturnType<typeof stillNames>>>();
 
   constructor(parts: BrokerParts) {
@@ -28,7 +28,7 @@ export class Rejections {
   }
 
   /**
-   * A protected server refused this token. For one that isn't in memory, or that another client received, nothing
+   * An MCP server refused this token. For one that isn't in memory, or that another client received, nothing
    * happens: the newer one is returned next time. A token at its end is replaced without being
    * counted: every program that keeps its token until then reports one.
    */
@@ -67,13 +67,13 @@ export class Rejections {
     this.#refusals.clear(id);
   }
 
-  /** Before the next token of this grant is handed out, its protected server must be asked (`isStillNamed`). */
+  /** Before the next token of this grant is handed out, its MCP server must be asked (`isStillNamed`). */
   isSuspect({ id }: Grant): boolean {
     return this.#suspects.has(id);
   }
 
   /**
-   * A refused token may mean that the protected server moved to another issuer, or takes no Bearer tokens any more: then
+   * A refused token may mean that the MCP server moved to another issuer, or takes no Bearer tokens any more: then
    * the grant needs a new sign-in.
    */
   async isStillNamed({ endpoint, request }: PendingRequest, grant: Grant): Promise<boolean> {

@@ -164,7 +164,7 @@ export class RequestSignIns {
     if (this.#endedByOwn.has(shared.id)) throw refusals.notNarrowed(permission, shared);
     if (request.interaction === 'never' || pending.hasSignedIn) throw new refusals.NarrowsForGood(shared);
     if (own.some((one) => isEndedAfter(one, shared))) throw refusals.grantRevoked(endpoint);
-    this.#refuseUnattended(pending, 'it needs a sign-in for this program alone');
+    this.#refuseUnattended(pending, 'it needs a sign-in for this app alone');
     await this.#start(permitted, {
       scope: union(scope, access.scope),
       account: accountLabel(shared),

@@ -18,13 +18,13 @@ export interface TokenRequest {
   readonly clientId: string;
   /** The process of the client that asks. */
   readonly asker?: ClientProcess | undefined;
-  /** The protected server's endpoint URL as the user knows it. */
+  /** The MCP server's endpoint URL as the user knows it. */
   readonly resource: string;
   readonly scope?: readonly string[] | undefined;
   readonly account?: string | undefined;
   /** Milliseconds that the token must still be valid. */
   readonly minimumValidity?: number | undefined;
-  /** A challenge that the protected server sent to the local client: a hint, never an order. */
+  /** A challenge that the MCP server sent to the local client: a hint, never an order. */
   readonly challenge?: ClientChallenge | undefined;
   /** What the local client was doing, for the step-up limit; e.g. `POST /mcp tools/call`. */
   readonly operation?: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * Addresses that a protected server asks the person to open: each is a card first, and the browser opens it after a
+ * Addresses that an MCP server asks the person to open: each is a card first, and the browser opens it after a
  * yes.
  *
  * Invariant: only a program that may reach the server shows an address for it, one at a time. Only https, and http on
@@ -22,7 +22,7 @@ import { askedTooSoon } from './refusals/refusals.ts';
 export interface UrlRequest {
   readonly clientId: string;
   readonly asker?: ClientProcess;
-  /** The protected server's endpoint, as the program names it. */
+  /** The MCP server's endpoint, as the program names it. */
   readonly resource: string;
   readonly url: string;
   /** The server's own words about it. */
@@ -169,7 +169,7 @@ function notAllowed(name: string, endpoint: string): KeyturnError {
     'consent_required',
     `${name} may not reach ${endpoint}, and so shows no address for it.`,
     {
-      rule: 'A program shows addresses of servers that it may reach',
+      rule: 'An app shows addresses of servers that it may reach',
       hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}`,
     },
   );
@@ -177,7 +177,7 @@ function notAllowed(name: string, endpoint: string): KeyturnError {
 
 function tooMany(name: string): KeyturnError {
   return new KeyturnError('rate_limited', `${maxWaiting + 1} addresses of ${name} wait for you already.`, {
-    rule: `One address of a program is on a card at a time, and ${maxWaiting} more wait`,
+    rule: `One address of an app is on a card at a time, and ${maxWaiting} more wait`,
     hint: 'Answer the card; `keyturn request list` shows it.',
   });
 }

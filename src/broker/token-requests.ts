@@ -207,7 +207,7 @@ export class TokenRequests {
     return again;
   }
 
-  /** The protected server wants scopes that it doesn't name, or refused a token of this grant: there is more to find out. */
+  /** The MCP server wants scopes that it doesn't name, or refused a token of this grant: there is more to find out. */
   async #serveQuestioned(permitted: PermittedRequest, grant: Grant): Promise<Outcome> {
     const { pending, permission } = permitted;
     if (isUnnamedStepUp(pending.request.challenge) && (await this.#signIns.stepUpToListed(permitted, grant)))

@@ -146,20 +146,20 @@ export class Channel {
 
 /** Hints for refusals of a program that hasn't proved to be our broker: our words, not its. */
 const unprovenHints: Readonly<Record<string, string>> = {
-  unpaired: 'The broker does not know this key. The key was kept; a person can pair the program again.',
+  unpaired: 'The broker does not know this key. The key was kept; a person can pair the app again.',
   locked: 'Unlock the vault, then try again.',
   vault_unavailable:
-    'keyturn status says why its vault can’t be used. If your terminal sets KEYTURN_HOME, set it for this program too: else it uses another home.',
+    'keyturn status says why its vault can’t be used. If your terminal sets KEYTURN_HOME, set it for this app too: else it uses another home.',
   rate_limited: 'Try again later.',
   broker_stopping: 'The broker is being stopped or replaced. Ask again in a moment.',
   version_unsupported:
-    'Broker and program speak different versions of the wire: update the older; keyturn broker restart starts what is installed.',
+    'Broker and app speak different versions of the wire: update the older; keyturn broker restart starts what is installed.',
   pairing_denied: 'Nobody allowed the pairing. Ask again when you are at the machine.',
 };
 
 function gone(): Unreachable {
   return new Unreachable('broker_unreachable', 'the broker closed the connection', {
-    hint: 'It may have been stopped, or this program removed from its list.',
+    hint: 'It may have been stopped, or this app removed from its list.',
   });
 }
 

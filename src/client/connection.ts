@@ -46,7 +46,7 @@ export interface Connection {
   /** Any method of docs/reference/wire-protocol.md. Throws the broker's refusal, or `broker_unreachable`. */
   request(method: string, params?: object, options?: RequestOptions): Promise<unknown>;
   /**
-   * A token for a protected server. If the connection was lost, or the broker stops, waits for the next broker and
+   * A token for an MCP server. If the connection was lost, or the broker stops, waits for the next broker and
    * asks it the same: up to 15 s for one that takes over, up to 10 s after one that died.
    */
   getToken(params: TokenGetParams, options?: RequestOptions): Promise<TokenResult>;
@@ -57,7 +57,7 @@ export interface Connection {
    * does. Throws `not_found` if the broker no longer has the token: ask for one again.
    */
   proveToken(params: TokenProveParams, options?: RequestOptions): Promise<string>;
-  /** Tells the broker that a protected server refused a token or a key. Waits for a broker as `getToken` does. */
+  /** Tells the broker that an MCP server refused a token or a key. Waits for a broker as `getToken` does. */
   rejectToken(params: TokenRejectParams, options?: RequestOptions): Promise<TokenRejectResult>;
   /** Calls `listener` for each notification, until the returned function is called. Ends with the channel. */
   onNotification(listener: NotificationListener): () => void;
@@ -241,7 +241,7 @@ function tokenFrom(result: unknown): TokenResult {
 }
 
 function closedHere(): Unreachable {
-  return new Unreachable('broker_unreachable', 'this program closed its connection to the broker');
+  return new Unreachable('broker_unreachable', 'this app closed its connection to the broker');
 }
 
 function malformed(method: string): KeyturnError {

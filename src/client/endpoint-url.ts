@@ -1,4 +1,4 @@
-/** Which URLs belong to a protected server's endpoint: the same origin, and a path at or below its. */
+/** Which URLs belong to an MCP server's endpoint: the same origin, and a path at or below its. */
 import { isBelow } from '../base/text/below-path.ts';
 import { KeyturnError, quoted } from '../base/errors.ts';
 import { isLoopbackHost } from '../base/text/this-machine.ts';
@@ -7,7 +7,7 @@ import { isLoopbackHost } from '../base/text/this-machine.ts';
 export function endpointUrl(text: string): URL {
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash) {
-    throw new KeyturnError('invalid_resource', `${quoted(text)} is not the URL of a protected server`, {
+    throw new KeyturnError('invalid_resource', `${quoted(text)} is not the URL of an MCP server`, {
       hint: 'Give an absolute https URL without user name, password or fragment.',
     });
   }

@@ -24,7 +24,7 @@ import { maxRedirects, redirected, redirectStatuses } from './redirects.ts';
 import { initOf, replayable, type Replayable } from './replayable.ts';
 
 export interface FetchOptions {
-  /** The protected server's endpoint URL, as the person approved it. */
+  /** The MCP server's endpoint URL, as the person approved it. */
   readonly resource: string;
   /** Sends the requests; the global fetch unless given. */
   readonly fetch?: typeof globalThis.fetch;
@@ -49,7 +49,7 @@ export interface FetchOptions {
 }
 
 /**
- * Returns a fetch for one protected server. Requests elsewhere are sent as they are, without a token.
+ * Returns a fetch for one MCP server. Requests elsewhere are sent as they are, without a token.
  * Throws `invalid_resource` or `insecure_url`; the fetch throws the broker's refusals.
  */
 export function createFetch(connection: Connection, options: FetchOptions): typeof globalThis.fetch {

@@ -60,7 +60,7 @@ async function prove(
   if (!isHelloResult(offer)) throw refusal('its answer is malformed');
   if (offer.version !== protocolVersion) throw refusal('it chose a version of the wire that was not offered');
   if (offer.brokerId !== identity.brokerId) {
-    throw refusal('it is not the broker that this program was paired with', 'The key was kept.');
+    throw refusal('it is not the broker that this app was paired with', 'The key was kept.');
   }
   const key = keyFromText(identity.key);
   const t = transcript({ ...offer, helloLine: Buffer.from(line), brokerNonce: offer.nonce });
@@ -94,7 +94,7 @@ function late(): Unreachable {
 function refusal(what: string, more = ''): KeyturnError {
   const hint = 'Find out which program listens on the socket; if it is your broker, pair again.';
   return new KeyturnError('handshake_failed', `the broker could not be trusted: ${what}`, {
-    rule: 'Keyturn wire contract, HELLO: a program sends nothing but its hello before the broker has proved who it is',
+    rule: 'Keyturn wire contract, HELLO: an app sends nothing but its hello before the broker has proved who it is',
     hint: more ? `${more} ${hint}` : hint,
   });
 }

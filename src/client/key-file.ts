@@ -47,7 +47,7 @@ export function readKeyFile(file: string): Identity {
     hint:
       path.basename(file) === 'owner.key'
         ? 'It was kept. Restore it, or move it away: the next start of the broker makes a new one.'
-        : 'It was kept. Restore it, or move it away and pair the program again.',
+        : 'It was kept. Restore it, or move it away and pair the app again.',
   });
 }
 
@@ -57,7 +57,7 @@ function open(file: string): number {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') {
       throw new KeyturnError('unpaired', `there is no key at ${quoted(file)}`, {
-        hint: 'Start the pairing in this program. It shows six digits: compare them with `keyturn request list`, then answer with `keyturn request approve ID`, or in the window of the app.',
+        hint: 'Start the pairing in this app. It shows six digits: compare them with `keyturn request list`, then answer with `keyturn request approve ID`, or in the window of the app.',
       });
     }
     if (hasFileAbove(error)) throw belowFile(file);

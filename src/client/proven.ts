@@ -9,7 +9,7 @@ import { noncePattern } from '../ipc/wire/values.ts';
 import type { Connection } from './connection.ts';
 import { initOf, type Replayable } from './replayable.ts';
 
-/** Sends the requests of one protected server, and remembers the nonce that it gave last. */
+/** Sends the requests of one MCP server, and remembers the nonce that it gave last. */
 export class ProvenRequests {
   readonly #connection: Connection;
   readonly #fetch: typeof globalThis.fetch;

@@ -1,5 +1,5 @@
 /**
- * What a client transport of the protocol's SDK takes, for one protected server. Both major versions take the same.
+ * What a client transport of the protocol's SDK takes, for one MCP server. Both major versions take the same.
  *
  * Invariant: no request waits for a person so long that the SDK gives it up first. Else the call would be sent after
  * the client got its failure.

@@ -85,7 +85,7 @@ export function inProcessOwner(
 }
 
 function noTokensHere(method: string): KeyturnError {
-  return new KeyturnError('not_permitted', `${method} is for programs, not for the app.`, {
+  return new KeyturnError('not_permitted', `${method} is for other apps, not for the Keyturn app.`, {
     rule: 'no token ever reaches a window',
     hint: 'Use `keyturn token`.',
   });

@@ -174,7 +174,7 @@ class LineEnds {
 function tooLong(): KeyturnError {
   return new KeyturnError(
     'resource_mismatch',
-    'the protected server names an address for messages that is too long',
+    'the MCP server names an address for messages that is too long',
     {
       rule: 'A token goes to the origin that a person approved',
     },

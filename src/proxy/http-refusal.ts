@@ -1,7 +1,7 @@
 /**
  * How the proxy says no: an HTTP status, and the protocol's own form of an error with the reason and what to do.
  *
- * Invariant: never a 401, and never the protected server's challenge: a client that gets one begins to sign in by
+ * Invariant: never a 401, and never the MCP server's challenge: a client that gets one begins to sign in by
  * itself.
  */
 import type { ServerResponse } from 'node:http';

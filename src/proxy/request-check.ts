@@ -65,7 +65,7 @@ function refusePages(request: IncomingMessage): void {
   if (!isOfPage(request)) return;
   throw new HttpRefusal(403, 'not_permitted', 'the proxy serves no pages of a browser', {
     rule: 'MCP, streamable HTTP, Security: local servers check the Origin header',
-    hint: 'Use it from a program that sends no Origin header.',
+    hint: 'Use it from an app that sends no Origin header.',
   });
 }
 

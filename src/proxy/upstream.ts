@@ -1,5 +1,5 @@
 /**
- * The way to the protected server and back.
+ * The way to the MCP server and back.
  *
  * Invariant: the answer is passed on as it comes, no faster than the client reads, and it leads the client nowhere: a
  * redirect out of the endpoint and a challenge that stands are errors.
@@ -33,7 +33,7 @@ export function sendVia(dispatcher: Dispatcher): typeof globalThis.fetch {
   };
 }
 
-/** The protected server of one program. `fetch` attaches that program's token. */
+/** The MCP server of one program. `fetch` attaches that program's token. */
 export interface Destination {
   readonly resource: string;
   readonly fetch: typeof globalThis.fetch;
@@ -50,14 +50,14 @@ export interface Passed {
   readonly leaving: () => void;
 }
 
-/** Throws the broker's refusals and `protected_server_unreachable`. */
+/** Throws the broker's refusals and `mcp_server_unreachable`. */
 export async function askServer(
   destination: Destination,
   { request, query, body, signal, leaving }: Passed,
 ): Promise<Response> {
   const url = new URL(destination.resource);
   if (query !== '' && url.search !== '') {
-    throw new KeyturnError('invalid_request', 'the address of the protected server has a query of its own', {
+    throw new KeyturnError('invalid_request', 'the address of the MCP server has a query of its own', {
       hint: 'Use the address of the proxy without one.',
     });
   }
@@ -78,18 +78,14 @@ export async function askServer(
 
 function refusalIn({ status }: Response): KeyturnError | undefined {
   if (status === 401) {
-    return new KeyturnError(
-      'token_refused',
-      'the protected server refuses the token, and a new one as well',
-      {
-        hint: 'Run `keyturn sign-in show URL` to see why; `keyturn login URL` signs in again.',
-      },
-    );
+    return new KeyturnError('token_refused', 'the MCP server refuses the token, and a new one as well', {
+      hint: 'Run `keyturn sign-in show URL` to see why; `keyturn login URL` signs in again.',
+    });
   }
   if (status < 300 || status >= 400 || status === 304) return undefined;
   return new KeyturnError(
     'resource_mismatch',
-    'the protected server redirects out of the address that you allowed',
+    'the MCP server redirects out of the address that you allowed',
     {
       rule: 'A token goes to the origin and path that a person approved, redirects included',
       hint: 'Add a proxy for the new address: keyturn proxy add URL',
@@ -127,7 +123,7 @@ export async function passOn(
 function unreachable(error: unknown): unknown {
   if (!(error instanceof Error) || error.name === 'AbortError' || error instanceof KeyturnError) return error;
   if (error.cause instanceof KeyturnError) return error.cause;
-  return new Unreachable('protected_server_unreachable', 'the protected server does not answer', {
+  return new Unreachable('mcp_server_unreachable', 'the MCP server does not answer', {
     hint: 'See whether it runs, and whether its address is right.',
     cause: error,
   });

@@ -168,7 +168,7 @@ describe('metadata that names an authorization server in a private network', () 
     readonly set: (host: string, on: boolean) => Promise<unknown>;
   }
 
-  /** The protected server under the name `server.example`, its authorization server under `localhost`. */
+  /** The MCP server under the name `server.example`, its authorization server under `localhost`. */
   async function named(): Promise<Named> {
     const { world, authorizationServer, protectedServer } = await ground();
     const origin = 'https://server.example';

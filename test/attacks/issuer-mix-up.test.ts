@@ -21,7 +21,7 @@ const clientMetadataUrl = 'https://keyturn.example/client.json';
 interface Mixed extends Ground {
   readonly hostile: BentAuthorizationServer;
   readonly honest: BentAuthorizationServer;
-  /** The protected server of the honest one. */
+  /** The MCP server of the honest one. */
   readonly notes: BentProtectedServer;
 }
 
@@ -31,7 +31,7 @@ interface Both {
   readonly rig?: RigOptions;
 }
 
-/** The home's protected server names the hostile one. The honest one takes a loopback redirect at any port. */
+/** The home's MCP server names the hostile one. The honest one takes a loopback redirect at any port. */
 async function mixed({ hostile, honest, rig = {} }: Both = {}): Promise<Mixed> {
   const all = await ground({ authorization: { issInResponse: false, ...hostile }, rig });
   const victim = await all.world.openAuthorizationServer({

@@ -34,7 +34,7 @@ describe('settings.json, written while the app is closed', () => {
     writeSettings(home, { httpsProxy: proxy.url, extraAuthorities: authorities });
     const { owner, line } = await openDesk(home);
     const asked = line.request('token.get', { resource }).then(() => 'a token', reasonOf);
-    expect(await asked).toBe('protected_server_unreachable');
+    expect(await asked).toBe('mcp_server_unreachable');
     expect(proxy.asked).toEqual([]);
     const status = JSON.stringify(await owner.call('status', {}));
     expect(status).toContain('"differing":[');
@@ -150,7 +150,7 @@ describe('variables of the process that starts a headless broker in a desk’s h
     const proxy = await proxyEar();
     const { line } = await openHeadless(home, { HTTPS_PROXY: proxy.url });
     const asked = line.request('token.get', { resource }).then(() => 'a token', reasonOf);
-    expect(await asked).toBe('protected_server_unreachable');
+    expect(await asked).toBe('mcp_server_unreachable');
     expect(proxy.asked).toEqual([]);
   });
 });

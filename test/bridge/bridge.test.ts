@@ -150,7 +150,7 @@ describe('a stream that breaks', () => {
       server.mishap = ({ method }) => (method === 'tools/call' ? mishap : undefined);
       await expect(client.callTool(repeat)).rejects.toMatchObject({
         message: expect.stringContaining('may have run'),
-        data: { reason: 'protected_server_unreachable', outcome: 'may have run' },
+        data: { reason: 'mcp_server_unreachable', outcome: 'may have run' },
       });
       expect(server.count('tools/call')).toBe(1);
       expect(said).toHaveLength(1);

@@ -88,7 +88,7 @@ describe('the proxy', () => {
   });
 
   it.each([
-    ['the broker keeps', { proxyCredentials: 'withheld' }, /hands them to no program: write HTTPS_PROXY=/],
+    ['the broker keeps', { proxyCredentials: 'withheld' }, /hands them to no app: write HTTPS_PROXY=/],
     ['nobody told', {}, /wants a user name and a password: write HTTPS_PROXY=/],
   ] as const)('that wants a password which %s is named, with what to do', async (_who, more, words) => {
     const ear = await proxyEar('407 Proxy Authentication Required');

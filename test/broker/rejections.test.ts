@@ -1,4 +1,4 @@
-/** `token.reject`: a protected server refused a token. Who may report it, its effects, and its limits. */
+/** `token.reject`: an MCP server refused a token. Who may report it, its effects, and its limits. */
 import { describe, expect, it } from 'vitest';
 import { oddServer } from './odd-server.ts';
 import { worldAndSite } from './places.ts';
@@ -27,7 +27,7 @@ describe('a refused token', () => {
     expect(places.world.counts().authorizationServer.refreshes).toBe(before + 1);
   });
 
-  it('makes many requests at once ask its protected server no more than one does', async () => {
+  it('makes many requests at once ask its MCP server no more than one does', async () => {
     const rig = await allowed();
     const asked = async (requests: number): Promise<number> => {
       const { tokenId } = await rig.ask();

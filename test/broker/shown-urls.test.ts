@@ -1,4 +1,4 @@
-/** An address that a protected server wants opened: who may show one, which ones, how often, and what an answer does. */
+/** An address that an MCP server wants opened: who may show one, which ones, how often, and what an answer does. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UrlRequest } from '../../src/broker/shown-urls.ts';
 import { openWorld } from '../support/world.ts';
@@ -19,7 +19,7 @@ interface Ground extends Rig {
   readonly show: (request?: Partial<UrlRequest>) => ReturnType<Rig['broker']['showUrl']>;
 }
 
-/** `editor` may reach the protected server, and nobody follows what opens. */
+/** `editor` may reach the MCP server, and nobody follows what opens. */
 async function ground({ isAllowed = true } = {}): Promise<Ground> {
   const rig = await brokerRig(inWorld(world));
   rig.person.isThere = false;

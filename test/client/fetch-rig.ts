@@ -1,4 +1,4 @@
-/** A protected server over real HTTP, and a fetch for it on a real broker socket. */
+/** An MCP server over real HTTP, and a fetch for it on a real broker socket. */
 import type { Connection } from '../../src/client/connection.ts';
 import { createFetch, type FetchOptions } from '../../src/client/fetch.ts';
 import { startLoopbackServer } from '../support/servers/loopback-server.ts';

@@ -88,7 +88,7 @@ describe('servers at one desk', () => {
     });
   });
 
-  /** The protected server refuses the program's token; so does the authorization server the refresh after it. */
+  /** The MCP server refuses the program's token; so does the authorization server the refresh after it. */
   async function isTurnedAway(program: Connection, token: string): Promise<void> {
     await program.rejectToken({ access_token: token, status: 401 });
     await expect(program.getToken({ resource: forgetful.protectedServer.resource })).rejects.toMatchObject({

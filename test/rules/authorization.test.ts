@@ -42,7 +42,7 @@ const nothingKept = ({ rig }: Pick<Ground, 'rig'>): void => {
 };
 
 describe('mixed-up authorization servers', () => {
-  /** The protected server names the hostile one, which sends the browser on to an honest one. */
+  /** The MCP server names the hostile one, which sends the browser on to an honest one. */
   async function mixUp(issInResponse: boolean) {
     const all = await ground();
     const { authorizationServer: hostile, world, rig } = all;

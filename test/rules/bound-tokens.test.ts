@@ -5,7 +5,7 @@ import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/server.ts';
 import { followed, ground, parameter, refused } from './ground.ts';
 
-/** A protected server that takes bound tokens only, and an authorization server that issues them. */
+/** An MCP server that takes bound tokens only, and an authorization server that issues them. */
 async function boundGround() {
   const all = await ground();
   all.authorizationServer.bend.metadata = (document) => ({
@@ -40,7 +40,7 @@ describe('tokens are bound to a key', () => {
       'DPoP algs="ES256"',
     ],
     [
-      'unless the protected server takes Bearer tokens too',
+      'unless the MCP server takes Bearer tokens too',
       false,
       { dpop_signing_alg_values_supported: ['ES256'] },
       { dpop_signing_alg_values_supported: ['ES256'] },

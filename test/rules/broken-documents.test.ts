@@ -5,11 +5,11 @@ import type { Answer } from '../support/bent/server.ts';
 import { ground, refused } from './ground.ts';
 
 const documents = {
-  'the protected server': '/.well-known/oauth-protected-resource/mcp',
+  'the MCP server': '/.well-known/oauth-protected-resource/mcp',
   'the authorization server': '/.well-known/oauth-authorization-server',
 } as const;
 
-const owners = ['the protected server', 'the authorization server'] as const;
+const owners = ['the MCP server', 'the authorization server'] as const;
 
 /** Bytes; the bound is 256 KiB. */
 const tenMegabytes = 10 * 1024 * 1024;
@@ -33,19 +33,19 @@ function jsonType(): { readonly 'content-type': string } {
 describe.each(owners)('metadata of %s', (owner) => {
   const world = async (options: Parameters<typeof ground>[0] = {}) => {
     const all = await ground(options);
-    const { server } = owner === 'the protected server' ? all.protectedServer : all.authorizationServer;
+    const { server } = owner === 'the MCP server' ? all.protectedServer : all.authorizationServer;
     return {
       ...all,
       answer: (answer: Answer | (() => Answer)) => server.on('GET', documents[owner], answer),
     };
   };
   const unreachable =
-    owner === 'the protected server' ? 'protected_server_unreachable' : 'authorization_server_unreachable';
+    owner === 'the MCP server' ? 'mcp_server_unreachable' : 'authorization_server_unreachable';
 
   it.each(invalid)('M-6: refuses metadata that is %s', async (what, answer) => {
     const { rig, answer: lay, authorizationServer } = await world();
     lay(answer);
-    const isOutage = what === 'a web page with status 200' && owner !== 'the protected server';
+    const isOutage = what === 'a web page with status 200' && owner !== 'the MCP server';
     expect(await refused(rig.ask())).toMatchObject({ reason: isOutage ? unreachable : 'metadata_invalid' });
     expect(rig.pages).toEqual([]);
     expect(authorizationServer.counts.registrations).toBe(0);

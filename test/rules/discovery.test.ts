@@ -142,13 +142,13 @@ describe('metadata that no challenge names', () => {
   ] as const)('D-3 N-12: is an error after %s, never a reason for defaults', async (_what, answer) => {
     const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
     protectedServer.server.on('GET', pathDocument, answer);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'protected_server_unreachable' });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'mcp_server_unreachable' });
     expect(authorizationServer.counts.metadataRequests).toBe(0);
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
   });
 });
 
-describe('a protected server', () => {
+describe('an MCP server', () => {
   it('F-1: that answers 200 without a token and metadata needs no authorization', async () => {
     const { rig } = await ground({ protection: { open: true, metadataAt: [] } });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_not_required' });
@@ -159,7 +159,7 @@ describe('a protected server', () => {
     ['has no authorization_servers', undefined],
     ['has an empty list of them', []],
     ['has a list of something else', [7]],
-  ])('D-4: refuses a protected server whose metadata %s', async (_what, list) => {
+  ])('D-4: refuses an MCP server whose metadata %s', async (_what, list) => {
     const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true });
     protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: list });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });

@@ -1,4 +1,4 @@
-/** Protected servers of the earlier revision, which publish no metadata about themselves. */
+/** MCP servers of the earlier revision, which publish no metadata about themselves. */
 import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { html } from '../support/bent/server.ts';

@@ -95,7 +95,7 @@ export function metadataPaths({ requests }: { readonly requests: readonly Record
   return requests.map(({ path }) => path).filter((path) => path.includes('.well-known'));
 }
 
-/** Asks the protected server with a token, as a local client does. */
+/** Asks the MCP server with a token, as a local client does. */
 export async function use({ world, protectedServer }: Ground, accessToken: string) {
   const headers = { authorization: `Bearer ${accessToken}` };
   const response = await world.fetch(protectedServer.url, { headers });
@@ -104,7 +104,7 @@ export async function use({ world, protectedServer }: Ground, accessToken: strin
   return { status: response.status, ...(bearer ? { bearer } : {}) };
 }
 
-/** The access token is refused by its protected server, as a local client reports it. */
+/** The access token is refused by its MCP server, as a local client reports it. */
 export function reject({ broker }: Rig, { tokenId }: { readonly tokenId: string }): void {
   broker.rejectToken({ clientId: 'editor', token: { tokenId } });
 }

@@ -1,11 +1,11 @@
-/** Which authorization server of several, and what happens when the protected server names another one. */
+/** Which authorization server of several, and what happens when the MCP server names another one. */
 import { describe, expect, it } from 'vitest';
 import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
 import type { BentServer } from '../support/bent/server.ts';
 import { enter, followed, ground, parameter, refused, reject } from './ground.ts';
 import type { Ground } from './ground.ts';
 
-/** A protected server that names two, the world's own first. */
+/** An MCP server that names two, the world's own first. */
 async function two(): Promise<Ground & { readonly second: BentAuthorizationServer }> {
   const all = await ground();
   const second = await all.world.openAuthorizationServer();
@@ -58,7 +58,7 @@ describe('of several authorization servers', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('B-31 D-5: takes none that the protected server does not name', async () => {
+  it('B-31 D-5: takes none that the MCP server does not name', async () => {
     const { rig, world } = await two();
     const third = await world.openAuthorizationServer();
     expect(await refused(rig.login({ issuer: third.issuer }))).toMatchObject({ reason: 'issuer_mismatch' });
@@ -67,7 +67,7 @@ describe('of several authorization servers', () => {
 });
 
 describe('more authorization servers than are tried in one search', () => {
-  /** The protected server names this many at one origin, and none of them has metadata. */
+  /** The MCP server names this many at one origin, and none of them has metadata. */
   async function many(): Promise<Ground & { readonly stranger: BentServer; readonly names: string[] }> {
     const all = await ground();
     const stranger = await all.world.openServer();
@@ -128,7 +128,7 @@ describe('an authorization server without a page and without a word about PKCE',
   });
 });
 
-/** Signed in at the first, and then the protected server names the second alone. */
+/** Signed in at the first, and then the MCP server names the second alone. */
 async function moved(): Promise<
   Ground & { readonly second: BentAuthorizationServer; readonly tokenId: string }
 > {
@@ -139,7 +139,7 @@ async function moved(): Promise<
   return { ...all, second, tokenId };
 }
 
-describe('a protected server that names another authorization server', () => {
+describe('an MCP server that names another authorization server', () => {
   it('B-30 N-5: notices another issuer after a refused token, and the sign-in names both', async () => {
     const { rig, world, authorizationServer, second, tokenId } = await moved();
     reject(rig, { tokenId });

@@ -187,7 +187,7 @@ describe('a server that ends the other access token at a refresh', () => {
   });
 });
 
-describe('an issuer that was seen to narrow for good at one of two protected servers', () => {
+describe('an issuer that was seen to narrow for good at one of two MCP servers', () => {
   it('an issuer that narrows at one server takes no scope at the other', async () => {
     const all = await narrowed();
     const { rig, world, authorizationServer, restarted } = all;

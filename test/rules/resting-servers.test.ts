@@ -16,13 +16,13 @@ interface Step {
 const serverDocument = '/.well-known/oauth-authorization-server';
 
 const steps: Readonly<Record<string, Step>> = {
-  'the protected server': {
-    reason: 'protected_server_unreachable',
+  'the MCP server': {
+    reason: 'mcp_server_unreachable',
     lay: ({ protectedServer: { server } }, answer) => server.on('*', '/mcp', answer),
     asked: ({ protectedServer: { server } }) => server.asked('/mcp', 'POST').length,
   },
   'its metadata': {
-    reason: 'protected_server_unreachable',
+    reason: 'mcp_server_unreachable',
     lay: ({ protectedServer: { server } }, answer) =>
       server.on('GET', '/.well-known/oauth-protected-resource/mcp', answer),
     asked: ({ protectedServer: { server } }) =>
@@ -123,7 +123,7 @@ describe('registration that one endpoint found resting', () => {
   });
 });
 
-describe('a protected server that asks to be left alone', () => {
+describe('an MCP server that asks to be left alone', () => {
   it('M-8: keeps no program from signing in at another one of its origin', async () => {
     const { rig, world, authorizationServer, protectedServer } = await ground();
     const { server } = protectedServer;

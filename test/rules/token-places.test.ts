@@ -75,7 +75,7 @@ describe('tokens', () => {
     expect(tokens.filter((token) => files.includes(token))).toEqual([]);
   });
 
-  it('A-5: no request of ours carries a token to the protected server', async () => {
+  it('A-5: no request of ours carries a token to the MCP server', async () => {
     const { rig, protectedServer } = await ground();
     await rig.ask();
     rig.clock.advance(anHour);

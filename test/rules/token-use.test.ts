@@ -1,4 +1,4 @@
-/** Scopes, step-up, refresh and refused tokens, as a protected server and its issuer get them wrong. */
+/** Scopes, step-up, refresh and refused tokens, as an MCP server and its issuer get them wrong. */
 import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
 import { json } from '../support/bent/server.ts';
@@ -9,7 +9,7 @@ import type { Ground } from './ground.ts';
 const anHour = 3_600_000;
 const aDay = 24 * anHour;
 
-/** A local client that does whatever the protected server says, until it is refused. */
+/** A local client that does whatever the MCP server says, until it is refused. */
 async function obedient(all: Ground, most = 20): Promise<{ rounds: number; reason: string }> {
   let token = await all.rig.ask();
   for (let rounds = 0; rounds < most; rounds += 1) {
@@ -25,7 +25,7 @@ async function obedient(all: Ground, most = 20): Promise<{ rounds: number; reaso
   return { rounds: most, reason: 'none' };
 }
 
-describe('a protected server that answers 403 without end', () => {
+describe('an MCP server that answers 403 without end', () => {
   it('U-3: with another scope each time gets three more sign-ins, then none', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
@@ -85,7 +85,7 @@ describe('a protected server that answers 403 without end', () => {
   });
 });
 
-describe('a protected server that answers 401 without end', () => {
+describe('an MCP server that answers 401 without end', () => {
   it('B-22: gets three fresh tokens, then none for a while or until a sign-in', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;

@@ -11,7 +11,7 @@ import type { TestWorld } from '../support/world.ts';
 /** How often each carrier is asked. */
 const rounds = 20;
 
-/** Each with the exit code and what its output holds. `URL` is the protected server. */
+/** Each with the exit code and what its output holds. `URL` is the MCP server. */
 const commands: readonly (readonly [words: string, code: number, text: string])[] = [
   ['sign-in list', 0, 'URL'],
   ['sign-in --json', 0, 'URL'],

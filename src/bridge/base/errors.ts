@@ -87,7 +87,7 @@ export class NoAnswer extends KeyturnError {
     hint: string,
     { isPassing = false, retryAfter }: { readonly isPassing?: boolean; readonly retryAfter?: number } = {},
   ) {
-    super('protected_server_unreachable', message, { hint, ...(retryAfter !== undefined && { retryAfter }) });
+    super('mcp_server_unreachable', message, { hint, ...(retryAfter !== undefined && { retryAfter }) });
     this.outcome = outcome;
     this.isPassing = isPassing;
   }
@@ -165,7 +165,7 @@ export function refusedByProxy(error: unknown, isWithheld: boolean): NoAnswer | 
     message,
     'did not run',
     isWithheld
-      ? `The broker knows its user name and password and hands them to no program: ${own}`
+      ? `The broker knows its user name and password and hands them to no app: ${own}`
       : `It wants a user name and a password: ${own}`,
   );
 }

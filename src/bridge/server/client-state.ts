@@ -70,7 +70,7 @@ export class ClientState {
     if (this.#wasFull) return undefined;
     this.#wasFull = true;
     return new KeyturnError(
-      'protected_server_unreachable',
+      'mcp_server_unreachable',
       'The client subscribes to more than the bridge remembers: 1,024 resources with URIs of 2,048 characters at most. Should the server forget its session, the others are not subscribed again.',
       { hint: 'Restart this server in your client when that happens.' },
     );
@@ -83,7 +83,7 @@ function notRepeated(missed: readonly string[]): KeyturnError {
     return count === 1 ? quoted(method) : `${quoted(method)} (${count} times)`;
   });
   return new KeyturnError(
-    'protected_server_unreachable',
+    'mcp_server_unreachable',
     `The server began a new session and did not take in it what the client had set before: ${counts.join(', ')}.`,
     { hint: 'Restart this server in your client if you miss its messages.' },
   );

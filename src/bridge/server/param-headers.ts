@@ -123,7 +123,7 @@ export class ParamHeaders {
     if (!this.#hasTold) {
       this.#tell(
         new KeyturnError(
-          'protected_server_unreachable',
+          'mcp_server_unreachable',
           `The server’s tool ${quoted(name)} declares headers for its arguments in a way that the protocol forbids, so the bridge leaves it out, and every other such tool.`,
           { hint: 'Tell the server’s operator (x-mcp-header).' },
         ),

@@ -1,7 +1,7 @@
 /**
- * Asks a protected server which authorization servers and scopes it has now.
+ * Asks an MCP server which authorization servers and scopes it has now.
  *
- * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it is valid if it is
+ * Invariant: we ask the MCP server ourselves. A local client's challenge is only a hint: it is valid if it is
  * same-origin or our own request confirms it (invariant 11, dev/internals.md).
  */
 import type { BrokerParts } from '../parts.ts';
@@ -31,7 +31,7 @@ export interface AskedResource {
 }
 
 export async function askResource(parts: BrokerParts, request: ResourceRequest): Promise<AskedResource> {
-  // Metadata of the endpoint, not of its origin: a protected server doesn't speak for others on the same host.
+  // Metadata of the endpoint, not of its origin: an MCP server doesn't speak for others on the same host.
   const what = `resource ${request.endpoint}`;
   return parts.rests.ask({ what, isByPerson: isByPerson(request) }, () => askResourceNow(parts, request));
 }
@@ -85,7 +85,7 @@ export function isNamed({ issuer, server }: Grant, offered: readonly string[]): 
 
 /**
  * The rule for keys (RFC 9449): tokens are bound to our key where the authorization server says that it binds them
- * (`dpop_signing_alg_values_supported`), and the protected server takes no others. It says so in its metadata
+ * (`dpop_signing_alg_values_supported`), and the MCP server takes no others. It says so in its metadata
  * (`dpop_bound_access_tokens_required`) or by a DPoP challenge without a Bearer one. Elsewhere tokens are Bearer tokens,
  * because programs that make no proofs can use those.
  */
@@ -94,7 +94,7 @@ export function bindsTokens(server: AuthorizationServer, { wantsBoundTokens }: A
 }
 
 /**
- * After a protected server refused a fresh token: does it still name the issuer of that token, and does it still take
+ * After an MCP server refused a fresh token: does it still name the issuer of that token, and does it still take
  * Bearer tokens? Its answer decides, even if the new issuer doesn't work. `unknown` if it can't be asked now; nothing
  * changes then.
  */

@@ -1,5 +1,5 @@
 /**
- * When default endpoints may be used. They are guessed from the protected server's URL.
+ * When default endpoints may be used. They are guessed from the MCP server's URL.
  *
  * Invariant: if metadata is missing only for a moment, a guessed endpoint gets no person, no client that was entered
  * for the issuer, and no client secret.

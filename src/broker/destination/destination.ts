@@ -1,7 +1,7 @@
 /**
  * Finds for an endpoint its resource and one authorization server.
  *
- * Invariant: we ask the protected server ourselves. A local client's challenge is only a hint: it is valid if it is
+ * Invariant: we ask the MCP server ourselves. A local client's challenge is only a hint: it is valid if it is
  * same-origin or our own request confirms it (invariant 11, dev/internals.md). If the authorization server has
  * changed, the sign-in says so, and uses nothing of the old one.
  */
@@ -42,18 +42,18 @@ export interface Destination {
   readonly isChecked?: true;
   /** Scopes of the challenge that is used. */
   readonly challengedScope?: readonly string[];
-  /** `scopes_supported` of the protected server. */
+  /** `scopes_supported` of the MCP server. */
   readonly scopesSupported?: readonly string[];
-  /** The issuer of a grant that the protected server no longer names. */
+  /** The issuer of a grant that the MCP server no longer names. */
   readonly formerIssuer?: string;
   /** Its tokens are bound to a key: see `bindsTokens`. */
   readonly isBound?: true;
-  /** It is the company's identity provider, and no protected server (records/company.ts). */
+  /** It is the company's identity provider, and no MCP server (records/company.ts). */
   readonly isCompany?: true;
 }
 
 /**
- * The issuer's own name, the protected server's name for it, and the resource: the owner may have set an override for
+ * The issuer's own name, the MCP server's name for it, and the resource: the owner may have set an override for
  * each.
  */
 export function namesOf({ server, source, resource }: Destination): [string, string, string] {
@@ -135,7 +135,7 @@ async function destinationOf(
 }
 
 /**
- * The authorization servers tried in one search. A protected server's list is untrusted, and may name servers that have
+ * The authorization servers tried in one search. An MCP server's list is untrusted, and may name servers that have
  * nothing to do with it.
  */
 const maxServersTried = 5;
@@ -244,7 +244,7 @@ function otherIssuer(
   );
 }
 
-/** The protected server used to name another authorization server: the sign-in says so. */
+/** The MCP server used to name another authorization server: the sign-in says so. */
 function former(
   { grants }: BrokerParts,
   { endpoint, account }: DestinationRequest,

@@ -42,11 +42,11 @@ export function ambiguityOf(
 
 function wayOut({ source, issuer, clientId }: RegistrationRecord['registration']): string {
   if (source !== 'preregistered') {
-    return `Register a client at the issuer by hand, then: keyturn oauth-client add ${shellWord(issuer)} --client-id ID`;
+    return `Register a client at the authorization server by hand, then: keyturn oauth-client add ${shellWord(issuer)} --client-id ID`;
   }
   const redirectUri = freshRedirect();
   return (
-    `Give the client ${quoted(clientId)} the redirect URI ${redirectUri} at the issuer, then enter it again ` +
+    `Give the client ${quoted(clientId)} the redirect URI ${redirectUri} at the authorization server, then enter it again ` +
     `as before, with that URI: keyturn oauth-client add ${shellWord(issuer)} --client-id ID --redirect-uri ${shellWord(redirectUri)}`
   );
 }

@@ -27,7 +27,7 @@ const texts: Texts = {
   },
   failed: {
     title: 'Sign-in failed',
-    body: 'Nothing was stored. The program that asked, or <code>keyturn sign-in list</code>, says why.',
+    body: 'Nothing was stored. The app that asked, or <code>keyturn sign-in list</code>, says why.',
   },
   otherAccount: {
     title: 'Another account signed in',
@@ -35,7 +35,7 @@ const texts: Texts = {
   },
   unexpected: {
     title: 'Not a sign-in that Keyturn waits for',
-    body: 'This address belongs to a sign-in that has ended or was never started here. Start again from the program.',
+    body: 'This address belongs to a sign-in that has ended or was never started here. Start again from the app.',
   },
   stateless: {
     title: 'The answer has no state',

@@ -43,7 +43,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   if (answer !== 'yes' || question.kind !== 'allow' || terms.account !== undefined) {
     throw new KeyturnError(
       'invalid_request',
-      'Only a yes to a program can name scopes, a time, a run or once, and only a choice an account.',
+      'Only the approval of an app can name scopes, a time, a run or once, and only a choice an account.',
       {
         hint: 'The question must be of the kind "allow"; `keyturn request list` shows it.',
       },
@@ -70,7 +70,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   }
   if (run === true && question.proxied === true) {
     throw new KeyturnError('invalid_request', 'A proxy’s address can’t be allowed for one run.', {
-      rule: 'Keyturn doesn’t know which program uses the address, so it can’t see it quit',
+      rule: 'Keyturn doesn’t know which app uses the address, so it can’t see it quit',
       hint: 'Allow it once, or for a time.',
     });
   }
@@ -90,7 +90,7 @@ function refuseOtherAccount({ accounts }: ChoiceQuestion, { account, ...others }
     'invalid_request',
     'A yes to this question names one of its accounts, and nothing else.',
     {
-      rule: 'A choice is among the accounts that the program may use',
+      rule: 'A choice is among the accounts that the app may use',
       hint: `Name one: ${accounts.map((one) => shellOption('account', one)).join(', ')}`,
     },
   );
@@ -122,6 +122,6 @@ export function changedClient(question: Question): KeyturnError | undefined {
   const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.clientName}`;
   return new KeyturnError('conflict', `The process that ${who} is no longer the same program.`, {
     rule: 'Keyturn checks again who asks when you answer; if that changed, the question is void',
-    hint: 'Nothing was allowed. If you expect the program, let it ask again.',
+    hint: 'Nothing was allowed. If you expect the app, let it ask again.',
   });
 }

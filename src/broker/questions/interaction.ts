@@ -130,7 +130,7 @@ export class Interactions {
 
   /** Withdraws the questions of one program. */
   withdrawAllOf(clientId: string): void {
-    const reason = new KeyturnError('interrupted', 'The program that asked can no longer use an answer.');
+    const reason = new KeyturnError('interrupted', 'The app that asked can no longer use an answer.');
     for (const { question, withdraw } of this.#open.values())
       if ('clientId' in question && question.clientId === clientId) withdraw(reason);
   }
@@ -149,7 +149,7 @@ export class Interactions {
     const most = maxOpen[what];
     if (all.length < most && own.length < maxPerClient) return;
     throw new KeyturnError('rate_limited', `${all.length} questions are open already.`, {
-      rule: `At most ${most} open ${what}, ${maxPerClient} of one program or one command`,
+      rule: `At most ${most} open ${what}, ${maxPerClient} of one app or one command`,
       hint: 'Answer or cancel some: `keyturn request list` lists them.',
     });
   }

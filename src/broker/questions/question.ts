@@ -179,7 +179,7 @@ export type Question =
        * entered the client, or the server registers none). Absent: the client was registered for this sign-in.
        */
       readonly ifForgotten?: 'register' | 'byHand';
-      /** The issuer that the protected server named before, if it names another one now. */
+      /** The issuer that the MCP server named before, if it names another one now. */
       readonly formerIssuer?: string;
       /** The server refused the client of the previous page: this page uses another client. */
       readonly isNewClient?: true;
@@ -218,7 +218,7 @@ export type Question =
       readonly allowed: readonly AllowedGroup[];
     }
   | {
-      /** A protected server asks the person to open an address. A yes opens it, and grants no access. */
+      /** An MCP server asks the person to open an address. A yes opens it, and grants no access. */
       readonly kind: 'url';
       readonly clientId: string;
       readonly clientName: string;

@@ -2,7 +2,7 @@
  * The company's identity provider as a place where the person signs in: its sign-in stands behind other grants.
  *
  * Invariant: a grant is the company's sign-in only if the owner entered the provider (`keyturn oauth-client add --idp`) and the
- * grant is for that provider itself. It is no protected server: it gets no `resource`, and its access tokens are its own.
+ * grant is for that provider itself. It is no MCP server: it gets no `resource`, and its access tokens are its own.
  */
 import type { Overrides } from '../../oauth/base/overrides.ts';
 import { isLiving } from './grant.ts';
@@ -10,7 +10,7 @@ import type { Grant } from './grant.ts';
 import type { Grants } from './grants.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 
-/** RFC 8707 is about protected servers. The provider's access token is used for nothing here; its ID token is. */
+/** RFC 8707 is about MCP servers. The provider's access token is used for nothing here; its ID token is. */
 export const providerOverrides: Overrides = { noResource: true, otherAudience: true, needsIdToken: true };
 
 /** The provider at which the person signs in for this client; undefined if another program keeps the ID token. */

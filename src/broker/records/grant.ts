@@ -51,9 +51,9 @@ export type GrantState = z.infer<typeof stateSchema>;
 
 /** Where the issuer's metadata was found, and by which revision's rules. */
 const serverPlaceSchema = z.object({
-  /** `default`: the protected server names it on its own origin, and it published no metadata at the sign-in. */
+  /** `default`: the MCP server names it on its own origin, and it published no metadata at the sign-in. */
   revision: z.enum(['current', 'earlier', 'default']),
-  /** The issuer as the protected server names it; in the earlier revision the authorization base URL. */
+  /** The issuer as the MCP server names it; in the earlier revision the authorization base URL. */
   identifier: z.string(),
   /**
    * In the earlier revision: it published metadata at the sign-in. Absent: it did not.

@@ -136,8 +136,8 @@ export class Grants {
     const byId = this.shown().find(({ id }) => id === idOrEndpoint);
     const named = byId ? [byId] : this.shownFor(idOrEndpoint);
     if (named.length > 0) return named;
-    throw new KeyturnError('not_found', `No grant for ${quoted(idOrEndpoint)}.`, {
-      hint: '`keyturn sign-in list` shows the grants there are.',
+    throw new KeyturnError('not_found', `No sign-in for ${quoted(idOrEndpoint)}.`, {
+      hint: '`keyturn sign-in list` shows the sign-ins there are.',
     });
   }
 }
@@ -148,14 +148,14 @@ const at = (grants: readonly Grant[], endpoint: string): Grant[] =>
     .toSorted((one, other) => other.createdAt - one.createdAt);
 
 function changedMeanwhile({ id }: Grant): KeyturnError {
-  return new KeyturnError('conflict', `The grant ${id} changed in the meantime.`, {
+  return new KeyturnError('conflict', `The sign-in ${id} changed in the meantime.`, {
     hint: 'Try again: the newer state is used.',
   });
 }
 
 export function noGrant(id: string): KeyturnError {
-  return new KeyturnError('not_found', `There is no grant ${quoted(id)} any more.`, {
-    hint: '`keyturn sign-in list` shows the grants there are.',
+  return new KeyturnError('not_found', `There is no sign-in ${quoted(id)} any more.`, {
+    hint: '`keyturn sign-in list` shows the sign-ins there are.',
   });
 }
 

@@ -115,12 +115,12 @@ export class LocalClients {
       const ids = found.map(({ id }) => id).join(', ');
       throw new KeyturnError(
         'conflict',
-        `${found.length} paired programs are called ${quoted(nameOrId)}, or have an id that begins so: ${ids}.`,
+        `${found.length} paired apps are called ${quoted(nameOrId)}, or have an id that begins so: ${ids}.`,
         { hint: 'Give the id that `keyturn app list` shows.' },
       );
     }
-    throw new KeyturnError('not_found', `No program is paired as ${quoted(nameOrId)}.`, {
-      hint: '`keyturn app list` shows the paired programs; a new one pairs itself.',
+    throw new KeyturnError('not_found', `No app is paired as ${quoted(nameOrId)}.`, {
+      hint: '`keyturn app list` shows the paired apps; a new one pairs itself.',
     });
   }
 

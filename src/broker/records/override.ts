@@ -32,7 +32,7 @@ export const allOverrideNames = [privateAddress, ...Object.keys(overrideNames)] 
 ];
 
 export const overrideSchema = z.object({
-  /** The protected server's canonical endpoint, the issuer as it is written, or a host as `hostOrigin` writes it. */
+  /** The MCP server's canonical endpoint, the issuer as it is written, or a host as `hostOrigin` writes it. */
   server: z.string(),
   names: z.array(z.enum(allOverrideNames)),
 });
@@ -61,7 +61,7 @@ export class OverrideBook {
     return this.#file.shown;
   }
 
-  /** To list: what is waived for a protected server and its issuer together. */
+  /** To list: what is waived for an MCP server and its issuer together. */
   shownFor(...servers: readonly string[]): OverrideName[] {
     return namesIn(this.#file.shown, servers);
   }

@@ -1,5 +1,5 @@
 /**
- * Access tokens that a protected server refused although they should have been valid.
+ * Access tokens that an MCP server refused although they should have been valid.
  *
  * Invariants: a refusal replaces the token, so a server that refuses every token could cause endless refreshes. After
  * a few refusals, further ones replace no token for a while. That pause ends automatically, and doubles if the refusals
@@ -42,7 +42,7 @@ export interface Rejection {
   readonly token: { readonly tokenId: string } | { readonly accessToken: string };
   /** The operation that the token was for. */
   readonly operation?: string | undefined;
-  /** The protected server accepted this same token before. */
+  /** The MCP server accepted this same token before. */
   readonly hasWorked?: boolean | undefined;
   /** The server's challenge. */
   readonly challenge?: ClientChallenge | undefined;

@@ -88,7 +88,7 @@ function mismatch(endpoint: string, known: readonly string[], signedIn: string |
     'account_mismatch',
     `The sign-in was for ${known.map(quoted).join(' or ')}, but ${who}.`,
     {
-      rule: 'A sign-in as another account is kept only with your yes, and changes no other account’s grant',
+      rule: 'A sign-in as another account is kept only with your yes, and changes no other account’s sign-in',
       hint: `Nothing was kept. Sign in as the right account, or say yes when Keyturn asks: keyturn login ${shellWord(endpoint)}`,
     },
   );

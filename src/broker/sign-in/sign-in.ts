@@ -58,7 +58,7 @@ function byHand({ loopback }: BrokerParts, { endpoint }: SignInRequest, error: u
   if (error instanceof SilentAboutPkce)
     return new SilentAboutPkce(
       error.issuer,
-      `${error.hint ?? ''} Where clients are registered by hand, one command waives that and signs in. ${command(error.issuer)}`,
+      `${error.hint ?? ''} Where clients are registered by hand, one command makes an exception and signs in. ${command(error.issuer)}`,
     );
   return error;
 }

@@ -251,8 +251,8 @@ export function unboundNow({ endpoint, issuer }: Pick<NewTokens, 'endpoint' | 'i
     'token_invalid',
     `The tokens for ${quoted(endpoint)} were bound to a key, and ${quoted(issuer)} would no longer bind them.`,
     {
-      rule: 'A grant whose tokens are bound to a key gets no tokens without one (RFC 9449)',
-      hint: `Somebody may be weakening the sign-in. If the servers really changed, end the grant and sign in again: keyturn logout ${shellWord(endpoint)}`,
+      rule: 'A sign-in whose tokens are bound to a key gets no tokens without one (RFC 9449)',
+      hint: `Somebody may be weakening the sign-in. If the servers really changed, revoke the sign-in and sign in again: keyturn logout ${shellWord(endpoint)}`,
     },
   );
 }

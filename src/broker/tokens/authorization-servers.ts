@@ -54,7 +54,7 @@ export class AuthorizationServers {
       `${quoted(source.identifier)} now calls itself ${quoted(server.issuer)}.`,
       {
         rule: 'Credentials belong to an issuer',
-        hint: `The grant is for ${grant.issuer}. Sign in again: keyturn login ${shellWord(endpoint)}`,
+        hint: `The sign-in is for ${grant.issuer}. Sign in again: keyturn login ${shellWord(endpoint)}`,
       },
     );
   }
@@ -110,7 +110,7 @@ function withoutHarm({ identifier }: MetadataSource, error: unknown): unknown {
 }
 
 /**
- * Spec, Default endpoints: they are relative to the protected server's own origin. So they serve an issuer of that
+ * Spec, Default endpoints: they are relative to the MCP server's own origin. So they serve an issuer of that
  * origin; for one elsewhere they would be guessed. For a grant that was signed in by metadata they don't serve
  * either: metadata that is gone for a moment must not send its refresh token to another place.
  */
@@ -130,8 +130,8 @@ function noMetadata(issuer: string): RuleRefusal {
     'metadata_invalid',
     `${quoted(issuer)} publishes no authorization server metadata.`,
     {
-      rule: 'RFC 8414 §3, OpenID Connect Discovery 1.0 §4. Default endpoints serve on the protected server’s own origin only',
-      hint: 'The operator of the protected server has to name an issuer with metadata.',
+      rule: 'RFC 8414 §3, OpenID Connect Discovery 1.0 §4. Default endpoints serve on the MCP server’s own origin only',
+      hint: 'The operator of the MCP server has to name an authorization server with metadata.',
     },
   );
 }
@@ -145,8 +145,8 @@ export function metadataGone(issuer: string): RuleRefusal {
     'metadata_invalid',
     `${quoted(issuer)} publishes no authorization server metadata now.`,
     {
-      rule: 'RFC 8414 §3. No default endpoints where a grant was signed in by metadata, or a client was entered by hand',
-      hint: 'Try again later: it may be gone for a moment. If it is gone for good, end the grants of this issuer (keyturn logout), remove a client that was entered for it (keyturn oauth-client remove ISSUER), and sign in again.',
+      rule: 'RFC 8414 §3. No default endpoints where a sign-in used metadata, or a client was entered by hand',
+      hint: 'Try again later: it may be gone for a moment. If it is gone permanently, revoke the sign-ins at this authorization server (keyturn logout), remove a client that was entered for it (keyturn oauth-client remove ISSUER), and sign in again.',
     },
   );
 }

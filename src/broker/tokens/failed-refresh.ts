@@ -106,7 +106,7 @@ export const isHeld = (grant: Grant): grant is HeldGrant => grant.item !== undef
 export function activeGrant(grants: Grants, grantId: string): HeldGrant {
   const grant = grants.byId(grantId);
   if (grant && isHeld(grant) && (grant.state.kind === 'active' || isRevivable(grant))) return grant;
-  throw new KeyturnError('login_required', `The grant ${grantId} is no longer active.`, {
+  throw new KeyturnError('login_required', `The sign-in ${grantId} is no longer active.`, {
     hint: grant
       ? `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`
       : 'Sign in with `keyturn login URL`.',
@@ -114,13 +114,13 @@ export function activeGrant(grants: Grants, grantId: string): HeldGrant {
 }
 
 export function signInRequired(grant: Grant, why: string): KeyturnError {
-  return new KeyturnError('login_required', `The grant for ${grant.resource} can't be refreshed: ${why}.`, {
+  return new KeyturnError('login_required', `The sign-in for ${grant.resource} can't be refreshed: ${why}.`, {
     hint: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`,
   });
 }
 
 export function endedError(grant: Grant): KeyturnError {
-  return new KeyturnError('conflict', `The grant ${grant.id} was ended while it was refreshed.`, {
+  return new KeyturnError('conflict', `The sign-in ${grant.id} was ended while it was refreshed.`, {
     hint: 'Try again: the newer state is used.',
   });
 }

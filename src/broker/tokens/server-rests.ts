@@ -34,7 +34,7 @@ interface Failure extends Rest {
 }
 
 /** Reasons that concern a server. Others concern this machine and don't count against the server. */
-const outages: readonly Reason[] = ['authorization_server_unreachable', 'protected_server_unreachable'];
+const outages: readonly Reason[] = ['authorization_server_unreachable', 'mcp_server_unreachable'];
 
 /** Milliseconds. A person retries after fixing something; a loop in a script retries more often. */
 const personsPause = 10_000;

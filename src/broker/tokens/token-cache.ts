@@ -2,7 +2,7 @@
  * Access tokens in memory, by grant and scope set.
  *
  * Invariant: an access token is here only while its grant may use it. It is removed when the grant ends or the
- * protected server refuses it. A grant has at most eight scope sets (invariant 10, dev/internals.md).
+ * MCP server refuses it. A grant has at most eight scope sets (invariant 10, dev/internals.md).
  */
 import { randomBytes } from 'node:crypto';
 import { toWall } from '../../base/clock.ts';
@@ -99,7 +99,7 @@ export function suffices(token: Times, now: number, minimumValidity = 0): boolea
   return token.expiresAt - now > (minimumValidity < reachable ? minimumValidity : 0);
 }
 
-/** True while the protected server should still take it, for a caller that can't have a fresher one. */
+/** True while the MCP server should still take it, for a caller that can't have a fresher one. */
 export function isAlive(token: Times, now: number, minimumValidity = 0): boolean {
   return token.expiresAt - now > minimumValidity;
 }
@@ -119,7 +119,7 @@ export function liveUntil(
 
 export class TokenCache {
   readonly #grants = new Map<string, Map<string, AccessToken>>();
-  /** By grant, the last access token that its protected server refused: it must not come back from the vault. */
+  /** By grant, the last access token that its MCP server refused: it must not come back from the vault. */
   readonly #refused = new Map<string, string>();
 
   /** By grant that ended, the tokens that were in use: nobody gets them any more, the server is yet to be told. */
@@ -175,7 +175,7 @@ export class TokenCache {
     return this.of(grantId).includes(token);
   }
 
-  /** The protected server refused this token: removes it, for every scope set. */
+  /** The MCP server refused this token: removes it, for every scope set. */
   refuse(grantId: string, refused: AccessToken): void {
     const sets = this.#grants.get(grantId);
     for (const [key, token] of sets ?? []) if (token === refused) sets?.delete(key);

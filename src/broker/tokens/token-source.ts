@@ -2,7 +2,7 @@
  * Where a grant's access token comes from when none in memory is fresh enough: a refresh, or the vault for a grant
  * without a refresh token.
  *
- * Invariant: a token that the protected server refused never comes back.
+ * Invariant: a token that the MCP server refused never comes back.
  */
 import { reasonOf, Unreachable } from '../../base/errors.ts';
 import { fromWall } from '../../base/clock.ts';

@@ -63,7 +63,9 @@ function noSuchGrant(error: KeyturnError, text: string, found: readonly Listed[]
   const what =
     'An id is 16 hexadecimal digits, as `keyturn sign-in list` shows them; a server is named by its whole URL.';
   const problem =
-    error.reason === 'not_found' ? error.message : `${quoted(text)} is neither the id of a grant nor a URL.`;
+    error.reason === 'not_found'
+      ? error.message
+      : `${quoted(text)} is neither the id of a sign-in nor a URL.`;
   return new KeyturnError(error.reason, problem, {
     hint: like.length === 0 ? what : `${what} There is ${like.join('; ')}.`,
   });

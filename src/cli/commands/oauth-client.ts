@@ -76,7 +76,16 @@ async function listClients(isJson: boolean): Promise<void> {
   if (isJson) printJson(oauthClients);
   else {
     printTable(
-      ['ISSUER', 'CLIENT ID', 'REGISTERED', 'HOW', 'STATE', 'AUTH METHOD', 'GRANT TYPE', 'REDIRECT URI'],
+      [
+        'AUTHORIZATION SERVER',
+        'CLIENT ID',
+        'REGISTERED',
+        'HOW',
+        'STATE',
+        'AUTH METHOD',
+        'GRANT TYPE',
+        'REDIRECT URI',
+      ],
       oauthClients.map(row),
     );
   }
@@ -114,6 +123,6 @@ async function enteredAt(issuer: string): Promise<string> {
   const entered = oauthClients.find((one) => one.issuer === issuer && one.source === 'preregistered');
   if (entered) return entered.clientId;
   throw new KeyturnError('not_found', `No client was added for ${quoted(issuer)}.`, {
-    hint: '`keyturn oauth-client` lists the clients; --client-id names one that was registered automatically.',
+    hint: '`keyturn oauth-client` lists the clients. For one that was registered automatically: keyturn oauth-client remove ISSUER --client-id ID',
   });
 }

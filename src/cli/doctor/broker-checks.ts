@@ -199,7 +199,7 @@ function ruleFindings(status: Status): Finding[] {
     ...found(
       homeState.keyturnApp === 'closed',
       'app.closed',
-      'The app of this home does not run: what is allowed is served, and nothing is widened.',
+      'The Keyturn app isn’t running: apps keep their access, and no new access is granted.',
       'Start the app.',
     ),
     ...waived(status),
@@ -218,7 +218,7 @@ function waived({ exceptions, insecureLoopback }: Status): Finding[] {
     servers.length > 0
       ? 'keyturn exception remove SERVER RULE'
       : 'keyturn settings set insecureLoopback false';
-  return found(all.length > 0, 'rules.waived', `Waived: ${all.join('; ')}.`, mend);
+  return found(all.length > 0, 'rules.waived', `Exceptions: ${all.join('; ')}.`, mend);
 }
 
 function found(isSo: boolean, kind: FindingKind, what: string, mend: string): Finding[] {

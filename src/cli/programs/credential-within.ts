@@ -124,7 +124,7 @@ function requireUsableAlone(credential: Credential): Credential {
     `The token for ${quoted(resource)} is bound to a key (DPoP), so it is worth nothing by itself.`,
     {
       rule: 'RFC 9449 §7: each request needs a proof of its own',
-      hint: `Let the program reach the server through Keyturn: keyturn bridge, or keyturn proxy add ${shellWord(resource)}. For one request: keyturn token ${shellWord(resource)} --dpop METHOD`,
+      hint: `Let the app reach the server through Keyturn: keyturn bridge, or keyturn proxy add ${shellWord(resource)}. For one request: keyturn token ${shellWord(resource)} --dpop METHOD`,
     },
   );
 }

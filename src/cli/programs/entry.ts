@@ -33,7 +33,7 @@ const late: readonly Reason[] = [...pending, 'authorization_server_unreachable']
 
 export interface Entry {
   readonly name: string;
-  /** Of the protected server. */
+  /** Of the MCP server. */
   readonly resource: string;
   readonly scope?: string | undefined;
   readonly account?: string | undefined;

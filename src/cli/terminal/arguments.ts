@@ -106,7 +106,7 @@ function operandProblem(command: string, operands: readonly Operand[], given: nu
   return `keyturn ${command} ${verb} ${operands.map(({ name }) => name).join(' ')}; ${given} given`;
 }
 
-/** `text`, if it can name a protected server. Whether http is allowed, the broker says. Throws `invalid_resource`. */
+/** `text`, if it can name an MCP server. Whether http is allowed, the broker says. Throws `invalid_resource`. */
 export function resourceFrom(text: string): string {
   endpointOf(text, { allowInsecureLoopback: true });
   return text;

@@ -16,7 +16,7 @@ export function tailRows(rows: readonly Row[]): void {
     return;
   }
   printTable(
-    ['WHEN', 'EVENT', 'OUTCOME', 'PROGRAM', 'SERVER', 'ISSUER', 'SCOPES'],
+    ['WHEN', 'EVENT', 'OUTCOME', 'APP', 'SERVER', 'AUTHORIZATION SERVER', 'SCOPES'],
     // A row for repeats is written after their minute, and stands where the last of them was.
     rows
       .toSorted((one, other) => one.time - other.time)

@@ -8,7 +8,7 @@ export type ListedKey = ResultOf<'apiKey.list'>['apiKeys'][number];
 export function showKeys(keys: readonly ListedKey[]): void {
   if (keys.length === 0) return;
   printTable(
-    ['SERVER', 'API KEY IN', 'SET', 'STATE', 'PROGRAMS'],
+    ['SERVER', 'API KEY IN', 'SET', 'STATE', 'APPS'],
     keys.map((key) => [
       key.resource,
       keyPlaceWords(key),

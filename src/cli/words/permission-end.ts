@@ -11,5 +11,5 @@ export function sayNothingRevoked(what: string): void {
 /** The same for an API key: it has no end, and the program may have kept it. */
 export function sayKeyLives(): void {
   if (process.stdout.isTTY)
-    say('keyturn: the key itself stays good. If the program must not use it any more, end it at the server.');
+    say('keyturn: the key itself stays good. If the app must not use it any more, end it at the server.');
 }

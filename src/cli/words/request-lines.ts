@@ -180,11 +180,11 @@ function commandWords(question: Question): string {
     case 'proxy':
       return `add the proxy ${client} for ${resource}`;
     case 'forward':
-      return `let programs on ${forward?.label}${hostKeyWords(forward)} ask for tokens of ${resources.join(', ')}${until === undefined ? '' : ` until ${when(until)}`}`;
+      return `let apps on ${forward?.label}${hostKeyWords(forward)} ask for tokens of ${resources.join(', ')}${until === undefined ? '' : ` until ${when(until)}`}`;
     case 'exception':
       return override === 'private-address'
         ? `confirm the private host ${hostOf(server ?? '')}`
-        : `waive ${override} for ${server}`;
+        : `add the exception ${override} for ${server}`;
     case 'settings':
       return setting?.value === undefined
         ? `unset ${setting?.name}`

@@ -253,7 +253,7 @@ function answeredAtTheDesk(): KeyturnError {
 
 function decidedAtTheDesk(): KeyturnError {
   return new KeyturnError('not_permitted', 'Settings changes must be approved in the Keyturn window.', {
-    rule: 'At a desk nothing goes to the network before you confirm or refuse such settings',
+    rule: 'While the Keyturn app is running, nothing goes to the network before you confirm or refuse such settings',
     hint: 'Answer it in Keyturn’s window. From here you can say "later".',
   });
 }

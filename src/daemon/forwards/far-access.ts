@@ -88,7 +88,7 @@ function isWithin(endpoint: string, url: string): boolean {
 function notNamed({ label, endpoints }: FarAccess, url: string): KeyturnError {
   return new KeyturnError('not_permitted', `The forward ${quoted(label)} is not for ${quoted(url)}.`, {
     rule: 'A forward serves the servers that were named when it was opened, and no other',
-    hint: `It is for ${endpoints.join(', ')}. To name more, end it at the desk and open it again.`,
+    hint: `It is for ${endpoints.join(', ')}. To name more, close it on the broker’s machine and open it again.`,
   });
 }
 

@@ -74,7 +74,7 @@ export function unanswered({ different, allowed }: Asked): KeyturnError {
     'consent_pending',
     `Settings were changed outside Keyturn, and nobody has confirmed them: ${names}.`,
     {
-      rule: 'At a desk nothing goes to the network before you confirm or refuse such settings',
+      rule: 'While the Keyturn app is running, nothing goes to the network before you confirm or refuse such settings',
       hint: 'Answer the question in Keyturn’s window, then ask again.',
     },
   );

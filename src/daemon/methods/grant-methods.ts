@@ -75,8 +75,8 @@ export const grantMethods: Pick<
 };
 
 function startedElsewhere(): KeyturnError {
-  return new KeyturnError('not_permitted', 'Another program started this sign-in.', {
-    rule: 'At a desk a sign-in is finished by the program that started it, or in Keyturn’s window',
+  return new KeyturnError('not_permitted', 'Another app started this sign-in.', {
+    rule: 'While the Keyturn app is running, a sign-in is finished by the app that started it, or in Keyturn’s window',
     hint: 'Paste the address in Keyturn’s window, or start a sign-in with: keyturn login URL --paste',
   });
 }
@@ -115,7 +115,7 @@ function namedGrants(
   const found = named.filter((each) => account === undefined || each.account === account);
   if (account === undefined || named.length === 0 || found.length > 0) return found;
   const accounts = [...new Set(named.map((each) => quoted(each.account)))];
-  throw new KeyturnError('not_found', `No grant for ${quoted(name)} has the account ${quoted(account)}.`, {
+  throw new KeyturnError('not_found', `No sign-in for ${quoted(name)} has the account ${quoted(account)}.`, {
     hint: `The accounts there: ${accounts.join(', ')}.`,
   });
 }

@@ -94,7 +94,7 @@ async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<voi
     });
   }
   throw new RuleRefusal('oauth_offered', `${endpoint} offers a sign-in, so it needs no API key.`, {
-    rule: 'Where a server offers OAuth, programs get short-lived tokens of a sign-in, not a key that lasts',
+    rule: 'Where a server offers OAuth, apps get short-lived tokens of a sign-in, not a key that lasts',
     hint: `Sign in: keyturn login ${shellWord(endpoint)}. If you want the key all the same: ${command}`,
   });
 }

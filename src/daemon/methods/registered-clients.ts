@@ -127,12 +127,12 @@ function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next:
       rule: 'RFC 6749 §6, RFC 7009 §2.1: only the client that a refresh token was issued to may use or revoke it',
       hint: first
         ? `Revoke them first, e.g. keyturn logout ${shellWord(first.id)}; ${next}.`
-        : 'They have ended here, but their issuer is not reached yet: `keyturn sign-in list` shows the next try.',
+        : 'They have ended here, but their authorization server is not reached yet: `keyturn sign-in list` shows the next try.',
     },
   );
 }
 
 function nameOf(grant: Grant): string {
-  const how = isPending(grant) ? 'ended; its issuer is not reached yet' : quoted(grant.account);
+  const how = isPending(grant) ? 'ended; its authorization server is not reached yet' : quoted(grant.account);
   return `${quoted(grant.endpoints[0] ?? grant.resource)} (${how})`;
 }

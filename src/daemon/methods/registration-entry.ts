@@ -189,6 +189,6 @@ function checkRedirect(redirectUri: string | undefined): void {
   if (isLoopbackRedirect(redirectUri) && !redirectUri.includes('?')) return;
   throw new KeyturnError('invalid_request', `${quoted(redirectUri)} can't be a redirect URI here.`, {
     rule: 'RFC 8252 §7.3: a loopback redirect URI with a port',
-    hint: 'Give one like http://127.0.0.1:53123/callback, as it is registered at the issuer.',
+    hint: 'Give one like http://127.0.0.1:53123/callback, as it is registered at the authorization server.',
   });
 }

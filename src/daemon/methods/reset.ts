@@ -86,7 +86,7 @@ async function requireVault({ broker, service }: ResetParts, open: readonly Gran
         rule: 'Reset revokes what the vault holds before it deletes it',
         hint:
           `Unlock or mend the vault, and try again. keyturn reset --yes goes on without it: ` +
-          `no issuer is told to end ${open.length === 1 ? 'the grant' : `the ${open.length} grants`}${left}.`,
+          `no authorization server is told to end ${open.length === 1 ? 'the sign-in' : `the ${open.length} grants`}${left}.`,
       },
     );
   }

@@ -58,11 +58,11 @@ function refuseOccupied({ book, homeCheck, parts }: ChangeParts): void {
     .shown()
     .filter(({ state }) => state.kind !== 'revoked' || state.receipt === 'pending').length;
   if (living === 0 && !hasRoot) return;
-  const what = living > 0 ? 'grants rest in it' : 'it holds the key that programs were paired with';
+  const what = living > 0 ? 'it holds sign-ins' : 'it holds the key that apps were paired with';
   throw new KeyturnError('conflict', `The vault can't be changed: ${what}.`, {
     rule: 'Keyturn never moves secrets from one vault to another, and never leaves them behind silently',
     hint: hasRoot
       ? '`keyturn reset` ends this home with all its secrets; after that, set the other vault. Or use another KEYTURN_HOME.'
-      : 'Revoke the grants first (`keyturn logout`). Or use another KEYTURN_HOME.',
+      : 'Revoke the sign-ins first (`keyturn logout`). Or use another KEYTURN_HOME.',
   });
 }

@@ -25,7 +25,7 @@ export type ProxyFor = (url: string) => Promise<string | undefined>;
 
 export interface DaemonFetch {
   /**
-   * The fetch for what starts at a protected server, whose endpoint the person typed. `isConfirmed` says
+   * The fetch for what starts at an MCP server, whose endpoint the person typed. `isConfirmed` says
    * which hosts the person confirmed as private; none unless given.
    */
   fetchFor(endpoint: string, isConfirmed?: Trust['isConfirmed']): Fetch;

@@ -20,13 +20,9 @@ export function handedNetwork({
 }: Pick<AgentOptions, 'authorities' | 'httpsProxy' | 'noProxy'>): NetworkResult {
   const certificates = authorities.match(certificate)?.join('\n') ?? '';
   if (certificates.length > maxLength.authorities) {
-    throw new KeyturnError(
-      'file_unreadable',
-      'The certificate authorities are too many to hand to a program.',
-      {
-        hint: 'Name a file with your own authorities alone: keyturn settings set extraAuthorities FILE',
-      },
-    );
+    throw new KeyturnError('file_unreadable', 'The certificate authorities are too many to hand to an app.', {
+      hint: 'Name a file with your own authorities alone: keyturn settings set extraAuthorities FILE',
+    });
   }
   return {
     ...(certificates !== '' && { authorities: certificates }),

@@ -68,7 +68,7 @@ export class Keys {
     const answer = await interactions.ask(question, request.signal);
     await audit.record({ event: 'pair', outcome: answer, app: clientName });
     if (answer !== 'yes') {
-      throw new KeyturnError('pairing_denied', 'The user did not pair this program.', {
+      throw new KeyturnError('pairing_denied', 'The user did not pair this app.', {
         hint: 'Ask again when the user expects it.',
       });
     }

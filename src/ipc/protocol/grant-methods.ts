@@ -25,7 +25,7 @@ export const grantMethods = {
     ...ownersEnd,
     mayPrompt: true,
     clientHint:
-      'Other programs may use the grant. permission.release ends this program’s own permission; the person revokes with: keyturn logout URL',
+      'Other apps may use the sign-in. permission.release ends this app’s own permission; the user revokes with: keyturn logout URL',
     params: grantNamed,
     result: z.object({ revoked: z.array(receipt) }),
   },

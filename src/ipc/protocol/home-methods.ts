@@ -63,7 +63,7 @@ export const homeMethods = {
     who: 'owner',
     effect: 'mayWiden',
     usesRecords: true,
-    /** The protected server's endpoint, or an issuer. */
+    /** The MCP server's endpoint, or an issuer. */
     params: z.object({ server: url, name: overrideName, on: z.boolean() }),
     result: empty,
   },

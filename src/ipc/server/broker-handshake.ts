@@ -64,7 +64,7 @@ function otherVersion(offered: readonly number[]): KeyturnError {
   const theirs = offered.slice(0, 8).join(', ');
   return new KeyturnError(
     'version_unsupported',
-    `this broker speaks version ${protocolVersion} of the wire, and the program speaks ${theirs}`,
+    `this broker speaks version ${protocolVersion} of the wire, and the app speaks ${theirs}`,
     {
       rule: handshakeRule,
       hint: 'Update the older of the two; keyturn broker restart starts what is installed.',

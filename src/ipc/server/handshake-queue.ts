@@ -96,7 +96,7 @@ function clientTooSlow(): KeyturnError {
   const seconds = handshakeTimeout / 1000;
   return new KeyturnError(
     'handshake_failed',
-    `the program took longer than ${seconds} seconds for its part of the handshake`,
+    `the app took longer than ${seconds} seconds for its part of the handshake`,
   );
 }
 

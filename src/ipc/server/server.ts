@@ -299,10 +299,10 @@ function turnCounter(): () => number {
 }
 
 function tooManyFailures(wait: number): KeyturnError {
-  return new KeyturnError('rate_limited', 'too many handshakes of this program have failed', {
+  return new KeyturnError('rate_limited', 'too many handshakes of this app have failed', {
     rule: 'Keyturn wire contract: rate limits count handshakes',
     retryAfter: Math.ceil(wait / 1000),
-    hint: 'Its key may be out of date: pair it again. Other programs are not affected.',
+    hint: 'Its key may be out of date: pair it again. Other apps are not affected.',
   });
 }
 
@@ -313,14 +313,10 @@ function tooManyHandshakes(): KeyturnError {
 }
 
 function tooManySeats(): KeyturnError {
-  return new KeyturnError(
-    'rate_limited',
-    `one program may have ${maxConnectionsPerClient} connections open`,
-    {
-      retryAfter: 1,
-      hint: 'Keep one connection and send its requests over it.',
-    },
-  );
+  return new KeyturnError('rate_limited', `one app may have ${maxConnectionsPerClient} connections open`, {
+    retryAfter: 1,
+    hint: 'Keep one connection and send its requests over it.',
+  });
 }
 
 function whoIs(session: Session): { clientId?: string; peer: PeerFacts } {

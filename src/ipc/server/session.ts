@@ -175,7 +175,7 @@ export class Session {
   /** Takes as many frames as may be in flight. Reading stops only when a whole frame's worth waits. */
   #advance(): void {
     if (this.#phase.at === 'pairing' && this.#reader.buffered > 0) {
-      this.refuse(handshakeRefusal('a program that waits for its pairing may send nothing else'));
+      this.refuse(handshakeRefusal('an app that waits for its pairing may send nothing else'));
     }
     try {
       while (this.#mayTake()) {
@@ -271,7 +271,7 @@ export class Session {
 
   async #prove(id: MessageId, params: unknown, expected: Proven): Promise<void> {
     if (!isProveParams(params) || !isExpected(expected, params.proof)) {
-      throw handshakeRefusal('the proof is wrong', 'Pair the program again if its key file was replaced.');
+      throw handshakeRefusal('the proof is wrong', 'Pair the app again if its key file was replaced.');
     }
     if (expected.clientId !== ownerId) await this.#host.confirmPaired(expected.clientId);
     if (this.#phase.at !== 'prove') return;

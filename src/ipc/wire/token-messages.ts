@@ -2,7 +2,7 @@
  * What a local client sends and gets about tokens.
  *
  * `resource` has two meanings on the wire. In a request, in a permission and in a question it is the endpoint: the
- * URL of the protected server as the person knows it. In a token, a grant and a receipt it is the resource identifier
+ * URL of the MCP server as the person knows it. In a token, a grant and a receipt it is the resource identifier
  * that the server named (RFC 9728) and that the token was asked for with (RFC 8707).
  *
  * Invariant: an answer is used only after a guard here has passed it. A test compares the guards with the schemas of
@@ -21,7 +21,7 @@ import {
   tokenPattern,
 } from './values.ts';
 
-/** What a protected server answered; a hint to the broker, never an order. */
+/** What an MCP server answered; a hint to the broker, never an order. */
 export interface Challenge {
   readonly status: 401 | 403;
   /** The WWW-Authenticate header as it came. */
@@ -90,7 +90,7 @@ export interface TokenProveParams {
   readonly method: string;
   /** Query and fragment don't matter, and may be left out. */
   readonly url: string;
-  /** The last DPoP-Nonce of the protected server (RFC 9449 §9). */
+  /** The last DPoP-Nonce of the MCP server (RFC 9449 §9). */
   readonly nonce?: string;
 }
 
@@ -109,7 +109,7 @@ export interface TokenRejectParams {
   readonly challenge?: Challenge;
   /** What the program was about to do, e.g. `POST /reports`: refusals are counted for each. */
   readonly operation?: string;
-  /** The protected server took this very token before: then the refusal says less about the token. */
+  /** The MCP server took this very token before: then the refusal says less about the token. */
   readonly worked?: boolean;
 }
 

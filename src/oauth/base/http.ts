@@ -52,7 +52,7 @@ export interface Http {
 /** There was no response of the server, but it may have received the request and served it. */
 export class ResponseLost extends Unreachable {}
 
-export type UnreachableReason = 'protected_server_unreachable' | 'authorization_server_unreachable';
+export type UnreachableReason = 'mcp_server_unreachable' | 'authorization_server_unreachable';
 
 export interface HttpRequest {
   readonly url: string;

@@ -1,5 +1,5 @@
 /**
- * The canonical URI of a protected server: the name that tokens are bound to (RFC 8707).
+ * The canonical URI of an MCP server: the name that tokens are bound to (RFC 8707).
  *
  * Invariant: all spellings of one server have the same canonical form, and the canonical form of that is the same. It
  * has no slash at its end. If a server needs that slash, the metadata of the protected resource says so, and the
@@ -86,7 +86,7 @@ function requireScheme(input: string, url: URL, policy: UrlPolicy): void {
 function invalid(input: string, problem: string, hint?: string): KeyturnError {
   // The text before an @ or after a ? may be a secret.
   const shown = input.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
-  return new KeyturnError('invalid_resource', `${quoted(shown)} can't name a protected server: ${problem}.`, {
+  return new KeyturnError('invalid_resource', `${quoted(shown)} can't name an MCP server: ${problem}.`, {
     hint: hint ?? 'Type the whole URL of its endpoint, such as https://server.example/path.',
     rule: 'RFC 8707 §2',
   });

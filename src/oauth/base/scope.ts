@@ -117,7 +117,7 @@ export function includesOfflineAccess(scope: readonly string[] | undefined): boo
 }
 
 export interface ScopeSources {
-  /** `scope` of the protected server's challenge. */
+  /** `scope` of the MCP server's challenge. */
   readonly challenge?: readonly string[];
   /** The scopes that the caller asks for. */
   readonly requested?: readonly string[];

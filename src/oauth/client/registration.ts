@@ -103,7 +103,7 @@ export function requireRegistrationIssuer(
     `The client ${quoted(registration.clientId)} is registered at ${quoted(registration.issuer)}, not at ${quoted(server.issuer)}.`,
     {
       rule: 'Client credentials are bound to the issuer that issued them',
-      hint: `If the protected server has really moved: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID`,
+      hint: `If the MCP server has really moved: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID`,
     },
   );
 }

@@ -1,5 +1,5 @@
 /**
- * The WWW-Authenticate header with which a protected server refuses a request (RFC 9110 §11.6.1, RFC 6750 §3).
+ * The WWW-Authenticate header with which an MCP server refuses a request (RFC 9110 §11.6.1, RFC 6750 §3).
  *
  * Invariants: the header comes from outside. Reading it never throws and takes linear time. A well-formed challenge
  * is read by the grammar. In a malformed header the parts with a clear meaning are read too. If a header names

@@ -1,5 +1,5 @@
 /**
- * The first step with a protected server: finds out whether it wants authorization, and by which revision.
+ * The first step with an MCP server: finds out whether it wants authorization, and by which revision.
  *
  * Invariant: a server is treated as one of the earlier revision only if it asks for authorization and if every
  * location of protected resource metadata is absent or a web page. A malformed or unreachable document is an error.
@@ -90,7 +90,7 @@ function requireDemand(endpoint: string, status: number): void {
     `${shown} asks for no authorization: it answered with status ${status} and publishes no metadata.`,
     {
       rule: 'A server that wants a sign-in answers 401 to a request without a token (RFC 9728 §5.1)',
-      hint: 'Check the URL: it has to be the endpoint of the protected server.',
+      hint: 'Check the URL: it has to be the endpoint of the MCP server.',
     },
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Protected servers of the earlier revision, which publish no protected resource metadata (spec,
+ * MCP servers of the earlier revision, which publish no protected resource metadata (spec,
  * Versioning 3): their authorization server is at their own origin.
  *
  * Invariant: the default endpoints are used only if every metadata location is refused with a 4xx that isn't temporary.

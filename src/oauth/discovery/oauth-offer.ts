@@ -1,5 +1,5 @@
 /**
- * Finds out whether a protected server offers OAuth. If it does, the owner needs no API key for it.
+ * Finds out whether an MCP server offers OAuth. If it does, the owner needs no API key for it.
  *
  * Invariant: only what the server says about this endpoint counts. A refusal without a challenge or metadata is no
  * offer of OAuth, since servers with API keys refuse too.
@@ -11,7 +11,7 @@ import { discoverProtectedResource } from './protected-resource.ts';
 
 /**
  * True if the server's challenge names metadata (RFC 9728 §5.1), even in an unreadable form, or if the server publishes
- * metadata that covers the endpoint. Throws Unreachable (protected_server_unreachable) and insecure_url.
+ * metadata that covers the endpoint. Throws Unreachable (mcp_server_unreachable) and insecure_url.
  */
 export async function offersOAuth(endpoint: string, http: Http): Promise<boolean> {
   const { at, challenge } = await probe(endpoint, http);

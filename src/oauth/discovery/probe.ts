@@ -1,5 +1,5 @@
 /**
- * Sends a request without a token to a protected server, to read its challenge.
+ * Sends a request without a token to an MCP server, to read its challenge.
  *
  * Invariant: no request contains a credential, and no body is read. At most one request of a discovery could have an
  * effect: an `initialize` by POST, whose session is ended at once.
@@ -10,7 +10,7 @@ import type { BearerChallenge } from './challenge.ts';
 import { deadline, isSuccess, isTransient, sendForHead, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 
-const unreachable = 'protected_server_unreachable';
+const unreachable = 'mcp_server_unreachable';
 
 export interface Probe {
   readonly status: number;
@@ -172,7 +172,7 @@ async function probeWith(
 }
 
 async function headOf(request: ProbeRequest & { readonly signal: AbortSignal }, http: Http): Promise<Head> {
-  const outgoing = { ...request, what: 'the protected server' };
+  const outgoing = { ...request, what: 'the MCP server' };
   const reply = await sendForHead(http, outgoing, unreachable);
   // RFC 9110 §15.6.2: 501 says that the server doesn't support the method, so it isn't temporary.
   if (isTransient(reply.status) && reply.status !== 501)
@@ -186,7 +186,7 @@ async function endSession(url: string, { status, headers }: Head, http: Http): P
   if (session === null || !isSuccess(status)) return;
   const outgoing = {
     url,
-    what: 'the protected server',
+    what: 'the MCP server',
     method: 'DELETE',
     headers: { 'mcp-session-id': session },
   } as const;

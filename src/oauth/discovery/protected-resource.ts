@@ -1,5 +1,5 @@
 /**
- * The metadata that a protected server publishes about itself (RFC 9728).
+ * The metadata that an MCP server publishes about itself (RFC 9728).
  *
  * Invariant: metadata is used only if its `resource` names the server that was asked, so that one server can't
  * make us fetch tokens for another.
@@ -15,7 +15,7 @@ import { proofAlgorithm } from '../base/proof-algorithm.ts';
 import { endpointOf, isResourceOf, maxUrlLength, resourceCovers } from '../base/resource.ts';
 import { readScope } from '../base/scope.ts';
 
-const unreachable = 'protected_server_unreachable';
+const unreachable = 'mcp_server_unreachable';
 
 export interface ProtectedResource {
   /** The value for the `resource` parameter: byte for byte from the metadata, else the endpoint's canonical URI. */
@@ -42,9 +42,9 @@ const protectedResourceSchema = z.looseObject({
 });
 
 /**
- * The metadata of the protected server at `endpoint`. Undefined only if the server says at every
+ * The metadata of the MCP server at `endpoint`. Undefined only if the server says at every
  * location that there is none. Throws resource_mismatch, metadata_invalid, insecure_url, or
- * Unreachable (protected_server_unreachable).
+ * Unreachable (mcp_server_unreachable).
  */
 export async function discoverProtectedResource(
   endpoint: string,
@@ -80,7 +80,7 @@ async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
   const what = answer.kind === 'page' ? 'what is there is no JSON' : 'it is not there';
   throw new RuleRefusal(
     'metadata_invalid',
-    `The protected server's challenge names its metadata at ${quoted(withoutQuery(url))}, but ${what} (status ${answer.status}).`,
+    `The MCP server's challenge names its metadata at ${quoted(withoutQuery(url))}, but ${what} (status ${answer.status}).`,
     {
       rule: 'RFC 9728 §5.1',
       hint: 'The server names the wrong document. Tell its operator.',

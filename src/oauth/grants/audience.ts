@@ -64,7 +64,7 @@ export function checkAudience(
   if (others.some((audience) => !/[?#]/.test(audience) && resourceCovers(audience, expected.resource)))
     return 'resource';
   if (others.length === 0) return 'unbound';
-  // Breaks "a client MUST NOT send the protected server any token other than one issued by that server's
+  // Breaks "a client MUST NOT send the MCP server any token other than one issued by that server's
   // authorization server" for it: the owner waived that for this server.
   if (expected.overrides?.otherAudience === true) return 'other';
   throw wrongAudience(others, expected);
@@ -98,7 +98,7 @@ function shown(audiences: readonly string[], secrets: readonly string[]): string
 /** 400 characters: enough for two long audiences. */
 const maxShown = 400;
 
-/** True if the audience can be another protected server. Names, numbers and `urn:` URIs are labels of the issuer. */
+/** True if the audience can be another MCP server. Names, numbers and `urn:` URIs are labels of the issuer. */
 function isUri(audience: string): boolean {
   return ['http:', 'https:'].includes(URL.parse(audience)?.protocol ?? '');
 }

@@ -197,5 +197,5 @@ const scopeHint =
 
 const hints: Readonly<Record<string, string>> = {
   invalid_scope: scopeHint,
-  invalid_target: "The authorization server doesn't know this protected server. Tell their operators.",
+  invalid_target: "The authorization server doesn't know this MCP server. Tell their operators.",
 };

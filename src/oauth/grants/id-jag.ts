@@ -1,6 +1,6 @@
 /**
  * Enterprise-managed authorization. The company's identity provider exchanges an ID token for an identity assertion
- * grant (ID-JAG, RFC 8693). The protected server's authorization server exchanges that for an access token (RFC 7523
+ * grant (ID-JAG, RFC 8693). The MCP server's authorization server exchanges that for an access token (RFC 7523
  * §2.1).
  *
  * Invariant: the ID token goes only to the identity provider, the assertion only to the authorization
@@ -72,7 +72,7 @@ export interface IdentityAssertionRequest {
   readonly identityProvider: OAuthClient;
   /** The ID token that the identity provider issued. A secret. */
   readonly idToken: string;
-  /** The protected server's authorization server. */
+  /** The MCP server's authorization server. */
   readonly server: AuthorizationServer;
   /** Our client at that server. */
   readonly clientId: string;

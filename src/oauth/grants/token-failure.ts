@@ -34,10 +34,10 @@ function commonRefusal(
       // RFC 8707 §2.
       return new KeyturnError(
         'resource_mismatch',
-        `${quoted(server.issuer)} issues no tokens for this protected server: ${shownError(error)}.`,
+        `${quoted(server.issuer)} issues no tokens for this MCP server: ${shownError(error)}.`,
         {
           rule: 'RFC 8707 §2',
-          hint: `Check the URL of the protected server. ${resourceHint(server, isSignIn)}`,
+          hint: `Check the URL of the MCP server. ${resourceHint(server, isSignIn)}`,
           exception: 'no-resource',
         },
       );
@@ -194,7 +194,7 @@ function notNarrowed(server: TokenServer, reply: HttpReply, error: OAuthError | 
     `${quoted(server.issuer)} doesn't narrow the token: ${said(reply, error)}.`,
     {
       rule: 'RFC 6749 §6',
-      hint: 'Widen the permission to all scopes of the grant, or sign in with just these scopes.',
+      hint: 'Widen the permission to all scopes of the sign-in, or sign in with just these scopes.',
     },
   );
 }

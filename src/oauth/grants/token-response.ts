@@ -207,7 +207,7 @@ function requireListable(scope: readonly string[], expected: ExpectedTokens): vo
     throw unusable(
       expected,
       `its scopes have more than ${maxScopeLength} characters`,
-      'A list shows all scopes of a grant',
+      'A list shows all scopes of a sign-in',
     );
   if ((expected.subject?.subject.length ?? 0) > maxSubjectLength)
     throw unusable(
@@ -242,7 +242,7 @@ export function statedLifetime(
 
 /**
  * Seconds until the earliest end that is known: what the response states, and what a JWT states about itself (RFC 7519
- * §4.1.4). Infinity if nothing is known: the token is good until the protected server refuses it.
+ * §4.1.4). Infinity if nothing is known: the token is good until the MCP server refuses it.
  */
 function lifetimeOf(
   fields: TokenFields,
@@ -326,7 +326,7 @@ function jwtClaims(token: string): Claims | undefined {
 }
 
 /**
- * True for a JWS or a JWE. A protected server that checks such a token by itself accepts it until it expires, even
+ * True for a JWS or a JWE. An MCP server that checks such a token by itself accepts it until it expires, even
  * after the authorization server has revoked it.
  */
 export function isSelfContained(token: string): boolean {

@@ -69,7 +69,7 @@ export function lockedVault(): VaultError {
 /** The error of every other call while one unlock waits for the person. */
 export function personIsAsked(): VaultError {
   return new VaultError('waiting', 'the vault is being unlocked', {
-    rule: 'vault: a person is asked once, however many programs wait',
+    rule: 'vault: a person is asked once, however many apps wait',
     hint: 'Answer the question of your keychain, and try again.',
   });
 }

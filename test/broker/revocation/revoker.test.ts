@@ -64,7 +64,7 @@ describe('a revocation', () => {
       reason: 'vault_unreadable',
     });
     expect(explainGrant(rig.parts, ghost)).toMatchObject({
-      now: 'The vault has no token for it. No program can get one.',
+      now: 'The vault has no token for it. No app can get one.',
       next: expect.stringContaining(`keyturn logout ${ghost.id}`),
       refresh: { by: 'signIn' },
     });

@@ -36,7 +36,7 @@ async function statusAt(endpoint: string, accessToken: string): Promise<number> 
 }
 
 describe('the first token', () => {
-  it('needs one sign-in, and the protected server takes it', async () => {
+  it('needs one sign-in, and the MCP server takes it', async () => {
     const before = counts();
     const rig = await brokerRig(inWorld(places.world));
     await rig.allow();

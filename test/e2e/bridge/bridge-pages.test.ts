@@ -1,4 +1,4 @@
-/** Pages that a protected server wants opened, through `keyturn bridge`, where the person answers by command. */
+/** Pages that an MCP server wants opened, through `keyturn bridge`, where the person answers by command. */
 import { expect, it } from 'vitest';
 import { homeInWorld, type TestHome } from '../../support/home.ts';
 import { questionOf } from '../../support/homes/ask-broker.ts';

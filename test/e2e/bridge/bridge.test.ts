@@ -1,4 +1,4 @@
-/** `keyturn bridge` as a client starts it: a program on standard input and output, in front of a real protected server. */
+/** `keyturn bridge` as a client starts it: a program on standard input and output, in front of a real MCP server. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';

@@ -1,5 +1,5 @@
 /**
- * Clients that nobody here wrote, through `keyturn bridge`, against a real protected server over HTTPS. They run beside each
+ * Clients that nobody here wrote, through `keyturn bridge`, against a real MCP server over HTTPS. They run beside each
  * other in one home; the server counts what they did.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -38,7 +38,7 @@ const due = lifetime * 1000 - left * 1.1;
 
 interface Call {
   readonly run: Run;
-  /** What the protected server answered to the token. */
+  /** What the MCP server answered to the token. */
   readonly status: number;
   /** Milliseconds from the start of the command to that answer. */
   readonly took: number;

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const userAgent = path.join(import.meta.dirname, '..', '..', '..', 'demo', 'user-agent.ts');
 const browser = { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1', KEYTURN_BROWSER: `${process.execPath} ${userAgent}` };
 
-/** What the protected server answers to a request with the broker's token. */
+/** What the MCP server answers to a request with the broker's token. */
 async function answered(
   resource: string,
   token: string,

@@ -199,7 +199,7 @@ describe('the owner’s key at a desk', () => {
         'invalid_request',
         'not_permitted',
         'conflict',
-        'protected_server_unreachable',
+        'mcp_server_unreachable',
         'vault_unreadable',
       ];
       expect([...outcomes, undefined], method).toContain(

@@ -1,4 +1,4 @@
-/** The Python client as a program uses it: python3, the built broker, and a real protected server. */
+/** The Python client as a program uses it: python3, the built broker, and a real MCP server. */
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
  * A stock client of the protocol's SDK, authorized by `@keyturn/client`, in both major versions: the built library and
- * broker, and a real protected server.
+ * broker, and a real MCP server.
  */
 import { Client as Client2, StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';

@@ -1,4 +1,4 @@
-/** A proxy in front of a bent protected server, and the programs that come by it. */
+/** A proxy in front of a bent MCP server, and the programs that come by it. */
 import { copyFileSync } from 'node:fs';
 import path from 'node:path';
 import { spawn } from 'node:child_process';

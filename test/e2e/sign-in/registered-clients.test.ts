@@ -45,7 +45,7 @@ describe('a removed client', () => {
     const refused = await home.keyturn(remove);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toMatch(
-      /its issuer is not reached yet[^]*hint: They have ended here[^]*reason: conflict/,
+      /its authorization server is not reached yet[^]*hint: They have ended here[^]*reason: conflict/,
     );
     back();
     expect(await home.ok(['logout', url])).toContain('confirmed by the authorization server');

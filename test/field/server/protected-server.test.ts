@@ -1,4 +1,4 @@
-/** A protected server on a real socket beside what real clients, proxies and issuers do, as public reports tell it. */
+/** An MCP server on a real socket beside what real clients, proxies and issuers do, as public reports tell it. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';

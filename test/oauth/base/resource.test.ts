@@ -1,4 +1,4 @@
-/** The canonical URI of a protected server. */
+/** The canonical URI of an MCP server. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

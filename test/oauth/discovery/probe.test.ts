@@ -1,4 +1,4 @@
-/** Asking a protected server without a token. */
+/** Asking an MCP server without a token. */
 import { describe, expect, it } from 'vitest';
 
 import { probe as placed } from '../../../src/oauth/discovery/probe.ts';
@@ -113,8 +113,8 @@ describe('probe', () => {
 
   it('a server that fails or does not answer is unreachable', async () => {
     site.lay('/mcp', { status: 502 });
-    expect((await refusalOf(() => probe(endpoint, site.http))).reason).toBe('protected_server_unreachable');
+    expect((await refusalOf(() => probe(endpoint, site.http))).reason).toBe('mcp_server_unreachable');
     const dead = await deadOrigin();
-    expect((await refusalOf(() => probe(dead, site.http))).reason).toBe('protected_server_unreachable');
+    expect((await refusalOf(() => probe(dead, site.http))).reason).toBe('mcp_server_unreachable');
   });
 });

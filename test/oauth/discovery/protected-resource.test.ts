@@ -1,4 +1,4 @@
-/** What a protected server says about itself, and when it is not believed. */
+/** What an MCP server says about itself, and when it is not believed. */
 import { describe, expect, it } from 'vitest';
 
 import {

@@ -75,7 +75,7 @@ describe('a proof', () => {
     });
   });
 
-  it('P-7: for a protected server names token, nonce and URL without its query', async () => {
+  it('P-7: for an MCP server names token, nonce and URL without its query', async () => {
     const url = new URL('https://server.example/mcp?q=1#x');
     const proof = proofKey.proof({
       method: 'GET',

@@ -1,6 +1,6 @@
 /**
  * A home whose servers are a bent world's, and a local program that uses it as conformance suites do:
- * it calls the protected server, and asks `keyturn token` when it is refused.
+ * it calls the MCP server, and asks `keyturn token` when it is refused.
  *
  * Invariant: the program knows nothing but the answers it got and the command's output; world and home
  * end with the test, or with the last test of a home that several share.
@@ -40,7 +40,7 @@ export interface BentHome {
   readonly world: BentWorld;
   readonly authorizationServer: BentAuthorizationServer;
   readonly protectedServer: BentProtectedServer;
-  /** The protected server's endpoint. */
+  /** The MCP server's endpoint. */
   readonly url: string;
 }
 
@@ -111,7 +111,7 @@ export class LocalProgram {
     this.#url = url;
   }
 
-  /** Calls the protected server until it answers otherwise than 401 and 403, or `keyturn token` refuses. */
+  /** Calls the MCP server until it answers otherwise than 401 and 403, or `keyturn token` refuses. */
   async call(): Promise<Called> {
     const runs: Run[] = [];
     for (let tries = 0; tries < maxTries; tries += 1) {
@@ -156,7 +156,7 @@ export class LocalProgram {
   }
 }
 
-/** A home that may use its protected server, and the program that does. */
+/** A home that may use its MCP server, and the program that does. */
 export async function programInBentWorld(
   options: BentHomeOptions = {},
 ): Promise<BentHome & { readonly program: LocalProgram }> {

@@ -1,5 +1,5 @@
 /**
- * A small, right protected server (RFC 9728, RFC 6750) whose every answer a test can bend.
+ * A small, right MCP server (RFC 9728, RFC 6750) whose every answer a test can bend.
  *
  * Invariant: a request passes only with a token in the Authorization header that one of its
  * authorization servers issued for its resource, still good and with the scopes needed. What is wrong

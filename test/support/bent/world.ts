@@ -1,5 +1,5 @@
 /**
- * A bent world for a test: one authorization server, one protected server, one file of authorities.
+ * A bent world for a test: one authorization server, one MCP server, one file of authorities.
  *
  * Invariant: all its servers share one authority, so that one file covers them; after `close`
  * nothing of it is left, and a mistake in a route has been reported.

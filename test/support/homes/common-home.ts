@@ -16,7 +16,7 @@ import type { WorldOptions } from '../world/servers.ts';
 export interface CommonHome {
   readonly home: TestHome;
   readonly world: TestWorld;
-  /** The protected server of the world. */
+  /** The MCP server of the world. */
   readonly resource: string;
   /** As `askBroker`. */
   readonly ask: <M extends MethodName>(method: M, params: ParamsOf<M>) => Promise<ResultOf<M>>;

@@ -4,7 +4,7 @@ import { ownKeyring } from '../../vault/keychain/keyring.ts';
 import { allow, signIn, startBroker, tokenAt } from './owner-acts.ts';
 import { homeInWorld } from '../home.ts';
 
-/** Its vault is a keyring of its own, and `cli` has got `token` for the protected server. Ends with the test. */
+/** Its vault is a keyring of its own, and `cli` has got `token` for the MCP server. Ends with the test. */
 export async function homeOnOwnKeyring() {
   const keyring = await ownKeyring();
   onTestFinished(() => keyring.end());

@@ -150,7 +150,7 @@ export class WineHome {
     return this.#start([windowsPath(windowsNode), windowsPath(path.join(processes, name)), ...args], args);
   }
 
-  /** Signs in at the protected server, as a person does at the page that the command shows. */
+  /** Signs in at the MCP server, as a person does at the page that the command shows. */
   async signIn(): Promise<void> {
     const { resource } = this.#world.protectedServer;
     await this.ok('app', 'allow', 'cli', resource);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * A program of a person that has nothing but `keyturn token`: it calls a tool of a protected server, and asks the command
+ * A program of a person that has nothing but `keyturn token`: it calls a tool of an MCP server, and asks the command
  * again, with the server's challenge, whenever the server refuses it.
  *
  *     node test/support/processes/calling-program.ts BIN ENDPOINT

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * A program of a person that has nothing but `keyturn token --dpop`: it sends a few requests to a protected server, each
+ * A program of a person that has nothing but `keyturn token --dpop`: it sends a few requests to an MCP server, each
  * with the headers that the command prints for it, and follows the server's nonces.
  *
  *     node test/support/processes/proving-program.ts BIN ENDPOINT

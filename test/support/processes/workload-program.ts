@@ -28,7 +28,7 @@ const context = z
 const folder = mkdtempSync(path.join(tmpdir(), 'workload-'));
 const file = path.join(folder, 'token');
 
-/** The issuer that the protected server names, as an operator knows it. */
+/** The issuer that the MCP server names, as an operator knows it. */
 async function issuerOf(server: string): Promise<string> {
   const refused = await fetch(server, { method: 'POST' });
   await refused.body?.cancel();

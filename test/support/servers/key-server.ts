@@ -1,5 +1,5 @@
 /**
- * A protected server that takes an API key in place of a sign-in, over TLS.
+ * An MCP server that takes an API key in place of a sign-in, over TLS.
  *
  * Invariant: it answers 200 to a request that carries its key in its header, and 401 without a word about OAuth to every
  * other request, whatever the path. It publishes nothing.

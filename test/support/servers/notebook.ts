@@ -1,4 +1,4 @@
-/** The protected server's tools, called by the MCP SDK's own client. */
+/** The MCP server's tools, called by the MCP SDK's own client. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { TestWorld } from '../world.ts';

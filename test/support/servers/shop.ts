@@ -1,5 +1,5 @@
 /**
- * What a world's protected server can offer in place of notebooks: tools that want a page opened, in the middle of a call
+ * What a world's MCP server can offer in place of notebooks: tools that want a page opened, in the middle of a call
  * and before one.
  *
  * Invariant: a call counts before it does anything, so that a test can tell one that ran twice.

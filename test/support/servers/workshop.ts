@@ -1,5 +1,5 @@
 /**
- * What a world's protected server can offer besides notebooks: tools that ask back, wait and answer at length, resources
+ * What a world's MCP server can offer besides notebooks: tools that ask back, wait and answer at length, resources
  * and prompts, in sessions.
  *
  * Invariant: a tool is counted before it does anything, by the key that its caller gave, so that a test can tell a call

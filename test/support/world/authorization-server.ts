@@ -35,7 +35,7 @@ export interface AuthorizationServerOptions {
   readonly sharesGrants?: boolean;
   /** Seconds in which a used refresh token may be presented again; 0, the default, ends its grant instead. */
   readonly refreshGrace?: number;
-  /** The scopes of protected servers that the metadata lists beside `openid` and `offline_access`. */
+  /** The scopes of MCP servers that the metadata lists beside `openid` and `offline_access`. */
   readonly scopes?: readonly string[];
   /** Proofs of a key must carry a nonce of the provider (RFC 9449 §8). */
   readonly wantsNonces?: boolean;
@@ -59,7 +59,7 @@ export interface AuthorizationServer {
   readonly jwksUri: string;
   /** Live: read it again for newer numbers. */
   readonly counts: Readonly<Counts>;
-  /** The identity with which a protected server introspects tokens. */
+  /** The identity with which an MCP server introspects tokens. */
   readonly introspection: IntrospectionAccess;
   addResource(resource: KnownResource): void;
   /** Asked before each token request, and waited for; none lets all pass. */

@@ -1,5 +1,5 @@
 /**
- * What the protected server protects: one notebook for each account.
+ * What the MCP server protects: one notebook for each account.
  *
  * Invariant: a tool sees the notebook of the token's subject and no other.
  */

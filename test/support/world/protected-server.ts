@@ -1,5 +1,5 @@
 /**
- * A real protected server on the loopback address: streamable HTTP over HTTPS, with bearer tokens.
+ * A real MCP server on the loopback address: streamable HTTP over HTTPS, with bearer tokens.
  *
  * Invariant: a token is checked before anything of the request is read, and a tool runs only with the
  * scopes it needs; without them the client gets an HTTP status and a challenge, not an error in a tool's result.

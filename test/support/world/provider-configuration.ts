@@ -10,7 +10,7 @@ import { type Configuration, errors, type ResourceServer } from 'oidc-provider';
 import { errorPage, pageHeaders } from './pages.ts';
 import type { ProviderStore } from './provider-store.ts';
 
-/** A protected server that tokens can be asked for. */
+/** An MCP server that tokens can be asked for. */
 export interface KnownResource {
   /** The canonical URI, exactly as clients must send it. */
   readonly resource: string;
@@ -19,7 +19,7 @@ export interface KnownResource {
   readonly defaultScopes: readonly string[];
 }
 
-/** How a protected server reaches the introspection endpoint. */
+/** How an MCP server reaches the introspection endpoint. */
 export interface IntrospectionAccess {
   readonly endpoint: string;
   readonly clientId: string;
@@ -107,7 +107,7 @@ function features(input: ConfigurationInput): NonNullable<Configuration['feature
     registration: { enabled: true, issueRegistrationAccessToken: false },
     // RFC 7009 §2.1: a client revokes its own tokens only.
     revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
-    // RFC 7662 §4: the protected server asks, and a client about its own tokens.
+    // RFC 7662 §4: the MCP server asks, and a client about its own tokens.
     introspection: {
       enabled: true,
       allowedPolicy: (_ctx, client, token) =>

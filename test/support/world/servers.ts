@@ -1,5 +1,5 @@
 /**
- * The servers of a test's world: one authorization server and one protected server that trusts it.
+ * The servers of a test's world: one authorization server and one MCP server that trusts it.
  *
  * Invariant: everything listens on 127.0.0.1, over TLS, with an authority made for this world alone;
  * after `close` nothing of it is left.
@@ -38,7 +38,7 @@ export interface WorldOptions extends Pick<
   readonly protectedServerPort?: number;
   /** What is protected; notebooks unless told otherwise. */
   readonly service?: ProtectedService;
-  /** The protected server takes only tokens that are bound to a key, and wants nonces as the provider does. */
+  /** The MCP server takes only tokens that are bound to a key, and wants nonces as the provider does. */
   readonly takesBoundTokens?: boolean;
   /** Shared with another world; its own unless given. */
   readonly certificates?: Certificates;

@@ -101,7 +101,7 @@ async function enter(entry: ParamsOf<'oauthClient.set'>): Promise<void> {
   say(
     replaced === entry.clientId
       ? `keyturn: this replaces the client that was entered for ${quoted(replaced)} before.`
-      : `keyturn: this replaces the client ${quoted(replaced)}. Keyturn has forgotten that one; it stays registered at the issuer until you remove it there.`,
+      : `keyturn: this replaces the client ${quoted(replaced)}. Keyturn has forgotten that one; it stays registered at the authorization server until you remove it there.`,
   );
 }
 

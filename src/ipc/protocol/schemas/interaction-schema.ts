@@ -121,7 +121,7 @@ export const interaction = z.object({
   settings: z.array(unconfirmed).optional(),
   /** Of the kind `settings`, at the app's first use: what the home allows. A refusal removes all of it. */
   allowed: z.array(allowedGroup).optional(),
-  /** The issuer that the protected server named before, where it names another now. */
+  /** The issuer that the MCP server named before, where it names another now. */
   formerIssuer: url.optional(),
   /**
    * The six digits of a pairing, or the code to type at the page of a sign-in on another device. At a desk that

@@ -76,7 +76,7 @@ export const tokenProve = z.object({
   method: z.string().max(maxLength.httpMethod).regex(methodPattern),
   /** Absolute. Its query doesn't matter, and may be left out. */
   url: url.refine((text) => URL.canParse(text), 'it is no URL'),
-  /** What the protected server wants in the proof (RFC 9449 §9). */
+  /** What the MCP server wants in the proof (RFC 9449 §9). */
   nonce: z.string().max(maxLength.nonce).regex(noncePattern).optional(),
 });
 
@@ -91,7 +91,7 @@ export const tokenReject = z
     status: z.int().min(400).max(599),
     challenge: challenge.optional(),
     operation: z.string().max(maxLength.operation).optional(),
-    /** The protected server took this very token before. */
+    /** The MCP server took this very token before. */
     worked: z.boolean().optional(),
   })
   .refine(
@@ -106,7 +106,7 @@ export const tokenRejectResult = z.object({
   retryAfter: seconds.optional(),
 });
 
-/** An address that the protected server asks the person to open, with the server's words about it. */
+/** An address that the MCP server asks the person to open, with the server's words about it. */
 export const urlShow = z.object({
   resource: url,
   url: z.string().min(1).max(maxLength.challenge),
