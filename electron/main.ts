@@ -5,7 +5,7 @@ import { endAtFault, noteRejection } from './base/faults.ts';
 process.on('uncaughtException', endAtFault);
 process.on('unhandledRejection', noteRejection);
 
-// Unpacked, the app itself is among them; switches may stand before it.
+// Unpacked, the app itself is among them; switches may be before it.
 const args = process.argv.slice(1);
 // Not awaited: Electron is ready only after this file has run to its end.
 void startDesktop({ args, env: process.env });

@@ -54,7 +54,7 @@ const lookedAt = z.object({
           change: z.array(z.string()).optional(),
           /** Why it stays as it is. */
           why: z.string().optional(),
-          /** Headers whose secret stands in the open. */
+          /** Headers whose secret is in plain text. */
           exposed: z.array(z.string()),
         }),
       ),
@@ -80,7 +80,7 @@ const applied = z.object({
 const undone = z.object({
   /** A sentence for each file. */
   lines: z.array(z.string()),
-  /** Servers whose API key stays in the vault, though it may stand in a file again. */
+  /** Servers whose API key stays in the vault, though it may be in a file again. */
   keys: z.array(z.string()),
 });
 

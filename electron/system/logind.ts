@@ -47,7 +47,7 @@ const inUse: Readonly<Record<string, RegExp>> = {
   LockedHint: /\bboolean false$/,
 };
 
-/** The name of a property stands in a line before its value. */
+/** The name of a property is in the line before its value. */
 const propertyName = /^\s*string "(?<name>\w+)"$/;
 
 function reader(): (line: string) => boolean {

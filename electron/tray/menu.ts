@@ -1,5 +1,5 @@
 /**
- * The tray's menu as data: what stands in it and what each row does.
+ * The tray's menu as data: what is in it and what each row does.
  *
  * Invariant: a pure function of the state. Questions come first. No row approves anything: it opens the card.
  */

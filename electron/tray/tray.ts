@@ -14,7 +14,7 @@ import { words } from '../base/words.ts';
 /** Desktops whose panel is dark whatever the windows' theme is. */
 const darkPanels = /(?:^|:)(?:GNOME|Unity|Pantheon)(?:$|:)/i;
 
-/** Whether the icon lies on something dark. */
+/** Whether the icon is on something dark. */
 export function isPanelDark(
   platform: NodeJS.Platform,
   env: NodeJS.ProcessEnv,

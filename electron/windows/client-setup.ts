@@ -55,7 +55,7 @@ export class ClientSetup {
     this.#home = { stateFolder, ask };
   }
 
-  /** What stands in the clients' files now. Throws what the system refuses. */
+  /** What is in the clients' files now. Throws what the system refuses. */
   async look(): Promise<ResultOn<'setup.look'>> {
     const home = this.#env['HOME'] ?? homedir();
     const command = installedCommand(this.#env, home, this.#brought);

@@ -1,5 +1,5 @@
 /**
- * What no page of ours may do: leave, open windows, ask for rights, load from outside.
+ * What none of our pages may do: leave, open windows, ask for rights, load from outside.
  *
  * Invariant: each of these is refused here; nothing depends on the page's good behaviour. Set up
  * before the first window is made.

@@ -1,7 +1,7 @@
 /**
  * The one message by which windows ask the main process.
  *
- * Invariant: it is answered only to the top frame of a window of ours, showing our own page. The frame is
+ * Invariant: it is answered only to the top frame of one of our windows, showing our own page. The frame is
  * judged as it is when the message arrives, never by what the message says. No window has more than a few
  * requests under way, so that none keeps the broker from serving programs.
  */

@@ -10,7 +10,7 @@ import type { CustomScheme } from 'electron';
 
 const scheme = 'keyturn-app';
 
-/** The origin of every window of ours. */
+/** The origin of all our windows. */
 export const pageOrigin = `${scheme}://main`;
 
 /** What windows load. */

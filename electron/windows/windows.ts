@@ -30,7 +30,7 @@ const sizes: Readonly<Record<WindowName, Size>> = {
   card: { width: 480, height: 640 },
 };
 
-/** A card takes no more of the screen's height: what lies behind stays in view. */
+/** A card takes no more of the screen's height: what is behind stays in view. */
 const mostOfScreen = 0.9;
 
 const minHeight = 320;
@@ -95,7 +95,7 @@ export class Windows {
    * Shows the open questions in the card window. A new card opens by itself and leaves the keyboard focus where it
    * is. After an answer the next card takes its place. The window closes after the last card if the person answered
    * it. If that card ended without an answer, the window stays and says so: a click that was meant for the card must
-   * not hit what lies below.
+   * not hit what is below.
    */
   updateCard(questions: OpenCards): Promise<void> {
     return this.#exclusive(() => this.#updateCard(questions));

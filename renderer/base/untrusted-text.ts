@@ -16,7 +16,7 @@ const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\
 
 export interface SanitizedText {
   readonly text: string;
-  /** It was changed, or could pass for words of ours: shown in quotation marks. */
+  /** It was changed, or could pass for our own words: shown in quotation marks. */
   readonly needsQuotes: boolean;
 }
 

@@ -2,7 +2,7 @@
  * The card about settings that were written outside Keyturn: each with its value, and what counts until a yes. At the
  * app's first use of a home it also shows what the home allows.
  *
- * Invariant: every setting that a yes would confirm stands on the card, with the value as the broker names it.
+ * Invariant: every setting that a yes would confirm is on the card, with the value as the broker names it.
  */
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';

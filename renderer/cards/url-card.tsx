@@ -2,7 +2,7 @@
  * The card of an address that an MCP server asks the person to open: where it leads, who asks, and the server's
  * words.
  *
- * Invariant: the host stands by itself and first, in the spelling that the browser gets. The server's words are shown
+ * Invariant: the host is alone and first, in the spelling that the browser gets. The server's words are shown
  * as untrusted text, after it.
  */
 import { QuestionForm } from './base/consent-form.tsx';

@@ -1,7 +1,7 @@
 /**
  * A list of short rows, and beside it all about the chosen one. In a narrow window the one takes the other's place.
  *
- * Invariant: what stands beside the list changes only if the person chooses another row or filters it away: a list
+ * Invariant: what is beside the list changes only if the person chooses another row or filters it away: a list
  * that is read again moves no button from under the pointer.
  */
 import type { ComponentChildren } from 'preact';

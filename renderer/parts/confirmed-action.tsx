@@ -1,7 +1,7 @@
 /**
  * A button that takes something away, and the dialog that asks before it does.
  *
- * Invariant: the dialog is mounted again each time it opens, so that no earlier refusal stands in it. It closes only
+ * Invariant: the dialog is mounted again each time it opens, so that no earlier refusal is in it. It closes only
  * once the action is done, and a screen reader hears that.
  */
 import type { ComponentChildren } from 'preact';

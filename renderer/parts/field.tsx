@@ -72,7 +72,7 @@ interface ChoiceProps {
   readonly hint?: string | undefined;
   /** Label and hint on the left, the control on the right. */
   readonly isRow?: boolean;
-  /** Stands beside the label. */
+  /** Shown beside the label. */
   readonly mark?: ComponentChildren;
 }
 

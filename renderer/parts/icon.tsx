@@ -1,7 +1,7 @@
 /**
  * The page's few pictures, drawn as strokes in the colour of the text beside them.
  *
- * Invariant: each picture stands beside a word that says the same, and screen readers skip the picture.
+ * Invariant: each picture is beside a word that says the same, and screen readers skip the picture.
  */
 
 /** Paths on a field of 16 by 16. */

@@ -4,9 +4,9 @@
  *
  * Invariant: a request reaches an address that isn't public only if the owner typed this very address or confirmed this
  * host, or if the owner typed a host of this machine and the address is this machine's too. A name that the owner typed
- * isn't enough, because its resolver decides where it leads. For each connection a name is resolved once, every address of
- * the answer is checked, and the connection goes to one of them, so a later answer changes nothing. Where an HTTPS proxy
- * resolves the names, only the spelling of the host is checked.
+ * isn't enough, because its resolver decides where it leads. For each connection a name is resolved once, every address
+ * of the answer is checked, and the connection goes to one of them, so a later answer changes nothing. Where an HTTPS
+ * proxy resolves the names, only the spelling of the host is checked.
  */
 import { lookup } from 'node:dns';
 import type { LookupAddress, LookupAllOptions } from 'node:dns';
@@ -90,7 +90,7 @@ const allowed: Readonly<Record<Reach, (address: string) => boolean>> = {
   anywhere: () => true,
 };
 
-/** Hosts that can stand in a command that somebody copies: a URL's host may hold a `$` or a quote. */
+/** Hosts that can be in a command that somebody copies: a URL's host may hold a `$` or a quote. */
 const plainHost = /^[a-z0-9][a-z0-9.:_-]*$/i;
 
 function refusal(host: string): RuleRefusal {

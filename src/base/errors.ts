@@ -3,8 +3,8 @@
  *
  * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw body. Text from
  * outside passes `quoted` first; in a command that a person may copy it passes `shellWord` or `shellOption`. Scripts
- * rely on the table below (docs/reference/errors.md shows it): reason → JSON-RPC code → exit code of the CLI. Messages are
- * English.
+ * rely on the table below (docs/reference/errors.md shows it): reason → JSON-RPC code → exit code of the CLI. Messages
+ * are English.
  */
 
 import { visible } from './text/visible.ts';
@@ -136,7 +136,7 @@ export function detailsOf({ hint, rule, exception, retryAfter }: KeyturnError): 
   };
 }
 
-/** A rule of the protocol or of ours forbids to go on. Never retried: another try would break the same rule. */
+/** A rule of the protocol, or our own, forbids to go on. Never retried: another try would break the same rule. */
 export class RuleRefusal extends KeyturnError {
   constructor(reason: Reason, message: string, details: ErrorDetails & { readonly rule: string }) {
     super(reason, message, details);
@@ -181,10 +181,10 @@ function ownPlatform(): Platform {
 }
 
 /**
- * A value as one argument of a command that a person may paste into a shell. Use it for every value that isn't a constant
- * of the source: a URL may hold `$()`, `;` and quotes. The value is never cut, because a command with half a value is
- * another command. On Windows a command holds plain words only: the error's constructor and the terminal name another
- * value on a line of its own (`valuesBelow`).
+ * A value as one argument of a command that a person may paste into a shell. Use it for every value that isn't a
+ * constant of the source: a URL may hold `$()`, `;` and quotes. The value is never cut, because a command with half a
+ * value is another command. On Windows a command holds plain words only: the error's constructor and the terminal name
+ * another value on a line of its own (`valuesBelow`).
  */
 export function shellWord(text: string, platform: Platform = ownPlatform()): string {
   if (platform === 'win32')
@@ -197,22 +197,23 @@ function shellQuoted(text: string, platform: Platform): string {
   const shown = visible(text);
   // Every shell takes these literally between double quotes, unlike `$`, backticks, backslashes and `!`.
   if (new RegExp(String.raw`^[\p{L}\p{M}\p{N} _@%+=:,./-]+$`, 'u').test(shown)) return `"${shown}"`;
-  // Between single quotes fish reads \\ and \', and the other shells don't. Between double quotes all read these two alike.
+  // Between single quotes fish reads \\ and \', and the other shells don't. Between double quotes all read these two
+  // alike.
   return `'${shown.replace(/['\\]/g, (one) => (one === "'" ? `'"'"'` : String.raw`'"\\"'`))}'`;
 }
 
 /**
- * An option with its value, which is always in quotation marks, as a name of an account or a list of scopes. A value that
- * begins with a dash stands behind `=`: without it, parsers take the value for an option.
+ * An option with its value, which is always in quotation marks, as a name of an account or a list of scopes. A value
+ * that begins with a dash is behind `=`: without it, parsers take the value for an option.
  */
 export function shellOption(name: string, value: string, platform: Platform = ownPlatform()): string {
   return `--${name}${value.startsWith('-') ? '=' : ' '}${shellQuoted(value, platform)}`;
 }
 
-/** Characters of private use, around a value that can't stand in a command. `visible` lets nobody else's through. */
+/** Characters of private use, around a value that can't be in a command. `visible` lets nobody else's through. */
 const setAside = ['\ue000', '\ue001'] as const;
 
-/** The text, and a line for each value that can't stand in its command. */
+/** The text, and a line for each value that can't be in its command. */
 export function valuesBelow(text: string): readonly string[] {
   const [from, to] = setAside;
   if (!text.includes(from)) return [text];
@@ -230,7 +231,7 @@ export function valuesBelow(text: string): readonly string[] {
  */
 const secretLike = /(?=[\w~+=%-]*[a-z])(?=[\w~+=%-]*[A-Z])[\w~+=%-]{16,}|[0-9a-f]{32,}|[0-9A-F]{32,}/g;
 
-/** `quoted` for text of a server that knows secrets of ours: leaves out what looks like one. */
+/** `quoted` for text of a server that knows our secrets: leaves out what looks like one. */
 export function quotedWithheld(text: string): string {
   return quoted(text.replace(secretLike, '…'));
 }

@@ -2,7 +2,7 @@
  * Where a home keeps its files: worked out from the environment, without a look at the disk.
  *
  * Invariant: two folders as KEYTURN_HOME never share a file. The folder where a command happens to run decides nothing.
- * Unless KEYTURN_HOME says so, no file lies in a shared temporary folder. The folders follow the XDG Base Directory
+ * Unless KEYTURN_HOME says so, no file is in a shared temporary folder. The folders follow the XDG Base Directory
  * rules on Linux and Apple's on macOS.
  */
 import { homedir } from 'node:os';

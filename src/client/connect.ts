@@ -40,8 +40,8 @@ interface Located {
 }
 
 /**
- * Where a home's folders and socket are; where KEYTURN_SOCKET names a forward, its socket, with folders for the keys and
- * questions of this machine. Throws `invalid_request` for a KEYTURN_SOCKET that names none.
+ * Where a home's folders and socket are; where KEYTURN_SOCKET names a forward, its socket, with folders for the keys
+ * and questions of this machine. Throws `invalid_request` for a KEYTURN_SOCKET that names none.
  */
 export function locate(place: HomeLocation = {}): Located {
   requireRuntime('@keyturn/client');
@@ -63,7 +63,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   return openAs(options);
 }
 
-/** As `connect`, for a command of ours. Where no broker runs, now or later, it calls `startBroker`. */
+/** As `connect`, for one of our commands. Where no broker runs, now or later, it calls `startBroker`. */
 export async function connectStarting(
   options: ConnectOptions,
   startBroker: () => Promise<void>,

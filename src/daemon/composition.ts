@@ -4,8 +4,8 @@
  * one registers with it (`listen`, `beside`, `afterwards`, `guardBy`).
  *
  * Invariants: nothing here opens the vault, and nothing is started. The vault's first use verifies the home before
- * anything else, and then the document. Nothing goes out before that; at a desk not before you confirmed or refused
- * the settings that were written outside Keyturn.
+ * anything else, and then the document. Nothing goes out before that; while the app runs, not before you confirmed or
+ * refused the settings that were written outside Keyturn.
  */
 import { KeyturnError } from '../base/errors.ts';
 import type { ShieldGap } from '../base/shield.ts';

@@ -1,5 +1,5 @@
 /**
- * The owner in the broker's own process: the person at the desk, for a host with a face.
+ * The owner in the broker's own process: the user of the Keyturn app, for a host with a window.
  *
  * Invariant: needs no key, since who is in this process has the vault already; gets no token, since a
  * window has no use for one.

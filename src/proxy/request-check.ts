@@ -2,7 +2,8 @@
  * Which requests the proxy takes, before it looks at anything else of them.
  *
  * Invariant: a request names this very address in its Host, comes from no page of a browser, and has exactly the path
- * of the proxy, byte by byte: nothing is decoded, and nothing lies below it. The path is compared in constant time.
+ * of the proxy, byte by byte: nothing is decoded, and nothing below it is served. The path is compared in constant
+ * time.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

@@ -64,7 +64,7 @@ export function parseConfiguration(value: unknown, source: string): ServeConfigu
   );
 }
 
-/** Reads the file; a relative `folder` in it lies beside it. */
+/** Reads the file; a relative `folder` in it is beside it. */
 export function readConfiguration(file: string): ServeConfiguration {
   const source = `The configuration ${quoted(file)}`;
   const configuration = parseConfiguration(jsonOf(textOf(file), source), source);

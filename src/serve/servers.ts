@@ -1,6 +1,6 @@
 /**
- * The servers of `keyturn dev-server`: an authorization server, a protected server that takes its tokens, and in third-party
- * mode the service behind them.
+ * The servers of `keyturn dev-server`: an authorization server, a protected server that takes its tokens, and in
+ * third-party mode the service behind them.
  *
  * Invariant: all listen on 127.0.0.1 with TLS and nowhere else. After `close` none of them listens, and what was not to
  * be kept is gone.
@@ -186,7 +186,7 @@ async function serveThirdParty(
   };
 }
 
-/** Upstream tokens are kept sealed. In a trial the key lies beside them. */
+/** Upstream tokens are kept sealed. In a trial the key is beside them. */
 function storageIn(folder: string, name: string): Storage {
   const file = path.join(folder, 'sealing.key');
   if (!existsSync(file)) writeFileSync(file, randomBytes(32), { mode: 0o600, flag: 'wx' });

@@ -1,5 +1,5 @@
 /**
- * One entry of a client's configuration: what it reaches, and what would stand there in its place.
+ * One entry of a client's configuration: what it reaches, and what would be there in its place.
  *
  * Invariant: what isn't understood wholly is left as it is, with a reason. No secret is in a reason. A secret is moved
  * only where it is one key in one header; a reference to a variable is no secret and is not resolved, except in the
@@ -18,7 +18,7 @@ import { changesPrograms } from '../base/system/program-variables.ts';
 /** An entry as its file has it. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** An API key that stood in the open. */
+/** An API key that stood in plain text. */
 export interface FoundKey {
   readonly header: string;
   readonly scheme?: string;

@@ -16,7 +16,7 @@ export const reference = /\$\{|\$[A-Za-z_]|\{(?:env|file|input):/;
 
 const scheme = /^(?:bearer|basic|token)\s+\S/i;
 
-/** True for a header that is a secret, whatever stands in it. */
+/** True for a header that is a secret, whatever is in it. */
 export const isSecretHeader = (name: string, value: string): boolean =>
   secretName.test(name) || scheme.test(value);
 

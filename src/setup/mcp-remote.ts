@@ -1,7 +1,7 @@
 /**
  * The arguments of mcp-remote (0.15.1), in whose place an entry of a client's configuration may name the bridge.
  *
- * Invariant: every one of its flags stands in one of three lists: the bridge does the same, or needs it no more and
+ * Invariant: every one of its flags is in one of three lists: the bridge does the same, or needs it no more and
  * says so in one line, or refuses it and names the command of Keyturn's, because it says who signs in or where a
  * secret goes.
  */

@@ -1,5 +1,5 @@
 /**
- * What `keyturn setup` would do with one file: each entry that stands there, and the text that would be written.
+ * What `keyturn setup` would do with one file: each entry that is there, and the text that would be written.
  *
  * Invariant: reads one text and changes nothing. What is shown of an entry holds no value of its headers, and of its
  * variables only those that change how a program runs.
@@ -178,7 +178,7 @@ function secretsOf(members: Readonly<Record<string, unknown>>): readonly string[
   ];
 }
 
-/** Members whose texts are shown. What stands in any other one could be a secret. */
+/** Members whose texts are shown. What is in any other one could be a secret. */
 const shownMembers = new Set(['url', 'serverUrl', 'httpUrl', 'type', 'command', 'args', 'cwd']);
 
 function textsIn(value: unknown): readonly string[] {

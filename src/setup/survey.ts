@@ -1,5 +1,5 @@
 /**
- * What stands in the clients' files on this machine, and what would change there.
+ * What is in the clients' files on this machine, and what would change there.
  *
  * Invariant: it only reads. A file that can't be read, or isn't of its format, is reported and left.
  */
@@ -12,7 +12,7 @@ import { type Finding, findingsIn, type Switch } from './plan.ts';
 export interface Surveyed {
   readonly config: ConfigFile;
   readonly findings: readonly Finding[];
-  /** Why nothing in it is changed, whatever stands there. */
+  /** Why nothing in it is changed, whatever is there. */
   readonly left?: string;
   readonly found?: FoundFile;
   /** Of the file, without its byte order mark. */

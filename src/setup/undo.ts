@@ -52,7 +52,7 @@ export interface UndoneSetup {
   readonly files: readonly Undone[];
   /** Backups that stay, since not every entry of theirs went back. */
   readonly kept: readonly string[];
-  /** Servers whose API key stays in the vault, though it may stand in a file again. */
+  /** Servers whose API key stays in the vault, though it may be in a file again. */
   readonly keys: readonly string[];
 }
 

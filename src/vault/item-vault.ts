@@ -197,7 +197,7 @@ export class ItemVault implements Vault {
   async #findOrMakeRoot(): Promise<string> {
     const shown = await this.#store.get(rootItem);
     if (shown !== undefined) return shown;
-    // A keychain that isn't this home's gets nothing of ours.
+    // A keychain that isn't this home's gets none of our items.
     if (await this.#options.hadRoot()) throw rootNotShown();
     const root = await this.#store.createRoot(randomBytes(32).toString('base64url'));
     if (root === undefined) throw rootNotShown();

@@ -1,4 +1,4 @@
-/** What stands around the views: tabs, search, what waits, the vault’s banner; and the overview. */
+/** What is around the views: tabs, search, what waits, the vault’s banner; and the overview. */
 export const views = {
   tabs: {
     label: 'Views',

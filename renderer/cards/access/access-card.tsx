@@ -152,10 +152,10 @@ async function undoDenials(questions: Questions, appId: string): Promise<void> {
   rereadAll();
 }
 
-/** Characters of a name in the title; the whole one stands below. */
+/** Characters of a name in the title; the whole one is below. */
 const maxTitleName = 40;
 
-/** The question in one sentence. The name is the program's own choice, which stands below it. */
+/** The question in one sentence. The name is the program's own choice, which is below it. */
 function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
   const [{ app: client = '', resource = '', apiKey: key }] = questions;
   const app = <UntrustedText text={client} bound={maxTitleName} />;

@@ -16,7 +16,7 @@ const minViewTime = 500;
 /** Milliseconds before a key counts: somebody who types needs longer to notice that the focus moved. */
 const minKeyTime = 1000;
 
-/** The end of each scope, and of each of several servers: what stands there may be taller than the window. */
+/** The end of each scope, and of each of several servers: what is there may be taller than the window. */
 const ends = '.end';
 
 /** The part of it that has to be in view: a whole one is not always measured as such. */

@@ -58,7 +58,7 @@ const isFailed = (event: string, outcome: string): boolean => event === 'refresh
 export const eventWords = (event: string, outcome: string): string =>
   isFailed(event, outcome) ? words.failedRefresh : kindWords(event);
 
-/** In words where it is a word of ours; a reason stands as scripts know it; what went well needs none. */
+/** In words where it is one of our words; a reason stands as scripts know it; what went well needs none. */
 export function Outcome({ event, outcome }: { readonly event: string; readonly outcome: string }) {
   if (outcome === plainOutcome) return null;
   // The same word may mean something else of another event.

@@ -1,7 +1,7 @@
 /**
  * How much something was used, hour by hour, in the height of a line of text.
  *
- * Invariant: for the eye only. What it shows stands beside it, or in the activity, in words.
+ * Invariant: for the eye only. What it shows is beside it, or in the activity, in words.
  */
 
 /** Of the drawing, in its own units. */

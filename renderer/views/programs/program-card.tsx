@@ -44,7 +44,7 @@ function Card({ program }: { readonly program: LocalClient }) {
       ) : (
         <ul class="permissions">
           {permissions.map((permission, at) => (
-            // One server may stand there twice: for good, and for a session.
+            // One server may be there twice: for good, and for a session.
             <li key={`${permission.resource} ${at}`}>
               <PermissionRow program={program} permission={permission} />
             </li>
@@ -56,7 +56,7 @@ function Card({ program }: { readonly program: LocalClient }) {
 }
 
 export function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
-  // The command was never paired, so nothing tells since when it lies idle.
+  // The command was never paired, so nothing tells since when it is idle.
   const isIdle = useNow((now) => {
     const since = lastUsedAt ?? (name === commandName ? now : pairedAt);
     return now - since > idleAfter;

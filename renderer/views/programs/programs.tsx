@@ -19,7 +19,7 @@ export function Programs({ item }: { readonly item?: string }) {
   const loaded = useList('app.list');
   const [isConnecting, connect] = useState(false);
   const clients = loaded.value?.apps;
-  // The command stands in the list only while it may reach something.
+  // The command is in the list only while it may reach something.
   const programs = useMemo(
     () => clients?.filter(({ name, permissions }) => name !== commandName || permissions.length > 0) ?? [],
     [clients],

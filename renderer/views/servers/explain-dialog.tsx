@@ -1,4 +1,4 @@
-/** How a grant stands, what happens next, and what happened: the broker's facts and the log's rows. */
+/** A sign-in's state, what happens next, and what happened: the broker's facts and the log's rows. */
 import { useEffect, useState } from 'preact/hooks';
 import { eventWords, Outcome } from '../activity/audit-entry.tsx';
 import { Dialog, CloseAction } from '../../parts/dialog.tsx';

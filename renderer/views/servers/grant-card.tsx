@@ -1,7 +1,7 @@
 /**
- * One grant: server and issuer side by side, who is signed in, what was granted, how it stands.
+ * One grant: server and issuer side by side, who is signed in, what was granted, its state.
  *
- * Invariant: the issuer always stands with the server.
+ * Invariant: the issuer is always with the server.
  */
 import { useMemo } from 'preact/hooks';
 import { Expiry } from './expiry.tsx';

@@ -1,4 +1,4 @@
-/** A server in the list: where, how it stands, as whom, or for how many apps. */
+/** A server in the list: where, its state, as whom, or for how many apps. */
 import { formatCount } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
 import type { Grant, ListedKey } from '../../base/views.ts';

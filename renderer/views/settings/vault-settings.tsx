@@ -1,4 +1,4 @@
-/** Where secrets rest, how that stands and what to do about it; lock, unlock, lock after idle. */
+/** Where secrets rest, the state of that and what to do about it; lock, unlock, lock after idle. */
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';

@@ -1,5 +1,5 @@
 /**
- * Native code that lies in the executable itself. The system loads it from a file only.
+ * Native code that is in the executable itself. The system loads it from a file only.
  *
  * Invariant: what is loaded has the hash that the build knows. On Linux the file loses its name before it is
  * written, so that no other program can write it, and nothing of it is left when the process ends. Windows deletes no

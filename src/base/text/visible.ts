@@ -1,8 +1,8 @@
 /**
- * Text from outside (servers, files, programs) as it may reach an output: nothing in it is a command to a terminal, turns
- * the direction of what stands beside it, or can't be seen.
+ * Text from outside (servers, files, programs) as it may reach an output: nothing in it is a command to a terminal,
+ * turns the direction of what is beside it, or can't be seen.
  *
- * Invariant: `visible` loses nothing: what it replaces stands there as an escape, which JSON reads.
+ * Invariant: `visible` loses nothing: what it replaces is there as an escape, which JSON reads.
  */
 
 /**

@@ -13,7 +13,7 @@ import type { Security } from './security.ts';
 const systemSids = ['S-1-5-18', 'S-1-5-32-544'];
 
 export interface WindowsAccess {
-  /** Keeps other users out of a folder and of what lies below it. Throws `socket_unsafe`. */
+  /** Keeps other users out of a folder and of what is below it. Throws `socket_unsafe`. */
   restrictFolder(folder: string): void;
   /** Keeps other users from a named pipe that this process listens on. Throws `socket_unsafe`. */
   restrictPipe(pipe: string): void;

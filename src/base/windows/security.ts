@@ -31,7 +31,7 @@ export interface Security {
   ownerOf(file: string): string | undefined;
   /** The rights of a file or folder in SDDL; undefined where the system doesn't tell. */
   rightsOf(file: string): string | undefined;
-  /** Sets a folder's rights, and lets what lies below inherit them. */
+  /** Sets a folder's rights, and lets what is below inherit them. */
   setFolderRights(folder: string, sddl: string): boolean;
   /** Sets the rights of a named pipe that somebody listens on. They hold for all its instances, later ones too. */
   setPipeRights(pipe: string, sddl: string): boolean;
@@ -158,7 +158,7 @@ function setting({ kernel, advapi }: Native): Pick<Security, 'setFolderRights' |
       withDescriptor(sddl, (descriptor) => {
         const dacl = [null];
         if (daclOf(descriptor, [0], dacl, [0]) === 0) return false;
-        // The first call reaches what lies below; the second one sets exactly these rights, where the first adds others.
+        // The first call reaches what is below; the second one sets exactly these rights, where the first adds others.
         const parts = replaced >>> 0;
         return (
           setNamed(folder, SE_FILE_OBJECT, parts, null, null, dacl[0], null) === 0 &&

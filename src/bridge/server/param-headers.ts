@@ -135,7 +135,7 @@ export class ParamHeaders {
 }
 
 /**
- * Undefined: the revision forbids one of the declarations. They stand on properties at any depth, by chains of
+ * Undefined: the revision forbids one of the declarations. They are on properties at any depth, by chains of
  * `properties` alone.
  */
 function declaredIn(schema: unknown): readonly Declared[] | undefined {

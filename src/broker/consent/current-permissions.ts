@@ -78,7 +78,7 @@ export class CurrentPermissions {
     const { clientId, endpoint, scope, grantId, key } = access;
     if (key) return refusals.keyNotAllowed(this.#parts.clients.nameOf(clientId), key);
     const current = this.all(access);
-    // `keyturn app allow` replaces: what the program has already must stand in the command that the hint shows.
+    // `keyturn app allow` replaces: what the program has already must be in the command that the hint shows.
     const kept = scope.length === 0 ? [] : (current[0]?.scope ?? []);
     return refusals.consentRequired({
       name: this.#parts.clients.nameOf(clientId),

@@ -149,7 +149,7 @@ async function successor(
 ): Promise<Redirect | undefined> {
   const current = knownAs(parts, server);
   if (!current || !mayBeUsed(current, wanted)) return undefined;
-  // The newer ones stand behind the older ones.
+  // The newer ones are behind the older ones.
   const ids = parts.registrations.all().map(({ id }) => id);
   if (ids.indexOf(current.id) <= ids.indexOf(record.id)) return undefined;
   return unlessTaken(listenFor(parts, current));

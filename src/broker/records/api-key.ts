@@ -1,5 +1,6 @@
 /**
- * API keys: static keys and personal tokens that the owner entered for servers without a sign-in. A list of the document.
+ * API keys: static keys and personal tokens that the owner entered for servers without a sign-in. A list of the
+ * document.
  *
  * Invariants: the value is in the vault only, in an item that the record names. One key an endpoint. A key under
  * another header or scheme has another id, and a permission names the id, so that it never gives a later key.
@@ -17,7 +18,7 @@ const placeFields = {
   endpoint: z.string(),
   /** The name of the header, as the owner wrote it. */
   header: z.string(),
-  /** Stands before the key in that header, e.g. `Bearer`; absent: the header holds only the key. */
+  /** Comes before the key in that header, e.g. `Bearer`; absent: the header holds only the key. */
   scheme: z.string().optional(),
 };
 

@@ -1,8 +1,9 @@
 /**
- * The company's identity provider as a place where the person signs in: its sign-in stands behind other grants.
+ * The company's identity provider as a place where the person signs in: its sign-in is behind other grants.
  *
- * Invariant: a grant is the company's sign-in only if the owner entered the provider (`keyturn oauth-client add --idp`) and the
- * grant is for that provider itself. It is no MCP server: it gets no `resource`, and its access tokens are its own.
+ * Invariant: a grant is the company's sign-in only if the owner entered the provider (`keyturn oauth-client add --idp`)
+ * and the grant is for that provider itself. It is no MCP server: it gets no `resource`, and its access tokens are its
+ * own.
  */
 import type { Overrides } from '../../oauth/base/overrides.ts';
 import { isLiving } from './grant.ts';
@@ -56,7 +57,7 @@ export interface CompanyRecords {
   readonly grants: Grants;
 }
 
-/** True for a grant that the company's sign-in stands behind, while there is none: they end together. */
+/** True for a grant that the company's sign-in is behind, while there is none: they end together. */
 export function hasLostCompany(
   { registrations, grants }: CompanyRecords,
   { registrationId }: Pick<Grant, 'registrationId'>,

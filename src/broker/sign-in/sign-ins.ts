@@ -125,7 +125,7 @@ export class SignIns {
   }
 
   /**
-   * On purpose: no turn to wait for. At a desk a sign-in belongs to who started it: nobody joins another's,
+   * On purpose: no turn to wait for. While the app runs, a sign-in belongs to who started it: nobody joins another's,
    * because only its starter gets its address. Elsewhere equal requests share one.
    */
   async byUser(asked: UserSignIn, caller: AbortSignal): Promise<Grant> {

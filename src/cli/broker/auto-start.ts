@@ -72,7 +72,7 @@ async function spawnBroker(): Promise<'up' | 'killed'> {
   }
 }
 
-/** Where the command begins. Once built, all its files stand in one folder (scripts/build.mjs). */
+/** Where the command begins. Once built, all its files are in one folder (scripts/build.mjs). */
 const bin = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../bin.ts' : './bin.js', import.meta.url),
 );

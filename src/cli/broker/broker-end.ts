@@ -1,4 +1,4 @@
-/** Waiting for a process of ours that has to end, such as a broker. */
+/** Waiting for one of our processes that has to end, such as a broker. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemCode } from '../../base/system-error.ts';

@@ -116,7 +116,7 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
   }
 });
 
-/** Without the word that stands before it in its header: programs put that there themselves. */
+/** Without the word that is before it in its header: programs put that there themselves. */
 function bare(given: Credential): string {
   if (!('kind' in given)) return given.access_token;
   const { scheme, value } = given;

@@ -22,7 +22,7 @@ import {
 
 /**
  * Written for bash 3.2, which macOS has: no mapfile, no associative arrays. Bash breaks words at the colons of a URL
- * and at the @ of an account: they are put together first, and what stands before the last one is cut from the
+ * and at the @ of an account: they are put together first, and what is before the last one is cut from the
  * replies.
  */
 export function bashScript(all: Topics): string {
@@ -103,7 +103,7 @@ function bashValues(statement: Statement): string[] {
     });
 }
 
-/** A fixed word stands before the options: its place is its index. */
+/** A fixed word is before the options: its place is its index. */
 function bashOperands(statement: Statement): string[] {
   const { name, operands } = statement;
   return operands.flatMap((operand, index) => {

@@ -116,7 +116,7 @@ function zshOperand(of: string, operand: Operand, index: number): string {
   return singleQuoted(`${index + 1}:${zshText(operand.name)}:${action}`);
 }
 
-/** An action that begins with a space is run as it stands (zshcompsys(1), _arguments). */
+/** An action that begins with a space is run as it is (zshcompsys(1), _arguments). */
 function zshValues(values: readonly string[] | undefined, kind: ValueKind | undefined): string {
   if (kind) return ` _keyturn_known ${kind}`;
   return values ? `(${values.join(' ')})` : ' ';

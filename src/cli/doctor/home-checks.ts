@@ -1,5 +1,5 @@
 /**
- * The home as it lies on the disk: folders, socket, files, room. Needs no broker.
+ * The home as it is on the disk: folders, socket, files, room. Needs no broker.
  *
  * Invariant: nothing is written, made or mended. What isn't there yet is fine: the first start makes it.
  */
@@ -120,7 +120,7 @@ function keyNames(folder: string): string[] {
   }
 }
 
-/** A file that no program of ours named is looked at where it lies. */
+/** A file that none of our programs named is looked at where it is. */
 function keyFileOf(paths: HomePaths, name: string): string {
   try {
     return clientKeyFile(paths, path.basename(name, '.key'));

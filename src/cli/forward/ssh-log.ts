@@ -9,8 +9,8 @@ import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 export const maxLines = 5;
 
 /**
- * The line that shows the host's own key. Where the host shows a certificate, the line has its own key too: ssh verifies that
- * one by the authority, or else by itself.
+ * The line that shows the host's own key. Where the host shows a certificate, the line has its own key too: ssh
+ * verifies that one by the authority, or else by itself.
  */
 const hostKeyLine =
   /^debug1: Server host (?:key: \S+ (SHA256:[\w+/]{43})\s*$|certificate: \S+ (SHA256:[\w+/]{43}), )/;
@@ -28,7 +28,7 @@ export class SshLog {
   }
 
   hostKey(): string | undefined {
-    // The first such line: what a host says of itself before it stands in other lines, and a certificate's own words,
+    // The first such line: what a host says of itself, before it appears in other lines, and a certificate's own words,
     // which may hold line breaks, come after it.
     for (const line of this.#read().split('\n')) {
       const [, key, certified] = hostKeyLine.exec(line) ?? [];

@@ -1,5 +1,5 @@
 /**
- * An entry of a client's configuration: a program with a name and a key of its own, which a command of ours runs as.
+ * An entry of a client's configuration: a program with a name and a key of its own, which one of our commands runs as.
  *
  * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the person
  * for seconds, and the broker keeps its questions for the next start.

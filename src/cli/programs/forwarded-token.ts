@@ -8,7 +8,7 @@ import type { Connection } from '../../client/connection.ts';
 import { sayCode } from './entry-connect.ts';
 import { forgetRefusal, isPaired, pairEntry } from './pairing.ts';
 
-/** At the desk it is shown as `token@LABEL`. */
+/** The broker shows it as `token@LABEL`. */
 const name = 'token';
 
 /** Milliseconds, as long as a card stays. */

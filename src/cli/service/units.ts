@@ -1,7 +1,7 @@
 /**
  * The units of systemd that run the broker for one user: their text.
  *
- * Invariant: systemd reads a path or word of ours as it stands, with no specifier, variable or quote of its own in it.
+ * Invariant: systemd reads one of our paths or words as it is, with no specifier, variable or quote of its own in it.
  */
 
 export interface Service {
@@ -48,7 +48,7 @@ WantedBy=default.target
 export interface Listening {
   /** Where programs look for the socket. */
   readonly path: string;
-  /** The file that shows that the home is a desk's. */
+  /** The file that shows that the home is an app's. */
   readonly deskFile: string;
 }
 
@@ -71,7 +71,7 @@ WantedBy=sockets.target
 /** A path without specifiers: `%` begins one (systemd.unit(5)). */
 const literal = (path: string): string => path.replaceAll('%', '%%');
 
-/** One word as it stands (systemd.syntax(7)). */
+/** One word as it is (systemd.syntax(7)). */
 function word(text: string): string {
   const plain = literal(text);
   return /^[\w/.:=@%$-]+$/.test(plain) ? plain : `"${plain.replaceAll(/[\\"]/g, String.raw`\$&`)}"`;

@@ -40,7 +40,7 @@ function write(name: UnitName, text: string): string | undefined {
   return made;
 }
 
-/** The folders that were made for a unit, from the topmost on, unless something else lies there by now. */
+/** The folders that were made for a unit, from the topmost on, unless something else is there by now. */
 export function removeEmpty(topmost: string): void {
   let folder = path.dirname(unitFile('keyturn.service'));
   try {

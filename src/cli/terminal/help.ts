@@ -78,7 +78,7 @@ function usageLines(statements: readonly Statement[]): string[] {
     .map((line, index) => `${index === 0 ? 'Usage:' : '      '} keyturn ${line}`);
 }
 
-/** What may stand after `keyturn`, a line for each form. */
+/** What may be after `keyturn`, a line for each form. */
 export function usagesOf({ name, usage, operands, options }: Statement): readonly string[] {
   const all = Object.entries(options);
   const flags = all.filter(([, option]) => option.type === 'boolean' && option.short !== undefined);

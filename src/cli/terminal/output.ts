@@ -71,12 +71,12 @@ function sayRule(rule: string): void {
   if (readOn !== undefined) say(`  read on: ${readOn}`);
 }
 
-/** One line for the person who watches, and one for each value that can't stand in its command. */
+/** One line for the person who watches, and one for each value that can't be in its command. */
 export function say(line: string): void {
   for (const one of valuesBelow(line)) process.stderr.write(`${visible(one)}\n`);
 }
 
-/** Several lines of ours: a complaint of the broker that could not be started, a stack. */
+/** Several of our own lines: a complaint of the broker that could not be started, a stack. */
 function sayLines(text: string): void {
   for (const line of text.split('\n')) say(line);
 }

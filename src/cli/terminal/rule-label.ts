@@ -6,7 +6,7 @@
  * (test/cli/terminal/rule-label.test.ts).
  */
 
-/** By the first reference of a rule. Longer ones stand before those that they begin with. */
+/** By the first reference of a rule. Longer ones are before those that they begin with. */
 const labels: Readonly<Record<string, string>> = {
   'OAuth 2.1 §1.5': 'addresses of authorization servers are https',
   'OAuth 2.1 §2.3.1': 'a redirect URI is https, or http on this machine',
@@ -70,7 +70,7 @@ export function labelOf(rule: string): Label {
   return { text: `${rule}${label}`, readOn: reference === undefined ? undefined : addressOf(reference) };
 }
 
-/** No sentence stands beside the references. */
+/** No sentence is beside the references. */
 function isReferenceAlone(rule: string): boolean {
   const rest = rule.replaceAll(
     /RFC \d+|OAuth 2\.1|OpenID Connect (?:Core|Discovery 1\.0)|JSON-RPC 2\.0|draft-[\w-]+|§[\d.]+|\([^)]*\)|spec [A-Z][a-z ]+ \d|[, ]/g,

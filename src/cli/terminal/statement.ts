@@ -1,7 +1,7 @@
 /**
  * The form in which each command states itself, once. Parsing, help, overview, completions and guesses read it.
  *
- * Invariant: a statement is data. Its summaries are plain words that may stand in any shell's quotes.
+ * Invariant: a statement is data. Its summaries are plain words that may be in any shell's quotes.
  */
 
 interface Described {
@@ -59,7 +59,7 @@ export interface Statement {
   /** One line, imperative, for overviews and for completions. */
   readonly summary: string;
   readonly operands: readonly Operand[];
-  /** The operands are another command with options of its own: they stand after `--`. */
+  /** The operands are another command with options of its own: they are after `--`. */
   readonly launches?: true;
   /** What the refusal of too many operands says, in place of which there are. */
   readonly tooMany?: string;

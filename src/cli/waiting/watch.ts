@@ -108,7 +108,7 @@ export async function questionsBefore(
 ): Promise<{ readonly earlier: ReadonlySet<string>; readonly joined?: string }> {
   const open = await openQuestions(connection);
   const earlier = new Set(open.map((question) => text(question, 'id')));
-  // At a desk nobody joins the sign-in of another command.
+  // While the app runs, nobody joins the sign-in of another command.
   if (connection.capabilities.includes(appCapability)) return { earlier };
   const joined = open.find((question) => isEqual(question, signIn));
   return { earlier, ...(joined === undefined ? {} : { joined: text(joined, 'id') }) };
@@ -169,7 +169,7 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
   const url = text(question, 'url');
   if (question['newClient'] === true)
     say(`keyturn: ${hostIn(question)} knows Keyturn as another client now; continue on this page.`);
-  // At a desk only the window and the command that started the sign-in show the address.
+  // While the app runs, only the window and the command that started the sign-in show the address.
   if (url === '')
     return say(`keyturn: to sign in at ${hostIn(question)}, open the question in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);

@@ -71,7 +71,7 @@ function choiceAnswers({ id, accounts = [] }: Question): string[] {
   ];
 }
 
-/** At a desk without the address: only the window shows it. */
+/** While the app runs, without the address: only the window shows it. */
 function pageLines(
   { id, app: client, resource, server, url, message = '' }: Question,
   isDesk: boolean,
@@ -83,7 +83,7 @@ function pageLines(
   ];
 }
 
-/** At a desk without address and code: only the window and the command that started the sign-in show them. */
+/** While the app runs, without address and code: only the window and the command that started the sign-in show them. */
 function signInLines({ id, kind, resource, issuer, account, code, url }: Question): string[] {
   const what = `${id}  Sign in at ${issuer} for ${resource}${accountWords(account)}`;
   if (url === undefined) return [`${what}:`, '  Open it in Keyturn’s window.'];

@@ -1,6 +1,6 @@
 /**
- * What the person at a desk is asked before a permission is set or a denial ends. Undefined: the request gives no more
- * than what is allowed already.
+ * What the user of the Keyturn app is asked before a permission is set or a denial ends. Undefined: the request gives
+ * no more than what is allowed already.
  */
 import type { Broker } from '../../broker/broker.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';

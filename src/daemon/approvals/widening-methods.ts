@@ -1,6 +1,6 @@
 /**
- * The methods that give somebody more access: what the person at a desk is asked before each, and which requests a
- * broker without a window refuses in a desk's home (app-closed.ts).
+ * The methods that give somebody more access: what the user of the Keyturn app is asked before each, and which requests
+ * a broker without a window refuses in an app's home (app-closed.ts).
  *
  * Invariants: a request that can't be carried out is refused before anybody is asked. What is asked holds no secret,
  * and its addresses have one spelling, however the command spelt them. Nobody is asked about a request that clearly
@@ -45,12 +45,12 @@ export interface ApprovalRequestParts {
 
 interface Widening<M extends WideningMethod> {
   /**
-   * What the person at the desk is asked. Undefined: the request widens nothing. Throws what the method would throw for
-   * such params.
+   * What the user of the Keyturn app is asked. Undefined: the request widens nothing. Throws what the method would
+   * throw for such params.
    */
   readonly request: (parts: ApprovalRequestParts, params: ParamsOf<M>) => ApprovalRequest | undefined;
   /**
-   * Whether it gives somebody more than they have, in a desk's home whose app doesn't run. Always, unless given. Throws
+   * Whether it gives somebody more than they have, in an app's home whose app doesn't run. Always, unless given. Throws
    * as `request`.
    */
   readonly widensAtClosedDesk?: (broker: Broker, params: ParamsOf<M>) => boolean;
@@ -176,7 +176,7 @@ const wideningMethods: {
 
   'vault.unlock': {
     request: () => ({ command: 'unlock' }),
-    // An open vault is needed to learn that this is a desk's home.
+    // An open vault is needed to learn that this is an app's home.
     widensAtClosedDesk: never,
   },
 

@@ -1,8 +1,8 @@
 /**
  * Who started which sign-in, and who sees its address and its codes.
  *
- * Invariant: at a desk a connection sees the address and the codes of the sign-ins that it started itself, and
- * finishes no other. The person's windows see and finish all. Elsewhere every command of the owner's does: there
+ * Invariant: while the app runs, a connection sees the address and the codes of the sign-ins that it started itself,
+ * and finishes no other. The person's windows see and finish all. Elsewhere every command of the owner's does: there
  * `keyturn request list` is how the person finishes a sign-in that a program started.
  */
 import type { Question } from '../../broker/questions/question.ts';

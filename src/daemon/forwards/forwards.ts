@@ -1,9 +1,9 @@
 /**
  * The forwards that are open: each a socket of its own, for programs of one other machine or one sandbox.
  *
- * Invariants: a forward lives as long as the connection that opened it, and no longer than it was opened for. Its socket
- * knows no key but those that were paired through the same label and host key. Nothing of it is kept but those pairings
- * and their permissions.
+ * Invariants: a forward lives as long as the connection that opened it, and no longer than it was opened for. Its
+ * socket knows no key but those that were paired through the same label and host key. Nothing of it is kept but those
+ * pairings and their permissions.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Broker } from '../../broker/broker.ts';
@@ -188,7 +188,7 @@ export class Forwards {
   }
 }
 
-/** Keeps apart what has the same label at one other machine: two desks, and two host keys. It proves nothing. */
+/** Keeps apart forwards with the same label at one other machine: from two machines, or two host keys. It proves nothing. */
 const markOf = (homeId: string, hostKey: string): string => digest(`${homeId}\n${hostKey}`).slice(0, 8);
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');

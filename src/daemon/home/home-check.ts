@@ -1,10 +1,11 @@
 /**
  * Compares a home with what its document keeps about it: who approves, and which settings are in force.
  *
- * Invariants: the document's record is read once the document is verified, never at start-up. At a desk, and in a desk's
- * home, a setting of the table `trustRequired` is in force as the document has it, even if the file says otherwise. If the
- * person at a desk was never asked about what the file says, nothing goes to the network until they answer the card. The
- * document is written before the file. So a crash in between loses no yes, and nothing is in force that nobody said yes to.
+ * Invariants: the document's record is read once the document is verified, never at start-up. While the app runs, and
+ * in an app's home, a setting of the table `trustRequired` is in force as the document has it, even if the file says
+ * otherwise. If the user of the app was never asked about what the file says, nothing goes to the network until they
+ * answer the card. The document is written before the file. So a crash in between loses no yes, and nothing is in force
+ * that nobody said yes to.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { KeyturnError } from '../../base/errors.ts';
@@ -64,7 +65,7 @@ export interface HomeCheckParts {
 export interface HomeState {
   /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
   readonly state: 'unchecked' | 'checked' | 'memory' | 'mismatched';
-  /** `here`: the app runs. `closed`: a desk's home without its app. */
+  /** `here`: the app runs. `closed`: an app's home without its app. */
   readonly keyturnApp: 'unknown' | 'none' | 'running' | 'closed' | 'released';
   /** No secret was ever kept. */
   readonly isEmpty: boolean;
@@ -147,7 +148,7 @@ export class HomeCheck {
     await this.#parts.document.confirm();
   }
 
-  /** True once it is known that this is a desk's home without its app. */
+  /** True once it is known that this is an app's home without its app. */
   get isClosed(): boolean {
     return !this.#parts.isDesk && this.#record?.approvals === 'app';
   }
@@ -198,7 +199,7 @@ export class HomeCheck {
     this.#different = this.#different.filter((difference) => difference.name !== name);
   }
 
-  /** The person gives the home free for headless brokers, or takes that back. Only for the window of a desk. */
+  /** The person gives the home free for headless brokers, or takes that back. Only for the app's window. */
   async release(isReleased: boolean): Promise<void> {
     await this.verify();
     await this.#change((record) => ({ ...record, approvals: isReleased ? 'released' : 'app' }));
@@ -206,8 +207,8 @@ export class HomeCheck {
   }
 
   /**
-   * A step of the document's verification. The app's first use, once it is answered, notes that a headless broker widens
-   * nothing here any more: that makes every copy of the document an older one.
+   * A step of the document's verification. The app's first use, once it is answered, notes that a headless broker
+   * widens nothing here any more: that makes every copy of the document an older one.
    */
   async load(): Promise<void> {
     const { isDesk, records, changed } = this.#parts;

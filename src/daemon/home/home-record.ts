@@ -7,11 +7,11 @@ import { confirmedSchema } from '../settings/confirmed-settings.ts';
 export const homeRecordSchema = z.strictObject({
   /** `command`: no app ever used this home. `app`: one did. `released`: the person gave the home free in its window. */
   approvals: z.enum(['command', 'app', 'released']),
-  /** The settings that the person confirmed at a desk; absent: nobody was asked yet. */
+  /** The settings that the person confirmed in the app; absent: nobody was asked yet. */
   settings: confirmedSchema.optional(),
   /** What the person refused there: it is shown, and not asked again. */
   declined: confirmedSchema.optional(),
-  /** What a headless broker last went by, outside a desk's home. */
+  /** What a headless broker last went by, outside an app's home. */
   seen: confirmedSchema.optional(),
 });
 

@@ -75,7 +75,7 @@ function openAlone(file: string): (() => void) | undefined {
 
 /**
  * Takes the lock of one file, which is made where it is missing. Undefined: another process holds it. Throws
- * `file_unreadable` if something else stands in the file's place.
+ * `file_unreadable` if something else is in the file's place.
  */
 export async function tryLock(file: string, platform = process.platform): Promise<(() => void) | undefined> {
   if (platform === 'win32') return openAlone(file);

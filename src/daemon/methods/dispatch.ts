@@ -2,8 +2,8 @@
  * One request, from the method's name to its handler: every guard that can refuse it is here, in order.
  *
  * Invariant: nothing runs before all guards of the method's row (ipc/protocol/methods.ts) have passed. Handlers get
- * params as their schema gave them. No answer but that of `token.get` holds a secret; keys of backups, and the addresses of
- * proxies, which are unguessable, go to the owner.
+ * params as their schema gave them. No answer but that of `token.get` holds a secret; keys of backups, and the
+ * addresses of proxies, which are unguessable, go to the owner.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { mapMaybe } from '../../broker/maybe-promise.ts';
@@ -97,7 +97,7 @@ async function widen(request: CheckedRequest): Promise<unknown> {
   const { broker, homeCheck, approve } = services;
   // While the app is closed, nobody gets more than they have: nobody could be asked.
   if (!broker.parts.isDesk && widensAtClosedDesk(broker, method, params)) await homeCheck.requireOpen();
-  // At a desk no command gives more before the person said yes.
+  // While the app runs, no command gives more before the person said yes.
   const approved = isWidening(method) ? await approve?.(caller, method, params) : undefined;
   return handle(request, approved);
 }

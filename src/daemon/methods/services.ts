@@ -52,8 +52,8 @@ export interface Services {
   /** A request was refused, or failed by an internal error. */
   noteFailure(method: string, error: unknown): void;
   /**
-   * Asks the person at a desk about a command; absent: nobody sits there, and none is asked. Rejects without a yes.
-   * Resolves for `permission.set` with what the card was about: nothing else may be set.
+   * Asks the user of the Keyturn app about a command; absent: there is no window, and nobody is asked. Rejects without
+   * a yes. Resolves for `permission.set` with what the card was about: nothing else may be set.
    */
   readonly approve?: (
     caller: Caller,

@@ -1,9 +1,9 @@
 /**
  * The settings while a broker runs: which values count, where they come from, and changes.
  *
- * Invariant: a value is checked by its schema before it is written, and the file is replaced whole. A change takes effect at
- * once only if the table of `appliesImmediately` settings says so. It never replaces a value of this run's environment in a broker
- * that the user started.
+ * Invariant: a value is checked by its schema before it is written, and the file is replaced whole. A change takes
+ * effect at once only if the table of `appliesImmediately` settings says so. It never replaces a value of this run's
+ * environment in a broker that the user started.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
@@ -61,7 +61,7 @@ export class SettingsBook {
     this.#known = listener;
   }
 
-  /** Those that stand in the file and aren't the default. */
+  /** Those that are in the file and aren't the default. */
   recorded(): Record<string, NonNullable<Value>> {
     const rows = this.details().filter(({ source, value }) => source !== 'default' && value !== undefined);
     return Object.fromEntries(rows.flatMap(({ name, value }) => (isValue(value) ? [[name, value]] : [])));

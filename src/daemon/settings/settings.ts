@@ -2,9 +2,9 @@
  * The home's settings, and what of the environment counts.
  *
  * Invariant: an auto-started broker takes browser, authorities, proxy, vault and insecure loopback
- * from the environment only when it creates the home; afterwards they stand in settings.json and only
+ * from the environment only when it creates the home; afterwards they are in settings.json and only
  * a settings change alters them. A broker that the user starts takes its environment as it is, except at a
- * desk and in a desk's home: there the table `trustRequired` says what a written value counts for.
+ * Keyturn app and in its home: there the table `trustRequired` says what a written value counts for.
  */
 import Conf from 'conf';
 import { statSync } from 'node:fs';
@@ -73,8 +73,8 @@ export const settingsSchema = z.object({
   protocolVersionHeader: boundedText.regex(/^[A-Za-z][A-Za-z0-9-]*$/).default('CTX-Protocol-Version'),
   protocolVersion: boundedText.regex(/^[\x21-\x7e]+$/).default('2025-03-26'),
   /**
-   * The choice that a card proposes first. `run` asks once for each start of the program, ends automatically and is never
-   * on disk. `once` and `hour` would ask so often that a person no longer reads the cards.
+   * The choice that a card proposes first. `run` asks once for each start of the program, ends automatically and is
+   * never on disk. `once` and `hour` would ask so often that a person no longer reads the cards.
    */
   defaultLease: z.enum(settingChoices.defaultLease).default('run'),
   /** http is accepted for loopback hosts. For development only. */
@@ -106,7 +106,7 @@ export const appliesImmediately: Readonly<Record<SettingName, boolean>> = {
 };
 
 /**
- * What a value counts for that was written into the file or the environment, at a desk and in a desk's home.
+ * What a value counts for that was written into the file or the environment, while the app runs and in an app's home.
  *
  * `confirmed`: nothing, until the document has it (home-check.ts), because it decides where a secret goes, what
  * runs, or what a person is offered. `home`: it says which vault is asked, so that no document can confirm it; a

@@ -1,6 +1,6 @@
 /**
  * Keys for backups of other programs' configuration, which `keyturn setup` changes. A backup can hold secrets that
- * stood there in the open, and it can be larger than a frame: so its file is sealed under a key of its own, and that
+ * stood there in plain text, and it can be larger than a frame: so its file is sealed under a key of its own, and that
  * key is sealed here.
  *
  * Invariant: a sealed key opens under this home's root key only. The root key itself seals no file.

@@ -130,8 +130,8 @@ export class VaultLock {
   }
 
   /**
-   * At a desk: looks whether there is a keychain, so that its window says at once if there is none. Looks again, with
-   * growing pauses, until there is one; a request that needs it looks at once. Rejects when `stopping` aborts.
+   * While the app runs, looks if there is a keychain, so that its window says at once if there is none. Looks again,
+   * with growing pauses, until there is one; a request that needs it looks at once. Rejects when `stopping` aborts.
    */
   async lookForKeychain(stopping: AbortSignal): Promise<void> {
     const { secrets, broker, changed } = this.#parts;
@@ -162,9 +162,9 @@ export class VaultLock {
   }
 
   /**
-   * Resolves when the vault is open. Throws `locked` for a new vault if the place of its passphrase gave none: that place
-   * would never open a vault with a typed one. Throws `rate_limited` with the pause after wrong passphrases, what the
-   * vault throws, and `interrupted` when the caller leaves; the unlocking goes on then.
+   * Resolves when the vault is open. Throws `locked` for a new vault if the place of its passphrase gave none: that
+   * place would never open a vault with a typed one. Throws `rate_limited` with the pause after wrong passphrases, what
+   * the vault throws, and `interrupted` when the caller leaves; the unlocking goes on then.
    */
   async unlock(request: Unlocking, caller: AbortSignal): Promise<void> {
     await this.#unlocking.join('unlock', () => this.#unlock(request), caller);

@@ -61,13 +61,13 @@ const codeFlag =
 
 const isCode = (argument: string): boolean => codeFlag.test(argument);
 
-/** The flag without the code that stands in the same argument. */
+/** The flag without the code that is in the same argument. */
 function flagOf(argument: string): string {
   const [whole] = /^(?:--\w+|-[A-Za-z]{0,2}[cEepr]$|eval$)/.exec(argument) ?? [];
   return whole ?? argument.slice(0, 2);
 }
 
-/** Flags of interpreters whose value is the next argument; of others it stands behind `=`. */
+/** Flags of interpreters whose value is the next argument; of others it is behind `=`. */
 const takesValue = new Set(
   (
     '--require --import --loader --experimental-loader -C --conditions --env-file -W -X -I ' +

@@ -48,8 +48,8 @@ export const grantMethods = {
   },
   'signIn.answer': {
     who: 'owner',
-    // At a desk this is its caller's own sign-in, which a card allowed: another client in it is registered at the
-    // same server.
+    // While the app runs, this is its caller's own sign-in, which a card allowed: another client in it is registered at
+    // the same server.
     effect: 'asks',
     signsIn: true,
     params: loginAnswer,

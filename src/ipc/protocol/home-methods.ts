@@ -1,4 +1,4 @@
-/** The owner's methods about the home: clients of ours, settings, waived rules, the audit log, the broker itself. */
+/** The owner's methods about the home: our clients, settings, waived rules, the audit log, the broker itself. */
 import * as z from 'zod';
 
 import { ownersEnd } from './method.ts';
@@ -12,7 +12,7 @@ import { empty, instant, overrideName, url } from './schemas/values.ts';
 import { display } from './schemas/vault-schema.ts';
 
 export const homeMethods = {
-  // Clients of ours at authorization servers
+  // Our OAuth clients at authorization servers
   'oauthClient.set': {
     who: 'owner',
     effect: 'widens',

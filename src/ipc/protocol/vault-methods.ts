@@ -31,7 +31,7 @@ export const vaultMethods = {
   // Backups of programs' configuration that a command changes
   /** A new key and the same one sealed. It opens nothing that was sealed before. */
   'backup.seal': { who: 'owner', effect: 'reads', mayPrompt: true, params: empty, result: backupSealed },
-  /** What the backup holds may be a secret that stood in the open then. */
+  /** What the backup holds may be a secret that stood in plain text then. */
   'backup.open': {
     who: 'owner',
     effect: 'widens',

@@ -1,19 +1,19 @@
 /**
  * The socket of a forward, as programs at its other end name it.
  *
- * Invariant: both ends name it `forward:LABEL` in the handshake, however the socket got to where the program finds it. So
- * a hello for a forward is worth nothing on the home's own socket, and the other way round.
+ * Invariant: both ends name it `forward:LABEL` in the handshake, however the socket got to where the program finds it.
+ * So a hello for a forward is worth nothing on the home's own socket, and the other way round.
  */
 import path from 'node:path';
 
 import { KeyturnError, quoted } from '../../base/errors.ts';
 
-/** As it can stand in the name of a file and in a command. */
+/** As it can be in the name of a file and in a command. */
 export const forwardLabelPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
 
 /**
- * Follows the label in the name of a socket on another machine: it is another one for another desk and for another host
- * key. So two desks don't take one socket from each other, and a program pairs again where it has to.
+ * Follows the label in the name of a socket on another machine: it differs for each machine that opened it and each
+ * host key. So two machines don't take one socket from each other, and a program pairs again where it has to.
  */
 const markPattern = /^[0-9a-f]{8}$/;
 
@@ -23,7 +23,7 @@ export interface ForwardedSocket {
   readonly name: string;
   /** An absolute path, which ends in `LABEL.sock` or `LABEL@MARK.sock`. */
   readonly socket: string;
-  /** What stands in a hello and in a pairing. */
+  /** What is in a hello and in a pairing. */
   readonly endpoint: string;
 }
 

@@ -57,7 +57,7 @@ export interface TranscriptParts {
   readonly helloLine: Uint8Array;
   readonly version: number;
   readonly brokerId: string;
-  /** As it stands in the broker's answer: base64url. */
+  /** As it is in the broker's answer: base64url. */
   readonly brokerNonce: string;
   /** The broker's, in the order of its answer. */
   readonly capabilities: readonly string[];
@@ -74,7 +74,7 @@ export function brokerProof(key: KeyObject, t: Uint8Array): string {
   return hmac(brokerKey(key), t).toString('base64url');
 }
 
-/** HMAC(KC, T LF proofB), base64url; `proofB` as it stands in the broker's answer. `key` is K. */
+/** HMAC(KC, T LF proofB), base64url; `proofB` as it is in the broker's answer. `key` is K. */
 export function clientProof(key: KeyObject, t: Uint8Array, proofB: string): string {
   const proven = Buffer.concat([t, Buffer.from(`\n${proofB}`)]);
   return hmac(clientKey(key), proven).toString('base64url');

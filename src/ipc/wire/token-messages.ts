@@ -54,7 +54,7 @@ export interface CredentialGetParams extends TokenGetParams {
 export interface KeyResult {
   readonly kind: 'apiKey';
   readonly header: string;
-  /** Stands before the key in `value`; absent: `value` is only the key. */
+  /** Comes before the key in `value`; absent: `value` is only the key. */
   readonly scheme?: string;
   /** The whole value of the header. */
   readonly value: string;

@@ -15,10 +15,10 @@ export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/** An identifier: letters, digits, `-` and `_`, so that it can stand in a line of its own. */
+/** An identifier: letters, digits, `-` and `_`, so that it can be in a line of its own. */
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Visible ASCII: all that may stand after `Bearer ` in a header (RFC 6750 §2.1 allows less). */
+/** Visible ASCII: all that may be after `Bearer ` in a header (RFC 6750 §2.1 allows less). */
 export const tokenPattern = /^[\x21-\x7e]+$/;
 
 /** RFC 9110 §5.6.2: the name of a header. The bound is well above the names in use. */
@@ -27,7 +27,7 @@ export const headerPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 /** RFC 9110 §11.1: an authentication scheme, such as `Bearer`. */
 export const schemePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/;
 
-/** What stands in the header: the key, or the scheme, one space and the key. */
+/** What is in the header: the key, or the scheme, one space and the key. */
 export const keyValuePattern = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32} )?[\x21-\x7e]+$/;
 
 /** RFC 9110 §9.1: an HTTP method. The bound is well above the names in use. */

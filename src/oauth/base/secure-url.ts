@@ -19,7 +19,7 @@ export interface UrlPolicy {
  */
 export function requireSecureUrl(text: string, what: string, policy: UrlPolicy): URL {
   // RFC 3986 §2: printable ASCII. The parser would drop a tab or a line break. Then the text that we show, or compare
-  // as an issuer, would differ from the URL that we fetch. No quotation mark either: it may stand in a command to paste.
+  // as an issuer, would differ from the URL that we fetch. No quotation mark either: it may be in a command to paste.
   if (!/^[\x21-\x7e]*$/.test(text) || /['\\]/.test(text))
     throw refusal(text, `${what} has characters that no URL has`);
   const url = URL.parse(text);

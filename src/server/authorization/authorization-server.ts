@@ -262,7 +262,7 @@ function pathsOf(issuer: string): { readonly prefix: string; within(url: string)
     prefix,
     within(url) {
       const path = url.split('?', 1)[0] ?? '/';
-      // RFC 8414 §3.1: the well-known part stands before the issuer's path; OpenID Connect Discovery puts it behind.
+      // RFC 8414 §3.1: the well-known part is before the issuer's path; OpenID Connect Discovery puts it behind.
       const inserted = wellKnown.find((each) => path === each + prefix);
       if (inserted !== undefined) return inserted;
       if (prefix === '') return url;

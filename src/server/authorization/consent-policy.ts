@@ -20,7 +20,7 @@ export const requestParameters = z.object({
 export type Asked = z.infer<typeof requestParameters>;
 
 /**
- * A parameter of our own: `prompt=consent` stands in the request because `offline_access` needs it there, not because
+ * A parameter of our own: `prompt=consent` is in the request because `offline_access` needs it there, not because
  * the client wants the person to be asked again.
  */
 export const unasked = 'keyturn_unasked';

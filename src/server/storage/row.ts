@@ -1,5 +1,5 @@
 /**
- * How an item lies in a table of SQL: the same columns in SQLite and in PostgreSQL.
+ * How an item is in a table of SQL: the same columns in SQLite and in PostgreSQL.
  *
  * Invariant: what is read has been checked; a row of another form is refused, never taken for an item.
  */

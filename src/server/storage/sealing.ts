@@ -13,7 +13,7 @@ import type { NamedItem, Storage, StoredItem } from './storage.ts';
 
 /** A key of the operator's. */
 export interface SealingKey {
-  /** Stands beside what the key sealed: letters, digits, `-` and `_`, 32 at most. */
+  /** Is stored with what the key sealed: letters, digits, `-` and `_`, 32 at most. */
   readonly id: string;
   /** 32 random bytes. */
   readonly key: Uint8Array;

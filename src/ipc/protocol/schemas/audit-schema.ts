@@ -19,7 +19,7 @@ export const auditRow = z.looseObject({
   fingerprint: z.string().optional(),
 });
 
-/** What happened within one hour. `at`: its beginning in milliseconds, as times stand in the log. */
+/** What happened within one hour. `at`: its beginning in milliseconds, as times are in the log. */
 export const activeHour = z.object({
   at: z.number(),
   handedOut: instant,

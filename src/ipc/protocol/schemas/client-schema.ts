@@ -2,7 +2,7 @@
  * Local clients, their permissions, and the forwards by which clients elsewhere come,
  * as schemas of the wire.
  *
- * Invariant: every text is bounded. A forward's label can stand in a file's name and in a command.
+ * Invariant: every text is bounded. A forward's label can be in a file's name and in a command.
  */
 import * as z from 'zod';
 

@@ -1,5 +1,5 @@
 /**
- * Grants, as schemas of the wire: how they stand, what became of them, and what ending them came to.
+ * Grants, as schemas of the wire: their state, what became of them, and what ending them came to.
  *
  * Invariant: states and never secrets: no schema here has a field for a token.
  */
@@ -61,11 +61,11 @@ export const grantNamed = z
 
 const sentence = z.string().max(maxLength.scope);
 
-/** How a grant stands, what happens next, and what became of it. */
+/** A sign-in's state, what happens next, and what became of it. */
 export const explanation = z.object({
   signIn,
   signedInAt: instant,
-  /** How it stands, and what happens next; sentences for a person. */
+  /** Its state, and what happens next; sentences for a person. */
   now: sentence,
   next: sentence,
   attempt: sentence.optional(),
@@ -119,7 +119,7 @@ export const receipt = z.object({
 /** What ending everything came to. */
 export const reset = z.object({
   revoked: z.array(receipt),
-  /** Clients of ours that stay registered at their issuers. */
+  /** Our OAuth clients that stay registered at their issuers. */
   oauthClients: z.array(z.object({ issuer: url, clientId: clientIdentifier })),
   /** Record files that could not be read: what they named was neither revoked nor removed. */
   unreadable: z.array(z.string().max(4096)),

@@ -124,8 +124,8 @@ export const interaction = z.object({
   /** The issuer that the MCP server named before, where it names another now. */
   formerIssuer: url.optional(),
   /**
-   * The six digits of a pairing, or the code to type at the page of a sign-in on another device. At a desk that
-   * code, and the address of a sign-in, go to the connection that started it and to the windows.
+   * The six digits of a pairing, or the code to type at the page of a sign-in on another device. While the app runs,
+   * that code, and the address of a sign-in, go to the connection that started it and to the windows.
    */
   code: z.string().max(maxLength.id).optional(),
   /**
@@ -142,8 +142,8 @@ export const interaction = z.object({
   /** Of a sign-in: a request of a program's, a command, or a window. */
   startedBy: z.literal(['app', 'command', 'window']).optional(),
   /**
-   * The page to open; an authorization URL has challenge and state in it, and no secret. Of the kind `url` at a desk:
-   * for the windows only, `server` has its origin.
+   * The page to open; an authorization URL has challenge and state in it, and no secret. Of the kind `url` while the
+   * app runs: for the windows only, `server` has its origin.
    */
   url: z.string().max(maxLength.challenge).optional(),
   /** The broker's own address that leads on to that page, for a browser on this machine. */

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { maxLength } from '../../wire/limits.ts';
 import { id, instant, url } from './values.ts';
 
-/** As it can stand in a command. */
+/** As it can be in a command. */
 const proxyName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/);
 
 /** Below these, ports belong to the system. */

@@ -1,5 +1,5 @@
 /**
- * Clients of ours at issuers, as schemas of the wire: what the owner enters, and what is listed.
+ * Our OAuth clients at issuers, as schemas of the wire: what the owner enters, and what is listed.
  *
  * Invariant: secrets go in and never out: `registered` has no field for one.
  */
@@ -48,7 +48,7 @@ export const registration = z.object({
   assertion: assertionSource.optional(),
 });
 
-/** A client of ours at an issuer; what it proves itself with is in no answer. */
+/** One of our OAuth clients at an issuer; what it proves itself with is in no answer. */
 export const registered = z.object({
   issuer: url,
   clientId: clientIdentifier,

@@ -1,5 +1,5 @@
 /**
- * Settings as schemas of the wire: what is set, what was written, and whether a desk decides about it.
+ * Settings as schemas of the wire: what is set, what was written, and whether the app decides about it.
  *
  * Invariant: every text is bounded.
  */
@@ -50,5 +50,5 @@ export const allowedGroup = z.object({
   lines: z.array(z.string().max(maxLength.url)),
 });
 
-/** `here`: the app is the broker. `closed`: a desk's home whose app doesn't run. */
+/** `here`: the app is the broker. `closed`: an app's home whose app doesn't run. */
 export const keyturnAppState = z.literal(['unknown', 'none', 'running', 'closed', 'released']);

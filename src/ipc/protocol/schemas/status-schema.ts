@@ -27,8 +27,8 @@ export const status = z.object({
   /** Of a `sealed-file` vault. */
   vaultKey: z.literal(['passphrase', 'keychain']).optional(),
   /**
-   * From where this start took the passphrase of a `sealed-file`, or tried to; absent where a person types it. `isUsed`:
-   * that opened the vault.
+   * From where this start took the passphrase of a `sealed-file`, or tried to; absent where a person types it.
+   * `isUsed`: that opened the vault.
    */
   vaultSource: z
     .object({
@@ -70,8 +70,8 @@ export const status = z.object({
     /** Why it is `mismatched`: its files and its vault do not belong together. */
     why: z.string().optional(),
     /**
-     * Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere
-     * `value`.
+     * Settings whose written value isn't the vault's. While the app runs, and in an app's home, `held` counts;
+     * elsewhere `value`.
      */
     differing: z.array(unconfirmed),
   }),

@@ -7,7 +7,7 @@
  */
 import { redirectProblem } from './redirect.ts';
 
-/** Characters of a client's own name: it stands on the consent page. */
+/** Characters of a client's own name: it is on the consent page. */
 export const maxClientName = 100;
 
 const grantTypes = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:jwt-bearer'];

@@ -1,7 +1,7 @@
 /**
  * WWW-Authenticate, as this server writes it (RFC 6750 §3, RFC 9728 §5.1, RFC 9449 §7.1).
  *
- * Invariant: every value is a well-formed quoted-string. The Bearer challenge stands first, since some clients read
+ * Invariant: every value is a well-formed quoted-string. The Bearer challenge is first, since some clients read
  * no further.
  */
 import { formatScope } from '../../../oauth/base/scope.ts';
@@ -21,7 +21,7 @@ export interface ChallengeSchemes {
   readonly dpopAlgorithms: readonly string[];
 }
 
-/** Both challenges. An error stands in the one whose scheme it is about. */
+/** Both challenges. An error is in the one whose scheme it is about. */
 export function writeChallenge(
   parameters: ChallengeParameters,
   { bearer, dpopAlgorithms }: ChallengeSchemes,
