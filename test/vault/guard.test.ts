@@ -85,7 +85,7 @@ describe('while a person is asked to unlock the vault', () => {
   test('other calls fail at once, and succeed afterwards', async () => {
     const { guard, watch } = guarded();
     const putBack = guard.hold();
-    await expect(getIfAny(guard, 'a')).rejects.toMatchObject({ reason: 'locked', trouble: 'waiting' });
+    await expect(getIfAny(guard, 'a')).rejects.toMatchObject({ reason: 'locked', kind: 'waiting' });
     expect(watch.state.state).toBe('waiting');
     putBack();
     expect(await getIfAny(guard, 'a')).toBeUndefined();

@@ -24,7 +24,7 @@ export const registrationRecordSchema = z.object({
   grant: z.enum(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
   /**
    * For id-jag: who signs the user in. With a file: what we are called there, and where another program keeps the ID
-   * token. Without: the person signs in there through us (destination/company.ts).
+   * token. Without: the person signs in there through us (records/company.ts).
    */
   idp: z
     .object({ issuer: z.string(), clientId: z.string().optional(), idTokenFile: z.string().optional() })

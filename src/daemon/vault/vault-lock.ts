@@ -120,7 +120,7 @@ export class VaultLock {
     const { watch } = this.#parts.secrets;
     this.#source = source;
     // Another trouble than a wrong or missing passphrase says itself what to do.
-    const isOther = why instanceof VaultError && why.trouble !== 'locked';
+    const isOther = why instanceof VaultError && why.kind !== 'locked';
     if (!watch.block || isOther) return;
     const isNew = watch.block.state === 'new';
     const error = notOpenedFrom(source, why, isNew);
@@ -151,7 +151,7 @@ export class VaultLock {
 
   /** A request failed: an item that the vault gave and nobody could read is the vault's trouble too. */
   noted(error: unknown): void {
-    if (error instanceof VaultError && error.trouble === 'damaged') this.#parts.secrets.watch.failed(error);
+    if (error instanceof VaultError && error.kind === 'damaged') this.#parts.secrets.watch.failed(error);
   }
 
   /** Resolves when it is locked, at once if it was. `outcome`: for the audit log. */
@@ -268,7 +268,7 @@ export class VaultLock {
     try {
       await lockable.unlock(personTimeout, passphrase);
     } catch (error) {
-      if (!session || !(error instanceof VaultError) || error.trouble !== 'absent') throw error;
+      if (!session || !(error instanceof VaultError) || error.kind !== 'absent') throw error;
       bus.adopt(session);
       await lockable.unlock(personTimeout, passphrase).catch((second: unknown) => {
         bus.forget();
@@ -299,7 +299,7 @@ export class VaultLock {
   }
 
   #countWrong(error: unknown): void {
-    const isWrong = error instanceof VaultError && error.trouble === 'locked';
+    const isWrong = error instanceof VaultError && error.kind === 'locked';
     if (isWrong && this.#parts.secrets.lockable.hasPassphrase) this.#wrongPassphrases.failed(passphraseKey);
   }
 }

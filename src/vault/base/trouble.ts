@@ -1,8 +1,8 @@
 /**
  * What can be wrong with a vault, as a closed set, and the error that carries it.
  *
- * Invariant: the code that refuses knows which trouble it is, and puts it into the error as a type. No code reads a
- * message to tell troubles apart. No secret enters an error.
+ * Invariant: the code that refuses knows its kind, and puts it into the error as a type. No code reads a
+ * message to tell kinds apart. No secret enters an error.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ErrorDetails, Reason } from '../../base/errors.ts';
@@ -13,7 +13,7 @@ import type { ErrorDetails, Reason } from '../../base/errors.ts';
  * keychain's worker process failed. `full`: the store can be read but not written. `damaged`: an item, or the root key,
  * can't be read, or is missing.
  */
-export type VaultTrouble =
+export type VaultErrorKind =
   | 'locked'
   | 'keychainLocked'
   | 'waiting'
@@ -22,7 +22,7 @@ export type VaultTrouble =
   | 'full'
   | 'damaged';
 
-const reasonOfTrouble: Readonly<Record<VaultTrouble, Reason>> = {
+const reasonOfKind: Readonly<Record<VaultErrorKind, Reason>> = {
   locked: 'locked',
   keychainLocked: 'locked',
   waiting: 'locked',
@@ -33,17 +33,17 @@ const reasonOfTrouble: Readonly<Record<VaultTrouble, Reason>> = {
 };
 
 export interface VaultErrorDetails extends ErrorDetails {
-  /** The vault item with the trouble; absent for the whole vault. */
+  /** The vault item that it is about; absent for the whole vault. */
   readonly item?: string;
 }
 
 export class VaultError extends KeyturnError {
-  readonly trouble: VaultTrouble;
+  readonly kind: VaultErrorKind;
   readonly item?: string;
 
-  constructor(trouble: VaultTrouble, message: string, { item, ...details }: VaultErrorDetails = {}) {
-    super(reasonOfTrouble[trouble], message, details);
-    this.trouble = trouble;
+  constructor(kind: VaultErrorKind, message: string, { item, ...details }: VaultErrorDetails = {}) {
+    super(reasonOfKind[kind], message, details);
+    this.kind = kind;
     if (item !== undefined) this.item = item;
   }
 }

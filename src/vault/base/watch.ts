@@ -7,11 +7,11 @@
  * ends the pause early.
  */
 import { doubled } from '../../base/backoff.ts';
-import type { VaultTrouble } from './trouble.ts';
+import type { VaultErrorKind } from './trouble.ts';
 import { MissingItem, VaultError } from './trouble.ts';
 
 /** `unused`: no call yet. `slow`: the last answer took long. `new`: nobody has chosen a passphrase. */
-export type VaultStateName = 'unused' | 'open' | 'slow' | 'new' | VaultTrouble;
+export type VaultStateName = 'unused' | 'open' | 'slow' | 'new' | VaultErrorKind;
 
 export interface VaultState {
   readonly state: VaultStateName;
@@ -38,7 +38,7 @@ const firstPause = 5000;
 const maxPause = 300_000;
 
 /** Troubles that end only when a person answers the keychain. */
-const asksPerson: readonly VaultTrouble[] = ['keychainLocked', 'waiting'];
+const asksPerson: readonly VaultErrorKind[] = ['keychainLocked', 'waiting'];
 
 export class VaultWatch {
   /** Milliseconds since 1970. */
@@ -86,7 +86,7 @@ export class VaultWatch {
     this.#isUsed = true;
     this.#pauses = 0;
     this.#pausedUntil = 0;
-    if (this.#trouble?.trouble !== 'full' || did === 'write') this.#trouble = undefined;
+    if (this.#trouble?.kind !== 'full' || did === 'write') this.#trouble = undefined;
     this.#damaged.delete('');
     this.#damaged.delete(item);
     this.#show();
@@ -96,8 +96,8 @@ export class VaultWatch {
   failed(error: unknown): void {
     // A call that the block refused never reached the vault, so its error says nothing new about the vault.
     if (!(error instanceof VaultError) || error === this.#block?.error) return;
-    if (error.trouble === 'locked' || error instanceof MissingItem) return;
-    if (error.trouble === 'damaged') this.#damaged.set(error.item ?? '', error);
+    if (error.kind === 'locked' || error instanceof MissingItem) return;
+    if (error.kind === 'damaged') this.#damaged.set(error.item ?? '', error);
     else this.#trouble = error;
     this.#show();
   }
@@ -116,7 +116,7 @@ export class VaultWatch {
 
   /** The keychain refused one call, or did not answer it in time. */
   refused(error: VaultError): void {
-    if (!asksPerson.includes(error.trouble)) return;
+    if (!asksPerson.includes(error.kind)) return;
     this.#trouble = error;
     this.#pauses += 1;
     this.#pausedUntil = this.now() + doubled(this.#pauses, firstPause, maxPause);
@@ -128,8 +128,8 @@ export class VaultWatch {
     const left = this.#pausedUntil - this.now();
     // More than the longest pause: the machine's clock was set back.
     if (!this.#trouble || left <= 0 || left > maxPause) return;
-    const { trouble, message } = this.#trouble;
-    throw new VaultError(trouble, message, {
+    const { kind, message } = this.#trouble;
+    throw new VaultError(kind, message, {
       rule: 'vault: a question that only a person can answer is not repeated again and again',
       hint: '`keyturn unlock` asks your keychain at once.',
       retryAfter: Math.ceil(left / 1000),
@@ -157,7 +157,7 @@ export class VaultWatch {
     const whole = this.#damaged.get('');
     if (whole && this.#block?.state === 'locked') return { state: 'damaged', error: whole };
     if (this.#block) return this.#block;
-    if (this.#trouble) return { state: this.#trouble.trouble, error: this.#trouble };
+    if (this.#trouble) return { state: this.#trouble.kind, error: this.#trouble };
     const [damage] = this.#damaged.values();
     if (damage) return { state: 'damaged', error: damage };
     if (this.#slowest !== undefined) return { state: 'slow', error: slowness(this.#slowest) };

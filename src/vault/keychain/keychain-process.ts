@@ -182,7 +182,7 @@ export class KeychainProcess {
 
   #refused(call: Call, error: VaultError): void {
     // Each queued call would open the same prompt again.
-    if (error.trouble === 'keychainLocked') {
+    if (error.kind === 'keychainLocked') {
       this.#abandon(error);
       return;
     }

@@ -131,7 +131,7 @@ export class KeychainStore implements ItemStore {
    */
   async #notStored(error: unknown): Promise<never> {
     const { service, hasDefault } = this.#options;
-    if (!(error instanceof VaultError) || error.trouble !== 'absent') throw error;
+    if (!(error instanceof VaultError) || error.kind !== 'absent') throw error;
     if (hasDefault && !(await hasDefault())) {
       throw new VaultError('absent', 'the keychain has no default collection to keep secrets in', {
         hint: 'Log out and in once with your password, or make one (seahorse: "Password keyring", then "Set as default").',

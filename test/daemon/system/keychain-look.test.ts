@@ -81,7 +81,7 @@ test('tells a keychain without a default collection, and one that forgets at log
   });
   onTestFinished(() => vault.close());
   await expect(vault.root()).rejects.toMatchObject({
-    trouble: 'absent',
+    kind: 'absent',
     message: 'the keychain has no default collection to keep secrets in',
   });
   const secrets = '/org/freedesktop/secrets';

@@ -186,7 +186,7 @@ describe('unlocking', () => {
     await vaultLock.lock('locked');
     const all = Array.from({ length: 5 }, () => vaultLock.unlock({}, here()));
     await turnOfEvents();
-    expect(await refusal(rig.parts.vault.root())).toMatchObject({ reason: 'locked', trouble: 'waiting' });
+    expect(await refusal(rig.parts.vault.root())).toMatchObject({ reason: 'locked', kind: 'waiting' });
     answered.resolve();
     await Promise.all(all);
     expect(asked).toBe(1);
@@ -236,7 +236,7 @@ describe('unlocking', () => {
     answered.resolve();
     expect(await refusal(unlocking)).toMatchObject({ reason: 'locked' });
     expect(watch.state.state).toBe('locked');
-    expect(await refusal(rig.parts.vault.root())).toMatchObject({ trouble: 'locked' });
+    expect(await refusal(rig.parts.vault.root())).toMatchObject({ kind: 'locked' });
   });
 });
 

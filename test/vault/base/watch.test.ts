@@ -1,7 +1,7 @@
 /** The reported state of the vault, and when it may be asked again. */
 import { describe, expect, test } from 'vitest';
 import { VaultError } from '../../../src/vault/base/trouble.ts';
-import type { VaultTrouble } from '../../../src/vault/base/trouble.ts';
+import type { VaultErrorKind } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
 
@@ -10,7 +10,7 @@ function watched(): { clock: HandClock; watch: VaultWatch } {
   return { clock, watch: new VaultWatch(() => clock.now()) };
 }
 
-const trouble = (kind: VaultTrouble, item?: string): VaultError =>
+const trouble = (kind: VaultErrorKind, item?: string): VaultError =>
   new VaultError(kind, `it is ${kind}`, { hint: 'do something', ...(item === undefined ? {} : { item }) });
 
 /** Seconds until the keychain may be asked; 0: now. */

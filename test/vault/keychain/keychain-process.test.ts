@@ -57,7 +57,7 @@ describe('with a stand-in for the worker', () => {
     const vault = keychainVault({ service: 'unused', spawnWorker, timeouts: { call: 20 } });
     const calls = await Promise.allSettled([vault.get('one'), vault.get('two')]);
     for (const call of calls)
-      expect(call).toMatchObject({ status: 'rejected', reason: { reason: 'locked', trouble: 'waiting' } });
+      expect(call).toMatchObject({ status: 'rejected', reason: { reason: 'locked', kind: 'waiting' } });
     expect(workers.map((worker) => worker.killed)).toEqual([1]);
     await expect(vault.get('three')).rejects.toMatchObject({ reason: 'locked' });
     expect(workers).toHaveLength(2);
@@ -75,8 +75,8 @@ describe('with a stand-in for the worker', () => {
     };
     const process = new KeychainProcess(spawnWorker, 20);
     const request = { op: 'get', service: 'unused', account: 'x' } as const;
-    await expect(process.ask(request)).rejects.toMatchObject({ trouble: 'waiting' });
-    await expect(process.ask(request)).rejects.toMatchObject({ trouble: 'waiting' });
+    await expect(process.ask(request)).rejects.toMatchObject({ kind: 'waiting' });
+    await expect(process.ask(request)).rejects.toMatchObject({ kind: 'waiting' });
     expect(started).toHaveLength(1);
     for (const end of ends) end();
     expect(await process.ask(request)).toBe(null);

@@ -52,7 +52,7 @@ describe('a real keyring', () => {
     const { guard, unlock, watch } = watched(() => started());
     await guard.set('grant', 'kept');
     await session.lock();
-    await expect(guard.get('grant')).rejects.toMatchObject({ trouble: 'keychainLocked' });
+    await expect(guard.get('grant')).rejects.toMatchObject({ kind: 'keychainLocked' });
     expect(watch.state).toMatchObject({ state: 'keychainLocked', hint: expect.stringContaining('unlock') });
     await expect(unlock(20_000)).rejects.toMatchObject({ reason: 'locked' });
 
@@ -94,7 +94,7 @@ describe('a real keyring', () => {
     await guard.set('grant.2', 'two');
     const text = (await other(items)) ?? '';
     await items.set('grant.1', text);
-    await expect(guard.get('grant.1')).rejects.toMatchObject({ trouble: 'damaged', item: 'grant.1' });
+    await expect(guard.get('grant.1')).rejects.toMatchObject({ kind: 'damaged', item: 'grant.1' });
     expect(watch.state).toMatchObject({ state: 'damaged', what: expect.stringContaining('"grant.1"') });
     expect(await items.get('grant.1')).toBe(text);
   });
@@ -109,7 +109,7 @@ describe('a real keyring', () => {
     const env = { ...process.env, DISPLAY: undefined, ...changed };
     const clean = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
     const { guard, watch } = watched(() => forkWorker(clean));
-    await expect(guard.root()).rejects.toMatchObject({ reason: 'vault_unavailable', trouble: 'absent' });
+    await expect(guard.root()).rejects.toMatchObject({ reason: 'vault_unavailable', kind: 'absent' });
     expect(watch.state).toMatchObject({
       state: 'absent',
       hint: expect.stringContaining('keyturn settings set vault sealed-file'),
@@ -135,7 +135,7 @@ describe('a keychain by script', () => {
     const { guard, watch, scripted, clock } = await inTrouble(() => 'hang');
     const asking = Array.from({ length: 20 }, () => guard.get('grant'));
     for (const outcome of await Promise.allSettled(asking)) {
-      expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'locked', trouble: 'waiting' } });
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'locked', kind: 'waiting' } });
     }
     expect(scripted.asked).toHaveLength(1);
     expect(watch.state.state).toBe('waiting');
@@ -170,7 +170,7 @@ describe('a keychain by script', () => {
     const { guard, watch } = await inTrouble(({ op }) =>
       op === 'set' ? { refuse: '"No space left on device"' } : 'obey',
     );
-    await expect(guard.set('grant', 'new')).rejects.toMatchObject({ trouble: 'full' });
+    await expect(guard.set('grant', 'new')).rejects.toMatchObject({ kind: 'full' });
     expect(await guard.get('grant')).toBe('kept');
     expect(watch.state.state).toBe('full');
   });

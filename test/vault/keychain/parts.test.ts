@@ -99,6 +99,6 @@ test('a Credential Manager without room is full', async () => {
   await vault.set('s', 'kept');
   const refuse = "the Credential Manager can't write: error 8";
   scripted.act = ({ op }) => (op === 'set' ? { refuse } : 'obey');
-  await expect(vault.set('s', 'x'.repeat(3000))).rejects.toMatchObject({ trouble: 'full' });
+  await expect(vault.set('s', 'x'.repeat(3000))).rejects.toMatchObject({ kind: 'full' });
   expect(await vault.get('s')).toBe('kept');
 });
