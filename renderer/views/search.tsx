@@ -107,34 +107,34 @@ function moveFocus(event: KeyboardEvent, form: HTMLFormElement | null): void {
 function usePlaces(): readonly Place[] {
   const grants = useList('signIn.list').value?.signIns;
   const keys = useList('apiKey.list').value?.apiKeys;
-  const clients = useList('app.list').value?.apps;
+  const apps = useList('app.list').value?.apps;
   return useMemo(
     () => [
       ...(grants ?? []).map(grantPlace),
       ...(keys ?? []).map(keyPlace),
-      ...(clients ?? []).map(appPlace),
+      ...(apps ?? []).map(appPlace),
       ...settingPlaces,
     ],
-    [grants, keys, clients],
+    [grants, keys, apps],
   );
 }
 
-const grantPlace = ({ id, endpoint, issuer, account = '', scope, apps: clients }: Grant): Place => ({
+const grantPlace = ({ id, endpoint, issuer, account = '', scope, apps }: Grant): Place => ({
   tab: 'servers',
   item: id,
   icon: 'server',
   kind: words.server,
   name: endpoint,
-  text: [endpoint, issuer, account, scope, ...clients].join(' '),
+  text: [endpoint, issuer, account, scope, ...apps].join(' '),
 });
 
-const keyPlace = ({ resource, apps: clients }: ListedKey): Place => ({
+const keyPlace = ({ resource, apps }: ListedKey): Place => ({
   tab: 'servers',
   item: keyItem(resource),
   icon: 'key',
   kind: strings.servers.apiKey,
   name: resource,
-  text: [resource, ...clients].join(' '),
+  text: [resource, ...apps].join(' '),
 });
 
 const appPlace = ({ appId, name, executable = '', permissions }: LocalClient): Place => ({

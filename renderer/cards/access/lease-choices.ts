@@ -19,10 +19,10 @@ export type LeaseChoice = (typeof leases)[number];
  * where each of them asks.
  */
 export function leaseChoices(
-  { app: client, asker, proxied, detached }: Question,
+  { app, asker, proxied, detached }: Question,
   permissions: readonly (Permission | undefined)[],
 ): readonly LeaseChoice[] {
-  const isCommand = client === commandName;
+  const isCommand = app === commandName;
   const had = permissions.filter((permission) => permission !== undefined).length;
   return [
     // Once is for one token of the run that asked.

@@ -30,14 +30,14 @@ interface RequestingProgramProps {
 }
 
 export function RequestingProgram({ question, note, paired, isRead = true }: RequestingProgramProps) {
-  const { app: client = '', asker = { verified: false }, proxied, forward } = question;
+  const { app = '', asker = { verified: false }, proxied, forward } = question;
   return (
     <div class="party">
       <Icon name="program" />
       <div>
         <p class="party-name">
           <strong>
-            <UntrustedText text={client} />
+            <UntrustedText text={app} />
           </strong>
         </p>
         {proxied ? (

@@ -44,7 +44,7 @@ export function choicesOf(rows: readonly AuditRow[]): Choices {
   return {
     kind: distinct(rows.map(({ event }) => event)),
     server: distinct(rows.map(serverOf)),
-    program: distinct(rows.map(({ app: client = '' }) => client)),
+    program: distinct(rows.map(({ app = '' }) => app)),
   };
 }
 

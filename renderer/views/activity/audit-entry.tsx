@@ -15,7 +15,7 @@ const plainOutcome = 'ok';
 const maxScopes = 12;
 
 export function AuditEntry({ row }: { readonly row: AuditRow }) {
-  const { event, outcome = plainOutcome, app: client, endpoint, issuer, scope = [], count = 1, time } = row;
+  const { event, outcome = plainOutcome, app, endpoint, issuer, scope = [], count = 1, time } = row;
   return (
     <div class={isFailed(event, outcome) || event === 'refused' ? 'entry bad' : 'entry'}>
       <p class="entry-head">
@@ -26,10 +26,10 @@ export function AuditEntry({ row }: { readonly row: AuditRow }) {
       <span class="entry-time dim">
         <When at={Math.floor(time / 1000)} />
       </span>
-      {(client ?? endpoint ?? issuer) !== undefined && (
+      {(app ?? endpoint ?? issuer) !== undefined && (
         <p class="entry-what">
-          {client !== undefined && <UntrustedText text={client} />}
-          {client !== undefined && endpoint !== undefined && <span class="dim"> → </span>}
+          {app !== undefined && <UntrustedText text={app} />}
+          {app !== undefined && endpoint !== undefined && <span class="dim"> → </span>}
           {endpoint !== undefined && <Address url={endpoint} />}
           {issuer !== undefined && (
             <span class="dim">

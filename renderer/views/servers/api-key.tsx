@@ -20,7 +20,7 @@ const words = strings.apiKeys;
 export const keyItem = (resource: string): string => `key:${resource}`;
 
 export function ApiKey({ of }: { readonly of: ListedKey }) {
-  const { resource, setAt, refusedAt, unchecked, apps: clients } = of;
+  const { resource, setAt, refusedAt, unchecked, apps } = of;
   return (
     <article class="card">
       <header>
@@ -47,7 +47,7 @@ export function ApiKey({ of }: { readonly of: ListedKey }) {
           <When at={setAt} />
         </Fact>
         <Fact name={strings.servers.usedBy}>
-          {clients.length === 0 ? strings.servers.usedByNobody : <UntrustedLines texts={clients} />}
+          {apps.length === 0 ? strings.servers.usedByNobody : <UntrustedLines texts={apps} />}
         </Fact>
       </Facts>
       {unchecked && <p class="dim small">{words.unchecked}</p>}

@@ -101,10 +101,10 @@ function clockWords(ahead: number): string {
 type RefusedTokensProps = NonNullable<Explanation['refusals']>[number];
 
 /** A program whose refused tokens are not replaced for now. */
-function RefusedTokens({ app: client, operation, until }: RefusedTokensProps) {
+function RefusedTokens({ app, operation, until }: RefusedTokensProps) {
   return (
     <p>
-      {words.refusedOf} <UntrustedText text={client} bound={60} />
+      {words.refusedOf} <UntrustedText text={app} bound={60} />
       {operation !== undefined && (
         <>
           {' ('}
@@ -141,10 +141,10 @@ function Timeline({ rows }: { readonly rows: Explanation['timeline'] }) {
       <h3>{words.timeline}</h3>
       {rows.length === 0 && <p class="dim">{words.timelineEmpty}</p>}
       <ol class="timeline">
-        {rows.toReversed().map(({ at, event, outcome, app: client, count = 1 }, index) => (
+        {rows.toReversed().map(({ at, event, outcome, app, count = 1 }, index) => (
           <li key={`${at} ${index}`}>
             <strong>{eventWords(event, outcome)}</strong> <Outcome event={event} outcome={outcome} />
-            {client !== undefined && <UntrustedText text={client} bound={60} />}
+            {app !== undefined && <UntrustedText text={app} bound={60} />}
             {count > 1 && <span class="dim">{strings.activity.times({ count: formatNumber(count) })}</span>}
             <span class="dim small">
               <When at={at} />

@@ -9,7 +9,7 @@ import { unnamed } from '../../parts/account-name.tsx';
 const words = strings.servers;
 
 export function GrantRow({ grant }: { readonly grant: Grant }) {
-  const { endpoint, account, state, trouble, apps: clients } = grant;
+  const { endpoint, account, state, trouble, apps } = grant;
   const isNamed = account !== undefined && account !== unnamed;
   return (
     <>
@@ -20,14 +20,14 @@ export function GrantRow({ grant }: { readonly grant: Grant }) {
         <GrantState state={state} isTroubled={trouble !== undefined} />
       </span>
       <span class="pick-more dim small">
-        {isNamed ? <UntrustedText text={account} bound={60} /> : formatCount(clients.length, 'programs')}
+        {isNamed ? <UntrustedText text={account} bound={60} /> : formatCount(apps.length, 'programs')}
       </span>
     </>
   );
 }
 
 export function KeyRow({ listed }: { readonly listed: ListedKey }) {
-  const { resource, apps: clients, refusedAt } = listed;
+  const { resource, apps, refusedAt } = listed;
   return (
     <>
       <span class="pick-name">
@@ -38,7 +38,7 @@ export function KeyRow({ listed }: { readonly listed: ListedKey }) {
           {words.apiKey}
         </Mark>
       </span>
-      <span class="pick-more dim small">{formatCount(clients.length, 'programs')}</span>
+      <span class="pick-more dim small">{formatCount(apps.length, 'programs')}</span>
     </>
   );
 }

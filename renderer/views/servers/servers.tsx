@@ -89,6 +89,6 @@ function sorted(grants: readonly Grant[]): Grant[] {
 
 function textOf(server: Server): string {
   if ('listed' in server) return [server.listed.resource, ...server.listed.apps].join(' ');
-  const { endpoint, issuer, account = '', scope, apps: clients } = server.grant;
-  return [endpoint, issuer, account, scope, ...clients].join(' ');
+  const { endpoint, issuer, account = '', scope, apps } = server.grant;
+  return [endpoint, issuer, account, scope, ...apps].join(' ');
 }

@@ -26,9 +26,9 @@ export async function withGrant<T>(
     return await work({ ...grantFrom(whole), account });
   } catch (error) {
     if (!(error instanceof KeyturnError) || !isAboutName(error, text)) throw error;
-    const grants = await listed();
-    if (account !== undefined && error.reason === 'not_found' && isNameOfAny(text, grants)) throw error;
-    throw noSuchGrant(error, text, near(text, grants));
+    const signIns = await listed();
+    if (account !== undefined && error.reason === 'not_found' && isNameOfAny(text, signIns)) throw error;
+    throw noSuchGrant(error, text, near(text, signIns));
   }
 }
 
@@ -38,10 +38,10 @@ export async function withGrant<T>(
  */
 async function wholeGrantId(text: string): Promise<string> {
   if (!/^[0-9a-f]{4,15}$/.test(text)) return text;
-  const { signIns: grants } = await ask('signIn.list', {});
+  const { signIns } = await ask('signIn.list', {});
   return wholeId(
     text,
-    grants.map(({ id }) => id),
+    signIns.map(({ id }) => id),
   );
 }
 
@@ -51,11 +51,11 @@ function isAboutName(error: KeyturnError, text: string): boolean {
   return reason === 'not_found' || (reason === 'invalid_resource' && !text.includes(':'));
 }
 
-function isNameOfAny(text: string, grants: readonly Listed[]): boolean {
+function isNameOfAny(text: string, signIns: readonly Listed[]): boolean {
   const named = grantFrom(text);
-  if ('id' in named) return grants.some(({ id }) => id === named.id);
+  if ('id' in named) return signIns.some(({ id }) => id === named.id);
   const endpoint = endpointOf(named.resource, { allowInsecureLoopback: true });
-  return grants.some((grant) => grant.endpoint === endpoint);
+  return signIns.some((grant) => grant.endpoint === endpoint);
 }
 
 function noSuchGrant(error: KeyturnError, text: string, found: readonly Listed[]): KeyturnError {
@@ -94,7 +94,7 @@ const sharedStart = 4;
  * Those that `text` may have meant: an id that begins alike or differs in a digit or two, a server of the same host,
  * or a part of a name.
  */
-export function near(text: string, grants: readonly Listed[]): Listed[] {
+export function near(text: string, signIns: readonly Listed[]): Listed[] {
   const host = URL.parse(text)?.host;
   const isNear = ({ id, endpoint, account = '' }: Listed): boolean => {
     if (host !== undefined) return URL.parse(endpoint)?.host === host;
@@ -102,7 +102,7 @@ export function near(text: string, grants: readonly Listed[]): Listed[] {
     if (endpoint.includes(text) || account.includes(text)) return true;
     return id.startsWith(text.slice(0, sharedStart)) || differing(id, text) <= 2;
   };
-  return grants.filter(isNear).slice(0, maxNamed);
+  return signIns.filter(isNear).slice(0, maxNamed);
 }
 
 function differing(one: string, other: string): number {

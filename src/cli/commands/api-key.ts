@@ -76,10 +76,10 @@ const list = defineCommand(
     examples: ['keyturn api-key list'],
   },
   async ({ options }) => {
-    const { apiKeys: keys } = await ask('apiKey.list', {});
-    if (options.json) printJson(keys);
-    else if (keys.length === 0) say('No API keys. Set one with: keyturn api-key set URL');
-    else showKeys(keys);
+    const { apiKeys } = await ask('apiKey.list', {});
+    if (options.json) printJson(apiKeys);
+    else if (apiKeys.length === 0) say('No API keys. Set one with: keyturn api-key set URL');
+    else showKeys(apiKeys);
     return exitCodes.ok;
   },
 );

@@ -139,10 +139,7 @@ async function endHome(connection: Connection, paths: HomePaths, isSure: boolean
   }
 }
 
-async function confirm(
-  paths: HomePaths,
-  { signIns: grants, apps: clients, vault }: ResultOf<'status'>,
-): Promise<void> {
+async function confirm(paths: HomePaths, { signIns, apps, vault }: ResultOf<'status'>): Promise<void> {
   if (!isAtTerminal()) {
     throw new KeyturnError('invalid_request', 'reset asks first, and this is no terminal.', {
       hint: 'To reset without a question: keyturn reset --yes',
@@ -154,7 +151,7 @@ async function confirm(
       ? ''
       : `Entries of clients that start Keyturn: ${count}. Only before this, keyturn setup undo restores what they were.\n`;
   const question =
-    `${first}This revokes your sign-ins (${grants}), removes the apps (${clients}), empties the vault (${vault}),\n` +
+    `${first}This revokes your sign-ins (${signIns}), removes the apps (${apps}), empties the vault (${vault}),\n` +
     `and removes Keyturn's files in ${paths.state} and ${paths.config}.\n` +
     "None of this can be undone. Type 'yes' to continue: ";
   if ((await answerTo(question)) === 'yes') return;

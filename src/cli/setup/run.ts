@@ -108,10 +108,10 @@ async function connectAll(
 async function sayWhatFollows(open: readonly Applied[]): Promise<void> {
   if ((await ask('status', {})).vault === 'memory')
     say('keyturn: the vault of this home is memory, so keyturn setup undo works until the broker ends.');
-  const { apps: clients } = await ask('app.list', {});
+  const { apps } = await ask('app.list', {});
   const without = open.filter(
     ({ as, endpoint }) =>
-      !clients.some(
+      !apps.some(
         ({ name, permissions }) =>
           name === as &&
           permissions.some(({ resource, decision }) => resource === endpoint && decision === 'allow'),

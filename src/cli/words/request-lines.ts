@@ -9,7 +9,7 @@ export type Question = ResultOf<'request.list'>['requests'][number];
 
 /** While the Keyturn app runs, only its window approves. */
 export function requestLines(question: Question, isDesk: boolean): string[] {
-  const { id, app: client, resource, scope, code } = question;
+  const { id, app, resource, scope, code } = question;
   const deny = `  keyturn request deny ${shellWord(id)}`;
   const answer = isDesk
     ? ['  Answer in Keyturn’s window. To deny it from here:', deny]
@@ -19,8 +19,8 @@ export function requestLines(question: Question, isDesk: boolean): string[] {
     case 'allow':
       return [
         question.apiKey
-          ? `${id}  May ${client} have your API key for ${resource} (${keyPlaceWords(question.apiKey)})?`
-          : `${id}  May ${client} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
+          ? `${id}  May ${app} have your API key for ${resource} (${keyPlaceWords(question.apiKey)})?`
+          : `${id}  May ${app} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
         ...forwardLines(question.forward),
         ...askerLines(question),
         ...(question.tokenType === 'DPoP' ? ['  Its tokens are bound to a key of Keyturn.'] : []),
@@ -28,7 +28,7 @@ export function requestLines(question: Question, isDesk: boolean): string[] {
       ];
     case 'pair':
       return [
-        `${id}  ${client} wants to be paired. It must show the code ${code}.`,
+        `${id}  ${app} wants to be paired. It must show the code ${code}.`,
         ...forwardLines(question.forward),
         ...askerLines(question),
         ...answer,
@@ -59,8 +59,8 @@ export function requestLines(question: Question, isDesk: boolean): string[] {
   }
 }
 
-function choiceLines({ id, app: client = '', resource = '', accounts = [] }: Question): string[] {
-  const sentence = choiceQuestion({ client, resource, accounts });
+function choiceLines({ id, app = '', resource = '', accounts = [] }: Question): string[] {
+  const sentence = choiceQuestion({ client: app, resource, accounts });
   return [`${id}  ${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`];
 }
 
@@ -72,12 +72,9 @@ function choiceAnswers({ id, accounts = [] }: Question): string[] {
 }
 
 /** While the app runs, without the address: only the window shows it. */
-function pageLines(
-  { id, app: client, resource, server, url, message = '' }: Question,
-  isDesk: boolean,
-): string[] {
+function pageLines({ id, app, resource, server, url, message = '' }: Question, isDesk: boolean): string[] {
   return [
-    `${id}  ${resource}, which ${client} uses, asks you to open a page at ${hostOf(server ?? '')}. Open it?`,
+    `${id}  ${resource}, which ${app} uses, asks you to open a page at ${hostOf(server ?? '')}. Open it?`,
     ...(url === undefined || isDesk ? [] : [`  ${url}`]),
     ...(message === '' ? [] : [`  the server says: ${quoted(message)}`]),
   ];
@@ -152,7 +149,7 @@ function settingWords({ name, value, isContent }: Unconfirmed): string {
 /** What a command wants to do, as the end of a sentence. */
 function commandWords(question: Question): string {
   const {
-    app: client,
+    app,
     resource,
     scope,
     until,
@@ -166,11 +163,11 @@ function commandWords(question: Question): string {
   switch (question.command) {
     case 'allow': {
       const end = until === undefined ? '' : ` until ${when(until)}`;
-      if (question.apiKey) return `allow ${client} the API key for ${resource}${end}`;
-      return `allow ${client} ${resource}${accountWords(account)}${scope ? ` with ${scope}` : ''}${end}`;
+      if (question.apiKey) return `allow ${app} the API key for ${resource}${end}`;
+      return `allow ${app} ${resource}${accountWords(account)}${scope ? ` with ${scope}` : ''}${end}`;
     }
     case 'endDenial':
-      return `end what you denied ${client} at ${resource}${question.apiKey ? ' (the API key)' : ''}${accounts ? ` as ${accounts.map(quoted).join(', ')}` : ''}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
+      return `end what you denied ${app} at ${resource}${question.apiKey ? ' (the API key)' : ''}${accounts ? ` as ${accounts.map(quoted).join(', ')}` : ''}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
     case 'apiKey':
       return `set an API key for ${resource}${keyWords(question)}`;
     case 'oauthClient':
@@ -178,7 +175,7 @@ function commandWords(question: Question): string {
     case 'signIn':
       return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}${newClient ? ', with Keyturn registered there again' : ''}`;
     case 'proxy':
-      return `add the proxy ${client} for ${resource}`;
+      return `add the proxy ${app} for ${resource}`;
     case 'forward':
       return `let apps on ${forward?.label}${hostKeyWords(forward)} ask for tokens of ${resources.join(', ')}${until === undefined ? '' : ` until ${when(until)}`}`;
     case 'exception':

@@ -69,8 +69,8 @@ export const allowApp = defineCommand(
 
 async function sayAccount(app: string, resource: string): Promise<void> {
   const { apps } = await ask('app.list', {});
-  const { signIns: grants } = await ask('signIn.list', {});
-  say(`keyturn: ${accountNote({ app, resource }, apps, grants)}`);
+  const { signIns } = await ask('signIn.list', {});
+  say(`keyturn: ${accountNote({ app, resource }, apps, signIns)}`);
 }
 
 /** A permission for tokens gives no key. Where there is a key and no sign-in, the person may have meant the key. */
@@ -78,8 +78,8 @@ async function sayKey(app: string, resource: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const { apiKeys: keys } = await ask('apiKey.list', {});
   if (!keys.some((key) => key.resource === endpoint)) return;
-  const { signIns: grants } = await ask('signIn.list', {});
-  if (grants.some((grant) => grant.endpoint === endpoint)) return;
+  const { signIns } = await ask('signIn.list', {});
+  if (signIns.some((grant) => grant.endpoint === endpoint)) return;
   say(
     `keyturn: this allows tokens only, and you are not signed in at ${quoted(endpoint)}. ` +
       `To allow the API key there: keyturn app allow ${shellWord(app)} ${shellWord(endpoint)} --api-key`,
@@ -89,10 +89,10 @@ async function sayKey(app: string, resource: string): Promise<void> {
 /** Else a mistyped URL would show only once the app asks for the right one. */
 async function sayNearServer(app: string, resource: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const { signIns: grants } = await ask('signIn.list', {});
+  const { signIns } = await ask('signIn.list', {});
   const near = nearestName(
     endpoint,
-    grants.map((grant) => grant.endpoint),
+    signIns.map((grant) => grant.endpoint),
   );
   if (near === undefined || near === endpoint) return;
   say(
@@ -104,9 +104,9 @@ async function sayNearServer(app: string, resource: string): Promise<void> {
 /** Else a mistyped scope would show only once an app is refused. */
 async function sayStrangeScopes(resource: string, scope: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
-  const { signIns: grants } = await ask('signIn.list', {});
+  const { signIns } = await ask('signIn.list', {});
   const signedIn = new Set(
-    grants.filter((grant) => grant.endpoint === endpoint).flatMap((grant) => parseScope(grant.scope)),
+    signIns.filter((grant) => grant.endpoint === endpoint).flatMap((grant) => parseScope(grant.scope)),
   );
   const strange = parseScope(scope).filter((name) => !signedIn.has(name));
   if (signedIn.size === 0 || strange.length === 0) return;

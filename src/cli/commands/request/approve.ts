@@ -62,24 +62,21 @@ function finishedInBrowser(id: string): KeyturnError {
 const [lookEvery, looks] = [200, 10] as const;
 
 /** A pairing gives no access: most apps ask for it next. */
-async function sayNext(
-  { app: client = 'the app' }: OpenRequest,
-  before: readonly OpenRequest[],
-): Promise<void> {
+async function sayNext({ app = 'the app' }: OpenRequest, before: readonly OpenRequest[]): Promise<void> {
   for (let left = looks; left > 0; left -= 1) {
     const next = (await openRequests()).find(
-      ({ id, kind, app: who }) => kind === 'allow' && who === client && !before.some((one) => one.id === id),
+      ({ id, kind, app: who }) => kind === 'allow' && who === app && !before.some((one) => one.id === id),
     );
     if (next) {
       const what = `${next.apiKey ? 'your API key for' : 'access to'} ${quoted(next.resource ?? 'a server')}`;
       return say(
-        `keyturn: ${quoted(client)} is paired, and now asks for ${what}. Answer: keyturn request approve ${shellWord(next.id)}   (or deny)`,
+        `keyturn: ${quoted(app)} is paired, and now asks for ${what}. Answer: keyturn request approve ${shellWord(next.id)}   (or deny)`,
       );
     }
     await sleep(lookEvery);
   }
   say(
-    `keyturn: ${quoted(client)} is paired, and may reach no server yet. When it asks, \`keyturn request\` shows it.`,
+    `keyturn: ${quoted(app)} is paired, and may reach no server yet. When it asks, \`keyturn request\` shows it.`,
   );
 }
 

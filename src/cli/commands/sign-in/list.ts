@@ -47,20 +47,20 @@ export const listSignIns = defineCommand(
     examples: ['keyturn sign-in', 'keyturn sign-in list --json'],
   },
   async ({ options }) => {
-    const { signIns: grants } = await ask('signIn.list', {});
+    const { signIns } = await ask('signIn.list', {});
     if (options.json) {
-      printJson(grants);
+      printJson(signIns);
       return exitCodes.ok;
     }
     const { pause } = await ask('status', {});
     if (pause) say(`keyturn: all access is paused ${pauseEnd(pause)}.`);
     const { apiKeys: keys } = await ask('apiKey.list', {});
-    if (grants.length === 0 && keys.length === 0)
+    if (signIns.length === 0 && keys.length === 0)
       say('No sign-ins yet. Begin with: keyturn setup, or keyturn login URL');
-    else if (grants.length > 0) {
+    else if (signIns.length > 0) {
       printTable(
         ['ID', 'SERVER', 'AUTHORIZATION SERVER', 'ACCOUNT', 'STATE', 'TOKEN UNTIL', 'SCOPES', 'APPS'],
-        grants.map((grant) => [
+        signIns.map((grant) => [
           grant.id,
           grant.endpoint,
           grant.issuer,
@@ -72,7 +72,7 @@ export const listSignIns = defineCommand(
         ]),
       );
     }
-    if (grants.length > 0 && keys.length > 0) print('');
+    if (signIns.length > 0 && keys.length > 0) print('');
     showKeys(keys);
     return exitCodes.ok;
   },

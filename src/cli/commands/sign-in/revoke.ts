@@ -61,8 +61,8 @@ async function revokeNamed(name: string, account: string | undefined): Promise<R
 
 /** The sign-ins that the question named, and no others. */
 async function revokeAll(name: string, isSure: boolean): Promise<Receipts> {
-  const { signIns: grants } = await ask('signIn.list', {});
-  const live = grants.filter(({ state }) => state !== 'revoked');
+  const { signIns } = await ask('signIn.list', {});
+  const live = signIns.filter(({ state }) => state !== 'revoked');
   if (live.length > 0 && !isSure) await confirm(name, live);
   const revoked: Receipts = [];
   for (const { id, issuer } of live) {
@@ -72,16 +72,16 @@ async function revokeAll(name: string, isSure: boolean): Promise<Receipts> {
   return revoked;
 }
 
-async function confirm(name: string, grants: readonly Grant[]): Promise<void> {
+async function confirm(name: string, signIns: readonly Grant[]): Promise<void> {
   if (!isAtTerminal()) {
     throw new KeyturnError('invalid_request', `${name} --all asks first, and this is no terminal.`, {
       hint: `To revoke every sign-in without a question: keyturn ${name} --all --yes`,
     });
   }
-  const programs = [...new Set(grants.flatMap(({ apps: clients }) => clients))];
+  const programs = [...new Set(signIns.flatMap(({ apps }) => apps))];
   const question =
-    `This revokes your sign-ins (${grants.length}) to:\n` +
-    [...new Set(grants.map(({ endpoint }) => `  ${quoted(endpoint)}\n`))].join('') +
+    `This revokes your sign-ins (${signIns.length}) to:\n` +
+    [...new Set(signIns.map(({ endpoint }) => `  ${quoted(endpoint)}\n`))].join('') +
     (programs.length === 0 ? 'No app may use them.\n' : 'These apps lose access:\n') +
     programs.map((program) => `  ${quoted(program)}\n`).join('') +
     "API keys are kept. This cannot be undone, but you can sign in again. Type 'yes' to continue: ";
