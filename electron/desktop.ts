@@ -164,7 +164,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
   }
   const command = commandOf({ env: options.env, isPackaged: app.isPackaged });
   // Without it the command line says that the app doesn't run, and can't offer to start it.
-  await noteCommand(paths, command).catch(() => log.write('desk: its own command could not be noted'));
+  await noteCommand(paths, command).catch(() => log.write('app: its own command could not be noted'));
   sayEarlierFault();
   await appear(controller, options, startsHidden(options.args) && !wantsWindow(paths));
   return controller;
@@ -228,7 +228,7 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
   // A clone that somebody tries must not take the place of the installed app.
   if (app.isPackaged)
-    void atLogin.renew().catch(() => log.write('desk: the start at login still names another program'));
+    void atLogin.renew().catch(() => log.write('app: the start at login still names another program'));
   // Set below: the listener starts before there is a controller.
   const made: { controller?: TrayController } = {};
   const screenLock = watchScreenLock(powerMonitor, {
@@ -308,7 +308,7 @@ function newWindows({ after = realAfter }: DesktopOptions, preferences: Preferen
       const openAgain = async (): Promise<void> => {
         if (await mayOpenAgain()) await windows.show(shown);
       };
-      openAgain().catch(() => log.write('desk: no window could be opened'));
+      openAgain().catch(() => log.write('app: no window could be opened'));
     },
     sessionEnds: () => app.quit(),
   });
@@ -329,7 +329,7 @@ function tellOfMissingTray(
   app.on('window-all-closed', () => {
     missingTray
       .windowsClosed()
-      .catch(() => log.write('desk: a window at login could not be offered or set up'));
+      .catch(() => log.write('app: a window at login could not be offered or set up'));
   });
 }
 

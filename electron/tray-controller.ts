@@ -203,7 +203,7 @@ export class TrayController {
 
   /** Locks of the screen are no longer heard: the vault is locked as if the screen had been. */
   screenLockLost(): void {
-    this.#parts.log('desk: locks of the screen are not heard any more');
+    this.#parts.log('app: locks of the screen are not heard any more');
     this.screenLocked();
   }
 
@@ -222,6 +222,6 @@ export class TrayController {
 
   /** Only the name: the message of a fault may quote anything, and a refusal shows where somebody asked. */
   #failed(error: unknown): void {
-    this.#parts.log(`desk: ${error instanceof Error ? error.name : 'not an Error'}`);
+    this.#parts.log(`app: ${error instanceof Error ? error.name : 'not an Error'}`);
   }
 }

@@ -207,7 +207,7 @@ const steps = {
     const file = path.join(home, 'state', 'broker.log');
     const log = existsSync(file) ? readFileSync(file, 'utf8') : app.said;
     assert(log.includes('started: version'), `${file} says nothing of its start`);
-    const [line] = /^.*(?: error |desk: \w*Error|fault).*$/m.exec(`${log}\n${app.said}`) ?? [];
+    const [line] = /^.*(?: error |app: \w*Error|fault).*$/m.exec(`${log}\n${app.said}`) ?? [];
     assert(line === undefined, `it noted: ${line}`);
   },
   async stop() {

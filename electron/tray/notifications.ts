@@ -87,7 +87,7 @@ export class Notifications {
     notification.on('close', ({ reason }) => reason === 'timedOut' || forget());
     // macOS shows none of an unsigned app. The icon and the card say the same.
     notification.on('failed', () => {
-      this.#log('desk: the system did not show a notification');
+      this.#log('app: the system did not show a notification');
       forget();
     });
     notification.show();

@@ -72,7 +72,7 @@ describe('a notification', () => {
     shown.show(news);
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
-    expect(lines).toEqual(['desk: the system did not show a notification']);
+    expect(lines).toEqual(['app: the system did not show a notification']);
   });
 
   it('has nothing in it that a desktop reads as markup', () => {

@@ -27,7 +27,7 @@ it.each(['fails', 'never'] as const)(
     const page = await card.webContents.page;
     await deny({ page, id: page.url().split('#card/')[1] ?? '' });
     expect(await asking.ended).toMatchObject({ code: 4 });
-    expect(logOf(home)).not.toMatch(/desk: \w*Error/);
+    expect(logOf(home)).not.toMatch(/app: \w*Error/);
   },
 );
 
