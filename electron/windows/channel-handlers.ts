@@ -207,7 +207,7 @@ async function answerCard(
 function severalCards(): KeyturnError {
   return new KeyturnError('invalid_request', 'These questions are not of one card.', {
     rule: 'one press answers one card, and a card has the questions of one run of an app',
-    hint: 'Answer each card by itself.',
+    hint: 'Answer each card separately.',
   });
 }
 

@@ -102,7 +102,7 @@ const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receip
   confirmed: 'The authorization server confirmed that it revoked the tokens.',
   notOffered:
     'The authorization server offers no revocation. Keyturn has forgotten its tokens, but its refresh token may stay valid there: to end it, remove Keyturn’s access in your account there.',
-  pending: 'The authorization server could not be reached yet; Keyturn tries again by itself.',
+  pending: 'The authorization server could not be reached yet; Keyturn tries again automatically.',
   abandoned:
     'The authorization server could not be reached, and Keyturn has stopped trying. Its refresh token may stay valid there: to end it, remove Keyturn’s access in your account there.',
 };
@@ -180,7 +180,7 @@ function refreshSentence(refresh: NextRefresh): string {
         ? 'It is refreshed when an app asks for a token.'
         : `It is refreshed when an app asks after ${moment(refresh.after)}.`;
     case 'itself':
-      return `Keyturn refreshes it by itself about ${moment(refresh.after)}, because an app uses it.`;
+      return `Keyturn refreshes it automatically about ${moment(refresh.after)}, because an app uses it.`;
   }
 }
 

@@ -220,7 +220,7 @@ export class ItemVault implements Vault {
 }
 
 function notShown(name: string): VaultError {
-  return new VaultError('damaged', `the vault took ${quoted(name)} and doesn't show it again`, {
+  return new VaultError('damaged', `the vault accepted ${quoted(name)} but doesn't return it`, {
     item: name,
     rule: 'vault: a value is stored only when it was read back',
     hint: 'Check that your keyring is unlocked and not full.',

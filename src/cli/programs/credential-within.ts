@@ -121,7 +121,7 @@ function requireUsableAlone(credential: Credential): Credential {
   const { resource } = credential;
   throw new KeyturnError(
     'token_invalid',
-    `The token for ${quoted(resource)} is bound to a key (DPoP), so it is worth nothing by itself.`,
+    `The token for ${quoted(resource)} is bound to a key (DPoP), so it is worth nothing without the key.`,
     {
       rule: 'RFC 9449 §7: each request needs a proof of its own',
       hint: `Let the app reach the server through Keyturn: keyturn bridge, or keyturn proxy add ${shellWord(resource)}. For one request: keyturn token ${shellWord(resource)} --dpop METHOD`,

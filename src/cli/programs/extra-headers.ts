@@ -60,7 +60,7 @@ function headerIn(text: string, url: string, env: NodeJS.ProcessEnv): [name: str
     throw notAHeader(
       `The header ${quoted(name)} is not for an entry to set.`,
       isCredential
-        ? `Leave it out: Keyturn signs in by itself. For a server that takes a key: keyturn api-key set ${shellWord(url)} ${shellOption('header', name)} --api-key-stdin`
+        ? `Leave it out: Keyturn signs in automatically. For a server that takes a key: keyturn api-key set ${shellWord(url)} ${shellOption('header', name)} --api-key-stdin`
         : 'Leave it out: the bridge sets it.',
     );
   }

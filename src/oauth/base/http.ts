@@ -178,7 +178,7 @@ export function unreachableReply(
   return new (isLost ? ResponseLost : Unreachable)(reason, `${name(outgoing)} ${problem}.`, {
     hint: isSignInPage(reply)
       ? signInPageHint
-      : 'This may pass by itself: nothing that is stored was changed. Try again later.',
+      : 'This may be temporary: nothing that is stored was changed. Try again later.',
     ...(retryAfter === undefined ? {} : { retryAfter }),
   });
 }

@@ -123,8 +123,8 @@ export class RegistrationRequired extends KeyturnError {
   readonly issuer: string;
 
   constructor({ issuer }: Pick<AuthorizationServer, 'issuer'>, hint?: string) {
-    super('registration_required', `${quoted(issuer)} registers no clients by itself.`, {
-      rule: 'If a server registers no clients by itself, you enter one',
+    super('registration_required', `${quoted(issuer)} registers no clients automatically.`, {
+      rule: 'If a server registers no clients automatically, you enter one',
       hint:
         hint ??
         `Register a client there by hand, then: keyturn oauth-client add ${shellWord(issuer)} --client-id ID`,

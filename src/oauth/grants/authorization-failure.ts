@@ -115,7 +115,7 @@ export function refuseError(
       `${quoted(server.issuer)} can't serve the sign-in now: ${shown}.`,
       {
         rule: 'OAuth 2.1 §4.1.2.1',
-        hint: 'Nobody refused you, and this may pass by itself. Start the sign-in again later.',
+        hint: 'This may be temporary. Start the sign-in again later.',
       },
     );
   }

@@ -85,7 +85,7 @@ export class KeychainStore implements ItemStore {
     const shown = await this.#items.set(probeItem, value);
     const left = await this.#items.delete(probeItem);
     if (shown === value && left === undefined) return;
-    throw new VaultError('damaged', "the keychain took an item and doesn't show it again", {
+    throw new VaultError('damaged', "the keychain accepted a write but doesn't return it", {
       hint: 'Check that your keyring is unlocked.',
     });
   }

@@ -311,7 +311,7 @@ const explanation: ResultOn<'signIn.show'> = {
       signIn: grants[0] ?? grant({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
       signedInAt: ago(64 * day),
       now: 'It is usable; a token is in memory, good until 2026-05-12 11:06 UTC.',
-      next: 'Keyturn refreshes it by itself about 2026-05-12 11:01 UTC, because an app uses it.',
+      next: 'Keyturn refreshes it automatically about 2026-05-12 11:01 UTC, because an app uses it.',
       refresh: { by: 'itself', after: ago(-37 * minute) },
       timeline: [
         { at: ago(64 * day), event: 'signIn', outcome: 'ok' },
