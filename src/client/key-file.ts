@@ -62,7 +62,7 @@ function open(file: string): number {
     }
     if (hasFileAbove(error)) throw belowFile(file);
     throw new KeyturnError('file_unreadable', `${quoted(file)} can't be opened`, {
-      hint: 'A key file is a plain file of yours, no symbolic link, with mode 0600. It was kept.',
+      hint: 'A key file is your own plain file, no symbolic link, with mode 0600. It was kept.',
       cause: error,
     });
   }

@@ -31,7 +31,7 @@ export async function loadWindowsAccess(): Promise<WindowsAccess> {
         `Other users may use the folder ${quoted(folder)}: ${problem}.`,
         {
           rule: 'the home’s folders are yours alone',
-          hint: 'Set KEYTURN_HOME to a folder of yours on a disk with NTFS, or take the folder’s ownership.',
+          hint: 'Set KEYTURN_HOME to your own folder on a disk with NTFS, or take the folder’s ownership.',
         },
       );
     },

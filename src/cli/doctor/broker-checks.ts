@@ -167,7 +167,7 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
       !log.ok,
       'log.failing',
       `The log ${log.file ?? ''} can't be written.`,
-      'Make room on its disk, or mend its mode (0600).',
+      'Make room on its disk, or fix its mode (0600).',
     ),
     ...clocks.map(({ issuer, ahead }) => ({
       kind: 'clock.server' as const,

@@ -68,7 +68,7 @@ function checked(runtime: string | undefined): string {
 function noMemory(problem: string): KeyturnError {
   return new KeyturnError('file_unreadable', `There is no place in memory for a token: ${problem}.`, {
     rule: 'A token is written to no disk',
-    hint: 'Use --env in place of --file; or log in by a session that sets XDG_RUNTIME_DIR to a tmpfs of yours (0700).',
+    hint: 'Use --env instead of --file; or log in by a session that sets XDG_RUNTIME_DIR to your own tmpfs (0700).',
   });
 }
 

@@ -73,7 +73,7 @@ export function appliedLines(results: readonly Applied[]): readonly string[] {
         : 'is in the sealed backup only: the server offers a sign-in';
     return [
       line,
-      `  the secret of ${exposed} for ${endpoint} ${where}. It once stood in the open: make a new one at the server`,
+      `  the secret of ${exposed} for ${endpoint} ${where}. It was in plain text: make a new one at the server`,
     ];
   });
 }

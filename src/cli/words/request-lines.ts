@@ -209,7 +209,7 @@ function forwardLines(forward: Question['forward']): string[] {
 function keyWords({ apiKey: key, replaces, unchecked }: Question): string {
   const words = [
     key === undefined ? '' : `, to go in ${keyPlaceWords(key)}`,
-    replaces === true ? ', in place of the one that was set there before' : '',
+    replaces === true ? ', instead of the one that was set there before' : '',
     unchecked === true ? ', without asking whether the server offers a sign-in' : '',
   ];
   return words.join('');
@@ -230,7 +230,7 @@ function registrationWords({
     redirectUri === undefined ? '' : `, redirected to ${quoted(redirectUri)}`,
     idp === undefined ? '' : `, with the identity provider ${quoted(idp)}`,
     assertion === undefined ? '' : `, with the assertion from ${quoted(assertion)}`,
-    replaces === true ? ', in place of the client that was entered there before' : '',
+    replaces === true ? ', instead of the client that was entered there before' : '',
   ];
   return words.join('');
 }
@@ -240,7 +240,7 @@ function registrationWords({
  * this says a little more.
  */
 function askerLines({ asker, proxied }: Question): string[] {
-  if (proxied) return ['  the address of a proxy: any program of yours that knows it uses what you allow'];
+  if (proxied) return ['  the address of a proxy: any of your programs that knows it uses what you allow'];
   if (!asker) return [];
   if (!asker.verified) return ['  asked by an unverified process: this system does not tell which'];
   const { parents = [], enclosures = [], changeableBy, claim } = asker;
@@ -250,7 +250,7 @@ function askerLines({ asker, proxied }: Question): string[] {
     `    ${fileWords[asker.file ?? 'unreadable']}`,
     ...(claim ? [`    it claims to run: ${claimed(claim)}`] : []),
     ...enclosures.map(
-      ({ kind, name }) => `    in the ${kind} ${name}, a name that any program of yours can choose`,
+      ({ kind, name }) => `    in the ${kind} ${name}, a name that any of your programs can choose`,
     ),
     ...(changeableBy ? [`    ${changerWords[changeableBy]} can change this file`] : []),
   ];
@@ -265,7 +265,7 @@ const fileWords = {
 };
 
 const changerWords = {
-  you: 'every program of yours',
+  you: 'all your programs',
   group: 'other users, of a group,',
   others: 'other users',
 };

@@ -85,7 +85,7 @@ async function requireVault({ broker, service }: ResetParts, open: readonly Gran
       {
         rule: 'Reset revokes what the vault holds before it deletes it',
         hint:
-          `Unlock or mend the vault, and try again. keyturn reset --yes goes on without it: ` +
+          `Unlock or fix the vault, and try again. keyturn reset --yes goes on without it: ` +
           `no authorization server is told to end ${open.length === 1 ? 'the sign-in' : `the ${open.length} grants`}${left}.`,
       },
     );

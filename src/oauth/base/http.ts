@@ -203,7 +203,7 @@ const closedEarly: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET'
 function hintFor(problem: string, url: string): string {
   const fault = certificateFault(problem);
   if (url.startsWith('http:') && closedEarly.has(problem))
-    return 'The server may want https: write https:// in place of http://, and try again.';
+    return 'The server may want https: write https:// instead of http://, and try again.';
   if (problem === 'ERR_SSL_WRONG_VERSION_NUMBER')
     return 'The server does not speak TLS there. Check the port, or whether its address begins with http://.';
   return fault === undefined

@@ -32,7 +32,7 @@ describe('a proxy', () => {
       proxied: true,
     });
     expect(asked).not.toHaveProperty('asker');
-    expect(await home.ok(['request', 'list'])).toContain('any program of yours that knows it');
+    expect(await home.ok(['request', 'list'])).toContain('any of your programs that knows it');
     await owner.answer(home, id, 'yes');
     const program = await connecting;
     const notes = await program.callTool({ name: 'list-notes', arguments: {} });
