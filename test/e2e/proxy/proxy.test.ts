@@ -28,7 +28,7 @@ describe('a proxy', () => {
     expect(asked).toMatchObject({
       kind: 'allow',
       resource,
-      client: '127.0.0.1',
+      app: '127.0.0.1',
       proxied: true,
     });
     expect(asked).not.toHaveProperty('asker');
