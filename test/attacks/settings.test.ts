@@ -59,7 +59,7 @@ describe('settings.json, written while the app is closed', () => {
     writeSettings(home, { lockWithScreen: false });
     const { owner, card } = await openDesk(home);
     await owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
-    expect((await card()).settings).toEqual([{ name: 'lockWithScreen', value: false, held: true }]);
+    expect((await card()).settings).toEqual([{ name: 'lockWithScreen', value: false, inEffect: true }]);
     expect(await owner.call('settings.get', {})).toMatchObject({ settings: { lockWithScreen: true } });
   });
 
@@ -77,7 +77,7 @@ describe('settings.json, written while the app is closed', () => {
       await expect(line.request('token.get', { resource })).rejects.toMatchObject({
         reason: 'file_unreadable',
       });
-      expect(JSON.stringify(await line.request('status'))).toContain('"state":"strange"');
+      expect(JSON.stringify(await line.request('status'))).toContain('"state":"mismatched"');
       await stop();
     }
   });
@@ -90,7 +90,7 @@ describe('the card about settings that nobody confirmed', () => {
   it('blocks the network until it is answered; the owner’s key can’t approve', async () => {
     const { owner, line, card } = await openDesk(newHome({ env }), { leaves: true });
     const { id, settings } = await card();
-    expect(settings).toEqual([{ name: 'insecureLoopback', value: true, held: false }]);
+    expect(settings).toEqual([{ name: 'insecureLoopback', value: true, inEffect: false }]);
     await expect(owner.call('signIn.start', plain)).rejects.toMatchObject({
       reason: expect.stringMatching(/consent_pending|invalid_resource/),
     });

@@ -54,7 +54,7 @@ describe('the sign-in at the company', () => {
     expect(page.searchParams.get('scope')?.split(' ')).toContain('openid');
     expect(page.searchParams.get('resource')).toBeNull();
     expect(provider.counts.tokenExchanges).toBe(2);
-    expect(await asOwner(rig)('signIn.list')).toMatchObject({ grants: { length: 3 } });
+    expect(await asOwner(rig)('signIn.list')).toMatchObject({ signIns: { length: 3 } });
   });
 
   it('P-13: renews its ID token; its secrets go to the provider only', async () => {

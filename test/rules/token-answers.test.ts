@@ -106,7 +106,7 @@ describe('a token answer', () => {
     });
     await rig.ask();
     const shown = async (one: Rig): Promise<unknown> =>
-      ((await asOwner(one)('signIn.list')) as { grants: unknown[] }).grants[0];
+      ((await asOwner(one)('signIn.list')) as { signIns: unknown[] }).signIns[0];
     expect(await shown(rig)).toMatchObject({ audience: 'resource' });
     const aud = audience(authorizationServer.issuer);
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud });

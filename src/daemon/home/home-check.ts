@@ -133,9 +133,9 @@ export class HomeCheck {
     throw unanswered(this.#asked);
   }
 
-  /** Before anything is served: `requireSettled`, if a card keeps everything back. Undefined: nothing does. */
+  /** Before anything is served: `requireSettled`, until the person said what stays allowed. Undefined: nothing waits. */
   decision(): Promise<void> | undefined {
-    return this.#isUndecided ? this.requireSettled() : undefined;
+    return this.#isUndecided && this.#allowed.length > 0 ? this.requireSettled() : undefined;
   }
 
   /** Before something is widened without a person at this broker. Throws as `verify`, and `not_permitted`. */

@@ -125,7 +125,7 @@ describe('a pairing', () => {
     const waiting = [client('editor', ticket), client('editor', ticket)];
     for (const program of waiting) expect(await program.next()).toMatchObject({ params });
     const answers = await Promise.all(waiting.map((program) => program.next()));
-    expect(answers[0]).toHaveProperty('result.clientId', 'abc');
+    expect(answers[0]).toHaveProperty('result.appId', 'abc');
     expect(answers[1]).toEqual(answers[0]);
     expect([cards.length, made()]).toEqual([1, 1]);
     // A key that was taken may have been removed since: then it is asked again.
