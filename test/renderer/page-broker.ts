@@ -124,7 +124,7 @@ export async function startPageBroker(): Promise<PageBroker> {
       case 'request.answer': {
         // A yes to a sign-in opens its page; the broker would call the sign-in off.
         const { id, answer: given } = params as { id: string; answer: string };
-        if (given !== 'yes' || (await kindOf(owner, id)) !== 'login') break;
+        if (given !== 'yes' || (await kindOf(owner, id)) !== 'signIn') break;
         openedPages.push(id);
         return {};
       }

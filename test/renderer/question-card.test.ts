@@ -356,7 +356,7 @@ describe('the card of a sign-in', () => {
     const { resource, owner, world } = broker;
     const signIn = owner.request('signIn.start', { resource });
     signIn.catch(() => undefined);
-    await questionId(owner, 'login');
+    await questionId(owner, 'signIn');
     const { page } = await cardWindow(broker);
     const card = page.locator('.question');
     await card.waitFor();
@@ -372,7 +372,7 @@ describe('the card of a sign-in', () => {
     await page.evaluate('document.querySelector("button.primary").click()');
     await open.click();
     await page.getByText('The page opens in your browser.').waitFor();
-    expect(broker.openedPages).toEqual([await questionId(owner, 'login')]);
+    expect(broker.openedPages).toEqual([await questionId(owner, 'signIn')]);
     const paste = page.getByLabel(/^You signed in on another device/);
     await paste.fill('http://127.0.0.1:1/callback?code=foreign-code&state=foreign');
     await page.getByRole('button', { name: 'Use this URL' }).click();

@@ -37,14 +37,14 @@ const startTimeout = 20_000;
 
 /** Starts a broker and connects to it as the owner. Throws `broker_unreachable` with what it complained about. */
 export async function startBroker(): Promise<Connection> {
-  let refusal = unreachable();
+  let refusal: NotStarted | undefined;
   for (const deadline = Date.now() + startTimeout; Date.now() < deadline;) {
     const outcome = await spawnBroker();
     if (outcome === 'killed') refusal = notStarted('Something kills it while it starts.');
     const connection = await connectSoon();
     if (connection) return connection;
   }
-  throw keyLost(homePaths()) ?? refusal;
+  throw refusal ?? keyLost(homePaths()) ?? unreachable();
 }
 
 /** It runs where its socket can't be seen from here, or it hangs. */

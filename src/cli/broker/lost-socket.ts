@@ -12,7 +12,6 @@ import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { ownerKeyFile } from '../../client/key-file.ts';
 import { retry } from '../../client/takeover.ts';
-import { isHome } from './home-files.ts';
 import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { isAbsent } from './no-broker.ts';
 
@@ -48,7 +47,7 @@ export async function connectSoon(): Promise<Connection | undefined> {
 /** For a home whose broker runs. */
 export function keyLost(paths: HomePaths): KeyturnError | undefined {
   const file = ownerKeyFile(paths);
-  if (existsSync(file) || !isHome(paths)) return undefined;
+  if (existsSync(file)) return undefined;
   return new KeyturnError(
     'file_unreadable',
     `${file} is missing, and a broker runs that knows no other key.`,

@@ -42,8 +42,8 @@ export function allowedIn(records: AllowedRecords): readonly AllowedGroup[] {
       .map(({ registration }) => `${quoted(registration.clientId)} at ${registration.issuer}`),
     proxies: proxies.items.map(({ name, endpoint }) => `${name}: ${endpoint}`),
   };
-  const whats = Object.keys(all) as AllowedGroup['what'][];
-  return whats
+  const groups = Object.keys(all) as AllowedGroup['what'][];
+  return groups
     .filter((what) => all[what].length > 0)
     .map((what) => ({
       what,

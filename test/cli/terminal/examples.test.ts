@@ -46,10 +46,11 @@ function words(line: string): string[] {
  * servers with an interrupt. A service would be one of the person who runs the tests.
  */
 const readsMore =
-  /-stdin\b|--private-key\b|^bridge |^dev-server\b|^broker run\b|^service (?:un)?install\b|^api-key set\b/;
+  /-stdin\b|--private-key\b|^bridge |^dev-server\b|^broker (?:run|restart)\b|^service (?:un)?install\b|^api-key set\b/;
 
 /** How such a command ends: at the owner’s key, at the want of a folder in memory for files, or with nothing to do. */
-const ended = /does not hold a key|There is no place in memory|no broker runs|there is nothing to (switch|restore)/;
+const ended =
+  /does not hold a key|There is no place in memory|no broker runs|there is nothing to (switch|restore)/;
 
 const all = await statements();
 

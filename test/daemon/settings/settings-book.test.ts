@@ -80,7 +80,12 @@ describe('the list', () => {
     });
     const details = book({ BROWSER: 'lynx' }, false).details();
     const by = (name: string) => details.find((detail) => detail.name === name);
-    expect(by('browser')).toEqual({ name: 'browser', value: 'lynx', source: 'environment', appliesImmediately: true });
+    expect(by('browser')).toEqual({
+      name: 'browser',
+      value: 'lynx',
+      source: 'environment',
+      appliesImmediately: true,
+    });
     expect(by('httpsProxy')).toMatchObject({ source: 'file', value: 'http://me:***@proxy.example/' });
     expect(by('protocolVersion')).toMatchObject({ source: 'default', default: '2025-03-26' });
     expect(JSON.stringify(details)).not.toContain('hunter2');

@@ -124,7 +124,7 @@ describe('a broker that is killed', () => {
     await expect(crash.token('a')).rejects.toMatchObject({ reason: 'login_required' });
     const after = await crash.explain('a');
     expect(after.signIn.state).toBe('signInRequired');
-    expect(after.now).toContain('the server may have replaced the token and the answer may have been lost');
+    expect(after.now).toContain('the provider may have replaced the token and its answer may be lost');
     expect(await crash.home.ok(['sign-in', 'show', after.signIn.id])).toContain('keyturn login');
     expect((await crash.token('b')).access_token).toBeTypeOf('string');
     await crash.signIn('a');

@@ -70,9 +70,9 @@ describe('a broker that is replaced', () => {
   it('starts its sign-ins again at the next one', async () => {
     const { home, world, resource } = await homeInWorld({ browser: 'true' });
     const login = home.start(['login', resource]);
-    const { id } = await question(home, 'login');
+    const { id } = await question(home, 'signIn');
     await home.ok(['broker', 'restart']);
-    const { url = '' } = await question(home, 'login', id);
+    const { url = '' } = await question(home, 'signIn', id);
     expect(await world.signIn(url)).toMatchObject({ status: 200 });
     expect(await login.ended).toMatchObject({ code: 0, stdout: '' });
   });

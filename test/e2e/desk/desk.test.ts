@@ -134,7 +134,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     {
       command: 'oauthClient',
       issuer: 'https://login.example',
-      registration: 'abc',
+      clientId: 'abc',
       grantType: 'id-jag',
       authMethod: 'client_secret_post',
       idp: 'https://idp.example',
@@ -160,7 +160,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
   ],
   'exception.set': [
     { server: resource, name: 'no-resource', on: true },
-    { command: 'exception', server: resource, override: 'no-resource' },
+    { command: 'exception', server: resource, exception: 'no-resource' },
   ],
   'settings.set': [
     { name: 'httpsProxy', value: 'http://me:aProxyPassword-4711@proxy.example:3128' },

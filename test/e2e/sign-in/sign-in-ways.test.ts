@@ -54,7 +54,7 @@ describe('login --new-client', () => {
     await first.says(`If the page shows an error: keyturn login ${url} --new-client`);
     const second = home.start(['login', url]);
     await second.says('waits already');
-    await second.says((await onlyQuestion(home, 'login')).url);
+    await second.says((await onlyQuestion(home, 'signIn')).url);
     await home.ok(['login', url, '--new-client']);
     expect(await first.ended).toMatchObject({ code: 0 });
     expect(await second.ended).toMatchObject({ code: 0 });
@@ -70,7 +70,7 @@ describe('login --paste', () => {
     const { home, url, world } = there;
     const signingIn: Running = home.start(['login', url, '--paste'], { stdinStaysOpen: true });
     await signingIn.says('paste that whole address here:');
-    const { url: page } = await onlyQuestion(home, 'login');
+    const { url: page } = await onlyQuestion(home, 'signIn');
     await signingIn.says(page);
     const reply = await world.fetch(page, { redirect: 'manual' });
     const address = new URL(reply.headers.get('location') ?? '');
@@ -112,7 +112,7 @@ describe('login --paste', () => {
     const there = await homeInBentWorld({ env: { KEYTURN_BROWSER: 'true' } });
     const { home, url, world } = there;
     const other = home.start(['login', url]);
-    const { url: firstPage, id } = await onlyQuestion(home, 'login');
+    const { url: firstPage, id } = await onlyQuestion(home, 'signIn');
     const signingIn = home.start(['login', url, '--paste'], { stdinStaysOpen: true });
     await signingIn.says('paste that whole address here:');
     const own = (await questionsAt(home)).find((question) => question.id !== id)?.url ?? '';
