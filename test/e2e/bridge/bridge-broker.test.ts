@@ -40,7 +40,7 @@ describe('between two calls', () => {
 it('the bridge passes on why no broker starts, and serves again once one does', async () => {
   const { home, notes, output } = await inSession();
   await owner.killBroker(home);
-  const file = path.join(home.paths.state, 'home.json');
+  const file = path.join(home.paths.config, 'owner.key');
   const kept = readFileSync(file);
   writeFileSync(file, '{}');
   for (const _ of [1, 2]) {
