@@ -91,7 +91,7 @@ it('a refusal without registration leads to entering a client', async () => {
   await page.getByText('with these security exceptions: ').waitFor();
   const card = await page.locator('article').innerText();
   for (const shown of [
-    'Assume that the provider checks PKCE',
+    'Accept a provider that doesn’t say that it protects the sign-in code (PKCE)',
     'Don’t require tokens to be limited to this server',
     'notes.read',
   ])

@@ -111,7 +111,7 @@ describe('what is out of the ordinary', () => {
     expect(retries).toBe(1);
     // Nothing is green beside a trouble: the one that is active still has one.
     expect(marks.toSorted()).toEqual([
-      'Can’t refresh',
+      'Can’t renew',
       ...Array.from({ length: 3 }, () => 'Revoked'),
       'Sign-in required',
     ]);
@@ -147,7 +147,7 @@ describe('what is out of the ordinary', () => {
       expect(settings).toContain(part);
     }
     await page.getByRole('button', { name: 'Security', exact: true }).click();
-    await page.getByLabel('Auto-lock after').selectOption('900');
+    await page.getByLabel('Lock automatically after').selectOption('900');
     await page.getByText('The change takes effect once Keyturn starts again.').waitFor();
     expect(asked).toEqual([]);
   });

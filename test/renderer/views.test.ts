@@ -45,11 +45,11 @@ describe('Servers', () => {
     const explained = page.getByRole('dialog', { name: 'Sign-in details' });
     await explained.locator('.timeline li').first().waitFor();
     expect(await explained.locator('.timeline li').allInnerTexts()).toEqual([
-      expect.stringContaining('Token issued'),
+      expect.stringContaining('Access given'),
       expect.stringContaining('Sign-in'),
     ]);
     const standing = await explained.innerText();
-    expect(standing).toMatch(/Expires\s+in (?:5\d minutes|1 hour)\b/);
+    expect(standing).toMatch(/Current access until\s+in (?:5\d minutes|1 hour)\b/);
     expect(standing).toMatch(/Automatically, because an app uses it:\s+in 5\d minutes/);
     await explained.getByRole('button', { name: 'Close' }).click();
 
@@ -174,7 +174,7 @@ describe('Activity', () => {
     await expect
       .poll(() => page.getByRole('img').getAttribute('aria-label'))
       .toBe(
-        'In the last 24 hours: 1 token or key issued, 0 requests refused, 0 refreshes, and 0 refreshes failed.',
+        'In the last 24 hours: 1 token or key issued, 0 requests refused, 0 renewals, and 0 renewals failed.',
       );
     await page.getByText('Show as table').click();
     expect(await page.locator('.hours tbody td').allInnerTexts()).toEqual(['1', '0', '0', '0']);

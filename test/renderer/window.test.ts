@@ -57,8 +57,8 @@ describe('the overview', () => {
       expect.stringMatching(/^notes-backup\s+notes\.example · 4 months ago/),
     ]);
     expect(await page.locator('.servers .node').allInnerTexts()).toEqual([
-      expect.stringMatching(/^calendar\.example\s+Sign-in required\s+Quill · 9 hours ago/),
-      expect.stringMatching(/^tickets\.example\s+Can’t refresh\s+Helm agent · 11 minutes ago/),
+      expect.stringMatching(/^calendar\.example\s+Sign-in required\s+Quill · 15 hours ago/),
+      expect.stringMatching(/^tickets\.example\s+Can’t renew\s+Helm agent · 11 minutes ago/),
       expect.stringMatching(/^notes\.example\s+Quill, notes-backup · 4 minutes ago/),
     ]);
     // The denial of "Helm agent" for notes.example is no line.

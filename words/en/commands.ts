@@ -25,7 +25,7 @@ export const commands = {
     },
     line: 'Command line',
     expected: 'Allow it only if you started this command yourself.',
-    by: 'You started this command in a terminal, or another program on this computer started it.',
+    by: 'Keyturn can’t tell who started this command.',
     forward: 'Programs on',
     hostKey: 'Host key',
     sandbox: 'None: it is a sandbox on this computer',

@@ -25,8 +25,8 @@ export const common = {
 
   state: {
     active: 'Signed in',
-    noNewToken: 'Can’t refresh',
-    refreshing: 'Refreshing',
+    noNewToken: 'Can’t renew',
+    refreshing: 'Renewing',
     expired: 'Expired',
     signInRequired: 'Sign-in required',
     revoked: 'Revoked',
@@ -60,8 +60,8 @@ export const common = {
     rows: '{count, plural, one {# row} other {# rows}}',
     handedOut: '{count, plural, one {# token or key issued} other {# tokens and keys issued}}',
     refused: '{count, plural, one {# request refused} other {# requests refused}}',
-    refreshed: '{count, plural, one {# refresh} other {# refreshes}}',
-    failed: '{count, plural, one {# refresh failed} other {# refreshes failed}}',
+    refreshed: '{count, plural, one {# renewal} other {# renewals}}',
+    failed: '{count, plural, one {# renewal failed} other {# renewals failed}}',
     grants: '{count, plural, one {# server} other {# servers}}',
     programs: '{count, plural, one {# app} other {# apps}}',
     questions: '{count, plural, one {# request} other {# requests}}',

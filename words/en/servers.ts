@@ -2,7 +2,7 @@
 export const servers = {
   servers: {
     title: 'Servers',
-    lead: 'Where you are signed in, and which apps use it.',
+    lead: 'Where you are or were signed in, and which apps use it.',
     emptyTitle: 'You are not signed in anywhere yet',
     empty: 'Choose “Add server” above, or let an app ask for access.',
     filter: 'Filter servers',
@@ -25,7 +25,7 @@ export const servers = {
     noScopes: 'none',
     expires: 'Current access until',
     expiresUnknown: 'none at the moment',
-    refreshed: 'Last refreshed',
+    refreshed: 'Last renewed',
     usedBy: 'Used by',
     usedByNobody: 'no app has access',
     more: '{count} more',
@@ -38,7 +38,7 @@ export const servers = {
       other: 'Another server too',
     },
     why: 'Sign in again:',
-    trouble: 'Keyturn can’t refresh the access: {reason}.',
+    trouble: 'Keyturn can’t renew the access: {reason}.',
     troubleSince: 'It first failed',
     nextTry: 'next try',
     troubles: {
@@ -46,13 +46,13 @@ export const servers = {
       client_rejected: 'the sign-in provider refuses Keyturn’s client',
       resource_mismatch: 'the sign-in provider gives no tokens for this server',
       scope_insufficient: 'the sign-in provider refuses these permissions',
-      login_failed: 'the sign-in provider refuses to refresh it',
+      login_failed: 'the sign-in provider refuses to renew it',
       token_invalid: 'the sign-in provider’s answer can’t be used',
       audience_mismatch: 'the sign-in provider’s token is for another server',
     } as Readonly<Record<string, string | undefined>>,
     attempt: {
-      broker: 'Keyturn stopped during a refresh, so its outcome is unknown. The next refresh will show it.',
-      answer: 'The answer to a refresh was lost. The next refresh will show how it ended.',
+      broker: 'Keyturn stopped during a renewal, so its outcome is unknown. The next renewal will show it.',
+      answer: 'The answer to a renewal was lost. The next renewal will show how it ended.',
     },
     attemptStarted: 'Started',
     receipt: 'Receipt',
@@ -80,8 +80,8 @@ export const servers = {
   explain: {
     title: 'Sign-in details',
     now: 'State',
-    expires: 'Expires',
-    next: 'Next refresh',
+    expires: 'Current access until',
+    next: 'Next renewal',
     signedIn: 'Signed in',
     clock: 'Clock',
     clockAhead:
@@ -92,7 +92,7 @@ export const servers = {
     refusedOf: 'The server refused several tokens of',
     refusedUntil: 'Keyturn gets no new one before',
     nextBy: {
-      underWay: 'A refresh is under way.',
+      underWay: 'A renewal is under way.',
       itself: 'Automatically, because an app uses it:',
       request: 'When an app asks for access.',
       requestAfter: 'When an app asks for access, at the earliest',

@@ -42,9 +42,9 @@ export const settings = {
       keychain: 'opened by the keychain',
     } as Readonly<Record<string, string | undefined>>,
     vaultState: 'State',
-    changed: 'changed',
+    changed: 'last changed',
     vaultStates: {
-      open: 'Open',
+      open: 'Unlocked',
       unused: 'Not used yet',
       new: 'New: nothing is stored in it yet',
       locked: 'Locked',
@@ -52,7 +52,7 @@ export const settings = {
       waiting: 'The keychain waits for you',
       absent: 'No keychain was found',
       crashed: 'The keychain helper stopped',
-      slow: 'Open, but slow',
+      slow: 'Unlocked, but slow',
       full: 'The keychain is full',
       damaged: 'A secret is missing or damaged',
     } as Readonly<Record<string, string | undefined>>,
@@ -73,7 +73,7 @@ export const settings = {
     nextPassphrase: 'New passphrase',
     passphraseChanged: 'The passphrase was changed.',
     passphraseWhat: 'It can’t be recovered. Without it everything in the sealed file is lost.',
-    lockAfter: 'Auto-lock after',
+    lockAfter: 'Lock automatically after',
     lockAfterWhat: 'If no app asks for that long.',
     lockAfterNever: 'Never',
     asking: 'Access requests',
@@ -122,7 +122,7 @@ export const settings = {
     overrideNames: {
       'issuer-mismatch': 'Accept metadata that names another sign-in provider',
       'no-resource': 'Don’t require tokens to be limited to this server',
-      'no-pkce-metadata': 'Assume that the provider checks PKCE',
+      'no-pkce-metadata': 'Accept a provider that doesn’t say that it protects the sign-in code (PKCE)',
       audience: 'Accept tokens that name another server',
       'private-address': 'Allow this host an address in a private network',
     } as Readonly<Record<string, string>>,
@@ -154,7 +154,8 @@ export const settings = {
     resume: 'Resume',
     resumed: 'Access is resumed.',
     revokeAll: 'Revoke all access',
-    revokeAllWhat: 'At every server where you are signed in. You can sign in again later.',
+    revokeAllWhat:
+      'Every app loses access at every server where you are signed in; API keys stay. You can sign in again later.',
     revokeAllButton: 'Revoke all…',
     revokeAllTitle: 'Revoke all access?',
     revokeAllConsequence:

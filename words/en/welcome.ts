@@ -20,7 +20,7 @@ export const welcome = {
 
   setup: {
     title: 'Connect the apps on this computer',
-    lead: 'Keyturn can sign in for apps that you already use. When you press “Connect”, it changes one entry in each app’s configuration. You can undo it.',
+    lead: 'Keyturn can sign in for apps that you already use. Nothing changes until you press “Connect”: it changes the ticked entries in each app’s configuration. You can undo it.',
     open: 'Connect apps',
     looking: 'Looking for apps…',
     none: 'No app on this computer has a server that Keyturn can sign in to.',
@@ -29,7 +29,7 @@ export const welcome = {
     install: 'npm run setup && npm install --global .',
     change: 'Show the change',
     exposed:
-      'The secret in {header} is in plain text. Keyturn removes it from this file; create a new one at the server afterwards.',
+      'The secret in {header} is in plain text, so others may have read it. “Connect” removes it from this file, and the app then works through Keyturn. Afterwards, replace the secret at the server.',
     exposedLeft: 'The secret in {header} is in plain text.',
     already: 'uses Keyturn already',
     left: 'stays as it is:',

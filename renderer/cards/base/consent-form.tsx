@@ -166,7 +166,7 @@ function Foot({ ids, words, why, content, isBusy, isRemembered, onRemember, onAp
   const [isEntered, enter] = useState(false);
   return (
     <footer>
-      <Help shown={why ?? (isEntered ? strings.card.pressSpace : words.help)} />
+      <Help shown={why ?? (isEntered ? strings.card.pressSpace : (words.help ?? strings.card.closing))} />
       <div class="actions" aria-busy={isBusy}>
         {words.remembered !== undefined && (
           <label class="remember">

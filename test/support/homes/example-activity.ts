@@ -4,14 +4,14 @@ import type { ResultOn } from '../../../electron/bridge/channels.ts';
 /** Seconds. */
 const hour = 3600;
 
-/** A day at the desk: nothing at night, a server that could not be reached in the afternoon. */
+/** A day at the desk, from eleven to ten: nothing at night, a server that could not be reached in the morning. */
 const hoursBefore = (now: number): ResultOn<'audit.activity'>['hours'] =>
   Array.from({ length: 24 }, (_, index) => ({
     at: (Math.floor(now / hour) - 23 + index) * hour * 1000,
     handedOut:
-      index < 14 ? ([31, 24, 11, 4, 0, 0, 0, 0, 0, 0, 2, 9, 18, 27][index] ?? 0) : 20 + ((index * 7) % 19),
-    refused: index % 9 === 4 ? 3 : 0,
-    refreshed: index < 4 || index > 10 ? 2 + (index % 3) : 0,
+      index < 11 ? 20 + ((index * 7) % 19) : ([0, 0, 0, 0, 0, 0, 0, 2, 9, 18, 27, 31, 24][index - 11] ?? 0),
+    refused: index === 4 || index === 22 ? 3 : 0,
+    refreshed: index < 11 || index > 17 ? 2 + (index % 3) : 0,
     failed: index > 20 ? 2 : 0,
   }));
 

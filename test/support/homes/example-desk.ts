@@ -61,7 +61,7 @@ const grants: Grant[] = [
     apps: ['Quill'],
     state: 'signInRequired',
     why: 'the sign-in provider ended the access',
-    lastRefreshedAt: ago(10 * hour),
+    lastRefreshedAt: ago(15 * hour),
   }),
   grant({
     id: 'g3',
@@ -216,10 +216,10 @@ const row = (minutes: number, fields: Omit<Row, 'time' | 'event'> & { event: str
 
 /** A day of requests and refreshes: more while somebody works. */
 function dayOfRows(): Row[] {
-  const requestsOfHour = [3, 2, 1, 0, 0, 1, 4, 9, 14, 11, 16, 12, 8, 13, 18, 15, 9, 5, 4, 6, 3, 8, 17, 14];
+  const requestsOfHour = [14, 11, 16, 12, 8, 13, 18, 15, 9, 5, 4, 6, 3, 2, 1, 0, 0, 0, 0, 0, 1, 4, 9, 14];
   return requestsOfHour.flatMap((count, at) => {
     const minutes = (24 - at) * 60 - 4;
-    const quiet = at > 1 && at < 6;
+    const quiet = at > 13 && at < 20;
     return [
       ...(count === 0 ? [] : [row(minutes, { event: 'token', app: 'Quill', endpoint: notes, count })]),
       ...(quiet ? [] : [row(minutes - 20, { event: 'refresh', issuer: login, count: 1 + (at % 3) })]),
@@ -291,7 +291,7 @@ const registrations: ResultOn<'oauthClient.list'>['oauthClients'] = [
     source: 'dynamic',
     authMethod: 'none',
     redirectUri: 'http://127.0.0.1:40113/callback',
-    registeredAt: ago(64 * day),
+    registeredAt: ago(240 * day),
   },
 ];
 
@@ -302,20 +302,20 @@ const settings = Object.fromEntries(
 const uses = [
   { app: 'Quill', endpoint: notes, last: ago(4 * minute), share: 0.6 },
   { app: 'Helm agent', endpoint: tickets, last: ago(11 * minute), share: 0.3 },
-  { app: 'Quill', endpoint: calendar, last: ago(9 * hour), share: 0.1 },
+  { app: 'Quill', endpoint: calendar, last: ago(15 * hour), share: 0.1 },
 ];
 
 const explanation: ResultOn<'signIn.show'> = {
   signIns: [
     {
       signIn: grants[0] ?? grant({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
-      signedInAt: ago(64 * day),
+      signedInAt: ago(240 * day),
       now: 'It is usable; a token is in memory, good until 2026-05-12 11:06 UTC.',
       next: 'Keyturn refreshes it automatically about 2026-05-12 11:01 UTC, because an app uses it.',
       refresh: { by: 'itself', after: ago(-37 * minute) },
       timeline: [
-        { at: ago(64 * day), event: 'signIn', outcome: 'ok' },
-        { at: ago(64 * day - 30), event: 'permission', outcome: 'allow', app: 'Quill' },
+        { at: ago(240 * day), event: 'signIn', outcome: 'ok' },
+        { at: ago(64 * day), event: 'permission', outcome: 'allow', app: 'Quill' },
         { at: ago(2 * hour), event: 'refresh', outcome: 'authorization_server_unreachable' },
         { at: ago(118 * minute), event: 'refresh', outcome: 'ok' },
         { at: ago(18 * minute), event: 'refresh', outcome: 'ok' },
