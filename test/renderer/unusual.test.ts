@@ -98,7 +98,7 @@ describe('what is out of the ordinary', () => {
       'Sign in again: the sign-in was not finished',
       'the sign-in provider can’t be reached. It first failed 2 hours ago',
       'next try in 5 hours',
-      'Keyturn stopped during a refresh',
+      'Keyturn stopped during a renewal',
       'Pending: the sign-in provider could not be reached yet',
       'Next try: in 10 hours',
       'Tried until: in 2 days',
