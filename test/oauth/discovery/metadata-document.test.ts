@@ -129,7 +129,7 @@ describe('a metadata document', () => {
     const plain = site.origin.replace('https:', 'http:');
     const loopback = { ...site.http, allowInsecureLoopback: true };
     const error = await refusalOf(() => fetchMetadata(`${plain}/doc`, loopback, reason));
-    expect(error.hint).toContain('https:// in place of http://');
+    expect(error.hint).toContain('The server may want https');
     const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
