@@ -84,7 +84,7 @@ it('setup moves secrets into the vault, and setup undo puts every byte back', as
   expect(told.stderr).toContain(`\n  keyturn connect ${server.url} --as cursor-tickets\n`);
   const changed = told.stdout;
   expect(changed).toContain('the secret of X-Api-Key');
-  expect(changed).toMatch(/is in the vault now\. It once stood in the open/);
+  expect(changed).toMatch(/is in the vault now\. It was in plain text/);
   expect(changed).toMatch(/is in the sealed backup only: the server offers a sign-in/);
   expect(texts().join('')).not.toMatch(new RegExp(`${key}|${token}`));
   expect(readFileSync(project, 'utf8')).toBe(before[3]);
