@@ -48,7 +48,7 @@ describe('the panel that connects apps', () => {
     const panel = page.getByRole('region', { name: 'Connect the apps on this computer' });
     await panel.getByRole('heading', { name: 'Cursor' }).waitFor();
     expect(await panel.innerText()).toContain(file);
-    expect(await panel.innerText()).toContain('The secret in X-Api-Key is in plain text.');
+    expect(await panel.innerText()).toContain('The secret in X-Api-Key is in plain text');
     await panel.getByText('Show the change').first().click();
     expect(await panel.innerText()).toContain(
       '"bridge", "https://notes.example/mcp", "--as", "cursor-notes"',
