@@ -18,8 +18,8 @@ import { nodeFlags } from '../src/cli/broker/auto-start.ts';
 import { connectAsOwner } from '../src/client/connect.ts';
 import type { Connection } from '../src/client/connection.ts';
 import { connect, pair } from '../src/client/index.ts';
-import { recordsOf } from '../src/broker/records/records.ts';
-import { openDocument, readPlace } from '../src/store/authority.ts';
+import { homeRecords } from '../src/daemon/composition.ts';
+import { readPlace } from '../src/store/authority.ts';
 import { newItemName } from '../src/store/unused-items.ts';
 import type { Vault, VaultKind } from '../src/vault/base/vault.ts';
 import { ItemVault } from '../src/vault/item-vault.ts';
@@ -125,8 +125,7 @@ export class Home {
     await this.#withVault(async (vault, homeId) => {
       const folder = homePaths(this.env).state;
       const place = { home: homeId, vault: (await readPlace(folder))?.vault ?? '' };
-      const document = openDocument({ folder, place, vault, root: () => vault.root() });
-      const { grants } = recordsOf(document);
+      const { document, grants } = homeRecords({ folder, place, vault, root: () => vault.root() });
       await document.verify();
       const [first] = grants.items;
       if (first?.item === undefined) throw new Error('the home has no sign-in');
