@@ -23,13 +23,13 @@ export async function connectToHolder(refusal: unknown): Promise<Connection | un
   const paths = homePaths();
   const pid = lockHolder(paths.state);
   if (pid === undefined) return undefined;
+  // One that is still starting makes a new home's key and listens soon. Once it does, the signal would end it as a
+  // closed terminal would.
+  const starting = await connectSoon();
+  if (starting) return starting;
   const lost = keyLost(paths);
   if (lost) throw lost;
-  if (reasonOf(refusal) === 'unpaired') return undefined;
-  // One that is still starting listens soon. Once it does, the signal would end it as a closed terminal would.
-  const starting = await connectSoon();
-  if (starting || !wake(pid)) return starting;
-  return connectSoon();
+  return reasonOf(refusal) !== 'unpaired' && wake(pid) ? connectSoon() : undefined;
 }
 
 /** Undefined if no broker answers within a second. */
