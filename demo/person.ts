@@ -1,5 +1,5 @@
 /**
- * The person at the desk: answers the broker's questions, on the terminal or, with nobody there, by
+ * The person at the broker: answers the broker's questions, on the terminal or, with nobody there, by
  * saying yes and saying so.
  */
 import { createInterface } from 'node:readline/promises';
@@ -10,7 +10,7 @@ import type { Stage } from './stage.ts';
 const questions = z.array(
   z.object({
     id: z.string(),
-    kind: z.enum(['allow', 'pair', 'login']),
+    kind: z.enum(['allow', 'pair', 'signIn']),
     app: z.string().optional(),
     resource: z.string().optional(),
     scope: z.string().optional(),
