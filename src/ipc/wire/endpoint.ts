@@ -187,8 +187,8 @@ async function dial(target: string, shownAs: string): Promise<net.Socket> {
 const readSize = 16 * 1024;
 
 /**
- * Reads into one buffer for the whole connection, and passes each chunk on as a copy. Without that, Node takes 64 KB again
- * for each read, which costs a sixth of a request.
+ * Reads into one buffer for the whole connection, and passes each chunk on as a copy. Without that, Node takes another
+ * 64 KB for each read, which costs a sixth of a request.
  */
 function connectionTo(target: string): net.Socket {
   const buffer = Buffer.allocUnsafeSlow(readSize);

@@ -39,7 +39,7 @@ async function explained(
   try {
     return (await withGrant(name, account, (named) => ask('signIn.show', named))).signIns;
   } catch (error) {
-    // A server that takes an API key mostly has no signIn.
+    // A server that takes an API key mostly has no sign-in.
     if (hasKey && reasonOf(error) === 'not_found') return [];
     throw error;
   }

@@ -36,7 +36,7 @@ export const unconfirmed = z.object({
   name: settingName,
   /** What was written; absent: it was unset. */
   value: settingValue.optional(),
-  /** What counts in its place; absent: nothing. */
+  /** What is in effect instead; absent: nothing. */
   inEffect: settingValue.optional(),
   /** The value is the same, and the file that it names has another content. */
   isContent: z.literal(true).optional(),
@@ -50,5 +50,5 @@ export const allowedGroup = z.object({
   lines: z.array(z.string().max(maxLength.url)),
 });
 
-/** `here`: the app is the broker. `closed`: an app's home whose app doesn't run. */
+/** `running`: the app is the broker. `closed`: an app's home whose app doesn't run. */
 export const keyturnAppState = z.literal(['unknown', 'none', 'running', 'closed', 'released']);

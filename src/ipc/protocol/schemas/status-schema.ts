@@ -70,8 +70,8 @@ export const status = z.object({
     /** Why it is `mismatched`: its files and its vault do not belong together. */
     why: z.string().optional(),
     /**
-     * Settings whose written value isn't the vault's. While the app runs, and in an app's home, `held` counts;
-     * elsewhere `value`.
+     * Settings whose written value isn't the vault's. While the app runs, and in an app's home, `inEffect` applies;
+     * elsewhere `value` does.
      */
     differing: z.array(unconfirmed),
   }),
