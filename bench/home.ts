@@ -111,8 +111,8 @@ export class Home {
   async allow(resources: readonly string[]): Promise<void> {
     const owner = await this.owner();
     for (const resource of resources)
-      for (const client of ['bench', 'cli'])
-        await owner.request('permission.set', { app: client, resource, decision: 'allow' });
+      for (const app of ['bench', 'cli'])
+        await owner.request('permission.set', { app, resource, decision: 'allow' });
     owner.close();
   }
 

@@ -22,7 +22,7 @@ export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
   const [receipts, setReceipts] = useState<readonly Receipt[]>();
   const action = useAction();
   const revoke = async (): Promise<void> => {
-    const answer = await action.run('signIn.revoke', { id: id });
+    const answer = await action.run('signIn.revoke', { id });
     if (!answer) return;
     setReceipts(answer.revoked);
     const told = answer.revoked.map(({ receipt }) => receiptWords(receipt)).join(' ');

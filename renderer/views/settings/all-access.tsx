@@ -73,10 +73,10 @@ interface RevokeAllDialogProps {
 
 function RevokeAllDialog({ grants, onClose }: RevokeAllDialogProps) {
   const action = useAction();
-  const apps = [...new Set(grants.flatMap(({ apps: clients }) => clients))];
+  const apps = [...new Set(grants.flatMap((grant) => grant.apps))];
   const revoke = async (): Promise<void> => {
     for (const { id } of grants) {
-      if (!(await action.run('signIn.revoke', { id: id }))) return;
+      if (!(await action.run('signIn.revoke', { id }))) return;
     }
     onClose();
     announce(words.revokedAll);

@@ -66,7 +66,7 @@ async function revokeAll(name: string, isSure: boolean): Promise<Receipts> {
   if (live.length > 0 && !isSure) await confirm(name, live);
   const revoked: Receipts = [];
   for (const { id, issuer } of live) {
-    const asked = ask('signIn.revoke', { id: id });
+    const asked = ask('signIn.revoke', { id });
     revoked.push(...(await sayIfSlow(`keyturn: waiting for ${issuer}…`, asked)).revoked);
   }
   return revoked;
