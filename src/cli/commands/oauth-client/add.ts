@@ -77,7 +77,7 @@ const statement = {
   },
   usage: ['oauth-client add ISSUER --client-id ID [OPTION]...'],
   about:
-    'Add an OAuth client that you registered at an authorization server (ISSUER) without dynamic registration. Prints the redirect URI to register there.',
+    'Add an OAuth client that you registered yourself at an authorization server (ISSUER). Prints the redirect URI that this client needs there.',
   examples: [
     'keyturn oauth-client add https://login.example --client-id abc',
     'pass show work/keyturn | keyturn oauth-client add https://login.example --client-id abc --client-secret-stdin',
