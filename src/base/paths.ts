@@ -19,6 +19,9 @@ export interface HomePaths {
   readonly run: string;
 }
 
+/** The key with which the command line acts as the owner. */
+export const ownerKeyFile = ({ config }: HomePaths): string => path.join(config, 'owner.key');
+
 /** The command that starts the app of this home, as the app noted it: a JSON list of one or two absolute paths. */
 export const deskCommandFile = ({ state }: HomePaths): string => path.join(state, 'desktop', 'command.json');
 

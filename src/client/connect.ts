@@ -10,10 +10,10 @@ import { findSockets } from '../ipc/wire/socket-path.ts';
 import type { SocketSearch } from '../ipc/wire/socket-path.ts';
 import { type Identity, ownerId } from '../ipc/wire/handshake-messages.ts';
 import { after } from '../ipc/wire/timer.ts';
-import { type HomePaths, homePaths } from '../base/paths.ts';
+import { type HomePaths, homePaths, ownerKeyFile } from '../base/paths.ts';
 import { requireRuntime } from '../base/runtime.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { clientKeyFile, ownerKeyFile, readKeyFile } from './key-file.ts';
+import { clientKeyFile, readKeyFile } from './key-file.ts';
 import { isUnanswered } from './search.ts';
 
 export interface HomeLocation {

@@ -24,11 +24,6 @@ export function clientKeyFile(paths: HomePaths, name: string): string {
   return path.join(paths.config, 'clients', `${name}.key`);
 }
 
-/** The key with which the command line acts as the owner. */
-export function ownerKeyFile(paths: HomePaths): string {
-  return path.join(paths.config, 'owner.key');
-}
-
 /**
  * Throws `unpaired` where there is none, `file_unreadable` where it can't be used as it is, and
  * `broker_unreachable` where the home can't be a home.

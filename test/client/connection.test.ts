@@ -1,7 +1,8 @@
 /** The client’s connection, on a socket of the real server. */
 import { describe, expect, test } from 'vitest';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
-import { clientKeyFile, ownerKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { ownerKeyFile } from '../../src/base/paths.ts';
+import { clientKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { startRig } from '../ipc/rig.ts';
 

@@ -7,8 +7,8 @@
  */
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
-import { ownerKeyFile, readKeyFile } from '../../client/key-file.ts';
-import type { HomePaths } from '../../base/paths.ts';
+import { readKeyFile } from '../../client/key-file.ts';
+import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
 import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 
 /** What a write that a crash cut short leaves beside a file. */

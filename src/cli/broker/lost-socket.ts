@@ -6,11 +6,9 @@
  */
 import { existsSync } from 'node:fs';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
-import { homePaths } from '../../base/paths.ts';
-import type { HomePaths } from '../../base/paths.ts';
+import { type HomePaths, homePaths, ownerKeyFile } from '../../base/paths.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
-import { ownerKeyFile } from '../../client/key-file.ts';
 import { retry } from '../../client/takeover.ts';
 import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { isAbsent } from './no-broker.ts';

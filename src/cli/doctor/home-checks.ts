@@ -6,10 +6,10 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { shellWord } from '../../base/errors.ts';
-import type { HomePaths } from '../../base/paths.ts';
+import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
 import { checkFolder, liesInMemory, lookAt } from '../../base/private-folder.ts';
 import { checkPrivate } from '../../base/private-file.ts';
-import { clientKeyFile, ownerKeyFile, readKeyFile } from '../../client/key-file.ts';
+import { clientKeyFile, readKeyFile } from '../../client/key-file.ts';
 import { checkFiles } from '../../daemon/home/home.ts';
 import {
   defaultSettings,

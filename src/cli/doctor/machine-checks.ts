@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { moment, shellWord } from '../../base/errors.ts';
-import type { HomePaths } from '../../base/paths.ts';
+import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { fromEnvironment, type Settings } from '../../daemon/settings/settings.ts';
 import { readAuthorities } from '../../daemon/system/authorities.ts';
@@ -223,7 +223,7 @@ const clockTolerance = 24 * 60 * 60 * 1000;
 function clockFindings({ paths, now }: Machine): Finding[] {
   const files = [
     isSingle ? process.execPath : fileURLToPath(import.meta.url),
-    path.join(paths.config, 'owner.key'),
+    ownerKeyFile(paths),
     path.join(paths.state, 'authority.json'),
   ];
   const newest = Math.max(0, ...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
@@ -238,5 +238,5 @@ function clockFindings({ paths, now }: Machine): Finding[] {
 }
 
 function isMade(paths: HomePaths): boolean {
-  return existsSync(path.join(paths.config, 'owner.key'));
+  return existsSync(ownerKeyFile(paths));
 }

@@ -16,7 +16,7 @@ import { systemCode } from '../../base/system-error.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { prepareFolder } from '../../base/private-folder.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
-import type { HomePaths } from '../../base/paths.ts';
+import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
 import { checkFileIfAny, readPrivate, replaceFile } from '../../base/private-file.ts';
 
 const ownerKeySchema = z.object({
@@ -35,10 +35,6 @@ export interface Home {
   readonly isNew: boolean;
   /** Where the document said at the start that it belongs, not verified. Undefined: there was none. */
   readonly document: Place | 'unreadable' | undefined;
-}
-
-export function ownerKeyFile(paths: HomePaths): string {
-  return path.join(paths.config, 'owner.key');
 }
 
 /** Makes the folders (0700) that are missing; the socket's is another matter. Throws `socket_unsafe` where one isn't private. */

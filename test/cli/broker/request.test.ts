@@ -3,7 +3,8 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ask } from '../../../src/cli/broker/request.ts';
-import { ownerKeyFile, writeKeyFile } from '../../../src/client/key-file.ts';
+import { ownerKeyFile } from '../../../src/base/paths.ts';
+import { writeKeyFile } from '../../../src/client/key-file.ts';
 import { ownerId } from '../../../src/ipc/wire/handshake-messages.ts';
 import { type Rig, startRig } from '../../ipc/rig.ts';
 

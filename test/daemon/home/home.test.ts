@@ -14,9 +14,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { checkFiles, openHome, ownerKeyFile, prepareFolders } from '../../../src/daemon/home/home.ts';
+import { checkFiles, openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { takeLock } from '../../../src/daemon/home/single-instance.ts';
-import { type HomePaths, homePaths } from '../../../src/base/paths.ts';
+import { type HomePaths, homePaths, ownerKeyFile } from '../../../src/base/paths.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;

@@ -2,9 +2,9 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { homePaths } from '../../../src/base/paths.ts';
+import { homePaths, ownerKeyFile } from '../../../src/base/paths.ts';
 import type { HomePaths } from '../../../src/base/paths.ts';
-import { openHome, ownerKeyFile, prepareFolders, refuseEarlier } from '../../../src/daemon/home/home.ts';
+import { openHome, prepareFolders, refuseEarlier } from '../../../src/daemon/home/home.ts';
 import { defaultSettings } from '../../../src/daemon/settings/settings.ts';
 import { openSecrets } from '../../../src/daemon/vault/secrets.ts';
 import type { Secrets } from '../../../src/daemon/vault/secrets.ts';
