@@ -111,13 +111,10 @@ const appWords: Readonly<Record<Status['homeState']['keyturnApp'], readonly stri
   released: ['app        background brokers may grant access too'],
 };
 
-function homeLines({ state, keyturnApp, isWaiting, why, differing }: Status['homeState']): string[] {
+function homeLines({ state, keyturnApp, isWaiting, why = '', differing }: Status['homeState']): string[] {
   const counts = keyturnApp === 'running' || keyturnApp === 'closed';
   return [
-    ...(state === 'mismatched'
-      ? [`MISMATCH   ${why ?? 'Keyturn’s data files don’t match each other.'}`]
-      : []),
-    ...(state === 'mismatched' ? [] : appWords[keyturnApp]),
+    ...(state === 'mismatched' ? [`MISMATCH   ${why}`] : appWords[keyturnApp]),
     ...(isWaiting ? ['WAITING    nothing goes out until you answer about the settings below'] : []),
     ...differing.map(({ name, value, inEffect, isContent }) => {
       const what = isContent ? `the file ${String(value)} has another content` : `= ${plain(value)}`;

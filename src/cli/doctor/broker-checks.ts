@@ -147,7 +147,7 @@ function vaultFindings({ vaultSource, vaultState }: Status): Finding[] {
 }
 
 function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): Finding[] {
-  const { why = 'Keyturn’s data files don’t match each other.' } = homeState;
+  const { why = '' } = homeState;
   return [
     ...found(
       homeState.state === 'mismatched',
