@@ -8,13 +8,17 @@ export type Names = Record<string, string>;
 export const valued = (text: string, names: Names): string =>
   text.replaceAll(/\$(\w+)/g, (all, name: string) => names[name] ?? all);
 
+/** What [..] may be after this text: in JSON, one value. */
+const anythingAfter = (text = ''): string =>
+  text.endsWith('"') ? '[^"]*?' : text.endsWith('":') ? '[^",}]*' : '.*?';
+
 /** The pattern of these lines, and of no more unless `isBeginning`. */
 function patternOf(lines: readonly string[], names: Names, isBeginning = false): RegExp {
   const source = lines.map((line) => {
     if (line === '...') return '(?:.*\\n)*?';
-    const parts = line.split(/(\[\.\.\]|\[=\w+\])/).map((part, index) => {
+    const parts = line.split(/(\[\.\.\]|\[=\w+\])/).map((part, index, all) => {
       if (index % 2 === 0) return valued(part, names).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-      return part === '[..]' ? '.*?' : `(?<${part.slice(2, -1)}>[^\\s",]+)`;
+      return part === '[..]' ? anythingAfter(all[index - 1]) : `(?<${part.slice(2, -1)}>[^\\s",]+)`;
     });
     return `${parts.join('')}\\n`;
   });
@@ -63,7 +67,11 @@ export function written({ stdout, stderr, code }: Run, { out, err }: Step, names
   const kept = (line: string, expected: readonly string[]): string =>
     expected.find((one) => one !== '...' && patternOf([one], names).test(`${line}\n`)) ??
     values.reduce((text, [name, value]) => text.replaceAll(value, `$${name}`), line);
-  const linesOf = (text: string): string[] => text.split('\n').slice(0, -1);
+  const linesOf = (text: string): string[] =>
+    text
+      .replace(/[^\n]$/, '$& (no end of line)\n')
+      .split('\n')
+      .slice(0, -1);
   return [
     ...linesOf(stdout).map((line) => kept(line, out)),
     ...linesOf(stderr.replaceAll(whileWaiting, '')).map((line) => `! ${kept(line, err)}`),
