@@ -222,6 +222,11 @@ describe('the authorization request', () => {
     expect(rig.pages).toEqual([]);
   });
 
+  it('N-11: is not in the address that the browser is started with', async () => {
+    const { rig } = await atThePage();
+    expect(rig.opened).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/)]);
+  });
+
   it.each([
     ['no PKCE methods', undefined],
     ['an empty list of PKCE methods', []],
