@@ -161,13 +161,16 @@ describe('a code on another device', () => {
     expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
   });
 
-  it.each(['javascript:alert(1)', 'http://issuer.example/device'])(
-    'shows no code on another device with the page %s',
-    async (page) => {
-      const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
-      authorizationServer.bend.deviceAnswer = ({ body }) => json({ ...body, verification_uri: page });
-      expect(await refused(rig.login({ method: 'device' }))).toMatchObject({ reason: 'insecure_url' });
-      expect(rig.parts.interactions.list()).toEqual([]);
-    },
-  );
+  it.each([
+    [{ verification_uri: 'javascript:alert(1)' }, 'insecure_url'],
+    [{ verification_uri: 'http://issuer.example/device' }, 'insecure_url'],
+    [{ verification_uri_complete: 'javascript:alert(1)' }, 'insecure_url'],
+    [{ user_code: 'a\u001B[2Jb' }, 'login_failed'],
+    [{ user_code: '\u202Eabc' }, 'login_failed'],
+  ])('P-6: is not shown if the answer has %j', async (changes, reason) => {
+    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+    authorizationServer.bend.deviceAnswer = ({ body }) => json({ ...body, ...changes });
+    expect(await refused(rig.login({ method: 'device' }))).toMatchObject({ reason });
+    expect(rig.parts.interactions.list()).toEqual([]);
+  });
 });
