@@ -11,10 +11,11 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Connection } from '../../client/connection.ts';
 import { quoted, type Reason } from '../../base/errors.ts';
-import { homePaths, ownerKeyFile } from '../../base/paths.ts';
+import { homePaths } from '../../base/paths.ts';
 import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { systemCode } from '../../base/system-error.ts';
+import { isHome } from './home-files.ts';
 import { connectSoon, keyLost } from './lost-socket.ts';
 import { NotStarted } from './no-broker.ts';
 import { say } from '../terminal/output.ts';
@@ -132,8 +133,7 @@ function workingFolder({ HOME = '' }: NodeJS.ProcessEnv): string {
 
 /** The environment of an auto-started broker. */
 export function environmentFor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const hasHome = existsSync(ownerKeyFile(homePaths(env)));
-  const allowed = hasHome ? passed : [...passed, ...recordedAtCreation];
+  const allowed = isHome(homePaths(env)) ? passed : [...passed, ...recordedAtCreation];
   const kept = Object.entries(env).filter(([name]) => allowed.some((pattern) => pattern.test(name)));
   const { KEYTURN_HOME: home, ...rest } = Object.fromEntries(kept);
   return home ? { ...rest, KEYTURN_HOME: home } : rest;
