@@ -62,5 +62,5 @@ function withTable(file: string, rows: Rows): string {
       throw new Error(`${file} has no words for ${name}: add a row with dashes for the rest`);
     return `| ${[code(name), ...stated, ...words].join(' | ')}`;
   });
-  return text.replace(table, [heads, rule, ...lines].join('\n'));
+  return text.replace(table, () => [heads, rule, ...lines].join('\n'));
 }
