@@ -5,7 +5,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -122,9 +122,10 @@ export class Home {
 
   /** Copies the first sign-in for these resources: its record and its item in the vault, as after a sign-in. No broker may run. */
   async copySignIn(resources: readonly string[]): Promise<void> {
-    await this.#withVault(async (vault, homeId) => {
-      const folder = homePaths(this.env).state;
-      const place = { home: homeId, vault: (await readPlace(folder))?.vault ?? '' };
+    const folder = homePaths(this.env).state;
+    const place = await readPlace(folder);
+    if (!place) throw new Error('the home has no document');
+    await this.#withVault(place.home, async (vault) => {
       const { document, grants } = homeRecords({ folder, place, vault, root: () => vault.root() });
       await document.verify();
       const [first] = grants.items;
@@ -139,22 +140,20 @@ export class Home {
     });
   }
 
-  async #withVault(work: (vault: Vault, homeId: string) => Promise<unknown>): Promise<void> {
-    const { config, state } = homePaths(this.env);
-    const text = readFileSync(path.join(config, 'owner.key'), 'utf8');
-    const { brokerId: homeId } = z.object({ brokerId: z.string() }).parse(JSON.parse(text));
+  async #withVault(homeId: string, work: (vault: Vault) => Promise<unknown>): Promise<void> {
+    const { state } = homePaths(this.env);
     const home = { homeId, hadRoot: async () => true };
     if (this.#kind === 'keychain') {
       const spawnWorker: SpawnWorker = () => forkWorker({ ...process.env, ...this.env });
       const store = new KeychainStore({ service: `keyturn/${homeId}`, spawnWorker });
       const vault = new ItemVault({ kind: this.#kind, store, ...home });
-      await work(vault, homeId);
+      await work(vault);
       return vault.close();
     }
     const store = new PassphraseStore({ folder: path.join(state, 'items'), cost, ...home });
     const vault = new ItemVault({ kind: 'sealed-file', store, ...home });
     await store.unlock(passphrase);
-    await work(vault, homeId);
+    await work(vault);
     await store.changePassphrase(passphrase, passphrase);
     return vault.close();
   }
