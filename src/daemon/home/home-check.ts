@@ -227,7 +227,9 @@ export class HomeCheck {
     const isDecided = known.settings !== undefined;
     const noted =
       isDecided && known.approvals === 'command' ? { ...known, approvals: 'app' as const } : known;
-    if (isDecided) await this.#keep(record, noted);
+    // Nothing is served before it is noted: else a broker without a window could grant access here after the app.
+    if (noted.approvals !== record.approvals) await this.#parts.records.changeVerified(() => [noted]);
+    else if (isDecided) await this.#keep(record, noted);
     this.#applyConfirmed(noted);
     if (this.#isUndecided || !isDeclined(this.#different, known.declined)) this.#askOnce();
   }

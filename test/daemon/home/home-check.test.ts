@@ -6,6 +6,7 @@ import { homePaths } from '../../../src/base/paths.ts';
 import { HomeCheck } from '../../../src/daemon/home/home-check.ts';
 import { SettingsBook } from '../../../src/daemon/settings/settings-book.ts';
 import type { SettingsVerdict } from '../../../src/daemon/settings/settings-card.ts';
+import { lockedVault } from '../../../src/vault/base/trouble.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { homeRecordSchema } from '../../../src/daemon/home/home-record.ts';
@@ -24,12 +25,14 @@ interface Desk {
   readonly answer: (verdict: SettingsVerdict) => Promise<void>;
 }
 
-/** A desk whose settings file names a proxy that nobody confirmed. `write` may hold back each write of the vault. */
-async function desk(write: () => Promise<void>): Promise<Desk> {
+const unconfirmedProxy = { httpsProxy: 'http://127.0.0.1:8080' };
+
+/** The app with this settings file, which nobody confirmed. `write` may hold back each write of the vault. */
+async function desk(write: () => Promise<void>, written: object = unconfirmedProxy): Promise<Desk> {
   const folder = temporaryFolder();
   for (const name of ['config', 'state']) mkdirSync(path.join(folder, name), { mode: 0o700 });
-  const settings = JSON.stringify({ httpsProxy: 'http://127.0.0.1:8080' });
-  writeFileSync(path.join(folder, 'config', 'settings.json'), settings, { mode: 0o600 });
+  const settings = path.join(folder, 'config', 'settings.json');
+  writeFileSync(settings, JSON.stringify(written), { mode: 0o600 });
   const paths = homePaths({ KEYTURN_HOME: folder });
   const book = new SettingsBook({ paths, env: {}, isNewHome: false, autoStarted: true });
   const memory = memoryVault();
@@ -98,4 +101,16 @@ it('keeps the person’s yes to settings while the home is given free at the sam
   await Promise.all([released, answered]);
   await check.requireSettled();
   expect(records.items).toMatchObject([{ approvals: 'released', settings: expect.anything() }]);
+});
+
+it('serves nothing before the document says that the app used this home', async () => {
+  let isWritable = false;
+  const { check, records } = await desk(async () => {
+    if (!isWritable) throw lockedVault();
+  }, {});
+  await expect(check.requireSettled()).rejects.toMatchObject({ reason: 'locked' });
+  expect([check.isVerified, records.items]).toEqual([false, []]);
+  isWritable = true;
+  await check.requireSettled();
+  expect(records.items).toMatchObject([{ approvals: 'app' }]);
 });
