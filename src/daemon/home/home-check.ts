@@ -63,9 +63,9 @@ export interface HomeCheckParts {
 }
 
 export interface HomeState {
-  /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
+  /** `unchecked`: the vault was not needed yet. `memory`: its vault remembers nothing of it. */
   readonly state: 'unchecked' | 'checked' | 'memory' | 'mismatched';
-  /** `here`: the app runs. `closed`: an app's home without its app. */
+  /** `closed`: an app's home without its app. `released`: brokers without a window may grant access there. */
   readonly keyturnApp: 'unknown' | 'none' | 'running' | 'closed' | 'released';
   /** No secret was ever kept. */
   readonly isEmpty: boolean;

@@ -1,9 +1,10 @@
 /**
- * Files that don't belong together: another vault, or another id, than the one that this home was written with.
+ * Files that don't belong together: the settings name another vault than the one that the document names.
  *
  * Invariant: such a home answers no request and adopts no file, and every refusal says so. Other programs can write
  * every file of a home, so only this can be known before the vault is asked: a home with a document has a root key
- * outside memory, in the vault that the document names. If a vault lacks that key, item-vault.ts refuses.
+ * outside memory, in the vault that the document names. If a vault lacks that key, item-vault.ts refuses. If owner.key
+ * has the id of another home, the document is refused.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { Home } from './home.ts';

@@ -31,7 +31,7 @@ export const vaultMethods: Pick<
 
   pause: async (services, _caller, { until }) => {
     const kept = services.pause.begin(until === undefined ? undefined : until * 1000);
-    // It stands already: what programs have open ends now, even if the vault is slow or can't keep it.
+    // It is in effect already: what apps have open ends now, even if the vault is slow or can't keep it.
     services.changed();
     return pauseAnswer(await kept);
   },
