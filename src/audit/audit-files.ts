@@ -14,7 +14,7 @@ import { openPrivate, syncFolder, unreadableFile } from '../base/private-file.ts
 import { systemCode } from '../base/system-error.ts';
 
 /** The file that grows. Full ones are beside it. */
-export function auditFile(folder: string): string {
+function auditFile(folder: string): string {
   return path.join(folder, 'audit.jsonl');
 }
 

@@ -26,7 +26,7 @@ export const privateAddress = 'private-address';
 
 export type OverrideName = keyof typeof overrideNames | typeof privateAddress;
 
-export const allOverrideNames = [privateAddress, ...Object.keys(overrideNames)] as [
+const allOverrideNames = [privateAddress, ...Object.keys(overrideNames)] as [
   OverrideName,
   ...OverrideName[],
 ];

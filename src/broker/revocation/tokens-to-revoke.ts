@@ -37,7 +37,7 @@ export interface HeldItem {
 }
 
 /** The secret with the access tokens in memory that programs have, so that a later run of the broker revokes them too. */
-export function withHandedOut(
+function withHandedOut(
   secret: GrantSecret,
   retired: readonly AccessToken[],
   clock: ClockReadings,

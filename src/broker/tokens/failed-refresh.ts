@@ -47,7 +47,7 @@ export const keyOfSet = (grantId: string, scope: readonly string[]): string =>
   `${setsOf(grantId)}${scopeKey(scope)}`;
 
 /** The prefix of the keys of all scope sets of a grant. */
-export const setsOf = (grantId: string): string => `${grantId} `;
+const setsOf = (grantId: string): string => `${grantId} `;
 
 /**
  * The key of the pause. If the server refused to narrow (RFC 6749 §6), with any error, only this scope set pauses,
@@ -78,7 +78,7 @@ export function attemptAfter(
   return secret.attempt ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
 }
 
-export const clientForgotten: GrantState = {
+const clientForgotten: GrantState = {
   kind: 'signInRequired',
   why: 'the sign-in provider no longer knows Keyturn’s OAuth client',
   isRefused: true,
@@ -94,7 +94,7 @@ export function registrationForgotten({ registration }: RegistrationRecord): Key
 }
 
 /** Its server refused it in words of its own: a later refresh may succeed. */
-export const isRevivable = ({ state, hasRefreshToken }: Grant): boolean =>
+const isRevivable = ({ state, hasRefreshToken }: Grant): boolean =>
   state.kind === 'signInRequired' && state.mayRevive === true && hasRefreshToken;
 
 /** A grant with tokens in the vault. */
