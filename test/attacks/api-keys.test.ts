@@ -41,18 +41,7 @@ async function scene() {
 describe('another program’s version', () => {
   it('authority.json: of the list of keys sends a key nowhere else', async () => {
     const { vault, attacker, key, restart } = await scene();
-    attacker.writes(
-      'authority.json',
-      JSON.stringify({
-        version: 1,
-        home: '',
-        number: 9,
-        id: 'x',
-        after: ['x'],
-        records: [['keys', { ...key, endpoint: evil }]],
-        mac: '',
-      }),
-    );
+    attacker.forges({ keys: [{ ...key, endpoint: evil }] });
     const restarted = await restart();
     expect(() => keysOf(restarted, vault).for(evil)).toThrow(/authority\.json/);
     expect(restarted.troubles()).toEqual([expect.stringContaining('authority.json')]);

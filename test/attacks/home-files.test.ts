@@ -9,9 +9,6 @@ import { takeLock } from '../../src/daemon/home/single-instance.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
 
-const forged = (...records: [string, object][]): string =>
-  JSON.stringify({ version: 1, home: '', number: 1, id: 'x', after: ['x'], records, mac: '' });
-
 const client = { id: 'mine', name: 'mine', generation: 1, pairedAt: 0, confirmed: true };
 const permission = {
   clientId: 'mine',
@@ -40,14 +37,14 @@ describe('a document that Keyturn did not write', () => {
     void startOn(folder, { ...vault, root });
     await made.promise;
     const attacker = intruder(folder);
-    attacker.writes('authority.json', forged(['permissions', { ...permission, clientId: 'cli' }]));
+    attacker.forges({ permissions: [{ ...permission, clientId: 'cli' }] });
     const broker = await startOn(folder, vault);
     expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
   });
 
   it('authority.json: is ignored if the vault was emptied, too', async () => {
     const { folder } = await usedHome();
-    intruder(folder).writes('authority.json', forged(['clients', client], ['permissions', permission]));
+    intruder(folder).forges({ clients: [client], permissions: [permission] });
     const emptied = lastingVault({ hadRoot: async () => true });
     await expect(startOn(folder, emptied)).rejects.toMatchObject({ reason: 'locked' });
   });

@@ -2,7 +2,8 @@
  * A home's document over a vault that lasts, opened as a broker opens it at its start: no
  * process, no socket, and every rule that says which file counts.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { LocalClients } from '../../../src/broker/records/local-client.ts';
 import { OverrideBook } from '../../../src/broker/records/override.ts';
@@ -10,10 +11,12 @@ import { Permissions } from '../../../src/broker/records/permission.ts';
 import { homeRecords } from '../../../src/daemon/composition.ts';
 import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { homePaths } from '../../../src/base/paths.ts';
+import { documentText } from '../../../src/store/document-text.ts';
 import { ItemVault } from '../../../src/vault/item-vault.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import type { HomeOptions } from '../../vault/doubles.ts';
 import { bound, fresh, memoryKeychain } from '../../vault/doubles.ts';
+import { homeIdIn } from './keychain-items.ts';
 
 export interface AuthorityBroker {
   readonly records: ReturnType<typeof homeRecords>;
@@ -72,6 +75,15 @@ export function intruder(folder: string) {
     },
     writes(name: string, text: string): void {
       writeFileSync(fileIn(folder, name), text, { mode: 0o600 });
+    },
+    /** Writes a whole document of this home, the next after the present one, which another key signs. */
+    forges(state: Record<string, object[]>): void {
+      const home = homeIdIn(path.join(folder, 'config', 'owner.key')) ?? '';
+      const file = fileIn(folder, 'authority.json');
+      const present = existsSync(file) ? /"id":"([^"]+)"/.exec(readFileSync(file, 'utf8'))?.[1] : undefined;
+      const head = { home, vault: 'keychain', number: 9, id: 'x', after: [present ?? 'x'] };
+      const key = createSecretKey(randomBytes(32));
+      this.writes('authority.json', documentText(head, new Map(Object.entries(state)), key));
     },
   };
 }
