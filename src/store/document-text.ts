@@ -27,9 +27,12 @@ export interface Mark {
   readonly id: string;
 }
 
+/** 16 random bytes, base64url. */
+export const homeIdSchema = z.string().regex(/^[A-Za-z0-9_-]{22}$/);
+
 const headSchema = z.strictObject({
   version: z.literal(version),
-  home: z.string(),
+  home: homeIdSchema,
   vault: z.string(),
   number: z.int().positive(),
   id: z.string().min(1),

@@ -10,6 +10,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { documentName, readPlace } from '../../store/authority.ts';
+import { homeIdSchema } from '../../store/document-text.ts';
 import type { Place } from '../../store/document-text.ts';
 import { jsonOf, shaped } from '../../store/record-formats.ts';
 import { systemCode } from '../../base/system-error.ts';
@@ -23,12 +24,12 @@ const ownerKeySchema = z.object({
   appId: z.literal(ownerId),
   key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
   /** The home's id. */
-  brokerId: z.string().regex(/^[A-Za-z0-9_-]{22}$/),
+  brokerId: homeIdSchema,
 });
 
 export interface Home {
   readonly paths: HomePaths;
-  /** 16 random bytes, base64url. The broker's id on the wire. */
+  /** The broker's id on the wire. */
   readonly homeId: string;
   readonly ownerKey: KeyObject;
   /** True when this start created the home. */

@@ -49,6 +49,7 @@ describe('a home', () => {
       ['{"version":2,"records":[\n', 'its format is 2, and this Keyturn knows 1'],
       ['{"version":1,', 'it is not JSON'],
       ['', 'it is not JSON'],
+      [place.replace('AA', '..'), '"home": '],
     ] as const) {
       writeFileSync(file, text);
       const message = expect.stringContaining(words);
