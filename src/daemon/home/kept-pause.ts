@@ -97,7 +97,7 @@ function alreadyOver(): KeyturnError {
 
 function notKept(error: unknown): unknown {
   if (!(error instanceof KeyturnError)) return error;
-  return new KeyturnError(reasonOf(error), `Access is paused until this broker ends: ${error.message}.`, {
+  return new KeyturnError(reasonOf(error), `Access is paused until this broker ends: ${error.message}`, {
     ...detailsOf(error),
     cause: error,
   });
