@@ -26,10 +26,7 @@ export const privateAddress = 'private-address';
 
 export type OverrideName = keyof typeof overrideNames | typeof privateAddress;
 
-const allOverrideNames = [privateAddress, ...Object.keys(overrideNames)] as [
-  OverrideName,
-  ...OverrideName[],
-];
+const allOverrideNames = [privateAddress, ...Object.keys(overrideNames)] as [OverrideName, ...OverrideName[]];
 
 export const overrideSchema = z.object({
   /** The MCP server's canonical endpoint, the issuer as it is written, or a host as `hostOrigin` writes it. */
