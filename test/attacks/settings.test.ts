@@ -72,7 +72,7 @@ describe('settings.json, written while the app is closed', () => {
       const allow = { app: 'cli', resource: 'https://other.invalid/mcp', decision: 'allow' };
       await expect(line.request('permission.set', allow)).rejects.toMatchObject({
         reason: 'file_unreadable',
-        message: expect.stringContaining('vault'),
+        message: expect.stringContaining('the secrets are in another one'),
       });
       await expect(line.request('token.get', { resource })).rejects.toMatchObject({
         reason: 'file_unreadable',
