@@ -115,7 +115,7 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
     changed,
     log: log.write,
   });
-  if (!isDesk) interactions.guardBy(() => homeCheck.requireOpen());
+  interactions.guardBy(() => homeCheck.requireOpen());
   const { extraAuthorities } = book.written;
   // A headless broker without them could reach no server: the start says so.
   if (!isDesk && extraAuthorities !== undefined) readAuthorities(extraAuthorities);

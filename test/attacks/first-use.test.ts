@@ -1,5 +1,6 @@
 /** Another program allows things in a home before the app's first use: the app shows them, and serves nothing until then. */
 import { expect, it } from 'vitest';
+import { pair } from '../../src/client/pair.ts';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome, until } from '../support/home.ts';
 import type { TestHome } from '../support/home.ts';
@@ -42,6 +43,32 @@ it('shows all of it on a card at each start, and serves nothing until it is answ
     await answer(id, 'later');
     await stop();
   }
+});
+
+it('grants nothing more before its card is answered, neither to a command nor in the window', async () => {
+  const home = await usedWithoutApp();
+  const { owner, line, card, cards } = await openDesk(home, { leaves: true });
+  await expect(line.request('token.get', asked)).rejects.toMatchObject({ reason: 'consent_pending' });
+  const first = await card();
+  const key = { resource, header: 'X-Key', value: 'k', unchecked: true };
+  for (const [method, params] of [
+    ['apiKey.set', key],
+    ['oauthClient.set', { issuer: 'https://other.invalid', clientId: 'abc', clientSecret: 'hush' }],
+    ['permission.set', { app: 'cli', resource, decision: 'allow', scope: 'write' }],
+    ['exception.set', { server: resource, name: 'private-address', on: true }],
+    ['proxy.add', { resource }],
+    ['signIn.start', { resource }],
+    ['backup.open', { sealedKey: 'A'.repeat(80) }],
+  ] as const) {
+    await expect(owner.call(method, params), method).rejects.toMatchObject({ reason: 'consent_pending' });
+    await expect(line.request(method, params), method).rejects.toMatchObject({ reason: 'consent_pending' });
+  }
+  const pairing = pair({ env: home.env, name: 'another', onCode: () => undefined });
+  await expect(pairing).rejects.toMatchObject({ reason: 'consent_pending' });
+  await expect(owner.release(true)).rejects.toMatchObject({ reason: 'consent_pending' });
+  expect(await cards()).toEqual([first]);
+  // What takes away is taken at once.
+  await owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
 });
 
 it.each(['no', 'yes'] as const)('removes all of it, or keeps it, as its answer (%s) says', async (said) => {

@@ -64,7 +64,7 @@ export class Interactions {
     this.#requireShowable = requireShowable;
   }
 
-  /** From now on no question opens if this rejects: no person could give a yes that takes effect. */
+  /** From now on no question but that about settings opens if this rejects: a yes would have no effect. */
   guardBy(mayAsk: () => Promise<void>): void {
     this.#mayAsk = mayAsk;
   }
@@ -98,7 +98,7 @@ export class Interactions {
    */
   async askWithTerms(question: Question, signal: AbortSignal): Promise<Decision> {
     signal.throwIfAborted();
-    if (this.#mayAsk) {
+    if (this.#mayAsk && question.kind !== 'settings') {
       await this.#mayAsk();
       signal.throwIfAborted();
     }

@@ -38,7 +38,7 @@ export function allowedIn(records: AllowedRecords): readonly AllowedGroup[] {
       .map(({ clientId, endpoint }) => `${nameOf(clientId)}: ${placeOf(endpoint)}`),
     exceptions: overrides.items.map(({ server, names }) => `${server}: ${names.join(', ')}`),
     oauthClients: registrations.items
-      .filter(({ registration }) => registration.source === 'preregistered')
+      .filter(({ isRejected }) => isRejected !== true)
       .map(({ registration }) => `${quoted(registration.clientId)} at ${registration.issuer}`),
     proxies: proxies.items.map(({ name, endpoint }) => `${name}: ${endpoint}`),
   };

@@ -138,9 +138,9 @@ export class HomeCheck {
     return this.#isUndecided && this.#allowed.length > 0 ? this.requireSettled() : undefined;
   }
 
-  /** Before something is widened without a person at this broker. Throws as `verify`, and `not_permitted`. */
+  /** Before something is widened. Throws as `verify`, `not_permitted` while the app is closed, and `consent_pending`. */
   async requireOpen(): Promise<void> {
-    if (this.#parts.isDesk) return;
+    if (this.#parts.isDesk) return this.decision();
     await this.verify();
     this.#known();
     if (this.isClosed) throw appClosed();
@@ -202,6 +202,7 @@ export class HomeCheck {
   /** The person gives the home free for headless brokers, or takes that back. Only for the app's window. */
   async release(isReleased: boolean): Promise<void> {
     await this.verify();
+    await this.requireOpen();
     await this.#change((record) => ({ ...record, approvals: isReleased ? 'released' : 'app' }));
     this.#parts.changed();
   }

@@ -95,8 +95,8 @@ function perform(request: CheckedRequest): unknown {
 async function widen(request: CheckedRequest): Promise<unknown> {
   const { services, caller, method, params } = request;
   const { broker, homeCheck, approve } = services;
-  // While the app is closed, nobody gets more than they have: nobody could be asked.
-  if (!broker.parts.isDesk && widensAtClosedDesk(broker, method, params)) await homeCheck.requireOpen();
+  // While the app is closed, nobody gets more than they have: nobody could be asked. Nor before its first use is decided.
+  if (widensAtClosedDesk(broker, method, params)) await homeCheck.requireOpen();
   // While the app runs, no command gives more before the person said yes.
   const approved = isWidening(method) ? await approve?.(caller, method, params) : undefined;
   return handle(request, approved);
