@@ -3,7 +3,6 @@
  * invariants.
  */
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
-import type { MaybePromise } from './maybe-promise.ts';
 import { asTyped, endpointOf, exactEndpoint, queryOf } from '../oauth/base/resource.ts';
 import { SilentAboutPkce } from '../oauth/discovery/authorization-server.ts';
 import { RegistrationRequired } from '../oauth/client/registration.ts';
@@ -14,14 +13,11 @@ import type { BrokerParts } from './parts.ts';
 import type { Question } from './questions/question.ts';
 import type { SignInMethod, Starter } from './questions/starter.ts';
 import { KeyRequests } from './key-requests.ts';
-import type { HandedKey, Token, TokenRequest } from './request.ts';
 import { namesBeside } from './records/grants.ts';
 import type { Grant } from './records/grant.ts';
 import { brokerStopping, noSuchSignIn } from './refusals/refusals.ts';
-import type { RefusalPause, Rejection, RejectionOutcome } from './refusals/token-refusals.ts';
 import { Rejections } from './rejections.ts';
 import { Proofs } from './proofs.ts';
-import type { ProofRequest } from './proofs.ts';
 import { findDestination, requireSignIn } from './destination/destination.ts';
 import { RequestSignIns } from './request-sign-ins.ts';
 import { ShownUrls } from './shown-urls.ts';
@@ -50,15 +46,15 @@ export interface LoginRequest {
 export class Broker {
   readonly parts: BrokerParts;
   readonly consent: Consent;
+  readonly tokenRequests: TokenRequests;
+  readonly keyRequests: KeyRequests;
+  readonly rejections: Rejections;
+  readonly proofs: Proofs;
   readonly detached = new DetachedRequests();
   readonly #signIns: SignIns;
   readonly #requestSignIns: RequestSignIns;
-  readonly #rejections: Rejections;
-  readonly #requests: TokenRequests;
   readonly #shownUrls: ShownUrls;
   readonly #choices: AccountChoices;
-  readonly #keyRequests: KeyRequests;
-  readonly #proofs: Proofs;
   /** By endpoint, the issuer that a refusal showed to the user: it may get the secret of a client of theirs. */
   readonly #shownIssuers = new Map<string, string>();
 
@@ -67,18 +63,18 @@ export class Broker {
     this.consent = new Consent(parts);
     this.#signIns = new SignIns(parts);
     this.#requestSignIns = new RequestSignIns(parts, this.consent, this.#signIns);
-    this.#rejections = new Rejections(parts);
+    this.rejections = new Rejections(parts);
     this.#shownUrls = new ShownUrls(parts, this.consent.current);
     this.#choices = new AccountChoices(parts, this.consent);
-    this.#requests = new TokenRequests({
+    this.tokenRequests = new TokenRequests({
       parts,
       consent: this.consent,
       signIns: this.#requestSignIns,
-      rejections: this.#rejections,
+      rejections: this.rejections,
       choices: this.#choices,
     });
-    this.#keyRequests = new KeyRequests(parts, this.consent);
-    this.#proofs = new Proofs(parts, this.consent.current);
+    this.keyRequests = new KeyRequests(parts, this.consent);
+    this.proofs = new Proofs(parts, this.consent.current);
     // Race: a request looks for the company's sign-in only when it finds no token in memory.
     parts.grants.watch(() => dropWithoutCompany(parts));
   }
@@ -114,45 +110,12 @@ export class Broker {
   }
 
   /**
-   * The endpoint's API key, if the endpoint has one. Throws `consent_denied`, `consent_required`, `key_refused`, and
-   * what the vault throws.
-   */
-  async getKey(request: TokenRequest): Promise<HandedKey | undefined> {
-    return this.#keyRequests.answer(request);
-  }
-
-  /** An MCP server refused a key that this program received. */
-  async rejectKey(clientId: string, keyId: string): Promise<void> {
-    await this.#keyRequests.reject(clientId, keyId);
-  }
-
-  /** At once if the token is in memory. */
-  getToken(request: TokenRequest): MaybePromise<Token> {
-    return this.#requests.answer(request);
-  }
-
-  /** A proof of the key of a token that this program received. Throws as `Proofs.prove`. */
-  prove(request: ProofRequest): string {
-    return this.#proofs.prove(request);
-  }
-
-  /**
    * An MCP server asks the person to open an address. Throws as `ShownUrls.show`, `paused`, and
    * `invalid_resource`.
    */
   async showUrl(request: UrlRequest): Promise<UrlAction> {
     this.parts.pause.refuse();
     return this.#shownUrls.show(request, this.canonical(request.resource));
-  }
-
-  /** An MCP server refused a token. */
-  rejectToken(rejection: Rejection): RejectionOutcome {
-    return this.#rejections.reject(rejection);
-  }
-
-  /** The pauses after refused tokens, for an explanation of the grant. */
-  refusalsOf(grant: Grant): RefusalPause[] {
-    return this.#rejections.pausesOf(grant);
   }
 
   /** The user signs in on purpose: earlier failures and limits of this endpoint are forgotten. */
@@ -227,6 +190,6 @@ export class Broker {
   userActed(endpoint: string): void {
     this.#signIns.userActed(endpoint);
     this.#requestSignIns.userActed(endpoint);
-    for (const grant of this.parts.grants.shownFor(endpoint)) this.#rejections.clear(grant);
+    for (const grant of this.parts.grants.shownFor(endpoint)) this.rejections.clear(grant);
   }
 }

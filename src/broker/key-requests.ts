@@ -35,7 +35,7 @@ export class KeyRequests {
     this.#consent = consent;
   }
 
-  /** Undefined: the endpoint has no API key. */
+  /** Undefined: the endpoint has no API key. Throws `consent_denied`, `consent_required`, `key_refused`, and what the vault throws. */
   async answer(request: TokenRequest): Promise<HandedKey | undefined> {
     const { keys, urlPolicy, clock } = this.#parts;
     const endpoint = exactEndpoint(request.resource, urlPolicy);

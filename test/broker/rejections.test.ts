@@ -14,7 +14,7 @@ async function allowed(): Promise<Rig> {
 }
 
 const reject = ({ broker }: Rig, token: { tokenId: string } | { accessToken: string }, clientId = 'editor') =>
-  broker.rejectToken({ clientId, token }).isReplaced;
+  broker.rejections.reject({ clientId, token }).isReplaced;
 
 describe('a refused token', () => {
   it('is dropped, and the next request refreshes', async () => {
@@ -59,7 +59,7 @@ const refusedOnce = { challenge: { status: 401 } } as const;
 async function threeRefused(rig: Rig, operation?: string): Promise<void> {
   for (let n = 0; n < 3; n += 1) {
     const { tokenId } = await rig.ask();
-    const outcome = rig.broker.rejectToken({ clientId: 'editor', token: { tokenId }, operation });
+    const outcome = rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId }, operation });
     expect(outcome).toEqual({ isReplaced: true });
   }
 }
@@ -82,9 +82,9 @@ describe('one path that refuses every token', () => {
     const { tokenId } = await rig.ask();
     const token = { tokenId };
     const { broker } = rig;
-    const closed = broker.rejectToken({ clientId: 'editor', token, operation: 'GET /closed' });
+    const closed = broker.rejections.reject({ clientId: 'editor', token, operation: 'GET /closed' });
     expect(closed).toMatchObject({ isReplaced: false });
-    const open = broker.rejectToken({ clientId: 'editor', token, operation: 'GET /open' });
+    const open = broker.rejections.reject({ clientId: 'editor', token, operation: 'GET /open' });
     expect(open).toEqual({ isReplaced: true });
   });
 
@@ -94,7 +94,7 @@ describe('one path that refuses every token', () => {
     for (let n = 0; n < 12; n += 1) {
       const { tokenId } = await rig.ask();
       const rejection = { clientId: 'editor', token: { tokenId }, hasWorked: true };
-      outcomes.push(rig.broker.rejectToken(rejection).isReplaced);
+      outcomes.push(rig.broker.rejections.reject(rejection).isReplaced);
     }
     expect(outcomes).toEqual([...Array.from({ length: 10 }, () => true), false, false]);
   });

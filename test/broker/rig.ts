@@ -220,7 +220,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
     person,
     visited,
     ask: async (request = {}) =>
-      broker.getToken({
+      broker.tokenRequests.answer({
         clientId: 'editor',
         resource: endpoint,
         interaction: 'allow',

@@ -83,7 +83,7 @@ describe('tokens are bound to a key', () => {
     });
     protectedServer.bend.challenge = () => 'DPoP algs="ES256", error="invalid_token"';
     rig.clock.advance(600_000);
-    rig.broker.rejectToken({ clientId: 'editor', token: { tokenId } });
+    rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId } });
     authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({
       reason: 'login_required',
@@ -146,7 +146,7 @@ describe('a proof for a program', () => {
     protectedServer.server.now = () => rig.clock.wall();
     const { tokenId } = await rig.ask();
     const prove = (changes: object = {}): string =>
-      rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint, ...changes });
+      rig.broker.proofs.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint, ...changes });
     return { rig, tokenId, prove };
   };
   const reason = async (work: () => unknown): Promise<unknown> => {
@@ -229,7 +229,7 @@ describe('a proof for a program', () => {
     });
     const { tokenId } = await rig.ask({ clientId: 'agent' });
     const prove = (): string =>
-      rig.broker.prove({ clientId: 'agent', tokenId, method: 'POST', url: rig.endpoint });
+      rig.broker.proofs.prove({ clientId: 'agent', tokenId, method: 'POST', url: rig.endpoint });
     expect(await reason(prove)).toBeUndefined();
     expect(await reason(prove)).toBeUndefined();
     rig.parts.leases.end('agent', rig.endpoint);
@@ -249,7 +249,7 @@ describe('a proof for a program', () => {
     const { tokenId: narrow, scope } = await rig.ask({ interaction: 'never' });
     expect(scope).toEqual(['mcp:read']);
     const prove = (tokenId: string) => (): string =>
-      rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint });
+      rig.broker.proofs.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint });
     expect(await reason(prove(narrow))).toBeUndefined();
     expect(await reason(prove(wide))).toBe('consent_required');
   });

@@ -106,7 +106,7 @@ export async function use({ world, protectedServer }: Ground, accessToken: strin
 
 /** The access token is refused by its MCP server, as a local client reports it. */
 export function reject({ broker }: Rig, { tokenId }: { readonly tokenId: string }): void {
-  broker.rejectToken({ clientId: 'editor', token: { tokenId } });
+  broker.rejections.reject({ clientId: 'editor', token: { tokenId } });
 }
 
 /** The answer to a 403: these scopes are needed. */

@@ -177,7 +177,7 @@ describe('a server that ends the other access token at a refresh', () => {
     rig.clock.advance(anHour);
     const good = await rig.ask(reader);
     await rig.ask(never);
-    rig.broker.rejectToken({ clientId: 'reader', token: { tokenId: good.tokenId } });
+    rig.broker.rejections.reject({ clientId: 'reader', token: { tokenId: good.tokenId } });
     rig.clock.advance(anHour);
     await rig.ask(never);
     expect(await refused(rig.ask(third))).toMatchObject({ reason: 'scope_insufficient' });

@@ -106,7 +106,7 @@ describe('an MCP server that answers 401 without end', () => {
     const refusedIn = async (tool: string): Promise<boolean> => {
       const { tokenId } = await rig.ask();
       const operation = `POST /mcp tools/call ${tool}`;
-      return rig.broker.rejectToken({ clientId: 'editor', token: { tokenId }, operation }).isReplaced;
+      return rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId }, operation }).isReplaced;
     };
     const replaced: boolean[] = [];
     for (let n = 0; n < 4; n += 1) replaced.push(await refusedIn('search'));

@@ -144,7 +144,7 @@ type RefusalAnswer = NonNullable<ResultOf<'signIn.show'>['signIns'][number]['ref
 
 function refusalAnswers(broker: Broker, grant: Grant): RefusalAnswer[] {
   const { clients, clock } = broker.parts;
-  return broker.refusalsOf(grant).map(({ clientId, operation, until }) => ({
+  return broker.rejections.pausesOf(grant).map(({ clientId, operation, until }) => ({
     app: clients.nameOf(clientId),
     operation,
     until: wholeSeconds(toWall(clock, until)),

@@ -47,12 +47,12 @@ export const tokenMethods: Pick<
 
   'token.prove': ({ broker }, caller, { nonce, ...request }) => {
     const asked = { ...request, clientId: brokerClientId(caller) };
-    return { proof: broker.prove(nonce === undefined ? asked : { ...asked, nonce }) };
+    return { proof: broker.proofs.prove(nonce === undefined ? asked : { ...asked, nonce }) };
   },
 
   'token.reject': async ({ broker }, caller, params) => {
     if (params.apiKeyId !== undefined) {
-      if (params.status === 401) await broker.rejectKey(brokerClientId(caller), params.apiKeyId);
+      if (params.status === 401) await broker.keyRequests.reject(brokerClientId(caller), params.apiKeyId);
       return { rejected: false };
     }
     // The schema refuses a request that names neither or both.
@@ -63,7 +63,7 @@ export const tokenMethods: Pick<
     const { operation, worked: hasWorked } = params;
     const challenge = params.challenge && challengeFrom(params.challenge);
     const rejection = { clientId: brokerClientId(caller), token, operation, hasWorked, challenge };
-    const { isReplaced, pause } = broker.rejectToken(rejection);
+    const { isReplaced, pause } = broker.rejections.reject(rejection);
     return {
       rejected: isReplaced,
       ...(pause === undefined ? {} : { retryAfter: Math.ceil(pause / 1000) }),
@@ -96,7 +96,7 @@ type Answer = ResultOf<'token.get'>;
 
 /** At once if the token is in memory. */
 function tokenFor(broker: Broker, request: TokenRequest): MaybePromise<Answer> {
-  return mapMaybe(broker.getToken(request), (given) => tokenAnswer(broker, given));
+  return mapMaybe(broker.tokenRequests.answer(request), (given) => tokenAnswer(broker, given));
 }
 
 async function keyOrToken(
@@ -104,7 +104,7 @@ async function keyOrToken(
   request: TokenRequest,
   kinds: NonNullable<ParamsOf<'token.get'>['kinds']>,
 ): Promise<Answer> {
-  const key = await broker.getKey(request);
+  const key = await broker.keyRequests.answer(request);
   if (key) return keyAnswer(key);
   if (!kinds.includes('token')) throw noKey(broker.canonical(request.resource));
   return tokenFor(broker, request);

@@ -68,12 +68,12 @@ describe('a pause of all access', () => {
       timeout: 60_000,
       signal,
     } as const;
-    const asking = refusal(rig.broker.getKey(asked));
+    const asking = refusal(rig.broker.keyRequests.answer(asked));
     pause.begin({ since: clock.wall() });
     expect(await asking).toMatchObject({ reason: 'paused' });
-    expect(await refusal(rig.broker.getKey(asked))).toMatchObject({ reason: 'paused' });
+    expect(await refusal(rig.broker.keyRequests.answer(asked))).toMatchObject({ reason: 'paused' });
     pause.end();
-    expect(await rig.broker.getKey(asked)).toMatchObject({ value: 'aKey' });
+    expect(await rig.broker.keyRequests.answer(asked)).toMatchObject({ value: 'aKey' });
   });
 
   it('asks nobody and opens no page for a request that comes meanwhile', async () => {

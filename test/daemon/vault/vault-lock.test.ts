@@ -117,7 +117,7 @@ describe('locking', () => {
     const { rig, vaultLock, rows } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
-    rig.broker.rejectToken({ clientId: 'editor', token: { tokenId: old.tokenId } });
+    rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId: old.tokenId } });
     const held = world.holdTokenRequests();
     const asking = rig.ask();
     await held.arrived;
@@ -141,7 +141,7 @@ describe('locking', () => {
     const { rig, vaultLock } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
-    rig.broker.rejectToken({ clientId: 'editor', token: { tokenId: old.tokenId } });
+    rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId: old.tokenId } });
     rig.vault.failing.add('set');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
     await vaultLock.lock('locked');
