@@ -9,7 +9,7 @@ import path from 'node:path';
 import { app, clipboard, ipcMain, Menu, powerMonitor, protocol, session, shell } from 'electron';
 import { openBrowser } from '../src/daemon/system/browser.ts';
 import type { Daemon } from '../src/daemon/daemon.ts';
-import type { InProcessOwner } from '../src/daemon/in-process-owner.ts';
+import type { InProcessOwner } from '../src/daemon/methods/dispatch.ts';
 import { prepareFolders } from '../src/daemon/home/home.ts';
 import { fileLog } from '../src/daemon/system/log.ts';
 import type { Log } from '../src/daemon/system/log.ts';

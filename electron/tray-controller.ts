@@ -6,7 +6,7 @@
  */
 import { net } from 'electron';
 import { RepeatedWork } from '../src/base/repeated-work.ts';
-import type { InProcessOwner } from '../src/daemon/in-process-owner.ts';
+import type { InProcessOwner } from '../src/daemon/methods/dispatch.ts';
 import type { Change } from './bridge/channels.ts';
 import type { LoginItem } from './system/login-item.ts';
 import type { TrayAction } from './tray/menu.ts';

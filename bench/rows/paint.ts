@@ -1,5 +1,5 @@
 /** The app's page in Chromium with 500 sign-ins, in place of Electron: from the start of its load until its first rows are painted. */
-import { answerCall, type ChannelHandler } from '../../electron/bridge/bridge.ts';
+import { answerCall, type ChannelHandler } from '../../electron/windows/ipc.ts';
 import { openBrowserProfile } from '../../test/support/browsers/browser.ts';
 import { type Answer, windowPage } from '../../test/support/electron/window-page.ts';
 import { exampleAnswer } from '../../test/support/homes/example-desk.ts';

@@ -5,7 +5,7 @@
  * with the next.
  */
 import type * as z from 'zod';
-import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
+import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 
 const grants = methods['signIn.list'].result;

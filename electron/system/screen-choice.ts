@@ -3,7 +3,7 @@
  *
  * Invariant: a choice that can't be read counts as on.
  */
-import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
+import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 
 export class ScreenChoice {

@@ -5,9 +5,8 @@
  * passed the channel's schema. The address of a proxy goes to the clipboard and to no window.
  */
 import { KeyturnError, reasonOf } from '../../src/base/errors.ts';
-import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
-import { alwaysWidens, isMethod, methods } from '../../src/ipc/protocol/methods.ts';
-import type { MaybeWideningMethod } from '../../src/ipc/protocol/methods.ts';
+import type { InProcessOwner, OwnersMethod } from '../../src/daemon/methods/dispatch.ts';
+import { alwaysWidens, isMethod, isWidening, methods } from '../../src/ipc/protocol/methods.ts';
 import type { ChannelName, ShownPreferences } from '../bridge/channels.ts';
 import { channels } from '../bridge/channels.ts';
 import type { WindowHandlers } from './ipc.ts';
@@ -22,7 +21,7 @@ import { startSignIn } from './own-client.ts';
 import type { AppWindow, Windows } from './windows.ts';
 
 export interface HandlerParts {
-  readonly owner: Pick<InProcessOwner, 'call' | 'release' | 'widens' | 'endsRefusal' | 'endsKeyRefusal'>;
+  readonly owner: Pick<InProcessOwner, 'call' | 'release' | 'widens'>;
   readonly clientSetup: Pick<ClientSetup, 'look' | 'apply' | 'undo'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
@@ -72,13 +71,20 @@ export function channelHandlers(parts: HandlerParts): WindowHandlers {
     if (needsPress(channel)) window.guard.approve();
     // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
     const handler = special[channel] as ((window: AppWindow, params: unknown) => unknown) | undefined;
-    return handler ? handler(window, params) : toBroker(parts, channel, params);
+    return handler ? handler(window, params) : toBroker(parts, window, channel, params);
   };
 }
 
-function toBroker({ owner }: HandlerParts, channel: ChannelName, params: unknown): Promise<unknown> {
+async function toBroker(
+  { owner }: HandlerParts,
+  { guard }: AppWindow,
+  channel: ChannelName,
+  params: unknown,
+): Promise<unknown> {
   // Every channel without a handler of its own is a method of the owner's; appHandlers has the others.
-  return owner.call(channel as Parameters<InProcessOwner['call']>[0], params);
+  const method = channel as OwnersMethod;
+  if (isWidening(method) && !alwaysWidens(method) && (await owner.widens(method, params))) guard.approve();
+  return owner.call(method, params);
 }
 
 /** What the broker knows nothing of. */
@@ -211,11 +217,8 @@ function severalCards(): KeyturnError {
   });
 }
 
-/** A method that widens by its params needs a handler that asks the guard. */
-type GuardedHandlers = Handlers & Required<Pick<Handlers, Extract<ChannelName, MaybeWideningMethod>>>;
-
-/** What widens, depending on its params; and what a click may open a page for. */
-function guardedHandlers(parts: HandlerParts): GuardedHandlers {
+/** What asks the guard itself, and what a click may open a page for. */
+function guardedHandlers(parts: HandlerParts): Handlers {
   const { owner, signInPages, windows } = parts;
   return {
     'request.answer': async ({ guard }, params) => {
@@ -235,28 +238,16 @@ function guardedHandlers(parts: HandlerParts): GuardedHandlers {
       return {};
     },
     'permission.set': async ({ guard }, params) => {
-      if (await owner.widens(params)) {
+      if (await owner.widens('permission.set', params)) {
         guard.approve();
         signInPages.allowPage(params.resource);
       }
       return owner.call('permission.set', params);
     },
-    'permission.end': async ({ guard }, params) => {
-      if (await owner.endsRefusal(params)) guard.approve();
-      return owner.call('permission.end', params);
-    },
-    'apiKey.permission.end': async ({ guard }, params) => {
-      if (await owner.endsKeyRefusal(params)) guard.approve();
-      return owner.call('apiKey.permission.end', params);
-    },
     'home.release': async ({ guard }, { isReleased }) => {
       if (isReleased) guard.approve();
       await owner.release(isReleased);
       return {};
-    },
-    'exception.set': ({ guard }, params) => {
-      if (params.on) guard.approve();
-      return owner.call('exception.set', params);
     },
     'signIn.start': async (_window, params) => {
       // An equal one that waits is joined, and has no page to come.

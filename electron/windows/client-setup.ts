@@ -16,7 +16,7 @@ import type { AskOwner, SetupHome } from '../../src/setup/setup-home.ts';
 import { isSwitch, survey, type Surveyed } from '../../src/setup/survey.ts';
 import { undoneLine, undoSetup } from '../../src/setup/undo.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
-import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
+import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
 import type { ResultOn } from '../bridge/channels.ts';
 
 export interface ClientSetupParts {

@@ -1,17 +1,22 @@
 /**
- * The one message by which windows ask the main process.
+ * The one message by which windows ask the main process: schema in, handler, schema out.
  *
- * Invariant: it is answered only to the top frame of one of our windows, showing our own page. The frame is
+ * Invariants: it is answered only to the top frame of one of our windows, showing our own page. The frame is
  * judged as it is when the message arrives, never by what the message says. No window has more than a few
- * requests under way, so that none keeps the broker from serving programs.
+ * requests under way, so that none keeps the broker from serving programs. Only names of the channel table are
+ * answered, params and answers pass their schemas, so that a field that the table doesn't know never reaches a
+ * window, and a refusal travels as a value.
  */
 import type { IpcMain, IpcMainInvokeEvent } from 'electron';
-import { KeyturnError } from '../../src/base/errors.ts';
-import { answerCall } from '../bridge/bridge.ts';
-import type { ChannelHandler } from '../bridge/bridge.ts';
+import { KeyturnError, quoted, detailsOf } from '../../src/base/errors.ts';
+import { channels, isChannel } from '../bridge/channels.ts';
+import type { ChannelName, Envelope, Refusal } from '../bridge/channels.ts';
 import { callMessage } from '../bridge/messages.ts';
 import { isEntryPage, isOwnUrl } from './page.ts';
 import type { AppWindow, Windows } from './windows.ts';
+
+/** Does what a channel is for; its params have passed the channel's schema. */
+export type ChannelHandler = (channel: ChannelName, params: unknown) => Promise<unknown>;
 
 /** Does what a window asks for. */
 export type WindowHandlers = (window: AppWindow) => ChannelHandler;
@@ -37,6 +42,39 @@ export function answerWindows(
       underWay.set(window, count(window) - 1);
     }
   });
+}
+
+export async function answerCall(
+  handler: ChannelHandler,
+  channel: unknown,
+  params: unknown,
+): Promise<Envelope<unknown>> {
+  try {
+    if (!isChannel(channel)) throw unknownChannel(channel);
+    const asked = channels[channel].params.safeParse(params ?? {});
+    if (!asked.success) throw badParams(channel, asked.error.issues[0]?.path.join('.'));
+    const value = channels[channel].result.parse(await handler(channel, asked.data));
+    return { ok: true, value };
+  } catch (error) {
+    return { ok: false, refusal: refusalOf(error) };
+  }
+}
+
+/** A foreign error shows nothing of itself: its text may hold anything. */
+function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof KeyturnError)) {
+    return { reason: 'internal', message: 'Something went wrong inside Keyturn. Please report it.' };
+  }
+  return { reason: error.reason, message: error.message, ...detailsOf(error) };
+}
+
+function unknownChannel(channel: unknown): KeyturnError {
+  const name = typeof channel === 'string' ? quoted(channel) : 'that is no text';
+  return new KeyturnError('method_not_found', `A window asked for a channel ${name}.`);
+}
+
+function badParams(channel: ChannelName, field = ''): KeyturnError {
+  return new KeyturnError('invalid_request', `${channel}: ${quoted(field)} has a bad value.`);
 }
 
 /** The window that sent it; undefined for anything that isn't the top frame of one, on our page. */

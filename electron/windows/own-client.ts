@@ -4,7 +4,7 @@
  * Invariant: the client and what is waived for it need no press of their own: `signIn.start` passed the guard.
  */
 import { type AskOwnClient, signInWith } from '../../src/daemon/own-client.ts';
-import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
+import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
 import { methods, type ParamsOf } from '../../src/ipc/protocol/methods.ts';
 import type { channels } from '../bridge/channels.ts';
 

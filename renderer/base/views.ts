@@ -3,7 +3,7 @@
  *
  * Invariant: every type here is a piece of the table's own; the page knows no field that it doesn't name.
  */
-import type { ChannelName, Envelope, ParamsOn, Refusal, ResultOn } from '../../electron/bridge/channels.ts';
+import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
 
 export type {
   Change,
@@ -51,9 +51,3 @@ export interface Bridge {
   call<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<Envelope<ResultOn<C>>>;
   onChange(listener: () => void): () => void;
 }
-
-/** The answer of a host that doesn't answer at all. */
-export const bridgeUnavailable = (message: string): { readonly ok: false; readonly refusal: Refusal } => ({
-  ok: false,
-  refusal: { reason: 'internal', message },
-});

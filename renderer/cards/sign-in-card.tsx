@@ -8,7 +8,7 @@ import { useState } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
 import { useApprovalDelay } from './base/approval-delay.ts';
 import { ChangedNotice } from './base/changed-notice.tsx';
-import { useAction } from '../state/action.ts';
+import { useAction } from '../state/store.ts';
 import { AddressFact, Facts, TextFact } from '../parts/facts.tsx';
 import { Field } from '../parts/field.tsx';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';

@@ -7,8 +7,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
-import { useAction } from '../state/action.ts';
-import type { Action } from '../state/action.ts';
+import { useAction } from '../state/store.ts';
+import type { Action } from '../state/store.ts';
 import { ConfirmActions, Dialog } from './dialog.tsx';
 import { Refused } from './refused.tsx';
 

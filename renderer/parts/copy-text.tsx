@@ -6,7 +6,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
-import { call } from '../state/bridge.ts';
+import { call } from '../state/store.ts';
 import { strings } from '../base/strings.ts';
 
 /** Milliseconds: long enough to be read after a look at the button. */

@@ -1,14 +1,34 @@
 /**
- * The lists that the page shows: read when somebody shows them, and again after every change.
+ * The page's one way out, `window.keyturn`, which preload puts there: the lists that it shows, and what the user does.
  *
- * Invariant: what was read stays until something newer was read; a read that failed says so beside it.
+ * Invariants: a call never rejects: whatever goes wrong on the way is a refusal as a value. Lists are read when somebody
+ * shows them, and again after every change. What was read stays until something newer was read; a read that failed says so beside it.
  * One read of a list at a time: changes meanwhile lead to one more. Rows that are as before stay the same
  * objects (structural-sharing.ts).
  */
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { call, onChange } from './bridge.ts';
+import type { Envelope } from '../../electron/bridge/channels.ts';
+import { strings } from '../base/strings.ts';
+import type { Bridge, ChannelName, ParamsOn, Refusal, ResultOn } from '../base/views.ts';
 import { shareStructure } from './structural-sharing.ts';
-import type { Refusal, ResultOn } from '../base/views.ts';
+
+declare global {
+  interface Window {
+    readonly keyturn: Bridge;
+  }
+}
+
+export async function call<C extends ChannelName>(
+  channel: C,
+  params: ParamsOn<C>,
+): Promise<Envelope<ResultOn<C>>> {
+  try {
+    return await window.keyturn.call(channel, params);
+  } catch {
+    // A host that doesn't answer at all.
+    return { ok: false, refusal: { reason: 'internal', message: strings.bridgeUnavailable } };
+  }
+}
 
 /** The lists, with what each is asked. */
 const listParams = {
@@ -50,7 +70,7 @@ const entries = new Map<ListName, Entry>();
 const rereadEvery = 60_000;
 
 export function startStore(): void {
-  onChange(rereadAll);
+  window.keyturn.onChange(rereadAll);
   document.addEventListener('visibilitychange', rereadWhenVisible);
   window.addEventListener('focus', rereadAll);
   setInterval(rereadWhenVisible, rereadEvery);
@@ -125,4 +145,29 @@ export function useList<N extends ListName>(name: N): Loaded<ResultOn<N>> {
   }, [entry, name]);
   // An entry holds only answers to its own name; the map can't say so.
   return entry.state as Loaded<ResultOn<N>>;
+}
+
+/** Something that the user does: a call whose refusal is shown beside its button. */
+export interface Action {
+  readonly isBusy: boolean;
+  readonly refusal: Refusal | undefined;
+  /** Undefined where it was refused. */
+  run<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<ResultOn<C> | undefined>;
+}
+
+/** One at a time for each place. After each call the lists are read again. */
+export function useAction(): Action {
+  const [{ isBusy, refusal }, set] = useState<{ isBusy: boolean; refusal?: Refusal }>({ isBusy: false });
+  return {
+    isBusy,
+    refusal,
+    async run(channel, params) {
+      if (isBusy) return undefined;
+      set({ isBusy: true });
+      const answer = await call(channel, params);
+      set(answer.ok ? { isBusy: false } : { isBusy: false, refusal: answer.refusal });
+      rereadAll();
+      return answer.ok ? answer.value : undefined;
+    },
+  };
 }

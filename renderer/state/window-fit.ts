@@ -5,7 +5,7 @@
  */
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { call } from './bridge.ts';
+import { call } from './store.ts';
 
 /** `cardId`: a new one may need a lower window. A ref of what holds the card, a form with a footer below the rest. */
 export function useWindowFit(cardId: string | undefined): RefObject<HTMLElement | null> {

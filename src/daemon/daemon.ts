@@ -20,9 +20,8 @@ import { checkFiles, keepOthersOut, openHome, prepareFolders, refuseEarlier } fr
 import { clearLeftovers } from './home/leftovers.ts';
 import { homeMismatch } from './home/mismatched-home.ts';
 import { takeLock } from './home/single-instance.ts';
-import { inProcessOwner } from './in-process-owner.ts';
-import type { InProcessOwner } from './in-process-owner.ts';
-import { dispatcher } from './methods/dispatch.ts';
+import { dispatcher, inProcessOwner } from './methods/dispatch.ts';
+import type { InProcessOwner } from './methods/dispatch.ts';
 import type { DaemonOptions } from './options.ts';
 import { SettingsBook } from './settings/settings-book.ts';
 import { IdleCollection, idlePeriod, processParts } from './system/idle-collection.ts';
@@ -91,9 +90,7 @@ async function openLockedHome(options: DaemonOptions, unlock: () => void): Promi
 }
 
 async function serve(composed: Composition): Promise<Daemon> {
-  const { options, opened, broker, homeCheck, services, sockets, shutdown, proxies, upkeep } = composed;
-  // Requests of windows are not asked about again: they have a guard of their own.
-  const dispatchWindow = dispatcher({ ...services, signIns: windowAccess });
+  const { options, opened, broker, services, sockets, shutdown, proxies, upkeep } = composed;
   await openUnattended(composed);
   await sockets.listen(dispatcher(composed.socketServices));
   if (opened.mismatch === undefined) proxies.follow();
@@ -106,7 +103,8 @@ async function serve(composed: Composition): Promise<Daemon> {
     socket: sockets.path,
     lookForSocket: look,
     broker,
-    owner: (heard) => inProcessOwner({ broker, dispatch: dispatchWindow, homeCheck }, heard),
+    // Requests of windows are not asked about again: they have a guard of their own.
+    owner: (heard) => inProcessOwner({ ...services, signIns: windowAccess }, heard),
     resumed: () => {
       upkeep.resumed();
       composed.vaultLock.resumed();

@@ -8,7 +8,7 @@
 import { homePaths } from '../../src/base/paths.ts';
 import { connect, pair } from '../../src/client/index.ts';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
-import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
+import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
 import { terminalLog } from '../../src/daemon/system/log.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { type TestHome, until } from '../support/home.ts';

@@ -2,7 +2,7 @@
  * A person's desk for the windows' page: a real broker over its socket, real servers to sign in at, and
  * programs that pair and ask.
  *
- * Invariant: the page's calls go the way they go in the app (electron/bridge/bridge.ts, then the owner's
+ * Invariant: the page's calls go the way they go in the app (electron/windows/ipc.ts, then the owner's
  * methods), and everything that crosses is kept, for tests that look for what must not.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { answerCall } from '../../electron/bridge/bridge.ts';
-import type { ChannelHandler } from '../../electron/bridge/bridge.ts';
+import { answerCall } from '../../electron/windows/ipc.ts';
+import type { ChannelHandler } from '../../electron/windows/ipc.ts';
 import type { ShownPreferences } from '../../electron/bridge/channels.ts';
 import { ClientSetup } from '../../electron/windows/client-setup.ts';
 import { startSignIn } from '../../electron/windows/own-client.ts';

@@ -1,6 +1,6 @@
 /** What the window offers beside a server's address: a client registered by hand, exact scopes, a code on another device. */
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { answerCall } from '../../electron/bridge/bridge.ts';
+import { answerCall } from '../../electron/windows/ipc.ts';
 import { startSignIn } from '../../electron/windows/own-client.ts';
 import { homePaths } from '../../src/base/paths.ts';
 import { connectAsOwner } from '../../src/client/connect.ts';

@@ -5,8 +5,7 @@
  */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { call } from '../../state/bridge.ts';
-import { rereadAll } from '../../state/store.ts';
+import { call, rereadAll } from '../../state/store.ts';
 import { emptyContext, useAccessContext } from './access-context.ts';
 import type { AccessContext, ServerContext } from './access-context.ts';
 import { serverCount } from '../../base/cards.ts';

@@ -8,7 +8,7 @@
  */
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call } from '../../state/bridge.ts';
+import { call } from '../../state/store.ts';
 
 /** Milliseconds: longer than somebody needs to finish a click or a key meant for what was there before. */
 const minViewTime = 500;

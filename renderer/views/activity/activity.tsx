@@ -5,12 +5,11 @@ import { ActivityFilter, choicesOf, filterItem, filterOf, isShown } from './acti
 import type { RowFilter } from './activity-filter.tsx';
 import { announce } from '../../state/announcement.ts';
 import { AuditEntry } from './audit-entry.tsx';
-import { useAction } from '../../state/action.ts';
+import { useAction, useList } from '../../state/store.ts';
 import { ListFrame } from '../../lists/list-frame.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { ShowMore } from '../../lists/show-more.tsx';
 import { goTo } from '../../state/route.ts';
-import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { AuditRow } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';

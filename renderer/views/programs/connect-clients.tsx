@@ -5,7 +5,7 @@
  * Invariant: nothing is changed before a press, and only what stood on the screen. The main process has the files.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { formatCount, formatList } from '../../base/format.ts';
 import { announce } from '../../state/announcement.ts';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';

@@ -6,10 +6,8 @@
  */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { announce, announceBriefly } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
-import type { Action } from '../../state/action.ts';
-import { call } from '../../state/bridge.ts';
-import { listRead, rereadAll } from '../../state/store.ts';
+import { call, listRead, rereadAll, useAction } from '../../state/store.ts';
+import type { Action } from '../../state/store.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';

@@ -1,7 +1,7 @@
 /** One permission or denial of a program: what, until when; narrow it, end it, undo it. */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction, useList } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
@@ -11,7 +11,6 @@ import { Refused } from '../../parts/refused.tsx';
 import { Scopes } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';
 import { Mark } from '../../parts/state-mark.tsx';
-import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { Grant, LocalClient, Permission } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';

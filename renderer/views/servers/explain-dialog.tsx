@@ -6,7 +6,7 @@ import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { GrantNotices } from './grant-notices.tsx';
-import { call } from '../../state/bridge.ts';
+import { call } from '../../state/store.ts';
 import { useNow } from '../../state/now.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { GrantState } from '../../parts/state-mark.tsx';

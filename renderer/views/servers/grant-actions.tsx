@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { unnamed } from '../../parts/account-name.tsx';
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { ExplainDialog } from './explain-dialog.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';

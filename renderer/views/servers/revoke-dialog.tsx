@@ -1,7 +1,7 @@
 /** Revoking a grant: a step to confirm, then the receipt. */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { ConfirmActions, Dialog, CloseAction } from '../../parts/dialog.tsx';
 import { AddressFact, Fact, Facts } from '../../parts/facts.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';

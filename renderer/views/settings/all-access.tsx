@@ -1,12 +1,11 @@
 /** What stops every app at once: the pause of all access, and the end of all of it. */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction, useList } from '../../state/store.ts';
 import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { Grant, Status } from '../../base/views.ts';
 

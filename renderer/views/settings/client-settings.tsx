@@ -1,7 +1,7 @@
 /** How issuers know Keyturn: by a document that it hosts, or as a client that was registered there. */
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { Field } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { RegisteredClients } from './registered-clients.tsx';

@@ -1,6 +1,6 @@
 /** Whether brokers without a window may widen something in this home: off, until the person says otherwise here. */
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { Switch } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { strings } from '../../base/strings.ts';

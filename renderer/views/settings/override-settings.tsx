@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { Caution } from '../../cards/base/requesting-program.tsx';
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';
 import { Choice, Field } from '../../parts/field.tsx';
 import { Address } from '../../parts/untrusted-text.tsx';

@@ -6,7 +6,7 @@
  */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { CardList } from '../../lists/card-list.tsx';
 import { ListRow } from '../../lists/list-row.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';

@@ -7,7 +7,7 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { CopyText } from '../../parts/copy-text.tsx';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { Choice, Field } from '../../parts/field.tsx';
 import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';

@@ -1,6 +1,6 @@
 /** A setting of the broker's that is chosen from a list; says when a change counts. */
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { Choice } from '../../parts/field.tsx';
 import type { Option } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';

@@ -1,6 +1,6 @@
 /** Where secrets rest, the state of that and what to do about it; lock, unlock, lock after idle. */
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { PassphraseForm } from '../vault/passphrase-form.tsx';
 import { Refused } from '../../parts/refused.tsx';

@@ -5,7 +5,7 @@
  */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction } from '../../state/store.ts';
 import { Field } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Form } from '../../parts/form.tsx';

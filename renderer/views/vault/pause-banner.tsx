@@ -1,9 +1,8 @@
 /** Above every view: that all access is paused, until when, and the way out of it. */
 import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
+import { useAction, useList } from '../../state/store.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import { WhenExactly } from '../../parts/when.tsx';
 

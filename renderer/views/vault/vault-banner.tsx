@@ -2,8 +2,7 @@
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { sanitizeSentence } from '../../base/untrusted-text.ts';
-import { useAction } from '../../state/action.ts';
-import { useList } from '../../state/store.ts';
+import { useAction, useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import { UnlockButton } from './unlock.tsx';
 

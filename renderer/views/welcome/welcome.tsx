@@ -1,12 +1,11 @@
 /** The first run: a first server, the apps on this computer, start at login. None of it needs a terminal. */
 import { useState } from 'preact/hooks';
-import { useAction } from '../../state/action.ts';
+import { useAction, useList } from '../../state/store.ts';
 import { formatNumber } from '../../base/format.ts';
 import { Switch } from '../../parts/field.tsx';
 import { Icon, Logo } from '../../parts/icon.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { leaveFor } from '../../state/route.ts';
-import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import { SignInForm } from '../servers/sign-in-form.tsx';
 import { VaultBanner } from '../vault/vault-banner.tsx';

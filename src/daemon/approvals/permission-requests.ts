@@ -7,7 +7,7 @@ import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { keySubject, shownKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
-import { decisionOf, refusalOf, requireKey, widens, widensKey } from './widening.ts';
+import { decisionOf, refusalOf, requireKey, widensKey, widensPermission } from './widening.ts';
 
 export function permissionRequest(
   broker: Broker,
@@ -15,7 +15,7 @@ export function permissionRequest(
 ): ApprovalRequest | undefined {
   const { clients } = broker.parts;
   const { clientId, endpoint, scope, until } = decisionOf(broker, params);
-  if (!widens(broker, params)) return undefined;
+  if (!widensPermission(broker, params)) return undefined;
   if (params.decision === 'deny') return denialEndRequest(broker, clientId, endpoint, params.until);
   return {
     command: 'allow',

@@ -33,7 +33,7 @@ import {
   keyPermissionRequest,
   permissionRequest,
 } from './permission-requests.ts';
-import { endsKeyRefusal, endsRefusal, requireKey, widens, widensKey } from './widening.ts';
+import { endsKeyRefusal, endsRefusal, requireKey, widensKey, widensPermission } from './widening.ts';
 
 export interface ApprovalRequestParts {
   readonly broker: Broker;
@@ -49,11 +49,8 @@ interface Widening<M extends WideningMethod> {
    * throw for such params.
    */
   readonly request: (parts: ApprovalRequestParts, params: ParamsOf<M>) => ApprovalRequest | undefined;
-  /**
-   * Whether it gives somebody more than they have, in an app's home whose app doesn't run. Always, unless given. Throws
-   * as `request`.
-   */
-  readonly widensAtClosedDesk?: (broker: Broker, params: ParamsOf<M>) => boolean;
+  /** Whether it gives somebody more than they have: always, unless given. Throws as `request`. */
+  readonly widens?: (broker: Broker, params: ParamsOf<M>) => boolean;
 }
 
 const never = (): boolean => false;
@@ -64,13 +61,13 @@ const wideningMethods: {
 } = {
   'permission.set': {
     request: ({ broker }, params) => permissionRequest(broker, params),
-    widensAtClosedDesk: widens,
+    widens: widensPermission,
   },
 
   'permission.end': {
     request: ({ broker }, { app, resource }) =>
       denialEndRequest(broker, broker.parts.clients.resolve(app), broker.canonical(resource)),
-    widensAtClosedDesk: endsRefusal,
+    widens: endsRefusal,
   },
 
   'apiKey.set': {
@@ -89,13 +86,13 @@ const wideningMethods: {
 
   'apiKey.permission.set': {
     request: ({ broker }, params) => keyPermissionRequest(broker, params),
-    widensAtClosedDesk: widensKey,
+    widens: widensKey,
   },
 
   'apiKey.permission.end': {
     request: ({ broker }, { app, resource }) =>
       keyDenialEndRequest(broker, broker.parts.clients.resolve(app), requireKey(broker, resource)),
-    widensAtClosedDesk: endsKeyRefusal,
+    widens: endsKeyRefusal,
   },
 
   'oauthClient.set': {
@@ -137,7 +134,7 @@ const wideningMethods: {
       const shown = name === privateAddress ? hostOrigin(canonical) : canonical;
       return on ? { command: 'exception', server: shown, exception: name } : undefined;
     },
-    widensAtClosedDesk: (_broker, { on }) => on,
+    widens: (_broker, { on }) => on,
   },
 
   'proxy.add': {
@@ -171,13 +168,13 @@ const wideningMethods: {
       return { command: 'settings', name, ...(value === undefined ? {} : { value: withoutPassword(value) }) };
     },
     // HomeCheck compares it with what the vault holds. What is in force before that is known, anybody may have written.
-    widensAtClosedDesk: never,
+    widens: never,
   },
 
   'vault.unlock': {
     request: () => ({ command: 'unlock' }),
     // An open vault is needed to learn that this is an app's home.
-    widensAtClosedDesk: never,
+    widens: never,
   },
 
   'vault.passphrase': { request: () => ({ command: 'passphrase' }) },
@@ -186,7 +183,7 @@ const wideningMethods: {
 
   resume: {
     request: ({ broker }) => (broker.parts.pause.current ? { command: 'resume' } : undefined),
-    widensAtClosedDesk: (broker) => broker.parts.pause.current !== undefined,
+    widens: (broker) => broker.parts.pause.current !== undefined,
   },
 
   'request.answer': {
@@ -200,7 +197,7 @@ const wideningMethods: {
       return undefined;
     },
     // Interactions asks no question while the app is closed, so there is none to answer.
-    widensAtClosedDesk: never,
+    widens: never,
   },
 };
 
@@ -216,18 +213,18 @@ export function approvalRequestFor(
 }
 
 /**
- * Whether a request gives somebody more than they have, where nobody can be asked. `params` have passed the method's
- * schema. Throws as the method would.
+ * Whether a request gives somebody more than they have: in a window it needs a press, and while the app is closed it is
+ * refused. `params` have passed the method's schema. Throws as the method would.
  */
-export function widensAtClosedDesk(broker: Broker, method: MethodName, params: unknown): boolean {
+export function widens(broker: Broker, method: MethodName, params: unknown): boolean {
   if (methodRow(method).signsIn) return true;
-  return isWidening(method) && (rowOf(method).widensAtClosedDesk?.(broker, params) ?? true);
+  return isWidening(method) && (rowOf(method).widens?.(broker, params) ?? true);
 }
 
 /** A row for params of any method: the table binds each name to its own, and the compiler can't follow the lookup. */
 interface AnyRow {
   readonly request: (parts: ApprovalRequestParts, params: unknown) => ApprovalRequest | undefined;
-  readonly widensAtClosedDesk?: (broker: Broker, params: unknown) => boolean;
+  readonly widens?: (broker: Broker, params: unknown) => boolean;
 }
 
 const rowOf = (method: WideningMethod): AnyRow => wideningMethods[method] as AnyRow;

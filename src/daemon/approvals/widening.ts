@@ -137,7 +137,7 @@ export function keyPermissionChange(broker: Broker, params: KeyPermissionParams)
   return widensKey(broker, params) ? { decided } : { decided, from: permissions.asRead(decided) };
 }
 
-/** As `widens`, for the API key that the endpoint has now. Throws what `keyPermissionChange` throws. */
+/** As `widensPermission`, for the API key that the endpoint has now. Throws what `keyPermissionChange` throws. */
 export function widensKey(broker: Broker, params: KeyPermissionParams): boolean {
   const { clients, permissions, clock } = broker.parts;
   const clientId = clients.resolve(params.app);
@@ -153,7 +153,7 @@ export function permissionChange(broker: Broker, params: PermissionParams): Perm
   const decided = decisionOf(broker, params);
   const addsAccount = params.account !== undefined && params.decision === 'allow';
   // What gives no more needs no yes, and must not undo what the person decides meanwhile.
-  if (!addsAccount && widens(broker, params)) return { decided };
+  if (!addsAccount && widensPermission(broker, params)) return { decided };
   return { decided, from: broker.parts.permissions.asRead(decided) };
 }
 
@@ -175,7 +175,7 @@ export function requireUnchanged(
  * True unless the client has such a permission already, and it reaches as far as the new one and lasts as long.
  * Reads records, which are verified by then. Throws what `permission.set` would throw for such params.
  */
-export function widens(broker: Broker, params: PermissionParams): boolean {
+export function widensPermission(broker: Broker, params: PermissionParams): boolean {
   const { clients, permissions, clock } = broker.parts;
   const { app, resource, decision, scope: _scope, until: _until, account: _account, ...more } = params;
   const clientId = clients.resolve(app);

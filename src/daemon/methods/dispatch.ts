@@ -1,15 +1,19 @@
 /**
- * One request, from the method's name to its handler: every guard that can refuse it is here, in order.
+ * One request, from the method's name to its handler: every guard that can refuse it is here, in order. It comes over
+ * the socket, or from the app's windows, in whose process the broker runs.
  *
- * Invariant: nothing runs before all guards of the method's row (ipc/protocol/methods.ts) have passed. Handlers get
+ * Invariants: nothing runs before all guards of the method's row (ipc/protocol/methods.ts) have passed. Handlers get
  * params as their schema gave them. No answer but that of `token.get` holds a secret; keys of backups, and the
- * addresses of proxies, which are unguessable, go to the owner.
+ * addresses of proxies, which are unguessable, go to the owner. The owner in this process needs no key, since who is here
+ * has the vault already, and gets no token, since a window has no use for one.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { mapMaybe } from '../../broker/maybe-promise.ts';
 import { changesLists, isMethod, isWidening, methodRow, methods } from '../../ipc/protocol/methods.ts';
 import type { MethodName } from '../../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../../ipc/server/server.ts';
+import { ownerId } from '../../ipc/wire/handshake-messages.ts';
+import type { HomeCheck } from '../home/home-check.ts';
 import type { Handlers, Services } from './services.ts';
 import { clientMethods } from './client-methods.ts';
 import { grantMethods } from './grant-methods.ts';
@@ -19,7 +23,7 @@ import { resetMethods } from './reset.ts';
 import { keyMethods } from './key-methods.ts';
 import { tokenMethods } from './token-methods.ts';
 import { vaultMethods } from './vault-methods.ts';
-import { widensAtClosedDesk } from '../approvals/widening-methods.ts';
+import { widens } from '../approvals/widening-methods.ts';
 import type { PermissionChange } from '../approvals/widening.ts';
 
 const handlers: Handlers = {
@@ -38,6 +42,59 @@ export const dispatcher =
   (services: Services): ServerDeps['dispatch'] =>
   (caller, method, params) =>
     dispatch(services, caller, method, params);
+
+/** The methods that an owner may call; those of local clients hand out tokens. */
+export type OwnersMethod = {
+  [M in MethodName]: (typeof methods)[M]['who'] extends 'client' ? never : M;
+}[MethodName];
+
+export interface InProcessOwner {
+  /** Any of the owner's methods of docs/reference/wire-protocol.md. Params and answer are not yet typed. Throws KeyturnError. */
+  call(method: OwnersMethod, params: unknown): Promise<unknown>;
+  /** Whether this request gives somebody more than they have. Throws KeyturnError. */
+  widens(method: OwnersMethod, params: unknown): Promise<boolean>;
+  /** Gives the home free for brokers without a window, or takes that back. No method of the wire does so. */
+  release(isReleased: boolean): Promise<void>;
+  /** Ends the subscription, and what waits for this owner. */
+  close(): void;
+}
+
+/** `heard` gets the names of the notifications. */
+export function inProcessOwner(
+  services: Services & { readonly homeCheck: Pick<HomeCheck, 'release'> },
+  heard: (method: string) => void,
+): InProcessOwner {
+  const { broker, homeCheck } = services;
+  const over = new AbortController();
+  const peer = { kind: 'unverified' } as const;
+  const caller: Caller = {
+    clientId: ownerId,
+    role: 'owner',
+    peer,
+    peerNow: () => peer,
+    signal: over.signal,
+    get isOpen() {
+      return !over.signal.aborted;
+    },
+    notify: (method) => heard(method),
+    onClose: (callback) => over.signal.addEventListener('abort', callback, { once: true }),
+  };
+  // Can't fail: it only notes the caller.
+  void dispatch(services, caller, 'subscribe', {});
+  return {
+    call: async (method, params) => {
+      // The type says so too; a name from a window is only as good as the table it was looked up in.
+      if ((methods[method].who as 'any' | 'owner' | 'client') === 'client') throw noTokensHere(method);
+      return dispatch(services, caller, method, params);
+    },
+    widens: async (method, params) => {
+      await homeCheck.verify();
+      return widens(broker, method, params);
+    },
+    release: (isReleased) => homeCheck.release(isReleased),
+    close: () => over.abort(appQuits()),
+  };
+}
 
 function dispatch(services: Services, caller: Caller, method: string, params: unknown): unknown {
   const request = (): unknown => answer(services, caller, method, params);
@@ -96,7 +153,7 @@ async function widen(request: CheckedRequest): Promise<unknown> {
   const { services, caller, method, params } = request;
   const { broker, homeCheck, approve } = services;
   // While the app is closed, nobody gets more than they have: nobody could be asked. Nor before its first use is decided.
-  if (widensAtClosedDesk(broker, method, params)) await homeCheck.requireOpen();
+  if (widens(broker, method, params)) await homeCheck.requireOpen();
   // While the app runs, no command gives more before the person said yes.
   const approved = isWidening(method) ? await approve?.(caller, method, params) : undefined;
   return handle(request, approved);
@@ -145,4 +202,15 @@ function unknownMethod(method: string): KeyturnError {
 
 function forOwner(method: string, hint = 'Use the keyturn command.'): KeyturnError {
   return new KeyturnError('not_permitted', `${method} is for the owner of this home.`, { hint });
+}
+
+function noTokensHere(method: string): KeyturnError {
+  return new KeyturnError('not_permitted', `${method} is for other apps, not for the Keyturn app.`, {
+    rule: 'no token ever reaches a window',
+    hint: 'Use `keyturn token`.',
+  });
+}
+
+function appQuits(): KeyturnError {
+  return new KeyturnError('interrupted', 'The app is quitting.', { hint: 'Start it again.' });
 }

@@ -1,7 +1,12 @@
 /** Which permissions are more than a program had. */
 import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
-import { decisionOf, endsRefusal, refusalOf, widens } from '../../../src/daemon/approvals/widening.ts';
+import {
+  decisionOf,
+  endsRefusal,
+  refusalOf,
+  widensPermission,
+} from '../../../src/daemon/approvals/widening.ts';
 import { brokerRig } from '../../broker/rig.ts';
 
 const endpoint = 'https://notes.example/mcp';
@@ -43,11 +48,13 @@ const wanted = {
 describe('a permission', () => {
   it('is no wider if it asks for less, or denies', async () => {
     const { broker, clientId } = await brokerWith();
-    expect(widens(broker, wanted)).toBe(false);
-    expect(widens(broker, { ...wanted, app: clientId, scope: 'write read', until: end })).toBe(false);
+    expect(widensPermission(broker, wanted)).toBe(false);
+    expect(widensPermission(broker, { ...wanted, app: clientId, scope: 'write read', until: end })).toBe(
+      false,
+    );
     // As a person types it.
-    expect(widens(broker, { ...wanted, resource: `${endpoint}/` })).toBe(false);
-    expect(widens(broker, { ...wanted, app: 'other', decision: 'deny' })).toBe(false);
+    expect(widensPermission(broker, { ...wanted, resource: `${endpoint}/` })).toBe(false);
+    expect(widensPermission(broker, { ...wanted, app: 'other', decision: 'deny' })).toBe(false);
   });
 
   it.each([
@@ -60,7 +67,7 @@ describe('a permission', () => {
     ['with a limit that is not known here', { lease: 'longer' }],
   ])('is wider %s', async (_how, change) => {
     const { broker } = await brokerWith();
-    expect(widens(broker, { ...wanted, ...change })).toBe(true);
+    expect(widensPermission(broker, { ...wanted, ...change })).toBe(true);
   });
 
   it.each([
@@ -69,7 +76,7 @@ describe('a permission', () => {
     ['had a scope of it refused', { refused: ['read'] }],
   ])('is wider if the permission that exists %s', async (_what, held) => {
     const { broker } = await brokerWith(held);
-    expect(widens(broker, wanted)).toBe(true);
+    expect(widensPermission(broker, wanted)).toBe(true);
   });
 });
 
@@ -94,11 +101,11 @@ describe('a permission for an account', () => {
       requestedScope: [],
     });
     const asAlice = { ...wanted, account: 'alice' };
-    expect(widens(broker, asAlice)).toBe(true);
+    expect(widensPermission(broker, asAlice)).toBe(true);
     const [held] = broker.parts.permissions.of(clientId, 0);
     await broker.parts.permissions.set({ ...(held ?? expect.fail()), grants: [id] });
-    expect(widens(broker, asAlice)).toBe(false);
-    expect(() => widens(broker, { ...wanted, account: 'bob' })).toThrow(
+    expect(widensPermission(broker, asAlice)).toBe(false);
+    expect(() => widensPermission(broker, { ...wanted, account: 'bob' })).toThrow(
       expect.objectContaining({ reason: 'not_found' }),
     );
   });

@@ -7,7 +7,7 @@ import { connectAsOwner } from '../../../src/client/connect.ts';
 import type { Connection } from '../../../src/client/connection.ts';
 import { startDaemon } from '../../../src/daemon/daemon.ts';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import type { InProcessOwner } from '../../../src/daemon/in-process-owner.ts';
+import type { InProcessOwner } from '../../../src/daemon/methods/dispatch.ts';
 import { terminalLog } from '../../../src/daemon/system/log.ts';
 import { methods, type ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { type TestHome, until } from '../home.ts';
