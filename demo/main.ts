@@ -187,8 +187,16 @@ async function stockClient(stage: Stage, you: Person): Promise<void> {
   const { url } = stage.servers;
   const name = 'stock-client';
   const before = stage.servers.counts().signIns;
-  const connecting = stage.keyturn('connect', url, '--as', name);
-  for (const kind of ['pair', 'allow'] as const) await Promise.race([you.answer(kind), connecting]);
+  const connect = async () => stage.keyturn('connect', url, '--as', name);
+  let connecting = connect();
+  for (const kind of ['pair', 'allow'] as const) {
+    const answered = you.answer(kind);
+    const early = await Promise.race([answered, connecting]);
+    // It waits for seconds, and the question for minutes.
+    if (early && !early.stderr.includes('consent_pending')) break;
+    await answered;
+    if (early) connecting = connect();
+  }
   const { code, stderr } = await connecting;
   if (code !== 0) throw new KeyturnError('login_failed', stderr.trim());
   const tools = await useBridge(stage, name);

@@ -35,8 +35,8 @@ export async function listenOnLoopback(certificates: Certificates, port: number)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => {
       reject(
-        new KeyturnError('conflict', `127.0.0.1:${port} can't be listened on.`, {
-          hint: 'Stop what uses this port, or choose another; 0 takes any free one.',
+        new KeyturnError('conflict', `Port ${port} of 127.0.0.1 can't be used.`, {
+          hint: 'Stop the program that uses it, or name another port in the file of --config (0 takes a free one).',
           cause,
         }),
       );

@@ -118,20 +118,37 @@ function pageFails(page: Page, isDesk: boolean): string {
  * full stop.
  */
 function wayPastError(page: Page, isDesk: boolean): string | undefined {
-  const { endpoint, account, startUrl, ifForgotten } = page;
+  const { ifForgotten } = page;
   if (ifForgotten === undefined) return undefined;
-  if (ifForgotten === 'byHand') return `If the page shows an error, ${enterAgain(endpoint)}`;
+  if (ifForgotten === 'byHand') return `If the page shows an error, ${enterAgain(page)}`;
   if (isDesk) return 'If the page shows an error, say so there';
-  const options = [
-    ...(account === undefined ? [] : [shellOption('account', account)]),
-    '--new-client',
-    ...(startUrl === undefined ? ['--paste'] : []),
-  ];
-  return `If the page shows an error: keyturn login ${shellWord(endpoint)} ${options.join(' ')}`;
+  return `If the page shows an error: ${loginAgain(page, '--new-client')}`;
 }
 
-const enterAgain = (endpoint: string): string =>
-  `enter the client again: keyturn login ${shellWord(endpoint)} --client-id ID`;
+const enterAgain = (page: AskedSignIn): string =>
+  `enter the client again: ${loginAgain(page, '--client-id ID')}`;
+
+type AskedSignIn =
+  | Pick<Page, 'kind' | 'endpoint' | 'account' | 'startUrl'>
+  | Pick<Extract<Question, { readonly kind: 'device' }>, 'kind' | 'endpoint' | 'account'>;
+
+/** The command for the same sign-in, on the same way. */
+function loginAgain(question: AskedSignIn, ...options: readonly string[]): string {
+  const { kind, endpoint, account } = question;
+  const isPasted = kind === 'signIn' && question.startUrl === undefined;
+  return [
+    `keyturn login ${shellWord(endpoint)}`,
+    ...(account === undefined ? [] : [shellOption('account', account)]),
+    ...options,
+    ...(kind === 'device' ? ['--device'] : isPasted ? ['--paste'] : []),
+  ].join(' ');
+}
+
+export function calledOff(question: AskedSignIn & { readonly issuer: string }): KeyturnError {
+  return new KeyturnError('login_failed', `The sign-in at ${question.issuer} was cancelled.`, {
+    hint: `Start it again with: ${loginAgain(question)}`,
+  });
+}
 
 /** What an answer without `state` says; its error code is empty if it has none. */
 export const statelessWords = (error: string): string =>
@@ -149,20 +166,15 @@ function cameStateless({ issuer, endpoint }: Pick<Page, 'issuer' | 'endpoint'>, 
 }
 
 /** The page's time ran out. */
-export function nobodyCame({
-  issuer,
-  endpoint,
-  hint,
-  ifForgotten,
-  stateless,
-}: Pick<Page, 'issuer' | 'endpoint' | 'hint' | 'ifForgotten' | 'stateless'>): KeyturnError {
-  if (stateless !== undefined) return cameStateless({ issuer, endpoint }, stateless);
+export function nobodyCame(page: Page): KeyturnError {
+  const { issuer, hint, ifForgotten, stateless } = page;
+  if (stateless !== undefined) return cameStateless(page, stateless);
   const ways = {
     register: '; add --new-client if its page shows an error',
-    byHand: `; if its page shows an error, ${enterAgain(endpoint)}`,
+    byHand: `; if its page shows an error, ${enterAgain(page)}`,
   };
   const hints = [
-    `Start it again with: keyturn login ${shellWord(endpoint)}`,
+    `Start it again with: ${loginAgain(page)}`,
     ifForgotten === undefined ? '' : ways[ifForgotten],
     hint === undefined ? '' : `. If the page shows an error: ${hint}.`,
   ];

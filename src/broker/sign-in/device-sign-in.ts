@@ -11,7 +11,7 @@ import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { overridesAt, registeredScope } from '../destination/destination.ts';
 import type { Grant } from '../records/grant.ts';
 import { askedScope } from './asked-scope.ts';
-import { calledOff } from './page-sign-in.ts';
+import { calledOff } from '../refusals/pending-refusals.ts';
 import { prepareIdentity } from '../destination/redirect.ts';
 import { giveUpClient, replacingClient, useFromNowOn } from './refused-client.ts';
 import type { ClientOutcome, Refused } from './refused-client.ts';
@@ -116,7 +116,7 @@ async function approval(
     completeUrl: verificationUriComplete,
   } as const;
   const refused = parts.interactions.ask(question, either).then((): never => {
-    throw calledOff(issuer, request.endpoint);
+    throw calledOff(question);
   });
   const granted = poll(parts, request.endpoint, device, authorization, either);
   for (const pending of [refused, granted]) pending.catch(() => undefined);

@@ -5,7 +5,7 @@
  * once; after that the refusal says so.
  */
 import type { BrokerParts } from '../parts.ts';
-import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { buildAuthorizationRequest } from '../../oauth/grants/authorization.ts';
 import {
   clientRefused,
@@ -21,7 +21,7 @@ import type { Grant } from '../records/grant.ts';
 import type { Page } from '../loopback/loopback-page.ts';
 import type { RedirectCallback } from '../loopback/loopback.ts';
 import { ambiguityOf } from '../destination/mix-up.ts';
-import { nobodyCame } from '../refusals/pending-refusals.ts';
+import { calledOff, nobodyCame } from '../refusals/pending-refusals.ts';
 import { prepareRedirect } from '../destination/redirect.ts';
 import { pastedReply, redeem } from './page-reply.ts';
 import type { OpenedContext } from './page-reply.ts';
@@ -76,7 +76,8 @@ async function onePage(page: OnePage, refused: Refused | undefined): Promise<Out
     const { url, started } = await authorizationRequest(parts, { ...context, scope }, redirect);
     page.opened();
     const shown = { url, started, redirect, refused };
-    const callback = await noted(parts, redirect, visit(parts, context, shown, signal));
+    const isPasted = request.method === 'paste';
+    const callback = await noted(parts, { ...redirect, isPasted }, visit(parts, context, shown, signal));
     if (callback === 'errorPage') return await instead(page, shown, errorPage(destination.server), 'person');
     return await finish({ ...page, context: { ...context, ambiguity } }, { ...shown, callback });
   } finally {
@@ -87,7 +88,7 @@ async function onePage(page: OnePage, refused: Refused | undefined): Promise<Out
 /** Notes whether anybody came back from the page. */
 async function noted<T>(
   { registrations: { unanswered } }: BrokerParts,
-  { record, isNew }: Redirect,
+  { record, isNew, isPasted }: Pick<Redirect, 'record' | 'isNew'> & { readonly isPasted: boolean },
   visiting: Promise<T>,
 ): Promise<T> {
   try {
@@ -95,8 +96,9 @@ async function noted<T>(
     unanswered.delete(record.id);
     return reply;
   } catch (error) {
-    // A server can't have forgotten a client of a moment ago. A withdrawn page says nothing.
-    if (!isNew && reasonOf(error) !== 'conflict') unanswered.add(record.id);
+    // A server can't have forgotten a client of a moment ago. A withdrawn page says nothing, and one whose address you
+    // were to paste little: the terminal shows the command for another client.
+    if (!isNew && !isPasted && reasonOf(error) !== 'conflict') unanswered.add(record.id);
     throw error;
   }
 }
@@ -189,7 +191,7 @@ async function visit(
     showsError: () => told.resolve('errorPage'),
   } as const;
   const refused = parts.interactions.ask(question, either).then((): never => {
-    throw calledOff(server.issuer, request.endpoint);
+    throw calledOff(question);
   });
   const tooLate = parts.clock.sleep(signInTimeout, either).then((): never => {
     throw nobodyCame(question);
@@ -254,10 +256,4 @@ function pageFor(error: unknown): Page {
   // The sign-in goes on without the prompt, or without the scope.
   if (error instanceof PromptRefused || error instanceof OfflineRefused) return 'again';
   return reasonOf(error) === 'account_mismatch' ? 'otherAccount' : 'failed';
-}
-
-export function calledOff(issuer: string, endpoint: string): KeyturnError {
-  return new KeyturnError('login_failed', `The sign-in at ${issuer} was cancelled.`, {
-    hint: `Start it again with: keyturn login ${shellWord(endpoint)}`,
-  });
 }

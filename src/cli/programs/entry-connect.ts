@@ -27,8 +27,8 @@ import type { Entry } from './entry.ts';
 import { forgetRefusal, forgetTicket, isPaired, pairEntry, rememberRefusal } from './pairing.ts';
 import { Prompts, type Together } from './prompts.ts';
 
-/** Milliseconds: as long as a card stays. */
-const maxAsking = 600_000;
+/** Milliseconds: as long as a card stays; where nobody sees the question, as long as a bridge waits. */
+const waitTime = (isSeen: boolean): number => (isSeen ? 600_000 : 20_000);
 
 /** `together`: with the other entries of its server. Throws what a request for a token throws. */
 export async function connectEntry(
@@ -44,21 +44,29 @@ export async function connectEntry(
   const interrupted = (): never => process.exit(exitCodes.interrupted);
   process.once('SIGINT', interrupted);
   process.once('SIGTERM', interrupted);
-  const over = AbortSignal.timeout(maxAsking);
+  const isSeen = isAtTerminal() || owner.capabilities.includes(appCapability);
+  const over = AbortSignal.timeout(waitTime(isSeen));
   const done = new AbortController();
   try {
-    // The answer to a question that is over: the person begins again.
+    // The answer to a question that is over: the person begins again. A script comes back for it.
     const open = await openQuestions(owner);
-    if (!open.some(({ kind, app: client }) => kind === 'pair' && client === name)) forgetTicket(name);
+    if (isSeen && !open.some(({ kind, app: client }) => kind === 'pair' && client === name))
+      forgetTicket(name);
     // Before anybody is asked: what the broker would refuse afterwards.
     const status = await call(owner, 'status', {});
     endpointOf(resource, { allowInsecureLoopback: status.insecureLoopback });
     await moveForgottenKey(owner, name, status);
     const told = tellQuestions(owner, { name, resource }, { together, signal: done.signal });
-    await untilAllowed(entry, told.code, over);
-    if (process.stderr.isTTY) say(`keyturn: ${name} may use ${resource}${told.offer()}.`);
+    await untilAllowed(entry, told.code, over).catch(async (error: unknown) => {
+      if (reasonOf(error) !== 'login_required') throw error;
+      // One that you ended, or that ended at the server: you start this command, so you sign in again.
+      const { account } = entry;
+      await call(owner, 'signIn.start', { resource, account, method: 'browser' });
+      await untilAllowed(entry, told.code, over);
+    });
+    if (process.stderr.isTTY) say(`keyturn: ${name} may reach ${resource}${told.offer()}.`);
   } catch (error) {
-    if (over.aborted) throw unanswered(name);
+    if (over.aborted) throw unanswered(name, isSeen);
     throw error;
   } finally {
     done.abort();
@@ -86,12 +94,12 @@ async function moveForgottenKey(owner: Connection, name: string, { unreadable }:
 /** Where the broker is elsewhere, its owner's questions are too: this terminal shows the code of a pairing only. */
 async function connectForwarded(entry: Entry): Promise<void> {
   const { name, resource } = entry;
-  const over = AbortSignal.timeout(maxAsking);
+  const over = AbortSignal.timeout(waitTime(true));
   try {
     await untilAllowed(entry, (code) => sayCode(name, code), over);
-    if (process.stderr.isTTY) say(`keyturn: ${name} may use ${resource}.`);
+    if (process.stderr.isTTY) say(`keyturn: ${name} may reach ${resource}.`);
   } catch (error) {
-    throw over.aborted ? unanswered(name) : error;
+    throw over.aborted ? unanswered(name, true) : error;
   }
 }
 
@@ -107,7 +115,7 @@ async function untilAllowed(
   over.addEventListener('abort', end, { once: true });
   try {
     // Without `getToken`: that one would look for the next broker where this one ends. As a bridge asks: they share it.
-    const asked = { ...params, kinds, interaction: 'allow', detached: true, timeout: maxAsking / 1000 };
+    const asked = { ...params, kinds, interaction: 'allow', detached: true, timeout: waitTime(true) / 1000 };
     await connection.request('token.get', asked);
   } catch (error) {
     // A server that wants no token wants no sign-in either.
@@ -233,8 +241,11 @@ function tell({ id, kind, accounts = [] }: Question, words: string, isDesk: bool
   );
 }
 
-function unanswered(name: string): KeyturnError {
-  return new KeyturnError('consent_pending', `Nobody has answered for ${quoted(name)} within ten minutes.`, {
-    hint: 'Run the command again when you are at the machine.',
+function unanswered(name: string, isSeen: boolean): KeyturnError {
+  const time = isSeen ? 'ten minutes' : '20 seconds';
+  return new KeyturnError('consent_pending', `Nobody has answered for ${quoted(name)} within ${time}.`, {
+    hint: isSeen
+      ? 'Run the command again when you are at the machine.'
+      : 'Answer what `keyturn request list` shows, and run the command again.',
   });
 }

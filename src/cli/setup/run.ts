@@ -9,6 +9,7 @@ import { bridgeFetch } from '../../bridge/network.ts';
 import { connectIfRunning } from '../broker/connection.ts';
 import { ask } from '../broker/request.ts';
 import { clientsHere } from '../programs/configured-entry.ts';
+import type { Together } from '../programs/prompts.ts';
 import { print, printJson, refuse, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { applySetup } from '../../setup/apply.ts';
@@ -58,7 +59,9 @@ export async function runSetup({ yes, json, project, connects }: SetupChoice): P
   if (switched.length === 0) return exitCodes.ok;
   // Without a terminal nobody would see the question: each entry asks at its first start.
   const { open, code } =
-    connects && isAtTerminal() ? await connectAll(switched) : { open: switched, code: exitCodes.ok };
+    connects && isAtTerminal()
+      ? await connectAll(switched)
+      : { open: await withoutAccess(switched), code: exitCodes.ok };
   await sayWhatFollows(open);
   return code;
 }
@@ -83,7 +86,7 @@ async function withoutOpenServers(files: readonly Surveyed[]): Promise<readonly 
   }
 }
 
-/** `open`: the entries that got no access, each refused with its reason. */
+/** `open`: the entries that got no access. One refusal is for all entries of its server. */
 async function connectAll(
   switched: readonly Applied[],
 ): Promise<{ readonly open: readonly Applied[]; readonly code: number }> {
@@ -91,12 +94,17 @@ async function connectAll(
   const open: Applied[] = [];
   const codes: number[] = [];
   for (const [resource, entries = []] of Map.groupBy(switched, ({ endpoint }) => endpoint)) {
-    const together = { names: entries.map(({ as }) => as) };
+    const together: Together = { names: entries.map(({ as }) => as) };
+    let isRefused = false;
     for (const entry of entries) {
       try {
-        await connectEntry({ name: entry.as, resource }, together);
+        // Your own refusal is remembered for each entry. What else failed would fail for each.
+        if (!isRefused || together.verdict === 'no')
+          await connectEntry({ name: entry.as, resource }, together);
+        else open.push(entry);
       } catch (error) {
-        codes.push(refuse(error));
+        if (!isRefused) codes.push(refuse(error));
+        isRefused = true;
         open.push(entry);
       }
     }
@@ -104,12 +112,9 @@ async function connectAll(
   return { open, code: codes[0] ?? exitCodes.ok };
 }
 
-/** `open`: entries that were not connected now. */
-async function sayWhatFollows(open: readonly Applied[]): Promise<void> {
-  if ((await ask('status', {})).vault === 'memory')
-    say('keyturn: the vault of this home is memory, so keyturn setup undo works until the broker ends.');
+async function withoutAccess(entries: readonly Applied[]): Promise<readonly Applied[]> {
   const { apps } = await ask('app.list', {});
-  const without = open.filter(
+  return entries.filter(
     ({ as, endpoint }) =>
       !apps.some(
         ({ name, permissions }) =>
@@ -117,13 +122,18 @@ async function sayWhatFollows(open: readonly Applied[]): Promise<void> {
           permissions.some(({ resource, decision }) => resource === endpoint && decision === 'allow'),
       ),
   );
-  if (without.length === 0) say('keyturn: restart these clients.');
+}
+
+/** `open`: entries without access. */
+async function sayWhatFollows(open: readonly Applied[]): Promise<void> {
+  if ((await ask('status', {})).vault === 'memory')
+    say('keyturn: the vault of this home is memory, so keyturn setup undo works until the broker ends.');
+  if (open.length === 0) say('keyturn: restart these clients.');
   else
     say(
       'keyturn: restart these clients. An entry without access asks for it at its first start; to give it before that:',
     );
-  for (const { endpoint, as } of without)
-    say(`  keyturn connect ${shellWord(endpoint)} --as ${shellWord(as)}`);
+  for (const { endpoint, as } of open) say(`  keyturn connect ${shellWord(endpoint)} --as ${shellWord(as)}`);
   say('keyturn: `keyturn setup undo` restores everything.');
 }
 

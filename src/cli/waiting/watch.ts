@@ -229,7 +229,7 @@ function tellAllow(question: Fields, isDesk: boolean): void {
   const account = text(question, 'account');
   const as = account === '' ? '' : ` as ${quoted(account)}`;
   say(
-    `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${as}${scope ? ` (${scope})` : ''}?`,
+    `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${as}${scope ? ` with ${scope}` : ''}?`,
   );
   tellAnswer(question, isDesk);
 }

@@ -22,7 +22,7 @@ export function tailRows(rows: readonly Row[]): void {
       .toSorted((one, other) => one.time - other.time)
       .map((row) => [
         when(Math.floor(row.time / 1000)),
-        row.count === undefined ? row.event : `${row.event} ×${row.count}`,
+        (row.count ?? 1) === 1 ? row.event : `${row.event} ×${row.count}`,
         row.outcome ?? '-',
         row.app ?? '-',
         row.endpoint ?? '-',
