@@ -187,15 +187,15 @@ async function stockClient(stage: Stage, you: Person): Promise<void> {
   const { url } = stage.servers;
   const name = 'stock-client';
   const before = stage.servers.counts().signIns;
-  const connect = async () => stage.keyturn('connect', url, '--as', name);
-  let connecting = connect();
+  const begin = async () => stage.keyturn('connect', url, '--as', name);
+  let connecting = begin();
   for (const kind of ['pair', 'allow'] as const) {
     const answered = you.answer(kind);
     const early = await Promise.race([answered, connecting]);
     // It waits for seconds, and the question for minutes.
     if (early && !early.stderr.includes('consent_pending')) break;
     await answered;
-    if (early) connecting = connect();
+    if (early) connecting = begin();
   }
   const { code, stderr } = await connecting;
   if (code !== 0) throw new KeyturnError('login_failed', stderr.trim());

@@ -56,7 +56,7 @@ export async function connectEntry(
     const status = await call(owner, 'status', {});
     endpointOf(resource, { allowInsecureLoopback: status.insecureLoopback });
     await moveForgottenKey(owner, name, status);
-    const told = tellQuestions(owner, { name, resource }, { together, signal: done.signal });
+    const told = tellQuestions(owner, entry, { together, signal: done.signal });
     await untilAllowed(entry, told.code, over).catch(async (error: unknown) => {
       if (reasonOf(error) !== 'login_required') throw error;
       // One that you ended, or that ended at the server: you start this command, so you sign in again.
@@ -146,7 +146,7 @@ async function openQuestions(owner: Connection) {
  */
 function tellQuestions(
   owner: Connection,
-  { name, resource }: Entry,
+  { name, resource, account }: Entry,
   { together, signal }: { readonly together: Together; readonly signal: AbortSignal },
 ): { readonly code: (code: string) => void; readonly offer: () => string } {
   const isDesk = owner.capabilities.includes(appCapability);
@@ -175,7 +175,7 @@ function tellQuestions(
       else
         prompts.ask(
           id,
-          await togetherWords(owner, question, { names: together.names, resource }),
+          await togetherWords(owner, question, { names: together.names, resource, account }),
           (answer) => void call(owner, 'request.answer', { id, answer }).catch(() => undefined),
         );
     }
@@ -214,7 +214,7 @@ function wordsOf(question: Question, { name, resource }: Entry): string {
 async function togetherWords(
   owner: Connection,
   question: Question,
-  { names, resource }: { readonly names: readonly string[]; readonly resource: string },
+  { names, resource, account }: Pick<Entry, 'resource' | 'account'> & { readonly names: readonly string[] },
 ): Promise<string> {
   const isPairing = question.kind === 'pair';
   const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
@@ -224,7 +224,18 @@ async function togetherWords(
   const what = key
     ? `have your API key for ${quoted(resource)} (${keyPlaceWords(key)})`
     : `reach ${quoted(resource)}${offerWords(question)}`;
-  return `keyturn: may ${names.map(quoted).join(', ')} ${isPairing ? 'be paired, and ' : ''}${what}?`;
+  const note = key || account !== undefined ? '' : await accountsNote(owner, endpoint);
+  return `keyturn: may ${names.map(quoted).join(', ')} ${isPairing ? 'be paired, and ' : ''}${what}?${note}`;
+}
+
+/** An entry that names no account gets one of several. */
+async function accountsNote(owner: Connection, endpoint: string): Promise<string> {
+  const { signIns } = await call(owner, 'signIn.list', {});
+  const there = signIns.filter((one) => one.endpoint === endpoint && one.state !== 'revoked');
+  const accounts = new Set(there.map(({ account = '' }) => account));
+  return accounts.size < 2
+    ? ''
+    : ` It gets one of your accounts there, ${[...accounts].map(quoted).join(' or ')}; --account names which.`;
 }
 
 /** What a yes gives, as far as it is known by now. */
