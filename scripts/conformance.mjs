@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** An id: of a rule, as in `D-3`, or the name of a file of the home, as in `clients/NAME.key`. */
+/** An id: of a rule, as in `D-3`, or the name of a file of the home, as in `apps/NAME.key`. */
 const id = String.raw`(?:[A-Z]+-\d+|[\w/-]+\.[a-z]+)`;
 const rowStart = new RegExp(`^\\| \`?(${id})\`?[ ,]`, 'gm');
 const nameStart = new RegExp(`^(${id}(?: ${id})*): `);

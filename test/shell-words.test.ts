@@ -146,7 +146,7 @@ describe('a hint', () => {
       ]);
       const addIt = ['login', endpoint, { account: evil }];
       expect(typed(unknownAccount(endpoint, evil, ['work']).hint)).toEqual(addIt);
-      const wanted = { clientId: 'editor', endpoint, account: evil };
+      const wanted = { appId: 'editor', endpoint, account: evil };
       const nobody = await refused(Promise.try(() => grantsOfAccount(rig.parts.grants, wanted)));
       expect(typed(nobody.hint)).toEqual(addIt);
       const issuer = `https://login.example/${evil}`;
@@ -163,7 +163,7 @@ describe('the real way of a hostile value', () => {
     const { rig } = await ground();
     await rig.allow('reader', ['read']);
     await rig.login();
-    const { hint } = await refused(rig.ask({ clientId: 'reader', ...stepUp(evil), interaction: 'never' }));
+    const { hint } = await refused(rig.ask({ appId: 'reader', ...stepUp(evil), interaction: 'never' }));
     expect(pasted(hint)).toEqual(['app', 'allow', 'reader', rig.endpoint, '--scope', `read ${evil}`]);
   });
 

@@ -387,7 +387,7 @@ def _key_file(name: str, env: Environment) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
         hint = "Use up to 64 letters, digits, dots, dashes and underscores."
         raise _error("invalid_request", "this can't be the name of a program", hint=hint)
-    return _config_folder(env) / "clients" / f"{name}.key"
+    return _config_folder(env) / "apps" / f"{name}.key"
 
 
 def _read_key(file: Path) -> Identity:
@@ -792,7 +792,7 @@ def pair(name: str, on_code: Callable[[str], object], env: Environment = os.envi
 
     `on_code` gets six digits: show them, since the broker's question shows the same. Waits up to two minutes.
     What `on_code` raises ends the pairing.
-    The identity then also lies in `clients/NAME.key` of the configuration folder.
+    The identity then also lies in `apps/NAME.key` of the configuration folder.
     """
     file = _key_file(name, env)
     exists = f"there is a key at {file} already"

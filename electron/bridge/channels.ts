@@ -7,7 +7,7 @@
 import * as z from 'zod';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { proxy, proxyNamed } from '../../src/ipc/protocol/schemas/proxy-schema.ts';
-import { clientIdentifier, registration } from '../../src/ipc/protocol/schemas/registration-schema.ts';
+import { clientIdentifier, registration } from '../../src/ipc/protocol/schemas/oauth-client-schema.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
 
 const empty = z.object({});

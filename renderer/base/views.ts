@@ -18,13 +18,13 @@ export type {
 export type Grant = ResultOn<'signIn.list'>['signIns'][number];
 export type Trouble = NonNullable<Grant['trouble']>;
 export type Receipt = ResultOn<'signIn.revoke'>['revoked'][number];
-export type LocalClient = ResultOn<'app.list'>['apps'][number];
-export type Permission = LocalClient['permissions'][number];
+export type PairedApp = ResultOn<'app.list'>['apps'][number];
+export type Permission = PairedApp['permissions'][number];
 export type ListedKey = ResultOn<'apiKey.list'>['apiKeys'][number];
 export type OpenForward = ResultOn<'forward.list'>['forwards'][number];
 export type ListedProxy = Status['proxies'][number];
 export type Question = ResultOn<'request.list'>['requests'][number];
-export type ClientProcess = NonNullable<Question['asker']>;
+export type AppProcess = NonNullable<Question['asker']>;
 export type Registered = ResultOn<'oauthClient.list'>['oauthClients'][number];
 export type Status = ResultOn<'status'>;
 export type LookedAt = ResultOn<'setup.look'>;

@@ -19,7 +19,7 @@ import { Scopes } from '../parts/scopes.tsx';
 import { scopeNames } from '../base/scopes.ts';
 import { ScrollBox } from '../parts/scroll-box.tsx';
 import { strings } from '../base/strings.ts';
-import type { ClientProcess, Question, SettingValue } from '../base/views.ts';
+import type { AppProcess, Question, SettingValue } from '../base/views.ts';
 import { WhenExactly } from '../parts/when.tsx';
 
 const words = strings.command;
@@ -59,7 +59,7 @@ function Title({ question }: Pick<CardProps, 'question'>) {
 const plainWord = /^[\w@%+=:,./-]+$/;
 
 /** The command as the user typed it, as far as its process says so. What it asks for is not taken from here. */
-function CommandLine({ claim }: Pick<ClientProcess, 'claim'>) {
+function CommandLine({ claim }: Pick<AppProcess, 'claim'>) {
   const [script, ...given] = claim?.arguments ?? [];
   if (script === undefined) return null;
   const program = script.split(/[/\\]/).includes('keyturn') ? 'keyturn' : script;

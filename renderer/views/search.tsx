@@ -1,7 +1,7 @@
 /** One field that finds servers, apps and settings, from every view. */
 import { useId, useMemo, useRef, useState } from 'preact/hooks';
 import { strings } from '../base/strings.ts';
-import type { Grant, ListedKey, LocalClient } from '../base/views.ts';
+import type { Grant, ListedKey, PairedApp } from '../base/views.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
 import type { IconName } from '../parts/icon.tsx';
@@ -137,7 +137,7 @@ const keyPlace = ({ resource, apps }: ListedKey): Place => ({
   text: [resource, ...apps].join(' '),
 });
 
-const appPlace = ({ appId, name, executable = '', permissions }: LocalClient): Place => ({
+const appPlace = ({ appId, name, executable = '', permissions }: PairedApp): Place => ({
   tab: 'programs',
   item: appId,
   icon: 'program',

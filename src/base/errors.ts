@@ -159,7 +159,7 @@ export function isReason(value: unknown): value is Reason {
 /** The longest piece of foreign text in a message, in characters: a sentence, not a page. */
 const maxQuoteLength = 200;
 
-/** Foreign text that is safe to show: cut to a bound, in quotation marks. For text from servers, local clients and files. */
+/** Foreign text that is safe to show: cut to a bound, in quotation marks. For text from servers, apps and files. */
 export function quoted(text: string): string {
   return whole(text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength)}…` : text);
 }

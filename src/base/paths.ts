@@ -11,7 +11,7 @@ import { KeyturnError, quoted } from './errors.ts';
 
 /** The folders of one home. All absolute. */
 export interface HomePaths {
-  /** Settings, owner.key, clients/NAME.key. */
+  /** Settings, owner.key, apps/NAME.key. */
   readonly config: string;
   /** authority.json, items, audit, log. */
   readonly state: string;

@@ -1,5 +1,5 @@
 /**
- * The deadline of one request: its signal aborts when the time is over or when the local client is gone.
+ * The deadline of one request: its signal aborts when the time is over or when the app is gone.
  *
  * Invariant: the two ends differ. If the client left (`interrupted`), its question is withdrawn. If the time ran out,
  * the question stays open, so that a late answer still counts. The timer starts when the signal is first read,

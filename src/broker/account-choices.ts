@@ -16,7 +16,7 @@ import type { PendingRequest } from './request.ts';
 import type { Decision } from './questions/answer.ts';
 import { answerInTime } from './questions/interaction.ts';
 import type { Grant } from './records/grant.ts';
-import { cliClientId } from './records/local-client.ts';
+import { cliAppId } from './records/app.ts';
 import { isBound, namesGrant } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import * as accountRefusals from './refusals/account-refusals.ts';
@@ -26,7 +26,7 @@ export class AccountChoices {
   readonly #parts: BrokerParts;
   readonly #consent: Consent;
   readonly #questions = new SharedWork<void>();
-  /** By local client. */
+  /** By app. */
   readonly #pauses: CardPauses;
 
   constructor(parts: BrokerParts, consent: Consent) {
@@ -47,7 +47,7 @@ export class AccountChoices {
    */
   async choose(pending: PendingRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
     const { endpoint, access, deadline } = pending;
-    const name = this.#parts.clients.nameOf(access.clientId);
+    const name = this.#parts.apps.nameOf(access.appId);
     const asked = { name, endpoint, isNamed: isBound(permission) };
     const required = accountRefusals.accountRequired(asked, accounts);
     if (access.interaction === 'never') throw required;
@@ -70,42 +70,42 @@ export class AccountChoices {
   }
 
   async #ask(
-    { endpoint, access: { clientId, asker: process } }: PendingRequest,
+    { endpoint, access: { appId, asker: process } }: PendingRequest,
     accounts: readonly string[],
     signal: AbortSignal,
   ): Promise<Decision> {
-    const { clients } = this.#parts;
-    const clientName = clients.nameOf(clientId);
-    const retryAfter = this.#pauses.left(clientId);
-    if (retryAfter > 0) throw refusals.askedTooSoon(clientName, retryAfter);
+    const { apps } = this.#parts;
+    const appName = apps.nameOf(appId);
+    const retryAfter = this.#pauses.left(appId);
+    if (retryAfter > 0) throw refusals.askedTooSoon(appName, retryAfter);
     const asker = process?.look();
-    const question = { kind: 'choice', clientId, clientName, endpoint, accounts } as const;
+    const question = { kind: 'choice', appId, appName, endpoint, accounts } as const;
     const shown = {
       ...question,
       asker,
-      ...(clients.isProxied(clientId) ? { proxied: true as const } : {}),
+      ...(apps.isProxied(appId) ? { proxied: true as const } : {}),
     };
     const decision = await answerInTime(this.#parts, shown, signal).catch((error: unknown) => {
-      if (signal.aborted) this.#pauses.lengthen(clientId, endpoint);
+      if (signal.aborted) this.#pauses.lengthen(appId, endpoint);
       throw error;
     });
-    if (decision.verdict === 'yes') this.#pauses.end(clientId);
-    else this.#pauses.lengthen(clientId, endpoint);
+    if (decision.verdict === 'yes') this.#pauses.end(appId);
+    else this.#pauses.lengthen(appId, endpoint);
     return decision;
   }
 
-  async #record({ endpoint, access: { clientId } }: PendingRequest, grant: Grant | undefined): Promise<void> {
+  async #record({ endpoint, access: { appId } }: PendingRequest, grant: Grant | undefined): Promise<void> {
     await this.#parts.audit.record({
       event: 'account',
       outcome: 'chosen',
-      app: this.#parts.clients.nameOf(clientId),
+      app: this.#parts.apps.nameOf(appId),
       endpoint,
       ...(grant === undefined ? {} : { signIn: grant.id }),
     });
   }
 
   /** What comes and goes shares one question. */
-  #askerOf({ endpoint, access: { clientId, asker, isDetached } }: PendingRequest): string[] {
-    return [clientId, endpoint, clientId === cliClientId || isDetached ? '' : (asker?.run ?? '')];
+  #askerOf({ endpoint, access: { appId, asker, isDetached } }: PendingRequest): string[] {
+    return [appId, endpoint, appId === cliAppId || isDetached ? '' : (asker?.run ?? '')];
   }
 }

@@ -94,9 +94,9 @@ export class Broker {
   }
 
   /** The program is unpaired, or its way here has ended: nobody could use what a yes would give. */
-  withdrawAllOf(clientId: string): void {
-    this.detached.endAllOf(clientId);
-    this.parts.interactions.withdrawAllOf(clientId);
+  withdrawAllOf(appId: string): void {
+    this.detached.endAllOf(appId);
+    this.parts.interactions.withdrawAllOf(appId);
   }
 
   /** The canonical endpoint for what a person typed. Throws `invalid_resource`. */

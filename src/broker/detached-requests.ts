@@ -15,10 +15,10 @@ import type { MaybePromise } from './maybe-promise.ts';
 const late: readonly Reason[] = ['consent_pending', 'login_pending', 'authorization_server_unreachable'];
 
 /** Of one program: as many as it may have cards. One more ends when its time is over. */
-const maxPerClient = 8;
+const maxPerApp = 8;
 
 interface Detached {
-  readonly clientId: string;
+  readonly appId: string;
   readonly over: AbortController;
 }
 
@@ -38,17 +38,17 @@ export class DetachedRequests {
     }
   }
 
-  endAllOf(clientId: string): void {
-    for (const one of this.#open.values()) if (one.clientId === clientId) one.over.abort();
+  endAllOf(appId: string): void {
+    for (const one of this.#open.values()) if (one.appId === appId) one.over.abort();
   }
 
   #goOn(request: TokenRequest, ask: Ask<unknown>): void {
-    const { clientId, asker, resource, scope = [], account = '' } = request;
-    const key = JSON.stringify([clientId, resource, scope.toSorted(), account]);
-    const own = [...this.#open.values()].filter((one) => one.clientId === clientId);
-    if (this.#open.has(key) || own.length >= maxPerClient) return;
+    const { appId, asker, resource, scope = [], account = '' } = request;
+    const key = JSON.stringify([appId, resource, scope.toSorted(), account]);
+    const own = [...this.#open.values()].filter((one) => one.appId === appId);
+    if (this.#open.has(key) || own.length >= maxPerApp) return;
     const over = new AbortController();
-    this.#open.set(key, { clientId, over });
+    this.#open.set(key, { appId, over });
     // The process may be gone at the next card, which shows what it was.
     const seen = asker?.look();
     const without: TokenRequest = {

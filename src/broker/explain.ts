@@ -144,8 +144,7 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
     return { now: `${scopesLost(issuer, lostScope)}; ${inMemory}.`, next, refresh };
   }
   const { purpose } = grant;
-  const whose =
-    purpose?.kind === 'narrow' ? ` by ${quoted(parts.clients.nameOf(purpose.clientId))} alone` : '';
+  const whose = purpose?.kind === 'narrow' ? ` by ${quoted(parts.apps.nameOf(purpose.appId))} alone` : '';
   return { now: `It is usable${whose}; ${inMemory}.`, next: refreshSentence(refresh), refresh };
 }
 

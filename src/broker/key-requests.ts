@@ -45,7 +45,7 @@ export class KeyRequests {
       return await this.#serve({ endpoint, request, deadline });
     } catch (error) {
       const { interactions, isDesk } = this.#parts;
-      const waited = { clientId: request.clientId, endpoint, isDesk };
+      const waited = { appId: request.appId, endpoint, isDesk };
       const refusal = error instanceof DeadlineExceeded ? stillPending(interactions.list(), waited) : error;
       this.#note(request, endpoint, { event: 'refused', outcome: `key: ${reasonOf(refusal)}` });
       throw refusal;
@@ -55,16 +55,16 @@ export class KeyRequests {
   }
 
   /** Marks the key for the owner's lists. Nothing is replaced: only the owner can. */
-  async reject(clientId: string, keyId: string): Promise<void> {
-    const { keys, audit, clients, clock } = this.#parts;
+  async reject(appId: string, keyId: string): Promise<void> {
+    const { keys, audit, apps, clock } = this.#parts;
     const key = keys.byId(keyId);
-    if (!key || !this.#handedTo.get(keyId)?.has(clientId)) return;
+    if (!key || !this.#handedTo.get(keyId)?.has(appId)) return;
     if (!keys.refused(keyId, clock.wall())) return;
-    const client = clients.nameOf(clientId);
+    const app = apps.nameOf(appId);
     await audit.record({
       event: 'apiKey',
       outcome: 'refused by the server',
-      app: client,
+      app: app,
       endpoint: key.endpoint,
     });
   }
@@ -83,7 +83,7 @@ export class KeyRequests {
       const permission = this.#consent.current.covering(access)?.[0];
       if (!permission) await this.#consent.requirePermission(access, deadline);
       else if (request.challenge?.status === 401) {
-        await this.reject(request.clientId, key.id);
+        await this.reject(request.appId, key.id);
         throw keyRefused(endpoint);
       } else {
         const value = keys.held(key.id);
@@ -94,13 +94,13 @@ export class KeyRequests {
   }
 
   #handOut({ request, endpoint }: KeyRequest, permission: Permission, handed: HandedKey): HandedKey {
-    const { audit, clients, clock, leases } = this.#parts;
-    const { clientId } = request;
+    const { audit, apps, clock, leases } = this.#parts;
+    const { appId } = request;
     if (request.isLeft) return handed;
     leases.used(permission, handed.key.id);
-    clients.used(permission, clock.wall());
+    apps.used(permission, clock.wall());
     const programs = this.#handedTo.get(handed.key.id) ?? new Set();
-    this.#handedTo.set(handed.key.id, programs.add(clientId));
+    this.#handedTo.set(handed.key.id, programs.add(appId));
     const fingerprint = audit.fingerprint(handed.value);
     const shown = fingerprint === undefined ? {} : { fingerprint };
     this.#note(request, endpoint, { event: 'apiKey', outcome: 'given', ...shown });
@@ -109,18 +109,18 @@ export class KeyRequests {
 
   /** The row in the audit log. Repeats are gathered, as for tokens. */
   #note(
-    { clientId }: TokenRequest,
+    { appId }: TokenRequest,
     endpoint: string,
     what: { readonly event: 'apiKey' | 'refused'; readonly outcome: string; readonly fingerprint?: string },
   ): void {
-    const { audit, clients } = this.#parts;
-    audit.note({ ...what, app: clients.nameOf(clientId), endpoint });
+    const { audit, apps } = this.#parts;
+    audit.note({ ...what, app: apps.nameOf(appId), endpoint });
   }
 }
 
-function accessTo(key: ApiKey, { clientId, asker, interaction, isDetached }: TokenRequest): AccessRequest {
+function accessTo(key: ApiKey, { appId, asker, interaction, isDetached }: TokenRequest): AccessRequest {
   return {
-    clientId,
+    appId,
     asker,
     endpoint: keySubject(key),
     key,

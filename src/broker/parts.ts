@@ -17,7 +17,7 @@ import type { Loopback } from './loopback/loopback.ts';
 import type { Interactions } from './questions/interaction.ts';
 import { ApiKeys } from './records/api-key.ts';
 import { Grants } from './records/grants.ts';
-import { LocalClients } from './records/local-client.ts';
+import { Apps } from './records/app.ts';
 import { OverrideBook } from './records/override.ts';
 import { Permissions } from './records/permission.ts';
 import type { Records } from './records/records.ts';
@@ -53,7 +53,7 @@ export interface BrokerParts {
   readonly network: (endpoint: string) => Http;
   readonly grants: Grants;
   readonly registrations: Registrations;
-  readonly clients: LocalClients;
+  readonly apps: Apps;
   readonly keys: ApiKeys;
   readonly permissions: Permissions;
   readonly leases: Leases;
@@ -126,7 +126,7 @@ export function brokerParts(
     refresher: new Refresher(shared),
     refusedPrompts: new RefusedPrompts(),
     assertions: new AssertionSources(() => clock.now()),
-    clients: new LocalClients(records.clients),
+    apps: new Apps(records.apps),
     keys: new ApiKeys(records.keys, items),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),

@@ -18,8 +18,8 @@ import { covers, isRefused } from './records/permission.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 
 export interface ProofRequest {
-  /** The local client, as its connection proved. */
-  readonly clientId: string;
+  /** The app, as its connection proved. */
+  readonly appId: string;
   readonly tokenId: string;
   readonly method: string;
   /** An absolute URL. */
@@ -51,25 +51,25 @@ export class Proofs {
    * `rate_limited`.
    */
   prove(request: ProofRequest): string {
-    this.#limit(request.clientId);
+    this.#limit(request.appId);
     const { grant, token, endpoint, url } = this.#allowed(request);
-    const { method, nonce, clientId } = request;
+    const { method, nonce, appId } = request;
     const { network } = this.#parts;
     // The MCP server's own clock if it is known; else the authorization server's.
     const time = serverTime(network(endpoint), { issuer: grant.issuer, tokenEndpoint: url.href });
     const { proofKey, accessToken } = token;
     const proof = proofKey.proof({ method, url, accessToken, nonce, time });
-    this.#note(clientId, endpoint, grant, token);
+    this.#note(appId, endpoint, grant, token);
     return proof;
   }
 
   /** The token, and where the program may use it now. Throws as `prove`. */
-  #allowed({ clientId, tokenId, url: text }: ProofRequest): Allowed {
+  #allowed({ appId, tokenId, url: text }: ProofRequest): Allowed {
     const { cache, grants, pause } = this.#parts;
     pause.refuse();
     const found = cache.byId(tokenId);
     const grant = found && grants.byId(found.grantId);
-    if (!grant || !found.token.handedTo.has(clientId) || !isLiving(grant)) throw noSuchToken();
+    if (!grant || !found.token.handedTo.has(appId) || !isLiving(grant)) throw noSuchToken();
     const { token } = found;
     const { proofKey } = token;
     if (!proofKey) throw needsNoProof();
@@ -78,29 +78,29 @@ export class Proofs {
       grant,
       token: { ...token, proofKey },
       url,
-      endpoint: this.#endpointOf(clientId, url, grant, token),
+      endpoint: this.#endpointOf(appId, url, grant, token),
     };
   }
 
   /** The endpoint that `url` is within and where the program may use the token. */
-  #endpointOf(clientId: string, url: URL, grant: Grant, token: AccessToken): string {
+  #endpointOf(appId: string, url: URL, grant: Grant, token: AccessToken): string {
     const around = [...endpointsWithin(grant)].filter((endpoint) => isBelow(endpoint, url));
-    const allowed = around.find((endpoint) => this.#isAllowed(clientId, endpoint, grant, token));
+    const allowed = around.find((endpoint) => this.#isAllowed(appId, endpoint, grant, token));
     if (allowed !== undefined) return allowed;
     const [endpoint] = around;
     if (endpoint === undefined) throw outside(url, grant);
-    throw this.#current.required({ ...accessOf(clientId, endpoint, grant, token), interaction: 'never' });
+    throw this.#current.required({ ...accessOf(appId, endpoint, grant, token), interaction: 'never' });
   }
 
   /**
    * The permission under which the program received the token, or one like it, still stands. One for one token stands
    * for that token until the owner decides otherwise, as long as it lives. Throws `consent_denied`.
    */
-  #isAllowed(clientId: string, endpoint: string, grant: Grant, token: AccessToken): boolean {
+  #isAllowed(appId: string, endpoint: string, grant: Grant, token: AccessToken): boolean {
     const { leases, clock } = this.#parts;
     const now = clock.wall();
-    const access = accessOf(clientId, endpoint, grant, token);
-    const leased = leases.of(clientId, now).map(({ permission }) => permission);
+    const access = accessOf(appId, endpoint, grant, token);
+    const leased = leases.of(appId, now).map(({ permission }) => permission);
     const onDisk = this.#current.onDisk(access);
     const there = [...leased, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
     if (there.some((permission) => isRefused(permission, access)))
@@ -109,14 +109,14 @@ export class Proofs {
     return there.some((permission) => covers(permission, access));
   }
 
-  #limit(clientId: string): void {
+  #limit(appId: string): void {
     const now = this.#parts.clock.now();
     for (const [id, { since }] of this.#counts) {
       if (now - since < window) break;
       this.#counts.delete(id);
     }
-    const current = this.#counts.get(clientId) ?? { since: now, count: 0 };
-    this.#counts.set(clientId, current);
+    const current = this.#counts.get(appId) ?? { since: now, count: 0 };
+    this.#counts.set(appId, current);
     current.count += 1;
     if (current.count <= maxProofs) return;
     throw new KeyturnError('rate_limited', 'This app asks for too many proofs.', {
@@ -126,13 +126,13 @@ export class Proofs {
   }
 
   /** Proofs of one minute share a row. */
-  #note(clientId: string, endpoint: string, grant: Grant, token: AccessToken): void {
-    const { audit, clients } = this.#parts;
+  #note(appId: string, endpoint: string, grant: Grant, token: AccessToken): void {
+    const { audit, apps } = this.#parts;
     const fingerprint = audit.fingerprint(token.accessToken);
     audit.note({
       event: 'proof',
       outcome: 'ok',
-      app: clients.nameOf(clientId),
+      app: apps.nameOf(appId),
       endpoint,
       signIn: grant.id,
       resource: grant.resource,
@@ -151,14 +151,14 @@ interface Allowed {
 }
 
 interface Access {
-  readonly clientId: string;
+  readonly appId: string;
   readonly endpoint: string;
   readonly grantId: string;
   readonly scope: readonly string[];
 }
 
-function accessOf(clientId: string, endpoint: string, { id }: Grant, token: AccessToken): Access {
-  return { clientId, endpoint, grantId: id, scope: withoutOfflineAccess(token.scope) };
+function accessOf(appId: string, endpoint: string, { id }: Grant, token: AccessToken): Access {
+  return { appId, endpoint, grantId: id, scope: withoutOfflineAccess(token.scope) };
 }
 
 function isBelow(endpoint: string, url: URL): boolean {

@@ -2,7 +2,7 @@
  * What follows when an MCP server refuses a token that should have been good: the token is replaced, within a
  * bound, and its grant is suspect until the MCP server was asked which issuer and which tokens it wants now.
  *
- * Invariant: only a token in memory that this local client received is replaced.
+ * Invariant: only a token in memory that this app received is replaced.
  */
 import { asTyped } from '../oauth/base/resource.ts';
 import type { BrokerParts } from './parts.ts';
@@ -28,11 +28,11 @@ export class Rejections {
   }
 
   /**
-   * An MCP server refused this token. For one that isn't in memory, or that another client received, nothing
+   * An MCP server refused this token. For one that isn't in memory, or that another app received, nothing
    * happens: the newer one is returned next time. A token at its end is replaced without being
    * counted: every program that keeps its token until then reports one.
    */
-  reject({ clientId, token: named, operation, hasWorked = false, challenge }: Rejection): RejectionOutcome {
+  reject({ appId, token: named, operation, hasWorked = false, challenge }: Rejection): RejectionOutcome {
     // The token is good, and another one of the same scopes would be refused as well.
     if (isStepUp(challenge)) return { isReplaced: false };
     const isNamed = (token: AccessToken): boolean =>
@@ -40,11 +40,11 @@ export class Rejections {
     const { cache, clock, grants, refresher } = this.#parts;
     for (const { id: grantId } of grants.shown()) {
       const token = cache.of(grantId).find(isNamed);
-      if (!token?.handedTo.has(clientId)) continue;
+      if (!token?.handedTo.has(appId)) continue;
       if (isAlive(token, clock.now(), expiryGrace)) {
         // The newest set is last. RFC 6749 §6: a refresh for one set says nothing about the token of another one.
         if (cache.of(grantId).at(-1) !== token) refresher.sawOtherEnd(grantId);
-        const use = { clientId, grantId, operation };
+        const use = { appId, grantId, operation };
         const pause = this.#refusals.left(use);
         if (pause > 0) return { isReplaced: false, pause };
         this.#refusals.add(use, hasWorked);
@@ -130,8 +130,8 @@ export class Rejections {
    */
   refuseDuringPause({ request, endpoint }: PendingRequest, grant: Grant): void {
     if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
-    const { clientId, operation } = request;
-    const pause = this.#refusals.left({ clientId, grantId: grant.id, operation });
+    const { appId, operation } = request;
+    const pause = this.#refusals.left({ appId, grantId: grant.id, operation });
     if (pause > 0) throw tokensRefused(endpoint, pause);
   }
 }

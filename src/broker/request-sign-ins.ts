@@ -61,8 +61,8 @@ export class RequestSignIns {
   }
 
   /** What a request whose time is over still waits for. */
-  stillPending(clientId: string, endpoint: string): KeyturnError {
-    return this.#signIns.stillPending({ clientId, endpoint });
+  stillPending(appId: string, endpoint: string): KeyturnError {
+    return this.#signIns.stillPending({ appId, endpoint });
   }
 
   /** `grant`: the one that served once, if there is any. */
@@ -89,7 +89,7 @@ export class RequestSignIns {
     if (isWithin(access.scope, grant.requestedScope)) {
       throw refusals.notGranted(endpoint, access.scope, grant);
     }
-    const stepUp = { clientId: request.clientId, endpoint, operation: request.operation ?? '' };
+    const stepUp = { appId: request.appId, endpoint, operation: request.operation ?? '' };
     if (this.#stepUps.isExhausted(stepUp)) throw refusals.stepUpExhausted(endpoint);
     const missing = access.scope.filter((scope) => !grant.scope.includes(scope));
     this.#refuseUnattended(pending, `it needs a new sign-in for ${missing.join(' ')}`);
@@ -152,7 +152,7 @@ export class RequestSignIns {
     const { grants } = this.#parts;
     const scope = shared.scope.filter((name) => permission.scope?.includes(name));
     const own = grants
-      .aloneAt(shared.resource, shared.issuer, request.clientId)
+      .aloneAt(shared.resource, shared.issuer, request.appId)
       .filter(({ account }) => account === shared.account);
     const ready = own.find(
       (one) => one.state.kind === 'active' && scopesToNarrowTo(one, permission) === undefined,
@@ -169,7 +169,7 @@ export class RequestSignIns {
       scope: union(scope, access.scope),
       account: accountLabel(shared),
       grant: shared,
-      onlyFor: request.clientId,
+      onlyFor: request.appId,
     });
   }
 
@@ -217,7 +217,7 @@ export class RequestSignIns {
         ...hintOf(request, permission),
         isUnattended: request.interaction === 'never',
         grantId: grant?.id,
-        onlyFor: noted.onlyFor ?? (grant && !isShared(grant) ? request.clientId : undefined),
+        onlyFor: noted.onlyFor ?? (grant && !isShared(grant) ? request.appId : undefined),
       },
       deadline.signal,
     );
@@ -236,7 +236,7 @@ export class RequestSignIns {
     // The server may name another issuer now.
     const isMoved = signedIn.issuer !== meant.issuer || signedIn.resource !== meant.resource;
     if (!isMoved && request.account !== undefined) {
-      const name = this.#parts.clients.nameOf(request.clientId);
+      const name = this.#parts.apps.nameOf(request.appId);
       throw anotherSignedIn(name, endpoint, meant, signedIn);
     }
     await this.#consent.requirePermission(chosen, deadline);

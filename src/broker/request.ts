@@ -9,24 +9,24 @@ import { union, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { BearerChallenge } from '../oauth/discovery/challenge.ts';
 import type { AccessRequest } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
-import type { ClientProcess } from './questions/client-process.ts';
+import type { AppProcess } from './questions/app-process.ts';
 import type { ApiKey } from './records/api-key.ts';
 import type { Permission } from './records/permission.ts';
 
 export interface TokenRequest {
-  /** The local client, as its connection proved. */
-  readonly clientId: string;
-  /** The process of the client that asks. */
-  readonly asker?: ClientProcess | undefined;
+  /** The app, as its connection proved. */
+  readonly appId: string;
+  /** The process of the app that asks. */
+  readonly asker?: AppProcess | undefined;
   /** The MCP server's endpoint URL as the user knows it. */
   readonly resource: string;
   readonly scope?: readonly string[] | undefined;
   readonly account?: string | undefined;
   /** Milliseconds that the token must still be valid. */
   readonly minimumValidity?: number | undefined;
-  /** A challenge that the MCP server sent to the local client: a hint, never an order. */
-  readonly challenge?: ClientChallenge | undefined;
-  /** What the local client was doing, for the step-up limit; e.g. `POST /mcp tools/call`. */
+  /** A challenge that the MCP server sent to the app: a hint, never an order. */
+  readonly challenge?: AppChallenge | undefined;
+  /** What the app was doing, for the step-up limit; e.g. `POST /mcp tools/call`. */
   readonly operation?: string | undefined;
   /** `never`: answer at once; open no question and no browser. */
   readonly interaction: 'never' | 'allow';
@@ -36,7 +36,7 @@ export interface TokenRequest {
   readonly isDetached?: boolean | undefined;
   /** The broker goes on with it: nothing is handed out until the program asks again. */
   readonly isLeft?: true;
-  /** Aborts when the local client disconnects. */
+  /** Aborts when the app disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -47,7 +47,7 @@ export interface HandedKey {
   readonly value: string;
 }
 
-export interface ClientChallenge {
+export interface AppChallenge {
   readonly status: 401 | 403;
   readonly bearer?: BearerChallenge;
 }
@@ -66,12 +66,12 @@ export interface Token {
 }
 
 /** RFC 6750 §3.1 says 403; some servers send 401. In both cases the token is valid but lacks scopes. */
-export function isStepUp(challenge: ClientChallenge | undefined): boolean {
+export function isStepUp(challenge: AppChallenge | undefined): boolean {
   return challenge?.bearer?.error === 'insufficient_scope';
 }
 
 /** The server requires more scopes, but its challenge doesn't name them. */
-export function isUnnamedStepUp(challenge: ClientChallenge | undefined): boolean {
+export function isUnnamedStepUp(challenge: AppChallenge | undefined): boolean {
   return isStepUp(challenge) && (challenge?.bearer?.scope ?? []).length === 0;
 }
 
@@ -123,14 +123,14 @@ export function pendingRequests({
     return endpoint;
   };
   return (request) => {
-    const { clientId, asker, account, resource, interaction, isDetached } = request;
+    const { appId, asker, account, resource, interaction, isDetached } = request;
     const endpoint = endpointAt(resource);
     const scope = neededScope(request);
     return {
       request,
       endpoint,
       access: {
-        clientId,
+        appId,
         asker,
         account,
         endpoint,

@@ -15,13 +15,13 @@ import type { CurrentPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Verdict } from './questions/answer.ts';
 import { answerInTime } from './questions/interaction.ts';
-import type { ClientProcess } from './questions/client-process.ts';
+import type { AppProcess } from './questions/app-process.ts';
 import { keySubject } from './records/api-key.ts';
 import { askedTooSoon } from './refusals/refusals.ts';
 
 export interface UrlRequest {
-  readonly clientId: string;
-  readonly asker?: ClientProcess;
+  readonly appId: string;
+  readonly asker?: AppProcess;
   /** The MCP server's endpoint, as the program names it. */
   readonly resource: string;
   readonly url: string;
@@ -45,9 +45,9 @@ export class ShownUrls {
   readonly #parts: BrokerParts;
   readonly #current: CurrentPermissions;
   readonly #inTurn = keyedMutex();
-  /** By local client: how many are on a card or wait for it. */
+  /** By app: how many are on a card or wait for it. */
   readonly #open = new Map<string, number>();
-  /** By local client. */
+  /** By app. */
   readonly #pauses: CardPauses;
 
   constructor(parts: BrokerParts, current: CurrentPermissions) {
@@ -61,26 +61,26 @@ export class ShownUrls {
    * `rate_limited`, and the signal's reason.
    */
   async show(request: UrlRequest, endpoint: string): Promise<UrlAction> {
-    const { clientId, signal } = request;
+    const { appId, signal } = request;
     const shown = { ...request, endpoint, url: pageUrl(request.url) };
     this.#refuse(shown);
-    const open = this.#open.get(clientId) ?? 0;
-    if (open > maxWaiting) throw tooMany(this.#parts.clients.nameOf(clientId));
-    this.#open.set(clientId, open + 1);
-    const turn = this.#inTurn(clientId, () => this.#ask(shown)).finally(() => this.#leave(clientId));
+    const open = this.#open.get(appId) ?? 0;
+    if (open > maxWaiting) throw tooMany(this.#parts.apps.nameOf(appId));
+    this.#open.set(appId, open + 1);
+    const turn = this.#inTurn(appId, () => this.#ask(shown)).finally(() => this.#leave(appId));
     return untilAborted(turn, signal);
   }
 
-  #leave(clientId: string): void {
-    const left = (this.#open.get(clientId) ?? 1) - 1;
-    if (left > 0) this.#open.set(clientId, left);
-    else this.#open.delete(clientId);
+  #leave(appId: string): void {
+    const left = (this.#open.get(appId) ?? 1) - 1;
+    if (left > 0) this.#open.set(appId, left);
+    else this.#open.delete(appId);
   }
 
-  #refuse({ clientId, endpoint, asker }: Shown): void {
-    const name = this.#parts.clients.nameOf(clientId);
+  #refuse({ appId, endpoint, asker }: Shown): void {
+    const name = this.#parts.apps.nameOf(appId);
     const access = {
-      clientId,
+      appId,
       endpoint,
       scope: [],
       interaction: 'never',
@@ -93,19 +93,19 @@ export class ShownUrls {
       ...(key ? this.#current.all({ ...access, endpoint: keySubject(key), key }) : []),
     ];
     if (allowed.length === 0) throw notAllowed(name, endpoint);
-    const retryAfter = this.#pauses.left(clientId);
+    const retryAfter = this.#pauses.left(appId);
     if (retryAfter > 0) throw askedTooSoon(name, retryAfter);
   }
 
   async #ask(shown: Shown): Promise<UrlAction> {
-    const { clientId, endpoint, url, message, signal, asker: process } = shown;
+    const { appId, endpoint, url, message, signal, asker: process } = shown;
     signal.throwIfAborted();
     // The card before this one took its time.
     this.#refuse(shown);
-    const { clients, openBrowser } = this.#parts;
-    const clientName = clients.nameOf(clientId);
+    const { apps, openBrowser } = this.#parts;
+    const appName = apps.nameOf(appId);
     const asker = process?.look();
-    const question = { kind: 'url', clientId, clientName, endpoint, url, message } as const;
+    const question = { kind: 'url', appId, appName, endpoint, url, message } as const;
     const asked = { ...question, asker };
     const { verdict } = await answerInTime(this.#parts, asked, signal).catch((error: unknown) => {
       if (signal.aborted) this.#settle(shown, 'withdrawn');
@@ -117,11 +117,11 @@ export class ShownUrls {
     return actions[verdict];
   }
 
-  #settle({ clientId, endpoint, url }: Shown, outcome: Verdict | 'withdrawn'): void {
-    if (outcome === 'yes') this.#pauses.end(clientId);
-    else this.#pauses.lengthen(clientId, endpoint);
-    const client = this.#parts.clients.nameOf(clientId);
-    this.#parts.audit.note({ event: 'url', outcome: outcomes[outcome], app: client, endpoint, url });
+  #settle({ appId, endpoint, url }: Shown, outcome: Verdict | 'withdrawn'): void {
+    if (outcome === 'yes') this.#pauses.end(appId);
+    else this.#pauses.lengthen(appId, endpoint);
+    const app = this.#parts.apps.nameOf(appId);
+    this.#parts.audit.note({ event: 'url', outcome: outcomes[outcome], app: app, endpoint, url });
   }
 }
 

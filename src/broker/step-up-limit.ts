@@ -1,9 +1,9 @@
 /**
- * The bound on the step-ups that a local client can cause.
+ * The bound on the step-ups that an app can cause.
  *
  * Invariant: after a few tries a failure is permanent until the user acts (spec, Step-up: "retries are bounded"). The
- * count is per local client, resource and operation, so that a loop in one program doesn't lock out another. A second
- * count covers all operations of a client at a resource, because the caller chooses the names of its operations. The
+ * count is per app, resource and operation, so that a loop in one program doesn't lock out another. A second
+ * count covers all operations of an app at a resource, because the caller chooses the names of its operations. The
  * number of stored keys is bounded.
  */
 
@@ -57,9 +57,9 @@ export class TryLimit {
 
 /** A step-up request. */
 export interface StepUp {
-  readonly clientId: string;
+  readonly appId: string;
   readonly endpoint: string;
-  /** The local client's name for it; '' if it gives none. The wire bounds its length. */
+  /** The app's name for it; '' if it gives none. The wire bounds its length. */
   readonly operation: string;
 }
 
@@ -88,6 +88,6 @@ export class StepUpLimit {
   }
 }
 
-const programOf = ({ clientId, endpoint }: StepUp): string => `${clientId} ${endpoint} `;
+const programOf = ({ appId, endpoint }: StepUp): string => `${appId} ${endpoint} `;
 
 const operationOf = (stepUp: StepUp): string => `${programOf(stepUp)}${stepUp.operation}`;

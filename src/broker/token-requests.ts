@@ -2,7 +2,7 @@
  * `token.get`, from the request to the answer: permission → grant → token in memory → answer. Where memory has no fresh
  * token: refresh (tokens/token-source.ts), or sign-in (request-sign-ins.ts).
  *
- * Invariants (4, 6 and 10, dev/internals.md): no permission, no token. A local client gets a token only if the token's
+ * Invariants (4, 6 and 10, dev/internals.md): no permission, no token. An app gets a token only if the token's
  * granted scopes lie within its permission, as literal sets. A token belongs to a grant, which is found by the endpoint
  * that led there, never by a name, and goes only to programs whose permission names that grant.
  *
@@ -31,7 +31,7 @@ import { isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
 import { hasLostCompany } from './records/company.ts';
 import { isBoundTo } from './records/permission.ts';
-import { cliClientId } from './records/local-client.ts';
+import { cliAppId } from './records/app.ts';
 import { unknownAccount } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
@@ -106,8 +106,8 @@ export class TokenRequests {
 
   #refused({ request, endpoint }: PendingRequest, error: unknown): unknown {
     const refusal =
-      error instanceof DeadlineExceeded ? this.#signIns.stillPending(request.clientId, endpoint) : error;
-    const app = this.#parts.clients.nameOf(request.clientId);
+      error instanceof DeadlineExceeded ? this.#signIns.stillPending(request.appId, endpoint) : error;
+    const app = this.#parts.apps.nameOf(request.appId);
     this.#parts.audit.note({ event: 'refused', outcome: reasonOf(refusal), app, endpoint });
     return refusal;
   }
@@ -118,7 +118,7 @@ export class TokenRequests {
    */
   async #untilToken(pending: PendingRequest, first: MaybePromise<Outcome> | undefined): Promise<Token> {
     const { leases } = this.#parts;
-    let spent = leases.spentBy(pending.access.clientId);
+    let spent = leases.spentBy(pending.access.appId);
     let begun = first;
     for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
       // Read again each time: a sign-in may have chosen a grant for this request.
@@ -133,7 +133,7 @@ export class TokenRequests {
         // Race: somebody else changed the grant. The newer state decides.
         if (reasonOf(error) === 'conflict') continue;
         // Race: another request used up what was allowed once, while this one waited.
-        const spentNow = leases.spentBy(access.clientId);
+        const spentNow = leases.spentBy(access.appId);
         const mayAsk = reasonOf(error) === 'consent_required' && access.interaction !== 'never';
         if (spentNow <= spent || !mayAsk) throw error;
         [spent, tries] = [spentNow, -1];
@@ -177,7 +177,7 @@ export class TokenRequests {
         throw unknownAccount(
           endpoint,
           choice.account,
-          access.clientId === cliClientId ? accountsIn(there.filter(isLiving)) : choice.known,
+          access.appId === cliAppId ? accountsIn(there.filter(isLiving)) : choice.known,
         );
     }
   }
@@ -295,19 +295,19 @@ export class TokenRequests {
   }
 
   /** A row of the audit log names a token by its fingerprint only: a MAC over all of it, which is computed once. */
-  #record({ clientId }: TokenRequest, endpoint: string, grant: Grant, token: AccessToken): void {
-    const { audit, clients } = this.#parts;
+  #record({ appId }: TokenRequest, endpoint: string, grant: Grant, token: AccessToken): void {
+    const { audit, apps } = this.#parts;
     token.fingerprint ??= audit.fingerprint(token.accessToken);
     const { fingerprint, scope } = token;
     const { id, resource, issuer } = grant;
-    const app = clients.nameOf(clientId);
+    const app = apps.nameOf(appId);
     const row = { app, endpoint, signIn: id, resource, issuer, scope, fingerprint };
     audit.note({ event: 'token', outcome: 'ok', ...row });
   }
 
   #give({ pending, access, permission }: PermittedRequest, grant: Grant, token: AccessToken): Outcome {
     const { request, endpoint } = pending;
-    const { clients, clock, leases, pause } = this.#parts;
+    const { apps, clock, leases, pause } = this.#parts;
     // Invariant 10: literal sets, checked on what the server really granted.
     if (permission.scope && !isWithin(withoutOfflineAccess(token.scope), permission.scope))
       throw refusals.notNarrowed(permission, grant);
@@ -315,8 +315,8 @@ export class TokenRequests {
     pause.refuse();
     if (!request.isLeft) {
       leases.used(permission, token.tokenId);
-      token.handedTo.add(access.clientId);
-      clients.used(permission, clock.wall());
+      token.handedTo.add(access.appId);
+      apps.used(permission, clock.wall());
       this.#record(request, endpoint, grant, token);
     }
     const { accessToken, tokenId, expiresAt, scope } = token;

@@ -1,5 +1,5 @@
 /**
- * Finds the broker and the key, and connects: as a local client, or as the owner for our own CLI.
+ * Finds the broker and the key, and connects: as an app, or as the owner for our own CLI.
  *
  * Invariant: a missing broker or key is an error: nothing here starts a process by itself, or pairs.
  */
@@ -13,7 +13,7 @@ import { after } from '../ipc/wire/timer.ts';
 import { type HomePaths, homePaths, ownerKeyFile } from '../base/paths.ts';
 import { requireRuntime } from '../base/runtime.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { clientKeyFile, readKeyFile } from './key-file.ts';
+import { appKeyFile, readKeyFile } from './key-file.ts';
 import { isUnanswered } from './search.ts';
 
 export interface HomeLocation {
@@ -56,7 +56,7 @@ export function locate(place: HomeLocation = {}): Located {
 }
 
 /**
- * Connects as a paired local client. Throws `unpaired`, `file_unreadable`, `broker_unreachable`,
+ * Connects as a paired app. Throws `unpaired`, `file_unreadable`, `broker_unreachable`,
  * `socket_unsafe`, `handshake_failed`, `locked`.
  */
 export async function connect(options: ConnectOptions): Promise<Connection> {
@@ -79,7 +79,7 @@ export async function connectStarting(
 
 async function openAs(options: ConnectOptions, startBroker?: () => Promise<void>): Promise<Connection> {
   const { paths, socket, endpoint } = locate(options);
-  const identity = options.key ?? readKeyFile(clientKeyFile(paths, options.name ?? missingName()));
+  const identity = options.key ?? readKeyFile(appKeyFile(paths, options.name ?? missingName()));
   if (endpoint === undefined) return openConnection({ identity, socket, after, startBroker });
   try {
     // Only the machine at the other end can start its broker.

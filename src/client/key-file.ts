@@ -1,5 +1,5 @@
 /**
- * Key files: who a local client is, as JSON {appId, key, brokerId}, mode 0600.
+ * Key files: who an app is, as JSON {appId, key, brokerId}, mode 0600.
  *
  * Invariant: a key file that others can read is refused, never repaired silently; one that exists is
  * never overwritten; "absent" and "unreadable" are different answers. No error holds any of its text.
@@ -19,9 +19,9 @@ import { systemCode } from '../base/system-error.ts';
 const maxKeyFileLength = 4096;
 
 /** Where the key of the app `name` is. Throws `invalid_request` as `requireAppName`. */
-export function clientKeyFile(paths: HomePaths, name: string): string {
+export function appKeyFile(paths: HomePaths, name: string): string {
   requireAppName(name);
-  return path.join(paths.config, 'clients', `${name}.key`);
+  return path.join(paths.config, 'apps', `${name}.key`);
 }
 
 /**

@@ -13,7 +13,7 @@ import { Channel } from './channel.ts';
 import { locate, type HomeLocation } from './connect.ts';
 import { checkHandshake } from './connection.ts';
 import { firstThatAnswers } from './search.ts';
-import { clientKeyFile, refuseExisting, removeKeyFile, writeKeyFile } from './key-file.ts';
+import { appKeyFile, refuseExisting, removeKeyFile, writeKeyFile } from './key-file.ts';
 
 export interface PairOptions extends HomeLocation {
   /** Up to 64 letters, digits, dots, dashes and underscores; also the key file's name. */
@@ -31,12 +31,12 @@ export interface PairOptions extends HomeLocation {
 
 /**
  * Waits for the owner's answer, up to two minutes, with a ticket up to ten. Returns the identity, which now also lies in
- * `<config>/clients/<name>.key`. Throws `conflict`, `pairing_denied`, `rate_limited`,
+ * `<config>/apps/<name>.key`. Throws `conflict`, `pairing_denied`, `rate_limited`,
  * `broker_unreachable`, `socket_unsafe`.
  */
 export async function pair(options: PairOptions): Promise<Identity> {
   const { paths, socket, endpoint } = locate(options);
-  const file = clientKeyFile(paths, options.name);
+  const file = appKeyFile(paths, options.name);
   refuseExisting(file);
   options.signal?.throwIfAborted();
   const { identity, place } = await firstThatAnswers(socket(), async (at) => ({

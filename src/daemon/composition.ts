@@ -27,8 +27,8 @@ import { proxyWorkerFile } from '../proxy/worker-file.ts';
 import { listOf, openDocument } from '../store/authority.ts';
 import type { AuthorityParts, DocumentList } from '../store/authority.ts';
 import type { AuthorityDocument } from '../store/document.ts';
-import { ClientProcesses } from './clients/client-processes.ts';
-import { socketAccess } from './clients/sign-in-access.ts';
+import { AppProcesses } from './apps/app-processes.ts';
+import { socketAccess } from './apps/sign-in-access.ts';
 import { Forwards } from './forwards/forwards.ts';
 import { HomeCheck } from './home/home-check.ts';
 import { homeRecordSchema } from './home/home-record.ts';
@@ -40,7 +40,7 @@ import { vaultName } from './home/mismatched-home.ts';
 import type { Mismatch } from './home/mismatched-home.ts';
 import { Approvals } from './approvals/approvals.ts';
 import type { ApprovalRequestParts } from './approvals/widening-methods.ts';
-import { removeClient } from './methods/client-methods.ts';
+import { removeClient } from './methods/app-methods.ts';
 import { requireShowable } from './methods/open-questions.ts';
 import { resetHome } from './methods/reset.ts';
 import type { Services } from './methods/services.ts';
@@ -210,11 +210,11 @@ function openWays({ options, opened, changed, records, homeCheck, net }: Core, r
     changed,
   });
   const unpairing = {
-    closeConnectionsOf: (clientId: string) => {
-      sockets.closeConnectionsOf(clientId);
-      forwards.closeConnectionsOf(clientId);
+    closeConnectionsOf: (appId: string) => {
+      sockets.closeConnectionsOf(appId);
+      forwards.closeConnectionsOf(appId);
     },
-    removeKeyOf: (clientId: string) => removeKeyFiles(home.paths, { appId: clientId, brokerId: home.homeId }),
+    removeKeyOf: (appId: string) => removeKeyFiles(home.paths, { appId, brokerId: home.homeId }),
   };
   const list = new Proxies(records.proxies);
   const apps = new ProxiedApps({
@@ -282,7 +282,7 @@ function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }
     pause,
     trail,
     settings: book,
-    processes: new ClientProcesses((ended) => broker.consent.endRun(ended)),
+    processes: new AppProcesses((ended) => broker.consent.endRun(ended)),
     signIns: socketAccess(() => parts.isDesk),
     homeCheck,
     proxies,

@@ -13,7 +13,7 @@ import { syncFolder } from '../base/private-file.ts';
 import { shieldGaps } from '../base/shield.ts';
 import type { Broker } from '../broker/broker.ts';
 import { lookPeriod } from '../broker/revocation/revocation-queue.ts';
-import { windowAccess } from './clients/sign-in-access.ts';
+import { windowAccess } from './apps/sign-in-access.ts';
 import { clock, compose } from './composition.ts';
 import type { Composition, OpenedHome } from './composition.ts';
 import { checkFiles, keepOthersOut, openHome, prepareFolders, refuseEarlier } from './home/home.ts';

@@ -4,7 +4,7 @@
  *
  * Invariant: while the vault is locked no program is paired, since no key could be made for it.
  */
-import type { ForwardOrigin } from '../broker/records/local-client.ts';
+import type { ForwardOrigin } from '../broker/records/app.ts';
 import { preparePlace, recordSocket, socketPlaces } from '../ipc/wire/socket-path.ts';
 import { reasonOf } from '../base/errors.ts';
 import { systemCode } from '../base/system-error.ts';
@@ -71,8 +71,8 @@ export class Sockets {
     return this.#server?.path ?? '';
   }
 
-  closeConnectionsOf(clientId: string): void {
-    this.#server?.closeConnectionsOf(clientId);
+  closeConnectionsOf(appId: string): void {
+    this.#server?.closeConnectionsOf(appId);
   }
 
   async close(): Promise<void> {
@@ -140,12 +140,12 @@ export class Sockets {
     return {
       homeId: home.homeId,
       capabilities: [...versionCapability(version), ...(options.desk ? [appCapability] : [])],
-      keyFor: (clientId) => keys.keyFor(clientId, forward),
+      keyFor: (appId) => keys.keyFor(appId, forward),
       pair: async (request) => {
         vaultLock.refuseIfLocked();
         return keys.pair(request, forward);
       },
-      confirmPaired: (clientId) => keys.confirm(clientId),
+      confirmPaired: (appId) => keys.confirm(appId),
       now: () => clock.now(),
       // The audit log puts repeats within a minute into one row, so a flood can't fill it.
       turnedAway: (limit) => audit.note({ event: 'socket', outcome: `turned away: too many ${limit}` }),

@@ -86,7 +86,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     insecureLoopback: settings.insecureLoopback,
     signIns: parts.grants.shown().length,
     apiKeys: records.keys.isLoaded ? records.keys.shown.length : 0,
-    apps: records.clients.isLoaded ? records.clients.shown.length : 0,
+    apps: records.apps.isLoaded ? records.apps.shown.length : 0,
     requests: parts.interactions.list().length,
     exceptions: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
     proxies: proxies.standing(),

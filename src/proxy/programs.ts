@@ -48,7 +48,7 @@ class OpenAnswers {
 
 /** A proxy's app, as the broker knows it. */
 export class Program {
-  readonly clientId: string;
+  readonly appId: string;
   readonly resource: string;
   readonly fetch: typeof globalThis.fetch;
   /** Of the older transport. */
@@ -64,7 +64,7 @@ export class Program {
     open: OpenAnswers,
     fetchAlsoAt: (url?: string) => typeof globalThis.fetch,
   ) {
-    this.clientId = identity.appId;
+    this.appId = identity.appId;
     this.resource = resource;
     this.fetch = fetchAlsoAt();
     this.fetchAlsoAt = fetchAlsoAt;
@@ -113,24 +113,24 @@ export class Programs {
   }
 
   /** A refusal that an app met: one that was unpaired is admitted again at its next request. */
-  async met({ clientId }: Program, error: unknown): Promise<void> {
-    if (reasonOf(error) === 'unpaired') await this.forget(clientId);
+  async met({ appId }: Program, error: unknown): Promise<void> {
+    if (reasonOf(error) === 'unpaired') await this.forget(appId);
   }
 
   /** The permission of this client ended, and so does what it has open. */
-  async cut(clientId: string): Promise<void> {
+  async cut(appId: string): Promise<void> {
     // One that is still being admitted keeps none of the others.
     await Promise.all(
       [...this.#admitted.values()].map(async (program) => {
         const found = await program.catch(() => undefined);
-        if (found?.clientId === clientId) found.cut();
+        if (found?.appId === appId) found.cut();
       }),
     );
   }
 
   /** Ends what this client has open; it is admitted again at its next request. */
-  async forget(clientId: string): Promise<void> {
-    await this.#closeIf((program) => program.clientId === clientId);
+  async forget(appId: string): Promise<void> {
+    await this.#closeIf((program) => program.appId === appId);
   }
 
   /** Ends those of proxies that are gone. */

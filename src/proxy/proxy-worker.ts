@@ -1,7 +1,7 @@
 /**
  * The process of the proxies: listens for programs that can't hold a key, and passes their requests on with a token.
  *
- * It is the broker's child, and it is a local client like any other: it asks the socket for each token, under an
+ * It is the broker's child, and it is an app like any other: it asks the socket for each token, under an
  * identity that the broker hands it over their channel. Invariant: it holds no key but those, and it never outlives
  * its broker.
  */
@@ -43,9 +43,9 @@ async function obey(order: ProxyOrder): Promise<void> {
     case 'serve':
       return ports.serve(order.entries);
     case 'cut':
-      return programs.cut(order.clientId);
+      return programs.cut(order.appId);
     case 'forget':
-      return programs.forget(order.clientId);
+      return programs.forget(order.appId);
     case 'admitted':
       waiting.get(order.id)?.resolve(order.admission);
       break;

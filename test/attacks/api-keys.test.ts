@@ -28,7 +28,7 @@ async function scene() {
   const broker = await startOn(folder, vault);
   const key = await keysOf(broker, vault).set(place, value, { setAt: now });
   const allowed = {
-    clientId: 'editor',
+    appId: 'editor',
     endpoint: keySubject(key),
     decision: 'allow',
     createdAt: now,

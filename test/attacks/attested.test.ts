@@ -5,8 +5,8 @@ import { copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } f
 import net from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ClientProcessView } from '../../src/broker/questions/client-process.ts';
-import { attested } from '../../src/daemon/clients/client-processes.ts';
+import type { AppProcessView } from '../../src/broker/questions/app-process.ts';
+import { attested } from '../../src/daemon/apps/app-processes.ts';
 import { loadPeerReader } from '../../src/ipc/peer/peer.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/home.ts';
@@ -21,7 +21,7 @@ socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die; connect($s, pack_sockaddr_un($ARG
 /** Starts a program that connects to the socket, and what the broker is told of it then. */
 async function asker(
   start: (socket: string) => ChildProcess,
-): Promise<{ child: ChildProcess; view: ClientProcessView }> {
+): Promise<{ child: ChildProcess; view: AppProcessView }> {
   const readPeer = await loadPeerReader();
   const socket = path.join(temporaryFolder(), 's');
   const server = net.createServer({ pauseOnConnect: true });

@@ -9,7 +9,7 @@ import { takeLock } from '../../src/daemon/home/single-instance.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
 
-const client = { id: 'mine', name: 'mine', generation: 1, pairedAt: 0, confirmed: true };
+const app = { id: 'mine', name: 'mine', generation: 1, pairedAt: 0, confirmed: true };
 const permission = {
   clientId: 'mine',
   endpoint: 'https://notes.example/mcp',
@@ -21,7 +21,7 @@ const permission = {
 async function usedHome() {
   const [folder, vault] = [temporaryFolder(), lastingVault()];
   const broker = await startOn(folder, vault);
-  await broker.clients.add('editor', 0);
+  await broker.apps.add('editor', 0);
   return { folder, vault };
 }
 
@@ -37,14 +37,14 @@ describe('a document that Keyturn did not write', () => {
     void startOn(folder, { ...vault, root });
     await made.promise;
     const attacker = intruder(folder);
-    attacker.forges({ permissions: [{ ...permission, clientId: 'cli' }] });
+    attacker.forges({ permissions: [{ ...permission, appId: 'cli' }] });
     const broker = await startOn(folder, vault);
     expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
   });
 
   it('authority.json: is ignored if the vault was emptied, too', async () => {
     const { folder } = await usedHome();
-    intruder(folder).forges({ clients: [client], permissions: [permission] });
+    intruder(folder).forges({ apps: [app], permissions: [permission] });
     const emptied = lastingVault({ hadRoot: async () => true });
     await expect(startOn(folder, emptied)).rejects.toMatchObject({ reason: 'locked' });
   });
@@ -54,10 +54,10 @@ describe('a key file', () => {
   it('owner.key: of the owner, deleted or rewritten, changes no permission', async () => {
     const { folder, vault } = await usedHome();
     const before = await startOn(folder, vault);
-    const [paired] = before.clients.all();
+    const [paired] = before.apps.all();
     rmSync(path.join(folder, 'config', 'owner.key'));
     const after = await startOn(folder, vault);
-    expect(after.clients.all()).toEqual([paired]);
+    expect(after.apps.all()).toEqual([paired]);
     expect(after.troubles()).toEqual([]);
   });
 
@@ -69,17 +69,17 @@ describe('a key file', () => {
       readFileSync(file, 'utf8').replace(/"brokerId":"[^"]*"/, `"brokerId":"${'A'.repeat(22)}"`),
     );
     const broker = await startOn(folder, vault);
-    expect(() => broker.records.clients.items).toThrow("can't be read, or Keyturn did not write it");
+    expect(() => broker.records.apps.items).toThrow("can't be read, or Keyturn did not write it");
   });
 
-  it('clients/NAME.key: of a removed program opens nothing, even if its name was paired again', async () => {
+  it('apps/NAME.key: of a removed program opens nothing, even if its name was paired again', async () => {
     const { folder, vault } = await usedHome();
-    const { clients } = await startOn(folder, vault);
-    const old = clients.resolve('editor');
-    await clients.remove(old);
-    await clients.add('editor', 0);
+    const { apps } = await startOn(folder, vault);
+    const old = apps.resolve('editor');
+    await apps.remove(old);
+    await apps.add('editor', 0);
     const next = await startOn(folder, vault);
-    expect(next.clients.usable(old, 0)).toBeUndefined();
+    expect(next.apps.usable(old, 0)).toBeUndefined();
   });
 });
 

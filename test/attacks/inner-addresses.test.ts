@@ -222,7 +222,7 @@ describe('metadata that names an authorization server in a private network', () 
     await set('https://127.0.0.1', true);
     const { tokenId } = await rig.ask();
     await set('https://127.0.0.1', false);
-    rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId } });
+    rig.broker.rejections.reject({ appId: 'editor', token: { tokenId } });
     const command = 'keyturn exception add 127.0.0.1 private-address';
     const refusal = await refused(rig.ask({ interaction: 'never' }));
     expect(refusal).toMatchObject({ reason: 'insecure_url', hint: expect.stringContaining(command) });

@@ -6,7 +6,7 @@ import type { Question } from '../../src/broker/questions/interaction.ts';
 import { signInTimeout } from '../../src/broker/sign-in/page-sign-in.ts';
 import { Proxies } from '../../src/broker/records/proxy.ts';
 import { Approvals } from '../../src/daemon/approvals/approvals.ts';
-import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
+import type { AppProcesses } from '../../src/daemon/apps/app-processes.ts';
 import type { Home } from '../../src/daemon/home/home.ts';
 import { Keys } from '../../src/daemon/vault/keys.ts';
 import { askAboutSettings } from '../../src/daemon/settings/settings-card.ts';
@@ -36,14 +36,14 @@ const hour = 3_600_000;
 /** One row a kind: the compiler asks for each. */
 const cases: Readonly<Record<Kind, Case>> = {
   allow: {
-    start: (rig) => rig.ask({ clientId: 'reader', timeout: hour }),
+    start: (rig) => rig.ask({ appId: 'reader', timeout: hour }),
     timeout: questionTimeout,
-    question: { kind: 'allow', clientId: 'a', clientName: 'A', endpoint },
+    question: { kind: 'allow', appId: 'a', appName: 'A', endpoint },
   },
   pair: {
     start: (rig) => pairing(rig),
     timeout: 120_000,
-    question: { kind: 'pair', clientName: 'reader', code: '123456' },
+    question: { kind: 'pair', appName: 'reader', code: '123456' },
   },
   signIn: {
     start: (rig) => rig.login({ timeout: hour }),
@@ -82,8 +82,8 @@ const cases: Readonly<Record<Kind, Case>> = {
     timeout: questionTimeout,
     question: {
       kind: 'url',
-      clientId: 'a',
-      clientName: 'A',
+      appId: 'a',
+      appName: 'A',
       endpoint,
       url: 'https://pay.example/',
       message: '',
@@ -92,7 +92,7 @@ const cases: Readonly<Record<Kind, Case>> = {
   choice: {
     start: choice,
     timeout: questionTimeout,
-    question: { kind: 'choice', clientId: 'a', clientName: 'A', endpoint, accounts: ['alice', 'bob'] },
+    question: { kind: 'choice', appId: 'a', appName: 'A', endpoint, accounts: ['alice', 'bob'] },
   },
   command: {
     start: (rig) => command(rig),
@@ -138,7 +138,7 @@ async function settings({ parts }: Rig): Promise<void> {
 async function shownUrl({ allow, broker, endpoint: resource }: Rig): Promise<void> {
   await allow('another');
   const url = 'https://pay.example/';
-  const shown = { clientId: 'another', resource, url, message: '', signal: never };
+  const shown = { appId: 'another', resource, url, message: '', signal: never };
   const action = await broker.showUrl(shown);
   if (action !== 'accept') throw new KeyturnError('consent_pending', action);
 }
@@ -151,9 +151,9 @@ async function choice(rig: Rig, server: BentAuthorizationServer): Promise<unknow
   server.settings.subject = 'carol';
   const carol = await rig.login({ scope, account: 'carol' });
   rig.person.isThere = false;
-  const allowed = { clientId: 'another', endpoint: rig.endpoint, decision: 'allow', createdAt: 0 } as const;
+  const allowed = { appId: 'another', endpoint: rig.endpoint, decision: 'allow', createdAt: 0 } as const;
   await rig.broker.consent.decide({ ...allowed, grants: [alice.id, carol.id] });
-  return rig.ask({ clientId: 'another', timeout: hour });
+  return rig.ask({ appId: 'another', timeout: hour });
 }
 
 function command({ broker }: Rig): Promise<unknown> {
@@ -162,7 +162,7 @@ function command({ broker }: Rig): Promise<unknown> {
     proxies: new Proxies(looseRecords()),
     forwards: { refuse: () => undefined },
     // Who asks is told by the socket, and there is none here.
-    processes: { of: () => ({ run: 'r', look: () => facts }) } as unknown as ClientProcesses,
+    processes: { of: () => ({ run: 'r', look: () => facts }) } as unknown as AppProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
   });
   return approvals.require({ signal: never } as Caller, 'settings.set', { name: 'logLevel', value: 'debug' });
@@ -172,18 +172,18 @@ const kinds = Object.keys(cases) as Kind[];
 
 /** What a yes would have given. */
 function given({ parts, opened }: Rig): object {
-  const { permissions, grants, clients, interactions, leases } = parts;
+  const { permissions, grants, apps, interactions, leases } = parts;
   return {
     permissions: permissions.of('reader', 0),
     leases: leases.of('reader', 0),
     grants: grants.all().filter(({ account }) => !['alice', 'carol'].includes(account)),
-    clients: clients.all().filter(({ name }) => name === 'reader'),
+    apps: apps.all().filter(({ name }) => name === 'reader'),
     open: interactions.list(),
     pages: opened.filter((address) => address.startsWith('https://pay.example')),
   };
 }
 
-const nothing = { permissions: [], leases: [], grants: [], clients: [], open: [], pages: [] };
+const nothing = { permissions: [], leases: [], grants: [], apps: [], open: [], pages: [] };
 
 async function asked(kind: Kind) {
   const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });

@@ -27,17 +27,17 @@ interface Scene {
 async function scene(): Promise<Scene> {
   const [folder, vault] = [temporaryFolder(), lastingVault()];
   const broker = await startOn(folder, vault);
-  const { id: program } = await broker.clients.add('editor', now);
-  await broker.clients.confirm(program);
-  await broker.permissions.set({ clientId: program, endpoint, decision: 'allow', createdAt: now });
+  const { id: program } = await broker.apps.add('editor', now);
+  await broker.apps.confirm(program);
+  await broker.permissions.set({ appId: program, endpoint, decision: 'allow', createdAt: now });
   const restart = (): Promise<AuthorityBroker> => startOn(folder, vault);
   return { folder, vault, broker, program, attacker: intruder(folder), restart };
 }
 
 /** Whether the program can get a token for the endpoint; a refusal by name is a no. */
-function isAllowed({ clients, permissions }: AuthorityBroker, program: string): boolean {
+function isAllowed({ apps, permissions }: AuthorityBroker, program: string): boolean {
   try {
-    const isPaired = clients.usable(program, now) !== undefined;
+    const isPaired = apps.usable(program, now) !== undefined;
     return isPaired && permissions.find(program, endpoint, now)?.decision === 'allow';
   } catch {
     return false;
@@ -49,10 +49,10 @@ describe('an older copy of the document', () => {
     const { broker, program, attacker, restart } = await scene();
     attacker.keeps('authority.json');
     await broker.permissions.endAllOf(program);
-    await broker.clients.remove(program);
+    await broker.apps.remove(program);
     attacker.restores('authority.json');
     const next = await restart();
-    expect(() => next.clients.usable(program, now)).toThrow(
+    expect(() => next.apps.usable(program, now)).toThrow(
       expect.objectContaining({
         reason: 'file_unreadable',
         message: expect.stringContaining('is not the newest one that your vault knows'),
@@ -89,7 +89,7 @@ async function startAndDie(folder: string, vault: Vault): Promise<void> {
     },
   });
   const harmless = {
-    clientId: 'x',
+    appId: 'x',
     endpoint: 'https://x.example/mcp',
     decision: 'deny',
     createdAt: 0,
@@ -100,7 +100,7 @@ async function startAndDie(folder: string, vault: Vault): Promise<void> {
 describe('a document that is gone', () => {
   it('authority.json: is refused, not taken for empty, and no other one is made', async () => {
     const { broker, program, attacker, restart } = await scene();
-    await broker.permissions.set({ clientId: program, endpoint, decision: 'deny', createdAt: now });
+    await broker.permissions.set({ appId: program, endpoint, decision: 'deny', createdAt: now });
     attacker.deletes('authority.json');
     const next = await restart();
     expect(() => next.permissions.find(program, endpoint, now)).toThrow(
@@ -109,7 +109,7 @@ describe('a document that is gone', () => {
         hint: expect.stringContaining('keyturn reset'),
       }),
     );
-    const set = next.permissions.set({ clientId: program, endpoint, decision: 'allow', createdAt: now });
+    const set = next.permissions.set({ appId: program, endpoint, decision: 'allow', createdAt: now });
     expect(await refusal(set)).toMatchObject({ reason: 'file_unreadable' });
     expect(next.troubles()).toHaveLength(1);
   });
@@ -118,15 +118,15 @@ describe('a document that is gone', () => {
 describe('a copy of the whole home, in which another broker runs,', () => {
   it('authority.json: restores nothing that was taken away, and ends what the home serves', async () => {
     const { folder, vault, broker, program, attacker, restart } = await scene();
-    const { id: decoy } = await broker.clients.add('decoy', now);
+    const { id: decoy } = await broker.apps.add('decoy', now);
     const copy = temporaryFolder();
     cpSync(folder, copy, { recursive: true });
     for (const name of ['config', 'state']) chmodSync(path.join(copy, name), 0o700);
     const other = await startOn(copy, vault);
     attacker.keeps('authority.json');
-    await broker.permissions.set({ clientId: program, endpoint, decision: 'deny', createdAt: now });
+    await broker.permissions.set({ appId: program, endpoint, decision: 'deny', createdAt: now });
     // It only takes away, which the owner's key may do everywhere.
-    expect(await refusal(other.clients.remove(decoy))).toMatchObject({ reason: 'vault_unreadable' });
+    expect(await refusal(other.apps.remove(decoy))).toMatchObject({ reason: 'vault_unreadable' });
     expect(isAllowed(other, program)).toBe(false);
     for (const file of [path.join(copy, 'state', 'authority.json'), undefined]) {
       if (file) cpSync(file, path.join(folder, 'state', 'authority.json'));

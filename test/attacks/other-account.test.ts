@@ -1,6 +1,6 @@
 /** Another account at a server that a program may reach: its tokens never go to that program without the person's yes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { grantMethods } from '../../src/daemon/methods/grant-methods.ts';
+import { signInMethods } from '../../src/daemon/methods/sign-in-methods.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
@@ -47,10 +47,10 @@ describe('a second grant at a program’s server', () => {
   it('is not named to the program, whichever account it asks about', async () => {
     const rig = await victim();
     await bobIsKept(rig);
-    const explain = grantMethods['signIn.show'];
+    const explain = signInMethods['signIn.show'];
     // The refusal comes before anything else of them is needed.
     const host = { broker: rig.broker } as Parameters<typeof explain>[0];
-    const editor = { role: 'client', clientId: 'editor' } as Parameters<typeof explain>[1];
+    const editor = { role: 'app', appId: 'editor' } as Parameters<typeof explain>[1];
     for (const account of ['bob', 'carol']) {
       const asked = Promise.resolve(explain(host, editor, { resource: rig.endpoint, account }, undefined));
       expect(await refusal(asked)).toMatchObject({

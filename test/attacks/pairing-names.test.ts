@@ -1,6 +1,6 @@
 /** Attack: a new program takes a name that a person would take for the name of another program. */
 import { describe, expect, it } from 'vitest';
-import { LocalClients, localClientSchema } from '../../src/broker/records/local-client.ts';
+import { Apps, appSchema } from '../../src/broker/records/app.ts';
 import { RawClient, startRig } from '../ipc/rig.ts';
 import { listOf } from '../../src/store/authority.ts';
 import { testDocument } from '../broker/rig.ts';
@@ -8,10 +8,10 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const forward = { label: 'box' };
 
-async function paired(): Promise<LocalClients> {
-  const records = listOf(testDocument(temporaryFolder()), 'clients', localClientSchema);
+async function paired(): Promise<Apps> {
+  const records = listOf(testDocument(temporaryFolder()), 'apps', appSchema);
   await records.verify();
-  const clients = new LocalClients(records);
+  const clients = new Apps(records);
   for (const name of ['editor', 'Ledger', 'agent-10']) await clients.add(name, 0);
   await clients.add('token', 0, { forward });
   return clients;

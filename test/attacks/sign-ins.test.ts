@@ -46,7 +46,7 @@ describe('a forged record of a sign-in', () => {
     const { endpoints } = rig.grant();
     await rig.parts.grants.change(rig.grant(), { endpoints: [...endpoints, harmless] });
     const after = await restarted();
-    const asked = after.ask({ clientId: 'game', resource: harmless, interaction: 'never' });
+    const asked = after.ask({ appId: 'game', resource: harmless, interaction: 'never' });
     expect(await refused(asked)).toMatchObject({ reason: 'resource_mismatch' });
   });
 });
@@ -100,7 +100,7 @@ describe('scopes of a token', () => {
       body,
     });
     const after = await restarted();
-    const asked = await after.ask({ clientId: 'reader', interaction: 'never' }).then(
+    const asked = await after.ask({ appId: 'reader', interaction: 'never' }).then(
       ({ scope }) => scope,
       () => 'refused',
     );

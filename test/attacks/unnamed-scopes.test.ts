@@ -17,7 +17,7 @@ describe('a program that names no scopes', () => {
     await rig.login({ scope: ['notes:read'] });
     const asked = rig.ask();
     const card = await rig.question('allow');
-    await rig.ask({ clientId: 'other', scope: ['notes:write'] });
+    await rig.ask({ appId: 'other', scope: ['notes:write'] });
     rig.parts.interactions.answer(card.id, 'yes');
     expect((await asked).scope).toEqual(['notes:read']);
     rig.clock.advance(3_600_000);

@@ -165,7 +165,7 @@ describe('a whole journey', () => {
     const token = await card;
     rig.clock.advance(3_600_000);
     await rig.ask();
-    rig.broker.rejections.reject({ clientId: 'editor', token: { accessToken: token.accessToken } });
+    rig.broker.rejections.reject({ appId: 'editor', token: { accessToken: token.accessToken } });
     const stepUp = refusal(rig.ask({ scope: ['write'] }));
     rig.parts.interactions.answer((await rig.question('allow')).id, 'no');
     await stepUp;

@@ -27,9 +27,9 @@ async function twoAccounts(options: Parameters<typeof brokerRig>[1] = {}) {
   return { rig, work, home };
 }
 
-const allow = (rig: Rig, grants: readonly Grant[], clientId = 'editor'): Promise<void> =>
+const allow = (rig: Rig, grants: readonly Grant[], appId = 'editor'): Promise<void> =>
   rig.broker.consent.decide({
-    clientId,
+    appId,
     endpoint: rig.endpoint,
     decision: 'allow',
     createdAt: rig.clock.wall(),
@@ -46,13 +46,13 @@ describe('a request for an account that nobody signed in with', () => {
   it('gets no other account, and names the allowed ones', async () => {
     const { rig, work } = await twoAccounts();
     await rig.parts.permissions.end('editor', rig.endpoint);
-    for (const clientId of ['editor', 'cli']) await allow(rig, [work], clientId);
+    for (const appId of ['editor', 'cli']) await allow(rig, [work], appId);
     const add = `To add this one: keyturn login ${rig.endpoint} --account "hme"`;
-    for (const [clientId, known] of [
+    for (const [appId, known] of [
       ['editor', '"work"'],
       ['cli', '"work", "home"'],
     ] as const) {
-      expect(await refusal(rig.ask({ clientId, account: 'hme' }))).toMatchObject({
+      expect(await refusal(rig.ask({ appId, account: 'hme' }))).toMatchObject({
         reason: 'account_required',
         hint: `Name another one (--account, or KEYTURN_ACCOUNT): ${known}. ${add}`,
       });
@@ -77,7 +77,7 @@ describe('the command line, which was allowed one account without an end', () =>
   it('gets another one for an hour by a yes, beside a permission that stays as it was', async () => {
     const { rig, work } = await twoAccounts();
     await allow(rig, [work], 'cli');
-    const cli = { clientId: 'cli' };
+    const cli = { appId: 'cli' };
     expect(await rig.ask(cli)).toMatchObject({ account: 'work' });
     const kept = rig.parts.permissions.of('cli', rig.clock.wall());
     const asked = rig.ask({ ...cli, account: 'home' });

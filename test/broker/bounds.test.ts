@@ -41,8 +41,8 @@ describe('the limit on tries', () => {
 describe('the limit on step-ups', () => {
   it('counts each operation separately, nine in all for a program and a resource', () => {
     const stepUps = new StepUpLimit(() => 0);
-    const at = (operation: string, endpoint = 'https://a', clientId = 'x') => ({
-      clientId,
+    const at = (operation: string, endpoint = 'https://a', appId = 'x') => ({
+      appId,
       endpoint,
       operation,
     });

@@ -13,8 +13,8 @@ async function allowed(): Promise<Rig> {
   return rig;
 }
 
-const reject = ({ broker }: Rig, token: { tokenId: string } | { accessToken: string }, clientId = 'editor') =>
-  broker.rejections.reject({ clientId, token }).isReplaced;
+const reject = ({ broker }: Rig, token: { tokenId: string } | { accessToken: string }, appId = 'editor') =>
+  broker.rejections.reject({ appId, token }).isReplaced;
 
 describe('a refused token', () => {
   it('is dropped, and the next request refreshes', async () => {
@@ -59,7 +59,7 @@ const refusedOnce = { challenge: { status: 401 } } as const;
 async function threeRefused(rig: Rig, operation?: string): Promise<void> {
   for (let n = 0; n < 3; n += 1) {
     const { tokenId } = await rig.ask();
-    const outcome = rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId }, operation });
+    const outcome = rig.broker.rejections.reject({ appId: 'editor', token: { tokenId }, operation });
     expect(outcome).toEqual({ isReplaced: true });
   }
 }
@@ -69,9 +69,9 @@ describe('a server that refuses every token', () => {
     const rig = await allowed();
     await rig.allow('agent');
     await threeRefused(rig);
-    const { tokenId } = await rig.ask({ clientId: 'agent' });
+    const { tokenId } = await rig.ask({ appId: 'agent' });
     expect(reject(rig, { tokenId }, 'agent')).toBe(true);
-    expect((await rig.ask({ clientId: 'agent', ...refusedOnce })).accessToken).toBeTypeOf('string');
+    expect((await rig.ask({ appId: 'agent', ...refusedOnce })).accessToken).toBeTypeOf('string');
   });
 });
 
@@ -82,9 +82,9 @@ describe('one path that refuses every token', () => {
     const { tokenId } = await rig.ask();
     const token = { tokenId };
     const { broker } = rig;
-    const closed = broker.rejections.reject({ clientId: 'editor', token, operation: 'GET /closed' });
+    const closed = broker.rejections.reject({ appId: 'editor', token, operation: 'GET /closed' });
     expect(closed).toMatchObject({ isReplaced: false });
-    const open = broker.rejections.reject({ clientId: 'editor', token, operation: 'GET /open' });
+    const open = broker.rejections.reject({ appId: 'editor', token, operation: 'GET /open' });
     expect(open).toEqual({ isReplaced: true });
   });
 
@@ -93,7 +93,7 @@ describe('one path that refuses every token', () => {
     const outcomes: boolean[] = [];
     for (let n = 0; n < 12; n += 1) {
       const { tokenId } = await rig.ask();
-      const rejection = { clientId: 'editor', token: { tokenId }, hasWorked: true };
+      const rejection = { appId: 'editor', token: { tokenId }, hasWorked: true };
       outcomes.push(rig.broker.rejections.reject(rejection).isReplaced);
     }
     expect(outcomes).toEqual([...Array.from({ length: 10 }, () => true), false, false]);

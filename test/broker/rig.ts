@@ -95,7 +95,7 @@ export interface Rig {
   readonly visited: () => Promise<void>;
   /** A program asks. `editor`, all that its permission gives, and a minute, unless told otherwise. */
   readonly ask: (request?: Partial<TokenRequest>) => Promise<Token>;
-  readonly allow: (clientId?: string, scope?: readonly string[], endpoint?: string) => Promise<void>;
+  readonly allow: (appId?: string, scope?: readonly string[], endpoint?: string) => Promise<void>;
   readonly login: (asked?: Partial<LoginRequest>) => Promise<Grant>;
   /** The one grant there is. */
   readonly grant: () => Grant;
@@ -221,16 +221,16 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
     visited,
     ask: async (request = {}) =>
       broker.tokenRequests.answer({
-        clientId: 'editor',
+        appId: 'editor',
         resource: endpoint,
         interaction: 'allow',
         timeout: 60_000,
         signal: gone.signal,
         ...request,
       }),
-    allow: (clientId = 'editor', scope, where = endpoint) =>
+    allow: (appId = 'editor', scope, where = endpoint) =>
       broker.consent.decide({
-        clientId,
+        appId,
         endpoint: where,
         decision: 'allow',
         createdAt: clock.now(),

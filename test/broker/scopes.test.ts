@@ -39,7 +39,7 @@ describe('a program with a narrow permission', () => {
     const rig = await readerBesideWriter();
     await rig.allow('agent', both);
     const before = refreshes();
-    const broad = await rig.ask({ clientId: 'agent' });
+    const broad = await rig.ask({ appId: 'agent' });
     const narrow = await rig.ask();
     expect(broad.scope).toEqual(both);
     expect(narrow.scope).toEqual(['notes:read']);

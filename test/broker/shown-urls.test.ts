@@ -25,7 +25,7 @@ async function ground({ isAllowed = true } = {}): Promise<Ground> {
   rig.person.isThere = false;
   if (isAllowed) await rig.allow();
   const { signal } = new AbortController();
-  const usual = { clientId: 'editor', resource: rig.endpoint, url, message, signal };
+  const usual = { appId: 'editor', resource: rig.endpoint, url, message, signal };
   return { ...rig, show: (request = {}) => rig.broker.showUrl({ ...usual, ...request }) };
 }
 
@@ -40,8 +40,8 @@ describe('an address', () => {
     const { id, question: card } = await question('url');
     expect(card).toEqual({
       kind: 'url',
-      clientId: 'editor',
-      clientName: 'editor',
+      appId: 'editor',
+      appName: 'editor',
       endpoint,
       url,
       message,
@@ -90,7 +90,7 @@ describe('a program', () => {
     // Another program is not held up.
     await allow('agent');
     void show();
-    void show({ clientId: 'agent' });
+    void show({ appId: 'agent' });
     await until(() => parts.interactions.list().length === 2);
   });
 });

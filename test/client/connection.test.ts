@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import { ownerKeyFile } from '../../src/base/paths.ts';
-import { clientKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { appKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { startRig } from '../ipc/rig.ts';
 
@@ -21,7 +21,7 @@ const token = {
 describe('a connection', () => {
   test('gets a token under the name the program was paired with', async () => {
     const rig = await startRig({ dispatch: async () => token });
-    writeKeyFile(clientKeyFile(rig.paths, 'editor'), rig.enrol());
+    writeKeyFile(appKeyFile(rig.paths, 'editor'), rig.enrol());
     const connection = await connect({ name: 'editor', paths: rig.paths });
     expect(await connection.getToken({ resource: 'https://a.example' })).toEqual(token);
     connection.close();
@@ -89,7 +89,7 @@ describe('a connection', () => {
       dispatch: async (caller) => {
         asked += 1;
         if (asked > breaks) return token;
-        rig.server.closeConnectionsOf(caller.clientId);
+        rig.server.closeConnectionsOf(caller.appId);
         return token;
       },
     });

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { clientKeyFile, readKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { appKeyFile, readKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { homeId, temporaryHome } from '../ipc/rig.ts';
 
@@ -15,7 +15,7 @@ function newIdentity(): Identity {
 
 describe('a key file', () => {
   test('is written once, 0600, and read back', () => {
-    const file = clientKeyFile(temporaryHome(), 'editor');
+    const file = appKeyFile(temporaryHome(), 'editor');
     const identity = newIdentity();
     writeKeyFile(file, identity);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -26,7 +26,7 @@ describe('a key file', () => {
   });
 
   test.each([0o640, 0o604, 0o666, 0o700])('with mode %o is refused with how to mend it', (mode) => {
-    const file = clientKeyFile(temporaryHome(), 'editor');
+    const file = appKeyFile(temporaryHome(), 'editor');
     writeKeyFile(file, newIdentity());
     chmodSync(file, mode);
     expect(() => readKeyFile(file)).toThrow(
@@ -36,9 +36,9 @@ describe('a key file', () => {
 
   test('is not followed when it is a symbolic link', () => {
     const paths = temporaryHome();
-    writeKeyFile(clientKeyFile(paths, 'real'), newIdentity());
-    const link = clientKeyFile(paths, 'link');
-    symlinkSync(clientKeyFile(paths, 'real'), link);
+    writeKeyFile(appKeyFile(paths, 'real'), newIdentity());
+    const link = appKeyFile(paths, 'link');
+    symlinkSync(appKeyFile(paths, 'real'), link);
     expect(() => readKeyFile(link)).toThrow(
       expect.objectContaining({
         reason: 'file_unreadable',
@@ -48,7 +48,7 @@ describe('a key file', () => {
   });
 
   test.each(['../owner', '', 'a/b', '.hidden', 'x'.repeat(65), 'nul\u0000'])('is never named %j', (name) => {
-    expect(() => clientKeyFile(temporaryHome(), name)).toThrow(
+    expect(() => appKeyFile(temporaryHome(), name)).toThrow(
       expect.objectContaining({ reason: 'invalid_request' }),
     );
   });

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
-import { clientKeyFile, readKeyFile } from '../../src/client/key-file.ts';
+import { appKeyFile, readKeyFile } from '../../src/client/key-file.ts';
 import { pair } from '../../src/client/pair.ts';
 import { startRig } from '../ipc/rig.ts';
 
@@ -16,15 +16,15 @@ describe('pairing', () => {
         rig.enrol('new-client');
         const key = rig.keys.get('new-client');
         if (!key) throw new Error('no key');
-        return async () => ({ clientId: 'new-client', key });
+        return async () => ({ appId: 'new-client', key });
       },
-      confirmPaired: async (clientId) => void confirmed.push(clientId),
+      confirmPaired: async (appId) => void confirmed.push(appId),
     });
     const shown: string[] = [];
     const identity = await pair({ name: 'editor', onCode: (code) => shown.push(code), paths: rig.paths });
     expect(shown).toEqual(codes);
     expect(confirmed).toEqual(['new-client']);
-    expect(readKeyFile(clientKeyFile(rig.paths, 'editor'))).toEqual(identity);
+    expect(readKeyFile(appKeyFile(rig.paths, 'editor'))).toEqual(identity);
     (await connect({ name: 'editor', paths: rig.paths })).close();
   });
 
@@ -35,19 +35,19 @@ describe('pairing', () => {
         const key = rig.keys.get('new-client');
         rig.keys.clear();
         if (!key) throw new Error('no key');
-        return async () => ({ clientId: 'new-client', key });
+        return async () => ({ appId: 'new-client', key });
       },
     });
     const pairing = pair({ name: 'editor', onCode: () => {}, paths: rig.paths });
     await expect(pairing).rejects.toMatchObject({ reason: 'unpaired' });
-    expect(existsSync(clientKeyFile(rig.paths, 'editor'))).toBe(false);
+    expect(existsSync(appKeyFile(rig.paths, 'editor'))).toBe(false);
   });
 
   test('stores nothing after a no', async () => {
     const rig = await startRig();
     const pairing = pair({ name: 'editor', onCode: () => {}, paths: rig.paths });
     await expect(pairing).rejects.toMatchObject({ reason: 'pairing_denied' });
-    expect(existsSync(clientKeyFile(rig.paths, 'editor'))).toBe(false);
+    expect(existsSync(appKeyFile(rig.paths, 'editor'))).toBe(false);
   });
 
   test('withdraws the card when it is aborted', async () => {

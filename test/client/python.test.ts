@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { homePaths, type HomePaths } from '../../src/base/paths.ts';
-import { clientKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { appKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { homeId, startRig, temporaryHome } from '../ipc/rig.ts';
 import { keyturnPy, pythonProgram } from '../support/processes/python.ts';
@@ -22,7 +22,7 @@ const homeOf = (paths: HomePaths): Record<string, string> => ({ KEYTURN_HOME: pa
 
 /** Pairs without a broker: the key file alone. */
 function enrolled(paths: HomePaths, identity: Identity = newIdentity()): string {
-  const file = clientKeyFile(paths, 'notes');
+  const file = appKeyFile(paths, 'notes');
   writeKeyFile(file, identity);
   return file;
 }
@@ -205,7 +205,7 @@ test('closes the connection under a thread that asks, which hears so', async () 
       throw new KeyturnError('consent_required', 'Nobody said yes.');
     },
   });
-  const { appId: clientId, key, brokerId } = rig.enrol();
+  const { appId, key, brokerId } = rig.enrol();
   const code = `
 import keyturn, sys, threading
 broker = keyturn.connect(keyturn.Identity(*sys.argv[1:]))
@@ -225,11 +225,8 @@ thread.join(10)
 print(closing.is_alive(), thread.is_alive(), flush=True)
 if not closing.is_alive(): ask()
 `;
-  const { stdout, stderr } = await pythonProgram(
-    code,
-    [clientId, key, brokerId],
-    homeOf(rig.paths),
-    async () => expect.poll(() => asked).toBe(1),
+  const { stdout, stderr } = await pythonProgram(code, [appId, key, brokerId], homeOf(rig.paths), async () =>
+    expect.poll(() => asked).toBe(1),
   );
   expect({ stdout, stderr }).toEqual({
     stdout: [

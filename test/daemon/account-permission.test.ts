@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Proxies } from '../../src/broker/records/proxy.ts';
 import { Approvals } from '../../src/daemon/approvals/approvals.ts';
-import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
+import type { AppProcesses } from '../../src/daemon/apps/app-processes.ts';
 import { brokerRig, refusal, looseRecords } from '../broker/rig.ts';
 import { asOwner } from '../rules/wire.ts';
 
@@ -18,7 +18,7 @@ async function ground() {
     visit: () => Promise.reject(new Error('no page is opened here')),
   });
   const { broker, parts, clock } = rig;
-  const { id: clientId } = await parts.clients.add('editor', clock.wall());
+  const { id: appId } = await parts.apps.add('editor', clock.wall());
   const grant = {
     endpoints: [endpoint],
     resource: endpoint,
@@ -35,7 +35,7 @@ async function ground() {
   const work = await parts.grants.add({ ...grant, account: 'work', subject: 'work' });
   const until = clock.wall() + 60_000;
   const scope = ['read'];
-  const held = { clientId, endpoint, scope, until, grants: [alice.id], createdAt: clock.wall() };
+  const held = { appId, endpoint, scope, until, grants: [alice.id], createdAt: clock.wall() };
   await parts.permissions.set({ ...held, decision: 'allow' });
   const look = () => ({ run: 'r', verified: true, pid: 7, executable: '/x', standing: () => 'same' });
   const approvals = new Approvals({
@@ -43,11 +43,11 @@ async function ground() {
     proxies: new Proxies(looseRecords()),
     forwards: { refuse: () => undefined },
     // Who asks is told by the socket, and there is none here.
-    processes: { of: () => ({ run: 'r', look }) } as unknown as ClientProcesses,
+    processes: { of: () => ({ run: 'r', look }) } as unknown as AppProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
   });
   const approve: Approvals['require'] = (...request) => approvals.require(...request);
-  const standing = () => parts.permissions.of(clientId, clock.wall());
+  const standing = () => parts.permissions.of(appId, clock.wall());
   return { ...rig, approve, standing, work, alice, until };
 }
 

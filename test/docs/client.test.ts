@@ -79,13 +79,13 @@ async function sayYes<K extends Question['kind']>(kind: K): Promise<Extract<Ques
 it('pairs by the code that the broker shows, then calls the protected server', async () => {
   const pairing = runExample('plain', 'pair');
   pairing.catch(() => undefined);
-  const { code, clientName } = await sayYes('pair');
-  expect(clientName).toBe('notes-example');
+  const { code, appName } = await sayYes('pair');
+  expect(appName).toBe('notes-example');
   expect(await pairing).toBe(`Compare this code: ${code}\nPaired.\n`);
 
   const calling = runExample('plain', 'list', world.protectedServer.url);
   calling.catch(() => undefined);
-  expect(await sayYes('allow')).toMatchObject({ clientName, endpoint: world.protectedServer.url });
+  expect(await sayYes('allow')).toMatchObject({ appName, endpoint: world.protectedServer.url });
   expect(await calling).toBe('200\n');
   expect(world.counts().authorizationServer.signIns).toBe(1);
 

@@ -58,7 +58,7 @@ export interface Rig {
   readonly limits: SocketLimit[];
   readonly keys: Map<string, KeyObject>;
   /** Adds a client that the broker knows. */
-  enrol(clientId?: string): Identity;
+  enrol(appId?: string): Identity;
   /** Waits until an event has been logged. */
   seen(match: (event: ServerEvent) => boolean): Promise<ServerEvent>;
   stop(): Promise<void>;
@@ -79,8 +79,8 @@ export async function startRig(overrides: Overrides = {}): Promise<Rig> {
     startServer({
       path: socket,
       homeId,
-      keyFor: async (clientId) => keys.get(clientId),
-      dispatch: async (caller, method, params) => ({ clientId: caller.clientId, method, params }),
+      keyFor: async (appId) => keys.get(appId),
+      dispatch: async (caller, method, params) => ({ appId: caller.appId, method, params }),
       pair: async (_request: PairRequest) => {
         throw new KeyturnError('pairing_denied', 'no');
       },
@@ -115,10 +115,10 @@ export async function startRig(overrides: Overrides = {}): Promise<Rig> {
     start: async () => {
       server = await start();
     },
-    enrol: (clientId = randomBytes(16).toString('base64url')) => {
+    enrol: (appId = randomBytes(16).toString('base64url')) => {
       const key = randomBytes(32);
-      keys.set(clientId, createSecretKey(key));
-      return { appId: clientId, key: key.toString('base64url'), brokerId: homeId };
+      keys.set(appId, createSecretKey(key));
+      return { appId, key: key.toString('base64url'), brokerId: homeId };
     },
     seen: async (match) => {
       const { promise, resolve } = Promise.withResolvers<ServerEvent>();
@@ -139,11 +139,11 @@ export async function startSlowRig(question = 1, overrides: Overrides = {}) {
   const opened = Promise.withResolvers<void>();
   let times = 0;
   const rig: Rig = await startRig({
-    keyFor: async (clientId) => {
+    keyFor: async (appId) => {
       times += 1;
       if (times === question) asked.resolve();
       await opened.promise;
-      return rig.keys.get(clientId);
+      return rig.keys.get(appId);
     },
     ...overrides,
   });

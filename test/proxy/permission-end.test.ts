@@ -57,7 +57,7 @@ async function scene(path: string, { dies, type }: End) {
       const given = await answer(caller, method, params);
       if (method === dies) {
         isOver = true;
-        await programs?.cut(caller.clientId);
+        await programs?.cut(caller.appId);
       }
       return given;
     },

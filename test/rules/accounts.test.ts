@@ -156,7 +156,7 @@ describe('login_hint', () => {
     await rig.login({ account: 'alice@example.com' });
     const { tokenId } = await rig.ask();
     protectedServer.settings.authorizationServers = [await world.openAuthorizationServer()];
-    rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId } });
+    rig.broker.rejections.reject({ appId: 'editor', token: { tokenId } });
     rig.person.isThere = false;
     const asked = rig.ask().catch(() => undefined);
     await rig.question('signIn');

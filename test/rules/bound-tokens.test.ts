@@ -83,7 +83,7 @@ describe('tokens are bound to a key', () => {
     });
     protectedServer.bend.challenge = () => 'DPoP algs="ES256", error="invalid_token"';
     rig.clock.advance(600_000);
-    rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId } });
+    rig.broker.rejections.reject({ appId: 'editor', token: { tokenId } });
     authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({
       reason: 'login_required',
@@ -146,7 +146,7 @@ describe('a proof for a program', () => {
     protectedServer.server.now = () => rig.clock.wall();
     const { tokenId } = await rig.ask();
     const prove = (changes: object = {}): string =>
-      rig.broker.proofs.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint, ...changes });
+      rig.broker.proofs.prove({ appId: 'editor', tokenId, method: 'POST', url: rig.endpoint, ...changes });
     return { rig, tokenId, prove };
   };
   const reason = async (work: () => unknown): Promise<unknown> => {
@@ -188,7 +188,7 @@ describe('a proof for a program', () => {
   it('is refused to another program, and for a token that is gone', async () => {
     const { rig, prove } = await proving();
     await rig.allow('agent');
-    expect(await reason(() => prove({ clientId: 'agent' }))).toBe('not_found');
+    expect(await reason(() => prove({ appId: 'agent' }))).toBe('not_found');
     expect(await reason(() => prove({ tokenId: 'unknown' }))).toBe('not_found');
     await revokeGrant(rig.parts, rig.grant());
     expect(await reason(() => prove())).toBe('not_found');
@@ -196,8 +196,8 @@ describe('a proof for a program', () => {
 
   it('is refused once its permission has ended, is denied, or all access is paused', async () => {
     const { rig, prove } = await proving();
-    const key = { clientId: 'editor', endpoint: rig.endpoint };
-    await rig.parts.permissions.end(key.clientId, key.endpoint);
+    const key = { appId: 'editor', endpoint: rig.endpoint };
+    await rig.parts.permissions.end(key.appId, key.endpoint);
     expect(await reason(() => prove())).toBe('consent_required');
     await rig.broker.consent.decide({ ...key, decision: 'deny', createdAt: rig.clock.now() });
     expect(await reason(() => prove())).toBe('consent_denied');
@@ -219,7 +219,7 @@ describe('a proof for a program', () => {
     const { rig } = await proving();
     rig.parts.leases.set({
       permission: {
-        clientId: 'agent',
+        appId: 'agent',
         endpoint: rig.endpoint,
         decision: 'allow',
         createdAt: 0,
@@ -227,9 +227,9 @@ describe('a proof for a program', () => {
       },
       once: true,
     });
-    const { tokenId } = await rig.ask({ clientId: 'agent' });
+    const { tokenId } = await rig.ask({ appId: 'agent' });
     const prove = (): string =>
-      rig.broker.proofs.prove({ clientId: 'agent', tokenId, method: 'POST', url: rig.endpoint });
+      rig.broker.proofs.prove({ appId: 'agent', tokenId, method: 'POST', url: rig.endpoint });
     expect(await reason(prove)).toBeUndefined();
     expect(await reason(prove)).toBeUndefined();
     rig.parts.leases.end('agent', rig.endpoint);
@@ -239,8 +239,8 @@ describe('a proof for a program', () => {
   it('that was allowed one token is for no token of before, whose permission has ended', async () => {
     const { rig } = await boundGround();
     const { tokenId: wide } = await rig.ask({ scope: ['mcp:read', 'mcp:write'] });
-    const key = { clientId: 'editor', endpoint: rig.endpoint };
-    await rig.parts.permissions.end(key.clientId, key.endpoint);
+    const key = { appId: 'editor', endpoint: rig.endpoint };
+    await rig.parts.permissions.end(key.appId, key.endpoint);
     const permission = { ...key, decision: 'allow', createdAt: 0, scope: ['mcp:read'] } as const;
     rig.parts.leases.set({
       permission: { ...permission, scope: [...permission.scope], grants: [rig.grant().id] },
@@ -249,7 +249,7 @@ describe('a proof for a program', () => {
     const { tokenId: narrow, scope } = await rig.ask({ interaction: 'never' });
     expect(scope).toEqual(['mcp:read']);
     const prove = (tokenId: string) => (): string =>
-      rig.broker.proofs.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint });
+      rig.broker.proofs.prove({ appId: 'editor', tokenId, method: 'POST', url: rig.endpoint });
     expect(await reason(prove(narrow))).toBeUndefined();
     expect(await reason(prove(wide))).toBe('consent_required');
   });
@@ -259,8 +259,8 @@ describe('a proof for a program', () => {
     for (let count = 0; count < 1000; count += 1) prove();
     expect(await reason(() => prove())).toBe('rate_limited');
     await rig.allow('agent');
-    await rig.ask({ clientId: 'agent' });
-    expect(await reason(() => prove({ clientId: 'agent', tokenId }))).toBeUndefined();
+    await rig.ask({ appId: 'agent' });
+    expect(await reason(() => prove({ appId: 'agent', tokenId }))).toBeUndefined();
     rig.clock.advance(5000);
     expect(await reason(() => prove())).toBeUndefined();
   });

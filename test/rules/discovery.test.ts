@@ -276,12 +276,12 @@ describe('metadata', () => {
   });
 });
 
-describe('a local client that lies', () => {
+describe('an app that lies', () => {
   it('B-1: about the scope of a step-up needs the user’s consent first', async () => {
     const { rig } = await ground();
     await rig.allow('liar', ['read']);
     const challenge = { status: 403, bearer: { error: 'insufficient_scope', scope: ['admin'] } } as const;
-    const error = await refused(rig.ask({ clientId: 'liar', challenge, interaction: 'never' }));
+    const error = await refused(rig.ask({ appId: 'liar', challenge, interaction: 'never' }));
     expect(error.reason).toBe('consent_required');
     expect(rig.fetched).toEqual([]);
   });
@@ -299,7 +299,7 @@ describe('a local client that lies', () => {
   });
 });
 
-describe('a hint of a local client', () => {
+describe('a hint of an app', () => {
   it('B-1: about the document is used if it names the server’s own origin', async () => {
     const { rig, protectedServer } = await ground(unnamed('elsewhere'));
     const bearer = { resourceMetadata: protectedServer.metadataUrls.elsewhere };

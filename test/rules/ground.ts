@@ -95,7 +95,7 @@ export function metadataPaths({ requests }: { readonly requests: readonly Record
   return requests.map(({ path }) => path).filter((path) => path.includes('.well-known'));
 }
 
-/** Asks the MCP server with a token, as a local client does. */
+/** Asks the MCP server with a token, as an app does. */
 export async function use({ world, protectedServer }: Ground, accessToken: string) {
   const headers = { authorization: `Bearer ${accessToken}` };
   const response = await world.fetch(protectedServer.url, { headers });
@@ -104,9 +104,9 @@ export async function use({ world, protectedServer }: Ground, accessToken: strin
   return { status: response.status, ...(bearer ? { bearer } : {}) };
 }
 
-/** The access token is refused by its MCP server, as a local client reports it. */
+/** The access token is refused by its MCP server, as an app reports it. */
 export function reject({ broker }: Rig, { tokenId }: { readonly tokenId: string }): void {
-  broker.rejections.reject({ clientId: 'editor', token: { tokenId } });
+  broker.rejections.reject({ appId: 'editor', token: { tokenId } });
 }
 
 /** The answer to a 403: these scopes are needed. */

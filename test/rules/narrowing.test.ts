@@ -10,7 +10,7 @@ import type { Ground } from './ground.ts';
 
 const anHour = 3_600_000;
 const never = { interaction: 'never' } as const;
-const reader = { clientId: 'reader', ...never } as const;
+const reader = { appId: 'reader', ...never } as const;
 
 /** `editor` may have all scopes, `reader` one of them, and has asked for it. */
 async function narrowed(narrowing: 'forGood' | 'endsOthers' = 'forGood'): Promise<Ground> {
@@ -93,12 +93,12 @@ describe('an issuer that was seen to narrow for good', () => {
     rig.clock.advance(anHour);
     const before = scopesAsked(all).length;
     const [shared] = rig.parts.grants.all();
-    expect((await rig.ask({ clientId: 'reader' })).scope).toEqual(['read']);
+    expect((await rig.ask({ appId: 'reader' })).scope).toEqual(['read']);
     expect(scopeOf(rig.pages.at(-1))).toEqual(['read']);
     expect(rig.pages).toHaveLength(3);
     expect(rig.parts.grants.byId(shared?.id ?? '')).toEqual(shared);
     const own = rig.parts.grants.all().find(({ id }) => id !== shared?.id);
-    expect(own).toMatchObject({ purpose: { kind: 'narrow', clientId: 'reader' }, scope: ['read'] });
+    expect(own).toMatchObject({ purpose: { kind: 'narrow', appId: 'reader' }, scope: ['read'] });
     expect(explainGrant(rig.parts, own ?? expect.fail()).now).toContain('by "reader" alone');
     const after = await restarted();
     for (let n = 0; n < 3; n += 1) {
@@ -109,7 +109,7 @@ describe('an issuer that was seen to narrow for good', () => {
     expect(scopesAsked(all).slice(before)).toEqual(Array(6).fill(null));
     expect(after.pages).toHaveLength(0);
     await after.allow('other', ['read']);
-    expect(await refused(after.ask({ clientId: 'other', ...never }))).toMatchObject({
+    expect(await refused(after.ask({ appId: 'other', ...never }))).toMatchObject({
       reason: 'scope_insufficient',
     });
   });
@@ -118,15 +118,15 @@ describe('an issuer that was seen to narrow for good', () => {
     const { rig } = await narrowed();
     await rig.ask();
     rig.clock.advance(anHour);
-    await rig.ask({ clientId: 'reader' });
+    await rig.ask({ appId: 'reader' });
     const own = rig.parts.grants.all().find(({ purpose }) => purpose);
     rig.clock.advance(1000);
     await revokeGrant(rig.parts, own ?? expect.fail());
-    expect(await refused(rig.ask({ clientId: 'reader' }))).toMatchObject({ reason: 'login_required' });
+    expect(await refused(rig.ask({ appId: 'reader' }))).toMatchObject({ reason: 'login_required' });
     expect(rig.pages).toHaveLength(3);
     rig.clock.advance(1000);
     await rig.login({ scope: ['read', 'admin'] });
-    expect((await rig.ask({ clientId: 'reader' })).scope).toEqual(['read']);
+    expect((await rig.ask({ appId: 'reader' })).scope).toEqual(['read']);
     expect(rig.pages).toHaveLength(5);
   });
 
@@ -139,7 +139,7 @@ describe('an issuer that was seen to narrow for good', () => {
     await rig.ask();
     rig.clock.advance(anHour);
     authorizationServer.settings.subject = 'mallory';
-    expect(await refused(rig.ask({ clientId: 'reader' }))).toMatchObject({ reason: 'account_mismatch' });
+    expect(await refused(rig.ask({ appId: 'reader' }))).toMatchObject({ reason: 'account_mismatch' });
     expect(rig.grant().account).toBe('alice');
     expect(authorizationServer.counts.revocations).toBeGreaterThan(0);
   });
@@ -156,7 +156,7 @@ describe('a server that ends the other access token at a refresh', () => {
     const full = await rig.ask(never);
     rig.clock.advance(anHour);
     expect(await refused(rig.ask(reader))).toMatchObject({ reason: 'scope_insufficient' });
-    const narrow = await rig.ask({ clientId: 'reader' });
+    const narrow = await rig.ask({ appId: 'reader' });
     expect(rig.pages).toHaveLength(2);
     const again = await rig.ask(never);
     expect(full.tokenId).not.toBe(again.tokenId);
@@ -173,11 +173,11 @@ describe('a server that ends the other access token at a refresh', () => {
     await rig.login({ scope: ['read', 'admin'] });
     await rig.allow('reader', ['read']);
     await rig.allow('third', ['read']);
-    const third = { clientId: 'third', ...never };
+    const third = { appId: 'third', ...never };
     rig.clock.advance(anHour);
     const good = await rig.ask(reader);
     await rig.ask(never);
-    rig.broker.rejections.reject({ clientId: 'reader', token: { tokenId: good.tokenId } });
+    rig.broker.rejections.reject({ appId: 'reader', token: { tokenId: good.tokenId } });
     rig.clock.advance(anHour);
     await rig.ask(never);
     expect(await refused(rig.ask(third))).toMatchObject({ reason: 'scope_insufficient' });

@@ -142,7 +142,7 @@ describe('a code on another device', () => {
     expect(rig.parts.interactions.list()).toEqual([]);
   });
 
-  it('B-27 P-6: never reaches a local client, a file or the audit log', async () => {
+  it('B-27 P-6: never reaches an app, a file or the audit log', async () => {
     const { rig, userCode } = await atTheDevice();
     const call = asClient(rig);
     const told = await refused(rig.ask({ interaction: 'never' }));
@@ -155,7 +155,7 @@ describe('a code on another device', () => {
     expect(JSON.stringify(await asOwner(rig)('request.list'))).toContain(userCode);
   });
 
-  it('P-6: only the user starts it, never a request of a local client', async () => {
+  it('P-6: only the user starts it, never a request of an app', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     await rig.ask();
     expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);

@@ -180,7 +180,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     await rig.allow('reader', ['read']);
     authorizationServer.bend.tokenRequest = ({ form }) =>
       form.has('scope') ? json({ error: code }, 400) : undefined;
-    const reading = () => refused(rig.ask({ clientId: 'reader', ...never }));
+    const reading = () => refused(rig.ask({ appId: 'reader', ...never }));
     rig.clock.advance(anHour);
     expect(await reading()).toMatchObject({ reason, retryAfter: 1 });
     // The refresh of the whole grant doesn't wait for the end of that pause.
@@ -195,7 +195,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     authorizationServer.bend.tokenRequest = undefined;
     // What the person mends counts for narrower tokens at once.
     await asOwner(rig)('exception.set', { server: rig.endpoint, name: 'no-pkce-metadata', on: true });
-    expect((await rig.ask({ clientId: 'reader', ...never })).scope).toEqual(['read']);
+    expect((await rig.ask({ appId: 'reader', ...never })).scope).toEqual(['read']);
   });
 
   it.each<[string, Answer, string]>([
@@ -207,7 +207,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     await rig.allow('reader', ['read']);
     authorizationServer.bend.tokenRequest = ({ form }) => (form.has('scope') ? answer : undefined);
     rig.clock.advance(anHour);
-    expect(await refused(rig.ask({ clientId: 'reader', ...never }))).toMatchObject({
+    expect(await refused(rig.ask({ appId: 'reader', ...never }))).toMatchObject({
       reason,
       retryAfter: 1,
     });
@@ -224,7 +224,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     await rig.login({ scope: ['read', 'admin'] });
     await rig.allow('reader', ['read']);
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_grant' }, 400);
-    await refused(rig.ask({ clientId: 'reader', ...never }));
+    await refused(rig.ask({ appId: 'reader', ...never }));
     expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
   });
 });

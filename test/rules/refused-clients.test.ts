@@ -1,7 +1,7 @@
 /** Clients of ours that the server has forgotten, or refuses: replaced once in a sign-in, or told with the way out. */
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../src/broker/questions/question.ts';
-import { registeredAnswers } from '../../src/daemon/methods/registered-clients.ts';
+import { registeredAnswers } from '../../src/daemon/methods/oauth-clients.ts';
 import { turnOfEvents } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
 import { json } from '../support/bent/server.ts';

@@ -134,7 +134,7 @@ describe('an MCP server that asks to be left alone', () => {
     });
     other.bend.answer = () => ({ status: 503, headers: { 'retry-after': '86400' } });
     await rig.allow('toy', undefined, other.url);
-    expect(await refused(rig.ask({ clientId: 'toy', resource: other.url }))).toMatchObject({
+    expect(await refused(rig.ask({ appId: 'toy', resource: other.url }))).toMatchObject({
       retryAfter: 86_400,
     });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');

@@ -37,7 +37,7 @@ describe('a token answer', () => {
     expect((await rig.ask({ scope: ['mcp:read', 'mcp:write'] })).scope).toEqual(['mcp:read', 'mcp:write']);
     expect(rig.grant().scope).toEqual(['mcp:read', 'mcp:write']);
     await rig.allow('reader', ['mcp:read']);
-    const reader = { clientId: 'reader', interaction: 'never' } as const;
+    const reader = { appId: 'reader', interaction: 'never' } as const;
     expect((await rig.ask(reader)).scope).toEqual(['mcp:read']);
     rig.clock.advance(3_600_000);
     expect((await rig.ask()).scope).toEqual(['mcp:read', 'mcp:write']);

@@ -11,7 +11,7 @@ describe('tokens', () => {
     const { rig, world, authorizationServer, protectedServer } = all;
     await rig.login({ scope: ['read', 'list'] });
     await rig.allow('reader', ['read']);
-    await use(all, (await rig.ask({ clientId: 'reader' })).accessToken);
+    await use(all, (await rig.ask({ appId: 'reader' })).accessToken);
     await use(all, (await rig.ask(stepUp('write'))).accessToken);
     rig.clock.advance(anHour);
     await use(all, (await rig.ask()).accessToken);

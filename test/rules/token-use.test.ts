@@ -9,7 +9,7 @@ import type { Ground } from './ground.ts';
 const anHour = 3_600_000;
 const aDay = 24 * anHour;
 
-/** A local client that does whatever the MCP server says, until it is refused. */
+/** An app that does whatever the MCP server says, until it is refused. */
 async function obedient(all: Ground, most = 20): Promise<{ rounds: number; reason: string }> {
   let token = await all.rig.ask();
   for (let rounds = 0; rounds < most; rounds += 1) {
@@ -106,7 +106,7 @@ describe('an MCP server that answers 401 without end', () => {
     const refusedIn = async (tool: string): Promise<boolean> => {
       const { tokenId } = await rig.ask();
       const operation = `POST /mcp tools/call ${tool}`;
-      return rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId }, operation }).isReplaced;
+      return rig.broker.rejections.reject({ appId: 'editor', token: { tokenId }, operation }).isReplaced;
     };
     const replaced: boolean[] = [];
     for (let n = 0; n < 4; n += 1) replaced.push(await refusedIn('search'));
@@ -168,7 +168,7 @@ describe('scopes', () => {
       reason: 'login_required',
     });
     await rig.ask();
-    await rig.ask({ clientId: 'reader' });
+    await rig.ask({ appId: 'reader' });
     const refreshes = tokenRequests(authorizationServer, 'refresh_token');
     expect(refreshes.map(({ form }) => form.get('scope'))).toEqual([null, 'read']);
   });

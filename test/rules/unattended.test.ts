@@ -75,7 +75,7 @@ describe('client credentials', () => {
 
   it('P-1: need the user’s permission as every token does', async () => {
     const { rig, authorizationServer } = await machine();
-    expect(await refused(rig.ask({ ...never, clientId: 'stranger' }))).toMatchObject({
+    expect(await refused(rig.ask({ ...never, appId: 'stranger' }))).toMatchObject({
       reason: 'consent_required',
     });
     expect(authorizationServer.server.requests).toEqual([]);

@@ -1,11 +1,11 @@
 /**
- * The methods of the wire, as the owner or a local client calls them, without a socket between.
+ * The methods of the wire, as the owner or an app calls them, without a socket between.
  *
  * Invariant: what comes back has passed through JSON, so that it is what a socket would carry.
  */
-import { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
+import { AppProcesses } from '../../src/daemon/apps/app-processes.ts';
 import { dispatcher } from '../../src/daemon/methods/dispatch.ts';
-import { socketAccess } from '../../src/daemon/clients/sign-in-access.ts';
+import { socketAccess } from '../../src/daemon/apps/sign-in-access.ts';
 import type { Services } from '../../src/daemon/methods/services.ts';
 import type { Caller } from '../../src/ipc/server/server.ts';
 import type { Rig } from '../broker/rig.ts';
@@ -14,13 +14,13 @@ type Call = (method: string, params?: unknown) => Promise<unknown>;
 
 /** `approve`: a person sits at this host. */
 export const asOwner = (rig: Pick<Rig, 'broker'>, person: Pick<Services, 'approve'> = {}): Call =>
-  callAs(rig, { clientId: 'owner', role: 'owner' }, person);
+  callAs(rig, { appId: 'owner', role: 'owner' }, person);
 
-export const asClient = (rig: Rig, clientId = 'editor'): Call => callAs(rig, { clientId, role: 'client' });
+export const asClient = (rig: Rig, appId = 'editor'): Call => callAs(rig, { appId, role: 'app' });
 
 function callAs(
   { broker }: Pick<Rig, 'broker'>,
-  who: Pick<Caller, 'clientId' | 'role'>,
+  who: Pick<Caller, 'appId' | 'role'>,
   person: Pick<Services, 'approve'> = {},
 ): Call {
   const caller: Caller = {
@@ -65,7 +65,7 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     get forwards() {
       return missing();
     },
-    processes: new ClientProcesses(() => undefined),
+    processes: new AppProcesses(() => undefined),
     signIns: socketAccess(() => broker.parts.isDesk),
     network: missing,
     status: missing,

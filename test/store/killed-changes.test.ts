@@ -19,15 +19,15 @@ type Act = (broker: AuthorityBroker, program: string) => Promise<unknown>;
 
 const decide =
   (decision: 'allow' | 'deny'): Act =>
-  ({ permissions }, clientId) =>
-    permissions.set({ clientId, endpoint: other, decision, createdAt: 0 });
+  ({ permissions }, appId) =>
+    permissions.set({ appId, endpoint: other, decision, createdAt: 0 });
 
 const changes: Record<string, Act> = {
   allow: decide('allow'),
   deny: decide('deny'),
   end: ({ permissions }, program) => permissions.end(program, server),
-  unpair: ({ clients }, program) => clients.remove(program),
-  pair: ({ clients }) => clients.add('agent', 0),
+  unpair: ({ apps }, program) => apps.remove(program),
+  pair: ({ apps }) => apps.add('agent', 0),
   exception: ({ overrides }) => overrides.set(server, 'audience', true),
   proxy: ({ records }) => records.proxies.change(() => [proxy]),
   setting: ({ records }) => records.home.change(() => [{ approvals: 'app' }]),
@@ -72,8 +72,8 @@ async function rig() {
 
 it.each(Object.entries(changes))('%s', async (name, change) => {
   const { broker, left, keep } = await rig();
-  const { id } = await broker.clients.add('editor', 0);
-  await broker.permissions.set({ clientId: id, endpoint: server, decision: 'allow', createdAt: 0 });
+  const { id } = await broker.apps.add('editor', 0);
+  await broker.permissions.set({ appId: id, endpoint: server, decision: 'allow', createdAt: 0 });
   if (name === 'resume') await broker.records.access.change(() => [{ pause: { since: 0, until: 1 } }]);
   const before = stateOf(broker);
   disk.before = keep;

@@ -118,10 +118,10 @@ describe('what may hold a secret', () => {
   it('is the key file itself, while a copy of it is found', () => {
     const folder = emptyFolder();
     const config = path.join(folder, 'config');
-    mkdirSync(path.join(config, 'clients'), { recursive: true });
+    mkdirSync(path.join(config, 'apps'), { recursive: true });
     const keys = { owner: fresh(), editor: fresh() };
     writeFileSync(path.join(config, 'owner.key'), JSON.stringify({ key: keys.owner }));
-    writeFileSync(path.join(config, 'clients', 'editor.key'), JSON.stringify({ key: keys.editor }));
+    writeFileSync(path.join(config, 'apps', 'editor.key'), JSON.stringify({ key: keys.editor }));
     learnKeys(config);
     expect(scan({ folder, printed: [] }).found).toBe(0);
     writeFileSync(path.join(config, 'owner.key.bak'), JSON.stringify({ key: keys.owner }));

@@ -87,7 +87,7 @@ const nameOf = (args: readonly string[]): string => `keyturn ${args[0] ?? ''}`.t
 function isKeyFile(file: string): boolean {
   const folder = path.dirname(file);
   const isOwners = path.basename(file) === 'owner.key' && path.basename(folder) === 'config';
-  const isClients = file.endsWith('.key') && folder.endsWith(path.join('config', 'clients'));
+  const isClients = file.endsWith('.key') && folder.endsWith(path.join('config', 'apps'));
   return isOwners || isClients;
 }
 

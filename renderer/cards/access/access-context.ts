@@ -8,7 +8,7 @@ import type { Questions } from '../../base/cards.ts';
 import { defaultChoice, endpointIn, leaseChoices, currentPermission } from './lease-choices.ts';
 import type { LeaseChoice } from './lease-choices.ts';
 import { useList } from '../../state/store.ts';
-import type { LocalClient, Permission, Refusal } from '../../base/views.ts';
+import type { PairedApp, Permission, Refusal } from '../../base/views.ts';
 
 /** What is to be known of one question's server. */
 export interface ServerContext {
@@ -19,7 +19,7 @@ export interface ServerContext {
 
 export interface AccessContext {
   /** The paired program of that name; undefined where the name tells nobody. */
-  readonly asker: Pick<LocalClient, 'appId' | 'executable'> | undefined;
+  readonly asker: Pick<PairedApp, 'appId' | 'executable'> | undefined;
   /** Of each question, in their order. */
   readonly servers: readonly ServerContext[];
   /** What every one of the questions can be given. */

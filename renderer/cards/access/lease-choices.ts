@@ -6,7 +6,7 @@
  */
 import { scopeNames } from '../../base/scopes.ts';
 import { commandName } from '../../../words/asker.ts';
-import type { LocalClient, ParamsOn, Permission, Question, SettingValue } from '../../base/views.ts';
+import type { PairedApp, ParamsOn, Permission, Question, SettingValue } from '../../base/views.ts';
 
 /** Seconds. */
 const hour = 3600;
@@ -57,7 +57,7 @@ export const endpointIn = (resource: string | undefined): string | undefined =>
 /** What the asking program may do at that server already, beyond a session. */
 export function currentPermission(
   { resource, apiKey: key }: Question,
-  asker: LocalClient | undefined,
+  asker: PairedApp | undefined,
 ): Permission | undefined {
   return asker?.permissions.find(
     (p) =>

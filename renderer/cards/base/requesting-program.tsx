@@ -11,7 +11,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { ScrollBox } from '../../parts/scroll-box.tsx';
 import { strings } from '../../base/strings.ts';
-import type { ClientProcess, LocalClient, Question } from '../../base/views.ts';
+import type { AppProcess, PairedApp, Question } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
 const words = strings.card;
@@ -24,7 +24,7 @@ interface RequestingProgramProps {
   /** What is to be known of its name. */
   readonly note: string;
   /** The paired program of that name. */
-  readonly paired?: Pick<LocalClient, 'executable'> | undefined;
+  readonly paired?: Pick<PairedApp, 'executable'> | undefined;
   /** Whether the paired programs are known yet. */
   readonly isRead?: boolean;
 }
@@ -74,7 +74,7 @@ export function CommandProgram({ question }: Pick<RequestingProgramProps, 'quest
 }
 
 interface ProcessProps extends Pick<RequestingProgramProps, 'paired'> {
-  readonly asker: ClientProcess;
+  readonly asker: AppProcess;
 }
 
 /** Why the file says little about the program. */
@@ -171,10 +171,10 @@ export function RunFile({ path }: { readonly path: string }) {
   );
 }
 
-const fileOf = ({ verified, file = 'unreadable' }: ClientProcess) => (verified ? file : 'unreadable');
+const fileOf = ({ verified, file = 'unreadable' }: AppProcess) => (verified ? file : 'unreadable');
 
 /** What an interpreter says that it runs: any process can write that of itself. */
-function ClaimedFacts({ claim }: { readonly claim: ClientProcess['claim'] }) {
+function ClaimedFacts({ claim }: { readonly claim: AppProcess['claim'] }) {
   if (claim === undefined) return null;
   const { script, arguments: given, isCut, folder } = claim;
   return (
@@ -201,7 +201,7 @@ function ClaimedFact({ name, text }: { readonly name: string; readonly text: str
   );
 }
 
-function Enclosures({ enclosures = [] }: Pick<ClientProcess, 'enclosures'>) {
+function Enclosures({ enclosures = [] }: Pick<AppProcess, 'enclosures'>) {
   if (enclosures.length === 0) return null;
   return (
     <p class="dim">

@@ -3,7 +3,7 @@
  *
  * Invariant: a line stands for a permission that there is now, however it was used; the thickness alone says how much.
  */
-import type { Grant, ListedKey, LocalClient, Use } from '../../base/views.ts';
+import type { Grant, ListedKey, PairedApp, Use } from '../../base/views.ts';
 import { sumOf } from '../../state/uses.ts';
 import type { UseSum } from '../../state/uses.ts';
 import { keyItem } from '../servers/api-key.tsx';
@@ -51,7 +51,7 @@ export interface Graph {
 }
 
 interface Lists {
-  readonly clients: readonly LocalClient[];
+  readonly clients: readonly PairedApp[];
   readonly grants: readonly Grant[];
   readonly keys: readonly ListedKey[];
   readonly uses: readonly Use[];
@@ -98,7 +98,7 @@ export function graphOf({ clients, grants, keys, uses }: Lists): Graph {
   return { apps, servers, links, isCut: all.length > apps.length || endpoints.length > servers.length };
 }
 
-function allowedServers({ permissions }: LocalClient): string[] {
+function allowedServers({ permissions }: PairedApp): string[] {
   return distinct(permissions.filter(({ decision }) => decision === 'allow').map(({ resource }) => resource));
 }
 

@@ -15,12 +15,12 @@ import { Refused } from '../../parts/refused.tsx';
 import { GuessNote, ScopeChoice } from '../../parts/scopes.tsx';
 import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
-import type { LocalClient, Permission } from '../../base/views.ts';
+import type { PairedApp, Permission } from '../../base/views.ts';
 
 const words = strings.programs;
 
 interface ManageAccessDialogProps {
-  readonly program: LocalClient;
+  readonly program: PairedApp;
   readonly permission: Permission;
   /** Of what it may do now, that which can be taken away. */
   readonly names: readonly string[];
@@ -91,7 +91,7 @@ export function ManageAccessDialog({ program, permission, names, onClose }: Mana
 /** Ends a permission or a denial. Undefined where it was refused. */
 export function endPermission(
   action: Action,
-  { appId: app }: LocalClient,
+  { appId: app }: PairedApp,
   { apiKey, resource }: Permission,
 ): Promise<object | undefined> {
   return action.run(apiKey ? 'apiKey.permission.end' : 'permission.end', { app, resource });
@@ -106,7 +106,7 @@ function canBeSetAnew({ run, apiKey, accounts = [] }: Permission): boolean {
 }
 
 /** The permission as it was before it ended. */
-async function setAnew({ appId: app, name }: LocalClient, permission: Permission): Promise<void> {
+async function setAnew({ appId: app, name }: PairedApp, permission: Permission): Promise<void> {
   const { resource, scope, until, accounts: [account] = [] } = permission;
   const answer = await call('permission.set', {
     app,

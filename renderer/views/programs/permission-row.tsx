@@ -12,13 +12,13 @@ import { Scopes } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';
 import { Mark } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
-import type { Grant, LocalClient, Permission } from '../../base/views.ts';
+import type { Grant, PairedApp, Permission } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
 const words = strings.programs;
 
 interface PermissionRowProps {
-  readonly program: LocalClient;
+  readonly program: PairedApp;
   readonly permission: Permission;
 }
 

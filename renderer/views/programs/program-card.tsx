@@ -1,4 +1,4 @@
-/** One local client: what is known of it, when it was used, what it may reach. */
+/** One app: what is known of it, when it was used, what it may reach. */
 import { useMemo } from 'preact/hooks';
 import { commandName } from '../../../words/asker.ts';
 import { Caution, RunFile } from '../../cards/base/requesting-program.tsx';
@@ -9,7 +9,7 @@ import { useNow } from '../../state/now.ts';
 import { PermissionRow } from './permission-row.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
-import type { LocalClient } from '../../base/views.ts';
+import type { PairedApp } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
 const words = strings.programs;
@@ -18,11 +18,11 @@ const words = strings.programs;
 const idleAfter = 90 * 86_400;
 
 /** Drawn again only for another program: a list of hundreds is read at every change. */
-export function ProgramCard({ program }: { readonly program: LocalClient }) {
+export function ProgramCard({ program }: { readonly program: PairedApp }) {
   return useMemo(() => <Card program={program} />, [program]);
 }
 
-function Card({ program }: { readonly program: LocalClient }) {
+function Card({ program }: { readonly program: PairedApp }) {
   const { name, permissions } = program;
   const isCommand = name === commandName;
   return (
@@ -55,7 +55,7 @@ function Card({ program }: { readonly program: LocalClient }) {
   );
 }
 
-export function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
+export function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: PairedApp }) {
   // The command was never paired, so nothing tells since when it is idle.
   const isIdle = useNow((now) => {
     const since = lastUsedAt ?? (name === commandName ? now : pairedAt);
@@ -69,7 +69,7 @@ export function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly
   );
 }
 
-function File({ program: { executable, file, proxied } }: { readonly program: LocalClient }) {
+function File({ program: { executable, file, proxied } }: { readonly program: PairedApp }) {
   if (proxied) return <p class="dim small">{words.proxied}</p>;
   return (
     <>
@@ -84,7 +84,7 @@ function File({ program: { executable, file, proxied } }: { readonly program: Lo
   );
 }
 
-function Times({ program: { pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
+function Times({ program: { pairedAt, lastUsedAt } }: { readonly program: PairedApp }) {
   return (
     <p class="times dim small">
       <span>
@@ -97,7 +97,7 @@ function Times({ program: { pairedAt, lastUsedAt } }: { readonly program: LocalC
   );
 }
 
-function Removal({ program: { appId, name } }: { readonly program: LocalClient }) {
+function Removal({ program: { appId, name } }: { readonly program: PairedApp }) {
   const label = sanitizeLabel(name);
   return (
     <ConfirmedAction

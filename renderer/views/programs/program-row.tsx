@@ -1,14 +1,14 @@
 /** An app in the list: its name, what stands out about it, how many servers it may use, when it last did. */
 import { formatCount } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
-import type { LocalClient } from '../../base/views.ts';
+import type { PairedApp } from '../../base/views.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';
 import { IdleMark } from './program-card.tsx';
 
 const words = strings.programs;
 
-export function ProgramRow({ program }: { readonly program: LocalClient }) {
+export function ProgramRow({ program }: { readonly program: PairedApp }) {
   const { name, permissions, lastUsedAt } = program;
   const servers = new Set(
     permissions.filter(({ decision }) => decision === 'allow').map(({ resource }) => resource),

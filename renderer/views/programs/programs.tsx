@@ -1,4 +1,4 @@
-/** Every local client, with what it may reach. */
+/** Every app, with what it may reach. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { commandName } from '../../../words/asker.ts';
@@ -10,7 +10,7 @@ import { ProgramCard } from './program-card.tsx';
 import { ProgramRow } from './program-row.tsx';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
-import type { LocalClient } from '../../base/views.ts';
+import type { PairedApp } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
 
 const words = strings.programs;
@@ -38,7 +38,7 @@ export function Programs({ item }: { readonly item?: string }) {
         </section>
       )}
       <OpenForwards />
-      <MasterDetail<LocalClient>
+      <MasterDetail<PairedApp>
         tab="programs"
         chosen={item}
         loaded={loaded}
@@ -54,17 +54,17 @@ export function Programs({ item }: { readonly item?: string }) {
   );
 }
 
-const keyOf = ({ appId }: LocalClient): string => appId;
+const keyOf = ({ appId }: PairedApp): string => appId;
 
-const rowOf = (program: LocalClient): ComponentChildren => <ProgramRow program={program} />;
+const rowOf = (program: PairedApp): ComponentChildren => <ProgramRow program={program} />;
 
-const detailOf = (program: LocalClient): ComponentChildren => (
+const detailOf = (program: PairedApp): ComponentChildren => (
   <>
     <ProgramCard program={program} />
     <RecentActivity of={{ program: program.name }} />
   </>
 );
 
-function textOf({ name, executable = '', permissions }: LocalClient): string {
+function textOf({ name, executable = '', permissions }: PairedApp): string {
   return [name, executable, ...permissions.flatMap((p) => [p.resource, p.scope ?? ''])].join(' ');
 }

@@ -1,5 +1,5 @@
 /**
- * Consent: may this local client have a token for this endpoint, with these scopes?
+ * Consent: may this app have a token for this endpoint, with these scopes?
  *
  * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is a question, or a
  * refusal. A denial is remembered, of a program as of single scopes; `later` isn't, and leaves no
@@ -13,8 +13,8 @@ import { SharedWork } from '../../base/shared-work.ts';
 import type { Decision } from '../questions/answer.ts';
 import { answerInTime } from '../questions/interaction.ts';
 import { shownKey } from '../records/api-key.ts';
-import { cliClientId } from '../records/local-client.ts';
-import type { ForwardOrigin } from '../records/local-client.ts';
+import { cliAppId } from '../records/app.ts';
+import type { ForwardOrigin } from '../records/app.ts';
 import { carriedOver } from '../records/permission.ts';
 import type { AsRead, Permission } from '../records/permission.ts';
 import { askedTooSoon, keyInstead } from '../refusals/refusals.ts';
@@ -35,7 +35,7 @@ export class Consent {
   readonly changes: PermissionChanges;
   readonly #parts: BrokerParts;
   readonly #questions = new SharedWork<void>();
-  /** By local client. */
+  /** By app. */
   readonly #pauses: CardPauses;
 
   constructor(parts: BrokerParts) {
@@ -61,10 +61,10 @@ export class Consent {
     if (this.current.covering(access)) return;
     if (!access.key) this.refuseKeyOnly(access);
     if (access.interaction === 'never') throw this.current.required(access);
-    const { clientId, endpoint, scope, account = '', grantId = '', isDetached = false } = access;
+    const { appId, endpoint, scope, account = '', grantId = '', isDetached = false } = access;
     // A card is about one process, so that the person can allow just that one. What comes and goes shares one.
-    const run = clientId === cliClientId || isDetached ? '' : (access.asker?.run ?? '');
-    const key = JSON.stringify([clientId, endpoint, scope.toSorted(), run, account, grantId, isDetached]);
+    const run = appId === cliAppId || isDetached ? '' : (access.asker?.run ?? '');
+    const key = JSON.stringify([appId, endpoint, scope.toSorted(), run, account, grantId, isDetached]);
     await this.#questions.join(key, (signal) => this.#ask(access, signal), deadline.signal);
   }
 
@@ -80,17 +80,17 @@ export class Consent {
    * `conflict` if `from` is no longer the stored permission.
    */
   async decide(permission: Permission, from?: AsRead): Promise<void> {
-    this.#parts.leases.end(permission.clientId, permission.endpoint);
+    this.#parts.leases.end(permission.appId, permission.endpoint);
     const before = this.current.onDisk(permission);
     await this.changes.set({ ...permission, ...carriedOver(before, permission) }, from);
-    if (permission.decision === 'allow') this.#pauses.end(permission.clientId);
+    if (permission.decision === 'allow') this.#pauses.end(permission.appId);
   }
 
   /** A run of a program is over: ends its leases. */
   endRun(run: string): void {
-    for (const { clientId, endpoint } of this.#parts.leases.endRun(run)) {
-      const client = this.#parts.clients.nameOf(clientId);
-      this.#parts.audit.note({ ...permissionRow(this.#parts.keys, endpoint, 'run over'), app: client });
+    for (const { appId, endpoint } of this.#parts.leases.endRun(run)) {
+      const app = this.#parts.apps.nameOf(appId);
+      this.#parts.audit.note({ ...permissionRow(this.#parts.keys, endpoint, 'run over'), app: app });
     }
   }
 
@@ -101,29 +101,29 @@ export class Consent {
 
   async #ask(access: AccessRequest, signal: AbortSignal): Promise<void> {
     this.#refuseTooSoon(access);
-    const { clients } = this.#parts;
+    const { apps } = this.#parts;
     const offer = this.#offer(access);
     const asker = access.asker?.look();
     const decision = await answerInTime(
       this.#parts,
       {
         kind: 'allow',
-        clientId: access.clientId,
-        clientName: clients.nameOf(access.clientId),
+        appId: access.appId,
+        appName: apps.nameOf(access.appId),
         endpoint: access.key?.endpoint ?? access.endpoint,
         ...(access.query && !access.key ? { query: access.query } : {}),
         ...(access.key === undefined ? {} : { key: { ...shownKey(access.key), subject: access.endpoint } }),
         ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
         grant: offer.offered,
         asker,
-        ...(clients.isProxied(access.clientId) ? { proxied: true } : {}),
+        ...(apps.isProxied(access.appId) ? { proxied: true } : {}),
         ...(access.isDetached ? { isDetached: true } : {}),
-        ...forwardOf(clients.originOf(access.clientId)),
+        ...forwardOf(apps.originOf(access.appId)),
         isAllowed: () => this.changes.extendable(access) !== undefined,
       },
       signal,
     ).catch((error: unknown) => {
-      if (signal.aborted) this.#pauses.lengthen(access.clientId, access.endpoint);
+      if (signal.aborted) this.#pauses.lengthen(access.appId, access.endpoint);
       throw error;
     });
     if (decision.verdict === 'yes' && this.#isOutdated(access, offer)) {
@@ -154,7 +154,7 @@ export class Consent {
         await this.changes.refuse(access);
         throw this.current.denied(access);
       case 'yes':
-        this.#pauses.end(access.clientId);
+        this.#pauses.end(access.appId);
         await this.changes.allow(access, card, decision);
         // Race: the user may have ended it while it was written.
         this.current.requireCovering(access);
@@ -164,13 +164,13 @@ export class Consent {
   /** There was no yes, unless a command of the owner closed the card. */
   #putOff(access: AccessRequest): void {
     if (this.current.covering(access)) return;
-    this.#pauses.lengthen(access.clientId, access.endpoint);
+    this.#pauses.lengthen(access.appId, access.endpoint);
     throw this.current.required(access);
   }
 
-  #refuseTooSoon({ clientId }: AccessRequest): void {
-    const retryAfter = this.#pauses.left(clientId);
-    if (retryAfter > 0) throw askedTooSoon(this.#parts.clients.nameOf(clientId), retryAfter);
+  #refuseTooSoon({ appId }: AccessRequest): void {
+    const retryAfter = this.#pauses.left(appId);
+    if (retryAfter > 0) throw askedTooSoon(this.#parts.apps.nameOf(appId), retryAfter);
   }
 }
 

@@ -7,7 +7,7 @@
 import type { BrokerParts } from '../parts.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import type { ApiKey } from '../records/api-key.ts';
-import type { ClientProcess } from '../questions/client-process.ts';
+import type { AppProcess } from '../questions/app-process.ts';
 import { covers, isRefused } from '../records/permission.ts';
 import type { Need, Permission, PermissionKey } from '../records/permission.ts';
 import * as refusals from '../refusals/refusals.ts';
@@ -21,7 +21,7 @@ export interface AccessRequest extends GrantRequest, Need {
   readonly key?: ApiKey;
   /** Of the URL that is asked for: for the card only. */
   readonly query?: string;
-  readonly asker?: ClientProcess | undefined;
+  readonly asker?: AppProcess | undefined;
   readonly interaction: 'never' | 'allow';
   /** The answer may come after the process that asks has ended. */
   readonly isDetached?: boolean | undefined;
@@ -38,8 +38,8 @@ export class CurrentPermissions {
   }
 
   /** The decision on disk, an allowance or a denial. */
-  onDisk({ clientId, endpoint }: PermissionKey): Permission | undefined {
-    return this.#parts.permissions.find(clientId, endpoint, this.#parts.clock.wall());
+  onDisk({ appId, endpoint }: PermissionKey): Permission | undefined {
+    return this.#parts.permissions.find(appId, endpoint, this.#parts.clock.wall());
   }
 
   /**
@@ -47,8 +47,8 @@ export class CurrentPermissions {
    * Throws `consent_denied` if one of them refuses a part of the request.
    */
   all(access: AccessRequest): Permission[] {
-    const { clientId, endpoint, asker } = access;
-    const leased = this.#parts.leases.find(clientId, endpoint, asker, this.#parts.clock.wall());
+    const { appId, endpoint, asker } = access;
+    const leased = this.#parts.leases.find(appId, endpoint, asker, this.#parts.clock.wall());
     const onDisk = this.onDisk(access);
     const all = onDisk ? [onDisk, ...leased] : leased;
     if (all.some((permission) => isRefused(permission, access))) throw this.denied(access);
@@ -68,20 +68,20 @@ export class CurrentPermissions {
     return covering;
   }
 
-  denied({ clientId, endpoint, grantId, key }: AccessRequest): KeyturnError {
-    if (key) return refusals.keyDenied(this.#parts.clients.nameOf(clientId), key);
+  denied({ appId, endpoint, grantId, key }: AccessRequest): KeyturnError {
+    if (key) return refusals.keyDenied(this.#parts.apps.nameOf(appId), key);
     const grant = grantId === undefined ? undefined : this.#parts.grants.byId(grantId);
-    return refusals.consentDenied(this.#parts.clients.nameOf(clientId), endpoint, grant);
+    return refusals.consentDenied(this.#parts.apps.nameOf(appId), endpoint, grant);
   }
 
   required(access: AccessRequest): KeyturnError {
-    const { clientId, endpoint, scope, grantId, key } = access;
-    if (key) return refusals.keyNotAllowed(this.#parts.clients.nameOf(clientId), key);
+    const { appId, endpoint, scope, grantId, key } = access;
+    if (key) return refusals.keyNotAllowed(this.#parts.apps.nameOf(appId), key);
     const current = this.all(access);
     // `keyturn app allow` replaces: what the program has already must be in the command that the hint shows.
     const kept = scope.length === 0 ? [] : (current[0]?.scope ?? []);
     return refusals.consentRequired({
-      name: this.#parts.clients.nameOf(clientId),
+      name: this.#parts.apps.nameOf(appId),
       endpoint,
       scope: [...new Set([...kept, ...scope])],
       isMore: current.length > 0,

@@ -22,7 +22,7 @@ import { otherResource, outsideGrant } from '../refusals/refusals.ts';
 
 /** Who asks, and for what. */
 export interface GrantRequest {
-  readonly clientId: string;
+  readonly appId: string;
   readonly endpoint: string;
   /** Absent: the program named none. */
   readonly account?: string | undefined;
@@ -47,10 +47,10 @@ export type GrantChoice =
  */
 export function chooseGrant(
   there: readonly Grant[],
-  { clientId, account, grantId }: GrantRequest,
+  { appId, account, grantId }: GrantRequest,
   permissions: readonly Permission[],
 ): GrantChoice {
-  const serving = there.filter((grant) => isFor(grant, clientId));
+  const serving = there.filter((grant) => isFor(grant, appId));
   const asked = serving.filter(
     (grant) =>
       (account === undefined || grant.account === account) && (grantId === undefined || grant.id === grantId),
@@ -117,7 +117,7 @@ export function grantsOfChoice(
   permission: Permission,
   account: string,
 ): readonly string[] {
-  const serving = there.filter((grant) => isLiving(grant) && isFor(grant, permission.clientId));
+  const serving = there.filter((grant) => isLiving(grant) && isFor(grant, permission.appId));
   const usable = choosable(permission, serving);
   return usable.filter((grant) => grant.account === account).map(({ id }) => id);
 }
@@ -185,9 +185,9 @@ function likeliest(living: readonly Grant[], permissions: readonly Permission[])
 /** Ids of the grants that the owner means by an account at an endpoint. Throws `not_found`. */
 export function grantsOfAccount(
   grants: Grants,
-  { clientId, endpoint, account }: GrantRequest & { readonly account: string },
+  { appId, endpoint, account }: GrantRequest & { readonly account: string },
 ): [string, ...string[]] {
-  const there = grants.forEndpoint(endpoint).filter((grant) => isLiving(grant) && isFor(grant, clientId));
+  const there = grants.forEndpoint(endpoint).filter((grant) => isLiving(grant) && isFor(grant, appId));
   const [first, ...more] = there.filter((grant) => grant.account === account).map(({ id }) => id);
   if (first !== undefined) return [first, ...more];
   const known = [...new Set(there.map((grant) => quoted(grant.account)))].join(', ');
@@ -219,7 +219,7 @@ export function requireEndpoint(grant: Grant, endpoint: string): void {
 /** Whether tokens of this grant may go to the permission's program. */
 export function reaches(permission: Permission, grant: Grant): boolean {
   if (permission.decision !== 'allow' || !grant.endpoints.includes(permission.endpoint)) return false;
-  if (!isFor(grant, permission.clientId) || refusesGrant(permission, grant.id)) return false;
+  if (!isFor(grant, permission.appId) || refusesGrant(permission, grant.id)) return false;
   return !isBound(permission) || namesGrant(permission, grant.id);
 }
 

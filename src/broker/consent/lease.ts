@@ -4,13 +4,13 @@
  * Invariant: a lease is in memory only. It ends when the broker or the owner ends it, or with its run, its time or its
  * one token, whichever comes first. It never changes the permission or denial on disk.
  */
-import type { ClientProcess, ClientProcessView } from '../questions/client-process.ts';
+import type { AppProcess, AppProcessView } from '../questions/app-process.ts';
 import type { Permission, PermissionKey } from '../records/permission.ts';
 
 export interface Lease {
   readonly permission: Permission;
   /** The run that it is for, as it was when the user answered; absent: any run, until `permission.until`. */
-  readonly run?: ClientProcessView;
+  readonly run?: AppProcessView;
   /** For one token. */
   readonly once?: true;
 }
@@ -27,22 +27,22 @@ export class Leases {
   #usedUp: UsedUp[] = [];
 
   /** How many tokens this program got under leases for one token. */
-  spentBy(clientId: string): number {
-    return this.#spent.get(clientId) ?? 0;
+  spentBy(appId: string): number {
+    return this.#spent.get(appId) ?? 0;
   }
 
   /** Whether this program got its one token, and the user has decided nothing about it since. */
-  hasUsedUp(clientId: string): boolean {
-    return this.#usedUp.some((one) => one.clientId === clientId);
+  hasUsedUp(appId: string): boolean {
+    return this.#usedUp.some((one) => one.appId === appId);
   }
 
   /** The leases of this process at `now` (milliseconds). If the process runs another program by now, it has none. */
-  find(clientId: string, endpoint: string, asker: ClientProcess | undefined, now: number): Permission[] {
+  find(appId: string, endpoint: string, asker: AppProcess | undefined, now: number): Permission[] {
     // This runs at every request, and usually there is no lease.
     if (this.#leases.length === 0) return [];
     return (
       this.#current(now)
-        .filter(({ permission }) => permission.clientId === clientId && permission.endpoint === endpoint)
+        .filter(({ permission }) => permission.appId === appId && permission.endpoint === endpoint)
         .filter(({ run }) => !run || (run.run === asker?.run && run.standing() === 'same'))
         // The longer-lasting lease comes first, so that a lease for one token is not used up without need.
         .toSorted((a, b) => Number(a.once ?? false) - Number(b.once ?? false))
@@ -50,8 +50,8 @@ export class Leases {
     );
   }
 
-  of(clientId: string, now: number): Lease[] {
-    return this.#current(now).filter(({ permission }) => permission.clientId === clientId);
+  of(appId: string, now: number): Lease[] {
+    return this.#current(now).filter(({ permission }) => permission.appId === appId);
   }
 
   forEndpoint(endpoint: string, now: number): Permission[] {
@@ -70,9 +70,9 @@ export class Leases {
     // This runs for every token, and usually there is no lease.
     if (this.#leases.length === 0) return;
     const ended = this.#drop((lease) => lease.once === true && lease.permission === permission);
-    const { clientId, endpoint } = permission;
-    this.#spent.set(clientId, this.spentBy(clientId) + ended.length);
-    if (ended.length > 0) this.#usedUp.push({ clientId, endpoint, given });
+    const { appId, endpoint } = permission;
+    this.#spent.set(appId, this.spentBy(appId) + ended.length);
+    if (ended.length > 0) this.#usedUp.push({ appId, endpoint, given });
   }
 
   /** Whether this program got this very token there under a lease, and the user has decided nothing about it since. */
@@ -85,11 +85,11 @@ export class Leases {
    * token.
    */
   set(lease: Lease): void {
-    const { clientId, endpoint } = lease.permission;
+    const { appId, endpoint } = lease.permission;
     this.#leases = [
       ...this.#leases.filter(
         ({ permission, run, once }) =>
-          permission.clientId !== clientId ||
+          permission.appId !== appId ||
           permission.endpoint !== endpoint ||
           run?.run !== lease.run?.run ||
           once !== lease.once,
@@ -99,16 +99,16 @@ export class Leases {
   }
 
   /** Returns whether there was one. */
-  end(clientId: string, endpoint: string): boolean {
-    return this.#end(isLike({ clientId, endpoint })).length > 0;
+  end(appId: string, endpoint: string): boolean {
+    return this.#end(isLike({ appId, endpoint })).length > 0;
   }
 
   endAllFor(endpoint: string): void {
     this.#end((key) => key.endpoint === endpoint);
   }
 
-  endAllOf(clientId: string): void {
-    this.#end((key) => key.clientId === clientId);
+  endAllOf(appId: string): void {
+    this.#end((key) => key.appId === appId);
   }
 
   /** The run is over. Returns the leases that ended with it. */
@@ -134,6 +134,6 @@ export class Leases {
   }
 }
 
-function isLike({ clientId, endpoint }: PermissionKey): (other: PermissionKey) => boolean {
-  return (other) => other.clientId === clientId && other.endpoint === endpoint;
+function isLike({ appId, endpoint }: PermissionKey): (other: PermissionKey) => boolean {
+  return (other) => other.appId === appId && other.endpoint === endpoint;
 }

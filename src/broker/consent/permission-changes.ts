@@ -10,10 +10,10 @@ import { reasonOf } from '../../base/errors.ts';
 import { keyedMutex } from '../../base/mutex.ts';
 import { union } from '../../oauth/base/scope.ts';
 import type { Decision } from '../questions/answer.ts';
-import type { ClientProcessView } from '../questions/client-process.ts';
+import type { AppProcessView } from '../questions/app-process.ts';
 import type { Grant } from '../records/grant.ts';
 import type { ApiKeys } from '../records/api-key.ts';
-import { cliClientId } from '../records/local-client.ts';
+import { cliAppId } from '../records/app.ts';
 import { covers, isBoundTo, isRefused } from '../records/permission.ts';
 import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
 import { keptAccount } from './grant-choice.ts';
@@ -24,7 +24,7 @@ export interface Card {
   readonly scope: readonly string[];
   /** Ids of the grants that a yes names. */
   readonly grants: readonly string[];
-  readonly asker: ClientProcessView | undefined;
+  readonly asker: AppProcessView | undefined;
 }
 
 type Allowed = Pick<Card, 'scope' | 'grants'>;
@@ -103,10 +103,10 @@ export class PermissionChanges {
   }
 
   async #refuse(access: AccessRequest): Promise<void> {
-    const { clientId, endpoint, grantId } = access;
+    const { appId, endpoint, grantId } = access;
     const createdAt = this.#parts.clock.wall();
     const [before] = this.#current.all(access);
-    if (!before) return this.set({ clientId, endpoint, decision: 'deny', createdAt });
+    if (!before) return this.set({ appId, endpoint, decision: 'deny', createdAt });
     const more = access.scope.filter((name) => !before.scope?.includes(name));
     await this.#replace(before, {
       ...before,
@@ -119,23 +119,23 @@ export class PermissionChanges {
 
   /** The permission on disk, else a lease with an end time. A denial on disk can't be extended. */
   extendable(key: PermissionKey): Permission | undefined {
-    const { clientId, endpoint } = key;
+    const { appId, endpoint } = key;
     const onDisk = this.#current.onDisk(key);
     if (onDisk) return onDisk.decision === 'allow' ? onDisk : undefined;
-    const leases = this.#parts.leases.of(clientId, this.#parts.clock.wall());
+    const leases = this.#parts.leases.of(appId, this.#parts.clock.wall());
     return leases.find(({ permission, run }) => permission.endpoint === endpoint && !run)?.permission;
   }
 
   /** The row in the audit log. */
   async record(
-    { clientId, endpoint }: PermissionKey,
+    { appId, endpoint }: PermissionKey,
     outcome: 'allow' | 'deny' | 'allow once' | 'allow for a run' | 'allow for a time' | 'void',
     scope: readonly string[] | undefined,
   ): Promise<void> {
-    const client = this.#parts.clients.nameOf(clientId);
+    const app = this.#parts.apps.nameOf(appId);
     await this.#parts.audit.record({
       ...permissionRow(this.#parts.keys, endpoint, outcome),
-      app: client,
+      app: app,
       ...(scope === undefined ? {} : { scope }),
     });
   }
@@ -194,7 +194,7 @@ export class PermissionChanges {
     allowed: Allowed,
     time: number | undefined,
   ): Permission {
-    const { clientId, endpoint } = access;
+    const { appId, endpoint } = access;
     const createdAt = this.#parts.clock.wall();
     const scope = union(before?.scope ?? [], allowed.scope);
     const grants = union(before?.grants ?? [], allowed.grants);
@@ -208,7 +208,7 @@ export class PermissionChanges {
       ...(time === undefined ? {} : { until: createdAt + time }),
       refused,
       ...(refusedGrants.length > 0 ? { refusedGrants } : {}),
-      clientId,
+      appId,
       endpoint,
       decision: 'allow',
       createdAt,
@@ -225,7 +225,7 @@ export class PermissionChanges {
     for (const { id, question } of this.#parts.interactions.list()) {
       if (question.kind !== 'allow') continue;
       const subject = question.key?.subject ?? question.endpoint;
-      if (question.clientId !== permission.clientId || subject !== permission.endpoint) continue;
+      if (question.appId !== permission.appId || subject !== permission.endpoint) continue;
       const { scope = [], grant } = question;
       const need = { scope, grantId: grant?.isAnother ? grant.id : undefined };
       if (isRefused(permission, need) || covers(permission, need)) {
@@ -235,9 +235,9 @@ export class PermissionChanges {
   }
 }
 
-const isCli = ({ clientId }: AccessRequest): boolean => clientId === cliClientId;
+const isCli = ({ appId }: AccessRequest): boolean => appId === cliAppId;
 
-const keyOf = ({ clientId, endpoint }: PermissionKey): string => JSON.stringify([clientId, endpoint]);
+const keyOf = ({ appId, endpoint }: PermissionKey): string => JSON.stringify([appId, endpoint]);
 
 /** A row of the audit log about a permission: one for an API key says so, and names the endpoint of the key. */
 export function permissionRow(

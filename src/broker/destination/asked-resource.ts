@@ -1,7 +1,7 @@
 /**
  * Asks an MCP server which authorization servers and scopes it has now.
  *
- * Invariant: we ask the MCP server ourselves. A local client's challenge is only a hint: it is valid if it is
+ * Invariant: we ask the MCP server ourselves. An app's challenge is only a hint: it is valid if it is
  * same-origin or our own request confirms it (invariant 11, dev/internals.md).
  */
 import type { BrokerParts } from '../parts.ts';
@@ -44,7 +44,7 @@ async function askResourceNow(parts: BrokerParts, request: ResourceRequest): Pro
   const { found, own } = await discoverResource(typed, http, (challenge) =>
     countingChallenge(challenge, request),
   );
-  // What a local client says is valid only within its permission, which `bound` is where it names scopes.
+  // What an app says is valid only within its permission, which `bound` is where it names scopes.
   const challengedScope = request.challenge?.scope ?? own?.scope;
   const inMetadata = found.kind === 'protected' && found.resource.wantsBoundTokens === true;
   return {

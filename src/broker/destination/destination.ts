@@ -1,7 +1,7 @@
 /**
  * Finds for an endpoint its resource and one authorization server.
  *
- * Invariant: we ask the MCP server ourselves. A local client's challenge is only a hint: it is valid if it is
+ * Invariant: we ask the MCP server ourselves. An app's challenge is only a hint: it is valid if it is
  * same-origin or our own request confirms it (invariant 11, dev/internals.md). If the authorization server has
  * changed, the sign-in says so, and uses nothing of the old one.
  */

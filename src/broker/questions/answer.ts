@@ -6,7 +6,7 @@
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import type { Question } from './question.ts';
-import { cliClientId } from '../records/local-client.ts';
+import { cliAppId } from '../records/app.ts';
 
 export type Answer = 'yes' | 'no' | 'later';
 
@@ -50,19 +50,15 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
     );
   }
   refuseWider(question, terms);
-  if (asBefore === true && question.isAllowed?.() !== true) throw nothingBefore(question.clientName);
+  if (asBefore === true && question.isAllowed?.() !== true) throw nothingBefore(question.appName);
   if (run !== true && once !== true) return;
   if (question.isDetached === true) {
-    throw new KeyturnError(
-      'invalid_request',
-      `${question.clientName} can’t be allowed once or for one run.`,
-      {
-        rule: 'The process that asked may have ended: this question goes on without it',
-        hint: 'Allow it for a time, or until you end it.',
-      },
-    );
+    throw new KeyturnError('invalid_request', `${question.appName} can’t be allowed once or for one run.`, {
+      rule: 'The process that asked may have ended: this question goes on without it',
+      hint: 'Allow it for a time, or until you end it.',
+    });
   }
-  if (run === true && question.clientId === cliClientId) {
+  if (run === true && question.appId === cliAppId) {
     throw new KeyturnError('invalid_request', 'The command line can’t be allowed for one run.', {
       rule: 'A permission for a run ends with its connection, and a command’s connection ends with the command',
       hint: 'Allow it once, or for a time.',
@@ -75,7 +71,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
     });
   }
   if (question.asker?.standing() === 'same') return;
-  throw new KeyturnError('conflict', `The run of ${question.clientName} that asked has ended.`, {
+  throw new KeyturnError('conflict', `The run of ${question.appName} that asked has ended.`, {
     rule: 'A permission for a run, or for once, ends with the run’s last connection',
     hint: 'Allow it for a time, or wait until it asks again.',
   });
@@ -97,13 +93,13 @@ function refuseOtherAccount({ accounts }: ChoiceQuestion, { account, ...others }
 }
 
 /** A yes may give less than the question asks, never more. A question without scopes covers all scopes. */
-function refuseWider({ clientName, endpoint, scope: asked }: AllowQuestion, { scope = [] }: Terms): void {
+function refuseWider({ appName, endpoint, scope: asked }: AllowQuestion, { scope = [] }: Terms): void {
   const others = asked === undefined ? [] : scope.filter((name) => !asked.includes(name));
   if (asked === undefined || others.length === 0) return;
   const names = (scopes: readonly string[]): string => scopes.map(quoted).join(', ');
   throw new KeyturnError('invalid_request', `The question does not ask for ${names(others)}.`, {
     rule: 'A yes allows what the question shows, or less',
-    hint: `It asks for ${names(asked)}. To allow other scopes: keyturn app allow ${shellWord(clientName)} ${shellWord(endpoint)} --scope "A B"`,
+    hint: `It asks for ${names(asked)}. To allow other scopes: keyturn app allow ${shellWord(appName)} ${shellWord(endpoint)} --scope "A B"`,
   });
 }
 
@@ -115,11 +111,11 @@ function nothingBefore(name: string): KeyturnError {
 }
 
 /** `conflict` if the process that asked is no longer the one that the card showed; else undefined. */
-export function changedClient(question: Question): KeyturnError | undefined {
+export function changedApp(question: Question): KeyturnError | undefined {
   // The other kinds of question show no process.
   if (!('asker' in question)) return undefined;
   if (question.asker?.standing() !== 'changed') return undefined;
-  const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.clientName}`;
+  const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.appName}`;
   return new KeyturnError('conflict', `The process that ${who} is no longer the same program.`, {
     rule: 'Keyturn checks again who asks when you answer; if that changed, the question is void',
     hint: 'Nothing was allowed. If you expect the app, let it ask again.',

@@ -11,7 +11,7 @@ import { untilAborted } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../../base/request-deadline.ts';
-import { changedClient, refuseTerms } from './answer.ts';
+import { changedApp, refuseTerms } from './answer.ts';
 import type { Answer, Decision, Terms, Verdict } from './answer.ts';
 import type { Question } from './question.ts';
 
@@ -40,7 +40,7 @@ const maxOpen = { cards: 64, 'sign-ins': 32 } as const;
  * The share of one program: enough for a day's work, and no program crowds out others. The command line counts as one
  * program.
  */
-const maxPerClient = 8;
+const maxPerApp = 8;
 
 /** Milliseconds that a question stays open, so that a late answer is still valid. */
 export const questionTimeout = 600_000;
@@ -129,10 +129,10 @@ export class Interactions {
   }
 
   /** Withdraws the questions of one program. */
-  withdrawAllOf(clientId: string): void {
+  withdrawAllOf(appId: string): void {
     const reason = new KeyturnError('interrupted', 'The app that asked can no longer use an answer.');
     for (const { question, withdraw } of this.#open.values())
-      if ('clientId' in question && question.clientId === clientId) withdraw(reason);
+      if ('appId' in question && question.appId === appId) withdraw(reason);
   }
 
   /** Withdraws every question with `reason`, and refuses later ones with it. */
@@ -147,9 +147,9 @@ export class Interactions {
     const all = shares.filter((share) => share.counted === counted);
     const own = all.filter((share) => whose !== undefined && share.whose === whose);
     const most = maxOpen[what];
-    if (all.length < most && own.length < maxPerClient) return;
+    if (all.length < most && own.length < maxPerApp) return;
     throw new KeyturnError('rate_limited', `${all.length} questions are open already.`, {
-      rule: `At most ${most} open ${what}, ${maxPerClient} of one app or one command`,
+      rule: `At most ${most} open ${what}, ${maxPerApp} of one app or one command`,
       hint: 'Answer or cancel some: `keyturn request list` lists them.',
     });
   }
@@ -165,7 +165,7 @@ export class Interactions {
         hint: 'It may be answered, withdrawn or too old. `keyturn request list` lists the open ones.',
       });
     }
-    const changed = answer === 'later' ? undefined : changedClient(open.question);
+    const changed = answer === 'later' ? undefined : changedApp(open.question);
     if (changed) {
       open.settle({ verdict: 'void' });
       throw changed;
@@ -225,7 +225,7 @@ function shareOf(question: Question): Share {
     case 'allow':
     case 'url':
     case 'choice':
-      return { what: 'cards', counted: 'cards', whose: `client ${question.clientId}` };
+      return { what: 'cards', counted: 'cards', whose: `app ${question.appId}` };
     case 'settings':
     case 'account':
     case 'pair':
@@ -260,8 +260,8 @@ function isOfOneRun(earlier: Question, later: Question): boolean {
 }
 
 /** What a card says of the program, and the run that only the broker sees. */
-function saidOf({ clientId, clientName, asker, proxied, isDetached, forward }: AllowQuestion): string {
-  return JSON.stringify([clientId, clientName, asker, proxied, isDetached, forward]);
+function saidOf({ appId, appName, asker, proxied, isDetached, forward }: AllowQuestion): string {
+  return JSON.stringify([appId, appName, asker, proxied, isDetached, forward]);
 }
 
 type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;

@@ -1,7 +1,7 @@
 /** The kinds of question, and what each shows. No secrets, except codes that the person has to type. */
-import type { ClientProcessView } from './client-process.ts';
+import type { AppProcessView } from './app-process.ts';
 import type { ShownKey } from '../records/api-key.ts';
-import type { ForwardOrigin } from '../records/local-client.ts';
+import type { ForwardOrigin } from '../records/app.ts';
 import type { OverrideName } from '../records/override.ts';
 import type { SignInDetails, SignInMethod } from './starter.ts';
 
@@ -9,7 +9,7 @@ import type { SignInDetails, SignInMethod } from './starter.ts';
 export type ApprovalRequest =
   | {
       readonly command: 'allow';
-      readonly clientName: string;
+      readonly appName: string;
       readonly endpoint: string;
       /** Absent: the scopes that the user consents to at the issuer. */
       readonly scope?: readonly string[];
@@ -47,7 +47,7 @@ export type ApprovalRequest =
     }
   | {
       readonly command: 'endDenial';
-      readonly clientName: string;
+      readonly appName: string;
       readonly endpoint: string;
       /** The refused scopes and accounts; without either, everything was refused. */
       readonly scope?: readonly string[];
@@ -131,8 +131,8 @@ interface SignInQuestion extends SignInDetails {
 export type Question =
   | {
       readonly kind: 'allow';
-      readonly clientId: string;
-      readonly clientName: string;
+      readonly appId: string;
+      readonly appName: string;
       readonly endpoint: string;
       /** Of the URL that the program asks for, with its question mark: shown, and no part of the permission. */
       readonly query?: string;
@@ -145,7 +145,7 @@ export type Question =
       /** The grant to use; a yes names it in the permission. Absent if nobody has signed in yet. */
       readonly grant?: OfferedGrant;
       /** The process at the time of its question. */
-      readonly asker?: ClientProcessView;
+      readonly asker?: AppProcessView;
       /** The app is a proxy's address: a yes is for any program that knows it. `asker` is the process of the proxies. */
       readonly proxied?: true;
       /** The process that asked may have ended before the answer: a yes can't be for this process only. */
@@ -157,10 +157,10 @@ export type Question =
     }
   | {
       readonly kind: 'pair';
-      readonly clientName: string;
+      readonly appName: string;
       /** Six digits that the program also shows. */
       readonly code: string;
-      readonly asker?: ClientProcessView;
+      readonly asker?: AppProcessView;
       /** As above. */
       readonly forward?: ForwardOrigin;
     }
@@ -220,25 +220,25 @@ export type Question =
   | {
       /** An MCP server asks the person to open an address. A yes opens it, and grants no access. */
       readonly kind: 'url';
-      readonly clientId: string;
-      readonly clientName: string;
+      readonly appId: string;
+      readonly appName: string;
       readonly endpoint: string;
       /** As the browser gets it. May hold a secret of the server's in its query. */
       readonly url: string;
       /** The server's words. */
       readonly message: string;
       /** The process at the time of its question. */
-      readonly asker?: ClientProcessView;
+      readonly asker?: AppProcessView;
     }
   | {
       /** Which of its accounts a program uses at a server. A yes names one of them, and gives no other one. */
       readonly kind: 'choice';
-      readonly clientId: string;
-      readonly clientName: string;
+      readonly appId: string;
+      readonly appName: string;
       readonly endpoint: string;
       readonly accounts: readonly string[];
       /** The process at the time of its question. */
-      readonly asker?: ClientProcessView;
+      readonly asker?: AppProcessView;
       /** As above. */
       readonly proxied?: true;
     }
@@ -246,5 +246,5 @@ export type Question =
       readonly kind: 'command';
       readonly request: ApprovalRequest;
       /** The process that runs the command, at the time of its question. */
-      readonly asker: ClientProcessView;
+      readonly asker: AppProcessView;
     };

@@ -76,7 +76,7 @@ export type EarlierItem = z.infer<typeof earlierSchema>;
 /** A shared grant serves every program whose permission names it; a narrow one serves one program only. */
 const purposeSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('shared') }),
-  z.object({ kind: z.literal('narrow'), clientId: z.string() }),
+  z.object({ kind: z.literal('narrow'), appId: z.string() }),
 ]);
 
 export const grantSchema = z.object({
@@ -178,8 +178,8 @@ export function subjectOf({ subject }: Pick<Grant, 'subject'>): string | undefin
 }
 
 /** False for a grant that belongs to another program only. */
-export function isFor({ purpose }: Grant, clientId: string): boolean {
-  return purpose?.kind !== 'narrow' || purpose.clientId === clientId;
+export function isFor({ purpose }: Grant, appId: string): boolean {
+  return purpose?.kind !== 'narrow' || purpose.appId === appId;
 }
 
 export const isShared = ({ purpose }: Grant): boolean => purpose?.kind !== 'narrow';

@@ -75,10 +75,10 @@ export class Grants {
   }
 
   /** The grants that serve this program only, the revoked ones too. */
-  aloneAt(resource: string, issuer: string, clientId: string): Grant[] {
+  aloneAt(resource: string, issuer: string, appId: string): Grant[] {
     return this.all()
       .filter((grant) => grant.resource === resource && grant.issuer === issuer)
-      .filter((grant) => !isShared(grant) && isFor(grant, clientId));
+      .filter((grant) => !isShared(grant) && isFor(grant, appId));
   }
 
   async add(fields: Omit<Grant, 'id'>): Promise<Grant> {

@@ -1,5 +1,5 @@
 /**
- * Permissions: what the user allowed, or refused, one local client.
+ * Permissions: what the user allowed, or refused, one app.
  *
  * Invariants: nothing is authorized by silence. No record means no token; a denial stays until the
  * user changes it; a lease that ran out counts as no record. Scopes are compared as literal sets. A
@@ -12,7 +12,7 @@ import type { RecordRules } from '../../store/list-rules.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
 export const permissionSchema = z.object({
-  clientId: z.string(),
+  appId: z.string(),
   /**
    * Canonical endpoint as the user named it; for an API key the key's subject (api-key.ts), which no endpoint looks
    * like.
@@ -47,7 +47,7 @@ export const permissionSchema = z.object({
 export type Permission = z.infer<typeof permissionSchema>;
 
 /** There is one permission of a program for an endpoint. */
-const keyOf = ({ clientId, endpoint }: PermissionKey): string => JSON.stringify([clientId, endpoint]);
+const keyOf = ({ appId, endpoint }: PermissionKey): string => JSON.stringify([appId, endpoint]);
 
 const contains = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
   other.every((each) => one.includes(each));
@@ -88,14 +88,12 @@ export class Permissions {
   }
 
   /** The permission in force at `now` (milliseconds); undefined if the user has not decided. */
-  find(clientId: string, endpoint: string, now: number): Permission | undefined {
-    return this.#file.items.find(
-      (p) => p.clientId === clientId && p.endpoint === endpoint && isInForce(p, now),
-    );
+  find(appId: string, endpoint: string, now: number): Permission | undefined {
+    return this.#file.items.find((p) => p.appId === appId && p.endpoint === endpoint && isInForce(p, now));
   }
 
-  of(clientId: string, now: number): Permission[] {
-    return this.#file.items.filter((p) => p.clientId === clientId && isInForce(p, now));
+  of(appId: string, now: number): Permission[] {
+    return this.#file.items.filter((p) => p.appId === appId && isInForce(p, now));
   }
 
   forEndpoint(endpoint: string, now: number): Permission[] {
@@ -103,8 +101,8 @@ export class Permissions {
   }
 
   /** Like `of` and `forEndpoint`, but verified or not: for the owner's lists only. */
-  shownOf(clientId: string, now: number): Permission[] {
-    return this.#file.shown.filter((p) => p.clientId === clientId && isInForce(p, now));
+  shownOf(appId: string, now: number): Permission[] {
+    return this.#file.shown.filter((p) => p.appId === appId && isInForce(p, now));
   }
 
   shownFor(endpoint: string, now: number): Permission[] {
@@ -116,7 +114,7 @@ export class Permissions {
     return { read: recordAt(this.#file.items, key) };
   }
 
-  /** Sets the one permission of (client, endpoint). Throws `conflict` if `from` is no longer the stored one. */
+  /** Sets the one permission of (app, endpoint). Throws `conflict` if `from` is no longer the stored one. */
   async set(permission: Permission, from?: AsRead): Promise<void> {
     await this.#file.change((items) => {
       refuseOther(items, permission, from);
@@ -139,8 +137,8 @@ export class Permissions {
    * Ends a permission. Returns whether there was one. Contacts no server. Throws `conflict` if `from` is no longer
    * the stored one.
    */
-  async end(clientId: string, endpoint: string, from?: AsRead): Promise<boolean> {
-    const key = { clientId, endpoint };
+  async end(appId: string, endpoint: string, from?: AsRead): Promise<boolean> {
+    const key = { appId, endpoint };
     const before = recordAt(this.#file.items, key);
     await this.#file.change((items) => {
       refuseOther(items, key, from);
@@ -155,8 +153,8 @@ export class Permissions {
     await this.#file.change((items) => items.filter((p) => p.endpoint !== endpoint));
   }
 
-  async endAllOf(clientId: string): Promise<void> {
-    await this.#file.change((items) => items.filter((p) => p.clientId !== clientId));
+  async endAllOf(appId: string): Promise<void> {
+    await this.#file.change((items) => items.filter((p) => p.appId !== appId));
   }
 }
 
@@ -217,21 +215,18 @@ export function carriedOver(
   };
 }
 
-export type PermissionKey = Pick<Permission, 'clientId' | 'endpoint'>;
+export type PermissionKey = Pick<Permission, 'appId' | 'endpoint'>;
 
-function recordAt(
-  items: readonly Permission[],
-  { clientId, endpoint }: PermissionKey,
-): Permission | undefined {
-  return items.find((p) => p.clientId === clientId && p.endpoint === endpoint);
+function recordAt(items: readonly Permission[], { appId, endpoint }: PermissionKey): Permission | undefined {
+  return items.find((p) => p.appId === appId && p.endpoint === endpoint);
 }
 
 function refuseOther(items: readonly Permission[], key: PermissionKey, from: AsRead | undefined): void {
   if (from && recordAt(items, key) !== from.read) throw changedMeanwhile(key);
 }
 
-function others(items: readonly Permission[], { clientId, endpoint }: PermissionKey): Permission[] {
-  return items.filter((p) => p.clientId !== clientId || p.endpoint !== endpoint);
+function others(items: readonly Permission[], { appId, endpoint }: PermissionKey): Permission[] {
+  return items.filter((p) => p.appId !== appId || p.endpoint !== endpoint);
 }
 
 function isInForce({ until }: Permission, now: number): boolean {

@@ -8,8 +8,8 @@ import { apiKeyRules, apiKeySchema } from './api-key.ts';
 import type { ApiKey } from './api-key.ts';
 import { grantRules, grantSchema } from './grant.ts';
 import type { Grant } from './grant.ts';
-import { localClientSchema } from './local-client.ts';
-import type { LocalClient } from './local-client.ts';
+import { appSchema } from './app.ts';
+import type { App } from './app.ts';
 import { overrideRules, overrideSchema } from './override.ts';
 import type { OverrideRecord } from './override.ts';
 import { accessRules, accessSchema } from './pause.ts';
@@ -26,7 +26,7 @@ export interface Records {
   readonly document: AuthorityDocument;
   readonly grants: AuthorityStore<Grant>;
   readonly registrations: AuthorityStore<RegistrationRecord>;
-  readonly clients: AuthorityStore<LocalClient>;
+  readonly apps: AuthorityStore<App>;
   readonly permissions: AuthorityStore<Permission>;
   readonly overrides: AuthorityStore<OverrideRecord>;
   readonly proxies: AuthorityStore<ProxyRecord>;
@@ -40,7 +40,7 @@ export function recordsOf(document: AuthorityDocument): Records {
     document,
     grants: listOf(document, 'grants', grantSchema, grantRules),
     registrations: listOf(document, 'registrations', registrationRecordSchema, registrationRules),
-    clients: listOf(document, 'clients', localClientSchema),
+    apps: listOf(document, 'apps', appSchema),
     permissions: listOf(document, 'permissions', permissionSchema, permissionRules),
     overrides: listOf(document, 'overrides', overrideSchema, overrideRules),
     proxies: listOf(document, 'proxies', proxySchema, proxyRules),

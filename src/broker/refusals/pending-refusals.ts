@@ -26,7 +26,7 @@ export function anotherPageFirst(endpoint: string, isDesk: boolean): KeyturnErro
 /** A request whose time ran out. */
 interface Waited {
   /** Absent: the person's own sign-in. */
-  readonly clientId: string | undefined;
+  readonly appId: string | undefined;
   readonly endpoint: string;
   /** True if the person answers in the broker's own windows; false if by commands. */
   readonly isDesk: boolean;
@@ -35,7 +35,7 @@ interface Waited {
 /** What the request was waiting for when its time ran out: its open question, if any. */
 export function stillPending(
   interactions: readonly Interaction[],
-  { clientId, endpoint, isDesk }: Waited,
+  { appId, endpoint, isDesk }: Waited,
 ): KeyturnError {
   // What only this program waits for comes first: another sign-in at the endpoint doesn't answer it.
   const isOwn = ({ question }: Interaction): boolean =>
@@ -43,26 +43,26 @@ export function stillPending(
   for (const { id, question } of interactions.toSorted(
     (one, other) => Number(isOwn(other)) - Number(isOwn(one)),
   )) {
-    if (question.kind === 'allow' && question.clientId === clientId && question.endpoint === endpoint) {
+    if (question.kind === 'allow' && question.appId === appId && question.endpoint === endpoint) {
       return new KeyturnError(
         'consent_pending',
-        `${question.clientName} waits for your approval to use ${endpoint}.`,
+        `${question.appName} waits for your approval to use ${endpoint}.`,
         {
           hint: answerWith(id, isDesk),
         },
       );
     }
-    if (question.kind === 'choice' && question.clientId === clientId && question.endpoint === endpoint) {
+    if (question.kind === 'choice' && question.appId === appId && question.endpoint === endpoint) {
       return new KeyturnError(
         'consent_pending',
-        `${question.clientName} waits until you choose its account at ${endpoint}.`,
+        `${question.appName} waits until you choose its account at ${endpoint}.`,
         { hint: isDesk ? answerWith(id, isDesk) : choiceHint(id, question.accounts) },
       );
     }
     const isSignIn = question.kind === 'signIn' || question.kind === 'device';
     if (isSignIn && question.endpoint === endpoint) {
       // A program asks again: for it the sign-in still waits.
-      const stateless = clientId === undefined && question.kind === 'signIn' ? question.stateless : undefined;
+      const stateless = appId === undefined && question.kind === 'signIn' ? question.stateless : undefined;
       return stateless === undefined ? unfinished(question, isDesk) : cameStateless(question, stateless);
     }
     if (question.kind === 'account' && question.endpoint === endpoint) {

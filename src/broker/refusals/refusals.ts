@@ -110,7 +110,7 @@ function accountOption(grant: Grant | undefined): string {
 }
 
 /** No program gets a token with more scopes than its permission (invariant 10, dev/internals.md). */
-export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
+export function notNarrowed({ appId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',
     `The token for ${endpoint} allows more than this app may do, and ${grant.issuer} does not narrow it.`,
@@ -118,7 +118,7 @@ export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, gran
       rule: 'An app gets a token only within its permission',
       hint:
         `It may have: ${scope.join(' ') || 'nothing of what you signed in for'}. Allow it all with: ` +
-        `keyturn app allow ${shellWord(clientId)} ${shellWord(endpoint)} ${shellOption('scope', [...new Set([...scope, ...grant.scope])].join(' '))}`,
+        `keyturn app allow ${shellWord(appId)} ${shellWord(endpoint)} ${shellOption('scope', [...new Set([...scope, ...grant.scope])].join(' '))}`,
     },
   );
 }

@@ -7,7 +7,7 @@
  * token: programs still get a token that is in memory.
  */
 import { doubled } from '../../base/backoff.ts';
-import type { ClientChallenge } from '../request.ts';
+import type { AppChallenge } from '../request.ts';
 
 /** 3 tries in 10 minutes (milliseconds). */
 const maxOfOperation = 3;
@@ -31,21 +31,21 @@ export const expiryGrace = 1000;
 
 /** The program that reports a refusal, and the grant of the token. */
 export interface RefusedUse {
-  readonly clientId: string;
+  readonly appId: string;
   readonly grantId: string;
   /** The operation that the token was for; absent if the program names none. */
   readonly operation?: string | undefined;
 }
 
 export interface Rejection {
-  readonly clientId: string;
+  readonly appId: string;
   readonly token: { readonly tokenId: string } | { readonly accessToken: string };
   /** The operation that the token was for. */
   readonly operation?: string | undefined;
   /** The MCP server accepted this same token before. */
   readonly hasWorked?: boolean | undefined;
   /** The server's challenge. */
-  readonly challenge?: ClientChallenge | undefined;
+  readonly challenge?: AppChallenge | undefined;
 }
 
 /** The result of a refusal: the next request replaces the token, or keeps it. */
@@ -57,7 +57,7 @@ export interface RejectionOutcome {
 
 /** A pause that applies now. */
 export interface RefusalPause {
-  readonly clientId: string;
+  readonly appId: string;
   /** Absent: the pause holds for all operations. */
   readonly operation?: string;
   /** Steady, milliseconds. */
@@ -92,7 +92,7 @@ interface Counted {
 
 export class TokenRefusals {
   readonly #now: () => number;
-  /** By grant, then by local client. */
+  /** By grant, then by app. */
   readonly #counted = new Map<string, Map<string, Counted>>();
 
   constructor(now: () => number) {
@@ -100,8 +100,8 @@ export class TokenRefusals {
   }
 
   /** Milliseconds until a refusal replaces a token again; 0: it does so now. */
-  left({ clientId, grantId, operation = '' }: RefusedUse): number {
-    const counted = this.#counted.get(grantId)?.get(clientId);
+  left({ appId, grantId, operation = '' }: RefusedUse): number {
+    const counted = this.#counted.get(grantId)?.get(appId);
     if (!counted) return 0;
     const own = counted.byOperation.get(keyOf(counted, operation));
     return Math.max(0, counted.all.until - this.#now(), (own?.until ?? 0) - this.#now());
@@ -111,8 +111,8 @@ export class TokenRefusals {
    * Counts a refusal. `hasWorked`: the server accepted this token before, so the operation isn't the cause; only the
    * bound over all operations counts it.
    */
-  add({ clientId, grantId, operation = '' }: RefusedUse, hasWorked: boolean): void {
-    const counted = this.#of(grantId, clientId);
+  add({ appId, grantId, operation = '' }: RefusedUse, hasWorked: boolean): void {
+    const counted = this.#of(grantId, appId);
     counted.all.add(this.#now());
     if (hasWorked) return;
     const key = keyOf(counted, operation);
@@ -124,11 +124,11 @@ export class TokenRefusals {
   /** The present pauses of a grant. */
   pausesOf(grantId: string): RefusalPause[] {
     const now = this.#now();
-    return [...(this.#counted.get(grantId) ?? [])].flatMap(([clientId, { all, byOperation }]) => [
-      ...(all.until > now ? [{ clientId, until: all.until }] : []),
+    return [...(this.#counted.get(grantId) ?? [])].flatMap(([appId, { all, byOperation }]) => [
+      ...(all.until > now ? [{ appId, until: all.until }] : []),
       ...[...byOperation]
         .filter(([, { until }]) => until > now)
-        .map(([operation, { until }]) => ({ clientId, until, ...(operation === '' ? {} : { operation }) })),
+        .map(([operation, { until }]) => ({ appId, until, ...(operation === '' ? {} : { operation }) })),
     ]);
   }
 
@@ -137,11 +137,11 @@ export class TokenRefusals {
     this.#counted.delete(grantId);
   }
 
-  #of(grantId: string, clientId: string): Counted {
-    const clients = this.#counted.get(grantId) ?? new Map<string, Counted>();
-    this.#counted.set(grantId, clients);
-    const counted = clients.get(clientId) ?? { all: new Bound(maxOfProgram), byOperation: new Map() };
-    clients.set(clientId, counted);
+  #of(grantId: string, appId: string): Counted {
+    const apps = this.#counted.get(grantId) ?? new Map<string, Counted>();
+    this.#counted.set(grantId, apps);
+    const counted = apps.get(appId) ?? { all: new Bound(maxOfProgram), byOperation: new Map() };
+    apps.set(appId, counted);
     return counted;
   }
 }

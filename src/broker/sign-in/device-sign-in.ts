@@ -1,7 +1,7 @@
 /**
  * A sign-in on another device (RFC 8628), for machines whose loopback address no browser can reach.
  *
- * Invariant: only the user starts it, and only the user sees the code; a local client never does.
+ * Invariant: only the user starts it, and only the user sees the code; an app never does.
  */
 import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';

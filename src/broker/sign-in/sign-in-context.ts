@@ -15,7 +15,7 @@ export interface SignInRequest extends SignInDetails {
   readonly endpoint: string;
   /** As somebody typed it: a slash at its end may matter to the server. */
   readonly typed?: string;
-  /** The challenge that the local client got; a hint (invariant 11, dev/internals.md). */
+  /** The challenge that the app got; a hint (invariant 11, dev/internals.md). */
   readonly challenge?: BearerChallenge;
   /** Scopes the caller needs; a step-up passes the union. */
   readonly scope?: readonly string[];
@@ -29,7 +29,7 @@ export interface SignInRequest extends SignInDetails {
   readonly method: SignInMethod;
   /** Registers a new client for this sign-in, even if one is registered there already. */
   readonly isNewClient?: boolean;
-  /** A local client's request started it, not the user. */
+  /** An app's request started it, not the user. */
   readonly isAutomatic: boolean;
   /** No person may be asked: only grants that need none are used. */
   readonly isUnattended: boolean;

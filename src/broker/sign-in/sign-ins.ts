@@ -51,17 +51,11 @@ export class SignIns {
     this.#pages.refusePaused(endpoint);
   }
 
-  /** What a request was waiting for when its time ran out. `clientId`: absent for the person's own sign-in. */
-  stillPending({
-    clientId,
-    endpoint,
-  }: {
-    readonly clientId?: string;
-    readonly endpoint: string;
-  }): KeyturnError {
+  /** What a request was waiting for when its time ran out. `appId`: absent for the person's own sign-in. */
+  stillPending({ appId, endpoint }: { readonly appId?: string; readonly endpoint: string }): KeyturnError {
     const { interactions, isDesk } = this.#parts;
     if (this.#pages.isQueued(endpoint)) return anotherPageFirst(endpoint, isDesk);
-    return stillPending(interactions.list(), { clientId, endpoint, isDesk });
+    return stillPending(interactions.list(), { appId, endpoint, isDesk });
   }
 
   userActed(endpoint: string): void {

@@ -41,7 +41,7 @@ export interface NewTokens {
   readonly onlyFor?: string | undefined;
   /** The user named the scopes. */
   readonly isExactScope: boolean;
-  /** A local client's request started it, not the user. */
+  /** An app's request started it, not the user. */
   readonly isAutomatic: boolean;
   /** The prompts that its page was opened with. */
   readonly prompts: readonly Prompt[];
@@ -293,7 +293,7 @@ function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
 }
 
 const purposeOf = ({ onlyFor }: NewTokens): Grant['purpose'] =>
-  onlyFor === undefined ? undefined : { kind: 'narrow', clientId: onlyFor };
+  onlyFor === undefined ? undefined : { kind: 'narrow', appId: onlyFor };
 
 /** An access token is stored only where no refresh token exists. */
 function secretFrom(clock: Clock, { answer }: NewTokens, before: GrantSecret | undefined): GrantSecret {

@@ -27,7 +27,7 @@ export interface AccessToken {
   readonly idToken?: string;
   /** What the audit log calls it; absent until the log has the home's root key. */
   fingerprint?: string | undefined;
-  /** Ids of the local clients that received it. */
+  /** Ids of the apps that received it. */
   readonly handedTo: Set<string>;
 }
 

@@ -47,7 +47,7 @@ export function removeHomeFiles(
       if (isOurs && !kept.includes(file)) unlinkSync(file);
     }
   };
-  const clients = path.join(paths.config, 'clients');
+  const clients = path.join(paths.config, 'apps');
   for (const file of ownKeys(paths, clients)) unlinkSync(file);
   removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused(?:\.[0-9a-f]{12}\.new)?|ticket|(?:ticket|key)-\d+)$/]);
   removeSocket(paths);

@@ -32,7 +32,7 @@ const keys = async (connection: Connection): Promise<unknown[]> =>
 /** The id of a program whose name is no plain word, e.g. one that came by a proxy. */
 const wordFor = (program: unknown): unknown => {
   const name = field(program, 'name');
-  return typeof name === 'string' && plainWord.test(name) ? name : field(program, 'clientId');
+  return typeof name === 'string' && plainWord.test(name) ? name : field(program, 'appId');
 };
 
 const collectors = {

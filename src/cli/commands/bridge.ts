@@ -9,7 +9,7 @@ import { locate } from '../../client/connect.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
 import type { TransportChoice } from '../../bridge/eras/eras.ts';
 import type { Connection } from '../../client/connection.ts';
-import { clientKeyFile } from '../../client/key-file.ts';
+import { appKeyFile } from '../../client/key-file.ts';
 import { startEntry } from '../programs/entry.ts';
 import { entryName } from '../programs/entry-name.ts';
 import { headersFrom, withHeaders } from '../programs/extra-headers.ts';
@@ -84,7 +84,7 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   const named = accountFrom(options.account);
   const entry = { name: as ?? entryName(endpoint), resource: endpoint.href, ...named };
   // Throws for a name that can't be paired, before a client speaks.
-  clientKeyFile(locate().paths, entry.name);
+  appKeyFile(locate().paths, entry.name);
   const headers = await headersFrom(
     { ...(header && { header }), ...(files && { 'header-file': files }) },
     endpoint.href,

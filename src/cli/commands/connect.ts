@@ -2,7 +2,7 @@
 import { exitCodes } from '../../base/errors.ts';
 import { locate } from '../../client/connect.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
-import { clientKeyFile } from '../../client/key-file.ts';
+import { appKeyFile } from '../../client/key-file.ts';
 import { nameOfServer } from '../programs/entry-name.ts';
 import { accountFrom, scopeFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -41,7 +41,7 @@ export const command = defineCommand(
     // The name of an unnamed start has the client's program in it, and this terminal is another one.
     const name = options.as ?? nameOfServer(endpoint);
     // Throws for a name that can't be paired.
-    clientKeyFile(locate().paths, name);
+    appKeyFile(locate().paths, name);
     const account = accountFrom(options.account);
     const { connectEntry } = await import('../programs/entry-connect.ts');
     await connectEntry({ name, resource, ...account, ...scopeFrom(options.scope) });

@@ -9,7 +9,7 @@ import { shellWord } from '../../base/errors.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
 import { checkFolder, liesInMemory, lookAt } from '../../base/private-folder.ts';
 import { checkPrivate } from '../../base/private-file.ts';
-import { clientKeyFile, readKeyFile } from '../../client/key-file.ts';
+import { appKeyFile, readKeyFile } from '../../client/key-file.ts';
 import { checkFiles } from '../../daemon/home/home.ts';
 import {
   defaultSettings,
@@ -103,7 +103,7 @@ function keyFindings(paths: HomePaths): Finding[] {
       return [findingOf(kind, error)];
     }
   };
-  const folder = path.join(paths.config, 'clients');
+  const folder = path.join(paths.config, 'apps');
   const names = keyNames(folder);
   return [
     ...(existsSync(ownerKeyFile(paths)) ? unusable('file.unsafe', ownerKeyFile(paths)) : []),
@@ -123,9 +123,9 @@ function keyNames(folder: string): string[] {
 /** A file that none of our programs named is looked at where it is. */
 function keyFileOf(paths: HomePaths, name: string): string {
   try {
-    return clientKeyFile(paths, path.basename(name, '.key'));
+    return appKeyFile(paths, path.basename(name, '.key'));
   } catch {
-    return path.join(paths.config, 'clients', name);
+    return path.join(paths.config, 'apps', name);
   }
 }
 

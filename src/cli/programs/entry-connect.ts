@@ -10,7 +10,7 @@ import { exitCodes, KeyturnError, quoted, reasonOf, shellWord } from '../../base
 import { freePath } from '../../base/private-folder.ts';
 import { connect as connectAsProgram, locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
-import { clientKeyFile, readKeyFile } from '../../client/key-file.ts';
+import { appKeyFile, readKeyFile } from '../../client/key-file.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
@@ -82,7 +82,7 @@ export async function connectEntry(
  */
 async function moveForgottenKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
   if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'authority.json')) return;
-  const file = clientKeyFile(locate().paths, name);
+  const file = appKeyFile(locate().paths, name);
   const { appId } = readKeyFile(file);
   const { apps } = await call(owner, 'app.list', {});
   if (apps.some((known) => known.appId === appId)) return;

@@ -150,7 +150,7 @@ async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Prom
   if (wasRefused(name)) throw refusedBefore(name);
   if (!isPaired(name)) return;
   throw new KeyturnError('unpaired', `The broker does not know the key of ${quoted(name)}.`, {
-    hint: `It was made for another home, or taken back. Remove clients/${name}.key in the config folder, and start again.`,
+    hint: `It was made for another home, or taken back. Remove apps/${name}.key in the config folder, and start again.`,
   });
 }
 

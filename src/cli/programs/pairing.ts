@@ -13,7 +13,7 @@ import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts'
 import { makeFileAtOnce, readPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
 import { makeFolder } from '../../base/private-folder.ts';
 import { locate } from '../../client/connect.ts';
-import { clientKeyFile } from '../../client/key-file.ts';
+import { appKeyFile } from '../../client/key-file.ts';
 import { pair } from '../../client/pair.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { requireBroker } from '../broker/connection.ts';
@@ -23,7 +23,7 @@ const retryTime = 500;
 
 const isThere = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 
-export const isPaired = (name: string): boolean => isThere(clientKeyFile(locate().paths, name));
+export const isPaired = (name: string): boolean => isThere(appKeyFile(locate().paths, name));
 
 export const wasRefused = (name: string): boolean => isThere(besideKey(name, '.refused'));
 
@@ -33,7 +33,7 @@ export function forgetRefusal(name: string): void {
 
 /** Of this entry, in the folder of the keys. */
 function besideKey(name: string, ending: string): string {
-  return clientKeyFile(locate().paths, name).replace(/\.key$/, ending);
+  return appKeyFile(locate().paths, name).replace(/\.key$/, ending);
 }
 
 /**

@@ -14,7 +14,7 @@ import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { MethodName, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
-import type { ClientProcesses } from '../clients/client-processes.ts';
+import type { AppProcesses } from '../apps/app-processes.ts';
 import { approvalRequestFor } from './widening-methods.ts';
 import type { ApprovalRequestParts } from './widening-methods.ts';
 import { keyPermissionChange, permissionChange } from './widening.ts';
@@ -24,10 +24,10 @@ import type { KeyPermissionParams, PermissionChange, PermissionParams } from './
 const pauseKey = 'command';
 
 export class Approvals {
-  readonly #parts: ApprovalRequestParts & { readonly processes: ClientProcesses };
+  readonly #parts: ApprovalRequestParts & { readonly processes: AppProcesses };
   readonly #pauses: CardPauses;
 
-  constructor(parts: ApprovalRequestParts & { readonly processes: ClientProcesses }) {
+  constructor(parts: ApprovalRequestParts & { readonly processes: AppProcesses }) {
     this.#parts = parts;
     this.#pauses = new CardPauses(() => parts.broker.parts.clock.now());
   }
@@ -111,7 +111,7 @@ function placeOf(request: ApprovalRequest): { app?: string; endpoint?: string; i
   switch (request.command) {
     case 'allow':
     case 'endDenial':
-      return { app: request.clientName, endpoint: request.endpoint };
+      return { app: request.appName, endpoint: request.endpoint };
     case 'apiKey':
       return { endpoint: request.endpoint };
     case 'signIn':

@@ -13,13 +13,13 @@ export function permissionRequest(
   broker: Broker,
   params: ParamsOf<'permission.set'>,
 ): ApprovalRequest | undefined {
-  const { clients } = broker.parts;
-  const { clientId, endpoint, scope, until } = decisionOf(broker, params);
+  const { apps } = broker.parts;
+  const { appId, endpoint, scope, until } = decisionOf(broker, params);
   if (!widensPermission(broker, params)) return undefined;
-  if (params.decision === 'deny') return denialEndRequest(broker, clientId, endpoint, params.until);
+  if (params.decision === 'deny') return denialEndRequest(broker, appId, endpoint, params.until);
   return {
     command: 'allow',
-    clientName: clients.nameOf(clientId),
+    appName: apps.nameOf(appId),
     endpoint,
     scope,
     account: params.account,
@@ -32,15 +32,15 @@ type DenialEnd = Extract<ApprovalRequest, { readonly command: 'endDenial' }>;
 /** `until`, in seconds: the denial would end then; absent: now. */
 export function denialEndRequest(
   broker: Broker,
-  clientId: string,
+  appId: string,
   endpoint: string,
   until?: number,
 ): DenialEnd | undefined {
-  const refused = refusalOf(broker, clientId, endpoint);
+  const refused = refusalOf(broker, appId, endpoint);
   if (!refused) return undefined;
   return {
     command: 'endDenial',
-    clientName: broker.parts.clients.nameOf(clientId),
+    appName: broker.parts.apps.nameOf(appId),
     endpoint,
     scope: refused.scope,
     accounts: refused.accounts,
@@ -54,11 +54,11 @@ export function keyPermissionRequest(
 ): ApprovalRequest | undefined {
   if (!widensKey(broker, params)) return undefined;
   const key = requireKey(broker, params.resource);
-  const clientId = broker.parts.clients.resolve(params.app);
-  if (params.decision === 'deny') return keyDenialEndRequest(broker, clientId, key, params.until);
+  const appId = broker.parts.apps.resolve(params.app);
+  if (params.decision === 'deny') return keyDenialEndRequest(broker, appId, key, params.until);
   return {
     command: 'allow',
-    clientName: broker.parts.clients.nameOf(clientId),
+    appName: broker.parts.apps.nameOf(appId),
     endpoint: key.endpoint,
     key: shownKey(key),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
@@ -67,10 +67,10 @@ export function keyPermissionRequest(
 
 export function keyDenialEndRequest(
   broker: Broker,
-  clientId: string,
+  appId: string,
   key: ApiKey,
   until?: number,
 ): ApprovalRequest | undefined {
-  const request = denialEndRequest(broker, clientId, keySubject(key), until);
+  const request = denialEndRequest(broker, appId, keySubject(key), until);
   return request && { ...request, endpoint: key.endpoint, key: shownKey(key) };
 }

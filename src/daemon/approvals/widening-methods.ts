@@ -26,7 +26,7 @@ import type { CheckedSetting } from '../settings/settings-book.ts';
 import { withoutPassword } from '../settings/settings-book.ts';
 import { newProxyName } from '../proxy/proxied-apps.ts';
 import { spelled } from '../system/spelling.ts';
-import { checkKey } from '../methods/key-methods.ts';
+import { checkKey } from '../methods/api-key-methods.ts';
 import {
   denialEndRequest,
   keyDenialEndRequest,
@@ -66,7 +66,7 @@ const wideningMethods: {
 
   'permission.end': {
     request: ({ broker }, { app, resource }) =>
-      denialEndRequest(broker, broker.parts.clients.resolve(app), broker.canonical(resource)),
+      denialEndRequest(broker, broker.parts.apps.resolve(app), broker.canonical(resource)),
     widens: endsRefusal,
   },
 
@@ -91,7 +91,7 @@ const wideningMethods: {
 
   'apiKey.permission.end': {
     request: ({ broker }, { app, resource }) =>
-      keyDenialEndRequest(broker, broker.parts.clients.resolve(app), requireKey(broker, resource)),
+      keyDenialEndRequest(broker, broker.parts.apps.resolve(app), requireKey(broker, resource)),
     widens: endsKeyRefusal,
   },
 

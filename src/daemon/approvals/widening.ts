@@ -32,12 +32,12 @@ export interface Refusal {
 }
 
 /** Undefined: nothing. Reads records, which are verified by then. */
-export function refusalOf({ parts }: Broker, clientId: string, endpoint: string): Refusal | undefined {
+export function refusalOf({ parts }: Broker, appId: string, endpoint: string): Refusal | undefined {
   const now = parts.clock.wall();
-  const current = parts.permissions.find(clientId, endpoint, now);
+  const current = parts.permissions.find(appId, endpoint, now);
   const until = current?.until === undefined ? {} : { until: current.until };
   if (current?.decision === 'deny') return until;
-  const leased = parts.leases.of(clientId, now).filter(({ permission }) => permission.endpoint === endpoint);
+  const leased = parts.leases.of(appId, now).filter(({ permission }) => permission.endpoint === endpoint);
   const standing = [...(current ? [current] : []), ...leased.map(({ permission }) => permission)];
   const scope = union(...standing.map(({ refused = [] }) => refused));
   const ids = union(...standing.map(({ refusedGrants = [] }) => refusedGrants));
@@ -54,14 +54,14 @@ export function refusalOf({ parts }: Broker, clientId: string, endpoint: string)
  * True if a refusal would end as well: the program could then ask again. Throws what `permission.end` would throw.
  */
 export function endsRefusal(broker: Broker, { app, resource }: EndParams): boolean {
-  const clientId = broker.parts.clients.resolve(app);
-  return refusalOf(broker, clientId, broker.canonical(resource)) !== undefined;
+  const appId = broker.parts.apps.resolve(app);
+  return refusalOf(broker, appId, broker.canonical(resource)) !== undefined;
 }
 
 /** The same for the API key that the endpoint has now. Throws `not_found` as well where there is none. */
 export function endsKeyRefusal(broker: Broker, { app, resource }: EndParams): boolean {
-  const clientId = broker.parts.clients.resolve(app);
-  return refusalOf(broker, clientId, keySubject(requireKey(broker, resource))) !== undefined;
+  const appId = broker.parts.apps.resolve(app);
+  return refusalOf(broker, appId, keySubject(requireKey(broker, resource))) !== undefined;
 }
 
 /** Throws `not_found`. */
@@ -78,21 +78,21 @@ export function requireKey(broker: Broker, resource: string): ApiKey {
  * the permission has run out.
  */
 export function decisionOf(broker: Broker, params: PermissionParams): Permission {
-  const { permissions, clock, grants, clients } = broker.parts;
-  const clientId = clients.resolve(params.app);
+  const { permissions, clock, grants, apps } = broker.parts;
+  const appId = apps.resolve(params.app);
   const endpoint = broker.canonical(params.resource);
   const createdAt = clock.wall();
   const until = params.until === undefined ? undefined : params.until * 1000;
   const scope = params.scope === undefined ? undefined : parseScope(params.scope);
   const given = { ...(scope === undefined ? {} : { scope }), ...(until === undefined ? {} : { until }) };
-  const decided = { clientId, endpoint, decision: params.decision, createdAt, ...given };
+  const decided = { appId, endpoint, decision: params.decision, createdAt, ...given };
   const { account } = params;
   if (account === undefined || params.decision === 'deny') return decided;
-  const named = { ...decided, grants: grantsOfAccount(grants, { clientId, endpoint, account }) };
-  const current = permissions.find(clientId, endpoint, createdAt);
+  const named = { ...decided, grants: grantsOfAccount(grants, { appId, endpoint, account }) };
+  const current = permissions.find(appId, endpoint, createdAt);
   if (current?.decision !== 'allow') {
     const hasRunOut = !current && permissions.asRead(decided).read?.decision === 'allow';
-    if (hasRunOut && scope === undefined) throw ranOut(clients.nameOf(clientId), endpoint);
+    if (hasRunOut && scope === undefined) throw ranOut(apps.nameOf(appId), endpoint);
     return named;
   }
   const { fixAtFirstToken, resource } = current;
@@ -125,10 +125,10 @@ export type KeyPermissionParams = ParamsOf<'apiKey.permission.set'>;
  * is valid only while this is unchanged. Throws `not_found` for an unknown client, and where there is no key.
  */
 export function keyPermissionChange(broker: Broker, params: KeyPermissionParams): PermissionChange {
-  const { clients, permissions, clock } = broker.parts;
-  const clientId = clients.resolve(params.app);
+  const { apps, permissions, clock } = broker.parts;
+  const appId = apps.resolve(params.app);
   const decided = {
-    clientId,
+    appId,
     endpoint: keySubject(requireKey(broker, params.resource)),
     decision: params.decision,
     createdAt: clock.wall(),
@@ -139,12 +139,12 @@ export function keyPermissionChange(broker: Broker, params: KeyPermissionParams)
 
 /** As `widensPermission`, for the API key that the endpoint has now. Throws what `keyPermissionChange` throws. */
 export function widensKey(broker: Broker, params: KeyPermissionParams): boolean {
-  const { clients, permissions, clock } = broker.parts;
-  const clientId = clients.resolve(params.app);
+  const { apps, permissions, clock } = broker.parts;
+  const appId = apps.resolve(params.app);
   const key = requireKey(broker, params.resource);
-  const refused = refusalOf(broker, clientId, keySubject(key));
+  const refused = refusalOf(broker, appId, keySubject(key));
   if (params.decision === 'deny') return refused !== undefined && isOverSooner(params.until, refused.until);
-  const held = permissions.find(clientId, keySubject(key), clock.wall());
+  const held = permissions.find(appId, keySubject(key), clock.wall());
   return held?.decision !== 'allow' || !endsBy(params.until, held.until);
 }
 
@@ -176,16 +176,16 @@ export function requireUnchanged(
  * Reads records, which are verified by then. Throws what `permission.set` would throw for such params.
  */
 export function widensPermission(broker: Broker, params: PermissionParams): boolean {
-  const { clients, permissions, clock } = broker.parts;
+  const { apps, permissions, clock } = broker.parts;
   const { app, resource, decision, scope: _scope, until: _until, account: _account, ...more } = params;
-  const clientId = clients.resolve(app);
+  const appId = apps.resolve(app);
   const endpoint = broker.canonical(resource);
   const decided = decisionOf(broker, params);
   const wanted = decided.scope;
   const until = decided.until === undefined ? undefined : wholeSeconds(decided.until);
-  const refused = refusalOf(broker, clientId, endpoint);
+  const refused = refusalOf(broker, appId, endpoint);
   if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
-  const current = permissions.find(clientId, endpoint, clock.wall());
+  const current = permissions.find(appId, endpoint, clock.wall());
   if (current?.decision !== 'allow' || Object.values(more).some((value) => value !== undefined)) return true;
   if (decided.grants?.some((id) => !namesGrant(current, id))) return true;
   if (decided.account !== undefined && decided.account !== current.account) return true;
@@ -229,8 +229,8 @@ function isOverSooner(wanted: number | undefined, has: number | undefined): bool
   return wanted !== undefined && (has === undefined || wanted < wholeSeconds(has));
 }
 
-function ranOut(clientName: string, endpoint: string): KeyturnError {
-  return new KeyturnError('conflict', `The permission of ${clientName} for ${endpoint} has expired.`, {
+function ranOut(appName: string, endpoint: string): KeyturnError {
+  return new KeyturnError('conflict', `The permission of ${appName} for ${endpoint} has expired.`, {
     rule: 'A new account gets the scopes of the present permission; this one has expired and has none',
     hint:
       'Name them: keyturn app allow APP URL --account ACCOUNT --scope "A B" (and --for TIME). ' +

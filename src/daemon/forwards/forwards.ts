@@ -7,8 +7,8 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Broker } from '../../broker/broker.ts';
-import { isSameOrigin } from '../../broker/records/local-client.ts';
-import type { ForwardOrigin } from '../../broker/records/local-client.ts';
+import { isSameOrigin } from '../../broker/records/app.ts';
+import type { ForwardOrigin } from '../../broker/records/app.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
@@ -103,8 +103,8 @@ export class Forwards {
     await this.#end(forward, 'ended');
   }
 
-  closeConnectionsOf(clientId: string): void {
-    for (const { server } of this.#all()) server.closeConnectionsOf(clientId);
+  closeConnectionsOf(appId: string): void {
+    for (const { server } of this.#all()) server.closeConnectionsOf(appId);
   }
 
   /** Listens again where the file of a socket was lost. What can't be had is tried again at the next look. */
@@ -161,7 +161,7 @@ export class Forwards {
     if (forward.over.signal.aborted) return;
     forward.over.abort();
     const { broker } = this.#parts;
-    const programs = broker.parts.clients.all().filter((one) => isSameOrigin(one.forward, forward.origin));
+    const programs = broker.parts.apps.all().filter((one) => isSameOrigin(one.forward, forward.origin));
     for (const { id } of programs) broker.withdrawAllOf(id);
     this.#open.delete(forward.origin.label);
     await forward.server.close().catch(() => undefined);

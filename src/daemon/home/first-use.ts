@@ -13,7 +13,7 @@ import { maxLength } from '../../ipc/wire/limits.ts';
 
 export type AllowedRecords = Pick<
   Records,
-  'grants' | 'registrations' | 'clients' | 'permissions' | 'overrides' | 'proxies' | 'keys'
+  'grants' | 'registrations' | 'apps' | 'permissions' | 'overrides' | 'proxies' | 'keys'
 >;
 
 /** Lines of one group. The rest is counted. */
@@ -21,8 +21,8 @@ const maxLines = 10;
 
 /** The groups that have something. */
 export function allowedIn(records: AllowedRecords): readonly AllowedGroup[] {
-  const { grants, registrations, clients, permissions, overrides, proxies, keys } = records;
-  const nameOf = (id: string): string => clients.items.find((client) => client.id === id)?.name ?? id;
+  const { grants, registrations, apps, permissions, overrides, proxies, keys } = records;
+  const nameOf = (id: string): string => apps.items.find((app) => app.id === id)?.name ?? id;
   const placeOf = (subject: string): string => {
     const key = keys.items.find((one) => keySubject(one) === subject);
     return key ? `the API key for ${key.endpoint}` : subject;
@@ -32,10 +32,10 @@ export function allowedIn(records: AllowedRecords): readonly AllowedGroup[] {
       .filter(isLiving)
       .map(({ endpoints, issuer, account }) => `${endpoints[0] ?? ''}: ${quoted(account)} at ${issuer}`),
     apiKeys: keys.items.map(({ endpoint }) => endpoint),
-    apps: clients.items.map(({ name }) => name),
+    apps: apps.items.map(({ name }) => name),
     permissions: permissions.items
       .filter(({ decision }) => decision === 'allow')
-      .map(({ clientId, endpoint }) => `${nameOf(clientId)}: ${placeOf(endpoint)}`),
+      .map(({ appId, endpoint }) => `${nameOf(appId)}: ${placeOf(endpoint)}`),
     exceptions: overrides.items.map(({ server, names }) => `${server}: ${names.join(', ')}`),
     oauthClients: registrations.items
       .filter(({ isRejected }) => isRejected !== true)
@@ -69,7 +69,7 @@ export async function removeAllowed(records: AllowedRecords, now: number): Promi
     records.registrations.change((all) =>
       all.filter(({ id }) => needed.has(id)).map((one) => ({ ...one, isRejected: true })),
     ),
-    records.clients.change(() => []),
+    records.apps.change(() => []),
     records.overrides.change(() => []),
     records.proxies.change(() => []),
     records.keys.change(() => []),

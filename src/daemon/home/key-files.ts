@@ -20,7 +20,7 @@ export async function removeKeyFiles(
   { config }: Pick<HomePaths, 'config'>,
   removed: z.output<typeof keySchema>,
 ): Promise<void> {
-  const folder = path.join(config, 'clients');
+  const folder = path.join(config, 'apps');
   for (const name of await readdir(folder).catch(() => [])) {
     const file = path.join(folder, name);
     const key = name.endsWith('.key') ? await keyIn(file) : undefined;

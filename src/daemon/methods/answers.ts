@@ -1,7 +1,7 @@
 /**
  * The broker's facts in the wire's words: RFC names, seconds, scopes as one text.
  *
- * Invariant: no answer here holds a secret (only `token.get` answers with one). A local client sees only its own
+ * Invariant: no answer here holds a secret (only `token.get` answers with one). An app sees only its own
  * part of a grant.
  */
 import type { Broker } from '../../broker/broker.ts';
@@ -28,14 +28,14 @@ export function grantAnswer(
   grant: Grant,
   caller: Caller,
 ): ResultOf<'signIn.list'>['signIns'][number] {
-  const { grants, permissions, leases, clients, cache, clock, refresher } = broker.parts;
+  const { grants, permissions, leases, apps, cache, clock, refresher } = broker.parts;
   const wall = clock.wall();
   const { refreshedAt } = refresher.secrets.factsOf(grant);
   const names = grant.endpoints
     .flatMap((endpoint) => [...permissions.shownFor(endpoint, wall), ...leases.forEndpoint(endpoint, wall)])
     .filter((permission) => serves(permission, grant, grants.shownFor(permission.endpoint)))
-    .filter((permission) => caller.role === 'owner' || permission.clientId === caller.clientId)
-    .map((permission) => clients.nameOf(permission.clientId));
+    .filter((permission) => caller.role === 'owner' || permission.appId === caller.appId)
+    .map((permission) => apps.nameOf(permission.appId));
   const expiresAt = Math.max(0, ...cache.of(grant.id).map((token) => token.expiresAt));
   return {
     id: grant.id,
@@ -110,14 +110,14 @@ function troubleOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'trouble'
   };
 }
 
-/** A local client sees of the log what it did itself, and what happened to the grant. */
+/** An app sees of the log what it did itself, and what happened to the grant. */
 export function explanationAnswer(
   broker: Broker,
   grant: Grant,
   caller: Caller,
   rows: readonly StoredRow[],
 ): ResultOf<'signIn.show'>['signIns'][number] {
-  const own = caller.role === 'owner' ? undefined : broker.parts.clients.nameOf(caller.clientId);
+  const own = caller.role === 'owner' ? undefined : broker.parts.apps.nameOf(caller.appId);
   const { refresh, ...sentences } = explainGrant(broker.parts, grant);
   const refusals = refusalAnswers(broker, grant).filter(({ app }) => own === undefined || app === own);
   return {
@@ -143,9 +143,9 @@ export function explanationAnswer(
 type RefusalAnswer = NonNullable<ResultOf<'signIn.show'>['signIns'][number]['refusals']>[number];
 
 function refusalAnswers(broker: Broker, grant: Grant): RefusalAnswer[] {
-  const { clients, clock } = broker.parts;
-  return broker.rejections.pausesOf(grant).map(({ clientId, operation, until }) => ({
-    app: clients.nameOf(clientId),
+  const { apps, clock } = broker.parts;
+  return broker.rejections.pausesOf(grant).map(({ appId, operation, until }) => ({
+    app: apps.nameOf(appId),
     operation,
     until: wholeSeconds(toWall(clock, until)),
   }));
@@ -173,22 +173,22 @@ function shownState({ parts }: Broker, grant: Grant): string {
   return parts.refresher.turns.isTaken(grant.id) ? 'refreshing' : 'active';
 }
 
-type ClientAnswer = ResultOf<'app.list'>['apps'][number];
+type AppAnswer = ResultOf<'app.list'>['apps'][number];
 
-export function clientAnswers({ parts }: Broker): ClientAnswer[] {
-  const { clients, permissions, leases, clock } = parts;
+export function appAnswers({ parts }: Broker): AppAnswer[] {
+  const { apps, permissions, leases, clock } = parts;
   const wall = clock.wall();
-  return clients.withCli().map((client) => ({
-    appId: client.id,
-    name: clients.nameOf(client.id),
-    pairedAt: wholeSeconds(client.pairedAt),
-    ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(client.lastUsedAt) }),
-    ...fileAnswer(client.executable),
-    ...(client.proxy === undefined ? {} : { proxied: true as const }),
-    forward: client.forward,
+  return apps.withCli().map((app) => ({
+    appId: app.id,
+    name: apps.nameOf(app.id),
+    pairedAt: wholeSeconds(app.pairedAt),
+    ...(app.lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(app.lastUsedAt) }),
+    ...fileAnswer(app.executable),
+    ...(app.proxy === undefined ? {} : { proxied: true as const }),
+    forward: app.forward,
     permissions: [
-      ...permissions.shownOf(client.id, wall).flatMap((permission) => permissionAnswer(parts, permission)),
-      ...leases.of(client.id, wall).flatMap(({ permission, run, once }) =>
+      ...permissions.shownOf(app.id, wall).flatMap((permission) => permissionAnswer(parts, permission)),
+      ...leases.of(app.id, wall).flatMap(({ permission, run, once }) =>
         permissionAnswer(parts, permission).map((answer) => ({
           ...answer,
           ...(run === undefined ? {} : { run: processAnswer(run) }),
@@ -200,7 +200,7 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
 }
 
 /** The file that a program was paired from. Homes of before know the path of an interpreter as well. */
-function fileAnswer(executable: string | undefined): Pick<ClientAnswer, 'executable' | 'file'> {
+function fileAnswer(executable: string | undefined): Pick<AppAnswer, 'executable' | 'file'> {
   if (executable === undefined) return {};
   return { executable, file: isInterpreter(executable) ? 'interpreter' : 'attested' };
 }
@@ -212,11 +212,11 @@ function accountsOf(all: Grants, { grants = [] }: Permission): string[] {
 
 /** None for a permission of an API key that is no more: it gives nothing. */
 function permissionAnswer(
-  { clients, grants, keys }: Broker['parts'],
+  { apps, grants, keys }: Broker['parts'],
   permission: Permission,
-): ClientAnswer['permissions'] {
+): AppAnswer['permissions'] {
   const { decision } = permission;
-  const lastUsedAt = clients.lastUseAt(permission);
+  const lastUsedAt = apps.lastUseAt(permission);
   const times = {
     ...(permission.until === undefined ? {} : { until: wholeSeconds(permission.until) }),
     ...(lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(lastUsedAt) }),

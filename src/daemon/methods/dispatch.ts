@@ -15,12 +15,12 @@ import type { Caller, ServerDeps } from '../../ipc/server/server.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { HomeCheck } from '../home/home-check.ts';
 import type { Handlers, Services } from './services.ts';
-import { clientMethods } from './client-methods.ts';
-import { grantMethods } from './grant-methods.ts';
+import { appMethods } from './app-methods.ts';
+import { signInMethods } from './sign-in-methods.ts';
 import { homeMethods } from './home-methods.ts';
 import { registrationMethods } from './registration-entry.ts';
 import { resetMethods } from './reset.ts';
-import { keyMethods } from './key-methods.ts';
+import { apiKeyMethods } from './api-key-methods.ts';
 import { tokenMethods } from './token-methods.ts';
 import { vaultMethods } from './vault-methods.ts';
 import { widens } from '../approvals/widening-methods.ts';
@@ -28,9 +28,9 @@ import type { PermissionChange } from '../approvals/widening.ts';
 
 const handlers: Handlers = {
   ...tokenMethods,
-  ...grantMethods,
-  ...clientMethods,
-  ...keyMethods,
+  ...signInMethods,
+  ...appMethods,
+  ...apiKeyMethods,
   ...registrationMethods,
   ...homeMethods,
   ...vaultMethods,
@@ -68,7 +68,7 @@ export function inProcessOwner(
   const over = new AbortController();
   const peer = { kind: 'unverified' } as const;
   const caller: Caller = {
-    clientId: ownerId,
+    appId: ownerId,
     role: 'owner',
     peer,
     peerNow: () => peer,
@@ -139,7 +139,7 @@ interface CheckedRequest {
 function answerVerified(request: CheckedRequest): unknown {
   const { method, caller, services } = request;
   // At its first use of a home, the app serves nothing before you have said what stays allowed.
-  const isServed = caller.role === 'client' || methodRow(method).who === 'client';
+  const isServed = caller.role === 'app' || methodRow(method).who === 'app';
   const decision = isServed ? services.homeCheck.decision() : undefined;
   return decision ? decision.then(() => perform(request)) : perform(request);
 }

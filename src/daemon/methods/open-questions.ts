@@ -6,14 +6,14 @@
  * isn't opened: one such answer would make the whole list unreadable, and hide every other question.
  */
 import { shownKey } from '../../broker/records/api-key.ts';
-import type { ProcessFacts } from '../../broker/questions/client-process.ts';
+import type { ProcessFacts } from '../../broker/questions/app-process.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { questionTimeout } from '../../broker/questions/interaction.ts';
 import type { Interaction } from '../../broker/questions/interaction.ts';
 import type { ApprovalRequest, OfferedGrant, Question } from '../../broker/questions/question.ts';
 import type { SignInDetails } from '../../broker/questions/starter.ts';
-import { interaction } from '../../ipc/protocol/schemas/interaction-schema.ts';
+import { interaction } from '../../ipc/protocol/schemas/request-schema.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
@@ -63,7 +63,7 @@ export function interactionAnswer(
       return {
         ...card,
         card: onCard,
-        app: question.clientName,
+        app: question.appName,
         ...askerAnswer(question),
         ...(question.isDetached ? { detached: true as const } : {}),
         forward: question.forward,
@@ -75,7 +75,7 @@ export function interactionAnswer(
     case 'pair':
       return {
         ...common,
-        app: question.clientName,
+        app: question.appName,
         code: question.code,
         forward: question.forward,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
@@ -94,7 +94,7 @@ export function interactionAnswer(
     case 'url':
       return {
         ...card,
-        app: question.clientName,
+        app: question.appName,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
         resource: question.endpoint,
         server: new URL(question.url).origin,
@@ -127,9 +127,9 @@ function askerAnswer({
 }
 
 function choiceAnswer(question: Extract<Question, { readonly kind: 'choice' }>): Partial<InteractionAnswer> {
-  const { clientName, endpoint, accounts } = question;
+  const { appName, endpoint, accounts } = question;
   return {
-    app: clientName,
+    app: appName,
     ...askerAnswer(question),
     resource: endpoint,
     accounts: [...accounts],
@@ -197,7 +197,7 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
     case 'endDenial':
       return {
         command,
-        app: request.clientName,
+        app: request.appName,
         resource: request.endpoint,
         ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
         apiKey: request.key,

@@ -14,7 +14,7 @@ import { clientAuthentication } from '../../oauth/client/client-authentication.t
 import { isLoopbackRedirect } from '../../oauth/client/registration.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
-import { refuseNeeded, registeredAnswers, removeRegistered, revokeEarlierOf } from './registered-clients.ts';
+import { refuseNeeded, registeredAnswers, removeRegistered, revokeEarlierOf } from './oauth-clients.ts';
 import type { Handlers } from './services.ts';
 
 export const registrationMethods: Pick<

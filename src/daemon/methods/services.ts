@@ -3,7 +3,7 @@ import type { MaybePromise } from '../../broker/maybe-promise.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { MethodName, ParamsOf, ResultOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
-import type { ClientProcesses } from '../clients/client-processes.ts';
+import type { AppProcesses } from '../apps/app-processes.ts';
 import type { AuditFile } from '../../audit/audit.ts';
 import type { Forwards } from '../forwards/forwards.ts';
 import type { BackupKeys } from '../vault/backup-keys.ts';
@@ -13,14 +13,14 @@ import type { ProxyDesk } from '../proxy/proxy-desk.ts';
 import type { KeptPause } from '../home/kept-pause.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
-import type { SignInAccess } from '../clients/sign-in-access.ts';
+import type { SignInAccess } from '../apps/sign-in-access.ts';
 import type { PermissionChange } from '../approvals/widening.ts';
 
 /** What the methods need of their host besides the broker. */
 export interface Services {
   readonly broker: Broker;
   readonly settings: SettingsBook;
-  readonly processes: ClientProcesses;
+  readonly processes: AppProcesses;
   readonly signIns: SignInAccess;
   readonly vaultLock: Pick<VaultLock, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
   readonly backupKeys: Pick<BackupKeys, 'seal' | 'open'>;
@@ -42,9 +42,9 @@ export interface Services {
   subscribe(caller: Caller): void;
   /** Where the browser opens from now on. */
   setDisplay(display: ParamsOf<'display.set'>): void;
-  closeConnectionsOf(clientId: string): void;
+  closeConnectionsOf(appId: string): void;
   /** Removes the key file of a program that was unpaired, if it is in the home. */
-  removeKeyOf(clientId: string): Promise<void>;
+  removeKeyOf(appId: string): Promise<void>;
   /** Ends every grant and empties the vault; the files are for others to remove, once the daemon has stopped. */
   reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;
   /** Something was changed: the lists that show it are read again. */

@@ -1,7 +1,7 @@
-/** The methods by which a local client gets, rejects and gives up tokens. */
+/** The methods by which an app gets, rejects and gives up tokens. */
 import type { Broker } from '../../broker/broker.ts';
 import { noKey } from '../../broker/refusals/refusals.ts';
-import type { ClientChallenge, HandedKey, Token, TokenRequest } from '../../broker/request.ts';
+import type { AppChallenge, HandedKey, Token, TokenRequest } from '../../broker/request.ts';
 import { isKeySubject, keySubject } from '../../broker/records/api-key.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
@@ -11,8 +11,8 @@ import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
 import { refusalOf } from '../approvals/widening.ts';
-import { brokerClientId } from '../clients/client-processes.ts';
-import { endPermission } from './client-methods.ts';
+import { brokerAppId } from '../apps/app-processes.ts';
+import { endPermission } from './app-methods.ts';
 
 /** How long `token.get` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 300;
@@ -24,7 +24,7 @@ export const tokenMethods: Pick<
   'token.get': ({ broker, processes }, caller, params) => {
     const { scope, minimumValidity, challenge } = params;
     const request: TokenRequest = {
-      clientId: brokerClientId(caller),
+      appId: brokerAppId(caller),
       asker: processes.of(caller),
       resource: params.resource,
       scope: scope === undefined ? undefined : parseScope(scope),
@@ -46,13 +46,13 @@ export const tokenMethods: Pick<
   },
 
   'token.prove': ({ broker }, caller, { nonce, ...request }) => {
-    const asked = { ...request, clientId: brokerClientId(caller) };
+    const asked = { ...request, appId: brokerAppId(caller) };
     return { proof: broker.proofs.prove(nonce === undefined ? asked : { ...asked, nonce }) };
   },
 
   'token.reject': async ({ broker }, caller, params) => {
     if (params.apiKeyId !== undefined) {
-      if (params.status === 401) await broker.keyRequests.reject(brokerClientId(caller), params.apiKeyId);
+      if (params.status === 401) await broker.keyRequests.reject(brokerAppId(caller), params.apiKeyId);
       return { rejected: false };
     }
     // The schema refuses a request that names neither or both.
@@ -62,7 +62,7 @@ export const tokenMethods: Pick<
     if (params.status !== 401) return { rejected: false };
     const { operation, worked: hasWorked } = params;
     const challenge = params.challenge && challengeFrom(params.challenge);
-    const rejection = { clientId: brokerClientId(caller), token, operation, hasWorked, challenge };
+    const rejection = { appId: brokerAppId(caller), token, operation, hasWorked, challenge };
     const { isReplaced, pause } = broker.rejections.reject(rejection);
     return {
       rejected: isReplaced,
@@ -71,23 +71,23 @@ export const tokenMethods: Pick<
   },
 
   'url.show': async ({ broker, processes }, caller, { resource, url, message = '' }) => {
-    const clientId = brokerClientId(caller);
+    const appId = brokerAppId(caller);
     const asker = processes.of(caller);
     return {
-      action: await broker.showUrl({ clientId, asker, resource, url, message, signal: caller.signal }),
+      action: await broker.showUrl({ appId, asker, resource, url, message, signal: caller.signal }),
     };
   },
 
   'network.get': (services, _caller, { resource }) => services.network(services.broker.canonical(resource)),
 
   'permission.release': async ({ broker }, caller, { resource, kinds = ['token'] }) => {
-    const clientId = brokerClientId(caller);
+    const appId = brokerAppId(caller);
     const endpoint = broker.canonical(resource);
     const subjects = subjectsAt(broker, { endpoint, url: broker.exact(resource) }, kinds);
     if (subjects.length === 0) throw noKey(endpoint);
-    const refused = subjects.find((subject) => refusalOf(broker, clientId, subject));
-    if (refused !== undefined) throw refusedByPerson(broker, clientId, { endpoint, subject: refused });
-    await releaseAll(broker, clientId, subjects);
+    const refused = subjects.find((subject) => refusalOf(broker, appId, subject));
+    if (refused !== undefined) throw refusedByPerson(broker, appId, { endpoint, subject: refused });
+    await releaseAll(broker, appId, subjects);
     return {};
   },
 };
@@ -121,11 +121,11 @@ function subjectsAt(
 }
 
 /** Throws `not_found` if the program has none of them. */
-async function releaseAll(broker: Broker, clientId: string, subjects: readonly string[]): Promise<void> {
+async function releaseAll(broker: Broker, appId: string, subjects: readonly string[]): Promise<void> {
   const missing: unknown[] = [];
   for (const subject of subjects) {
     try {
-      await endPermission(broker, clientId, subject, 'released');
+      await endPermission(broker, appId, subject, 'released');
     } catch (error) {
       if (reasonOf(error) !== 'not_found') throw error;
       missing.push(error);
@@ -169,10 +169,10 @@ function tokenAnswer(broker: Broker, token: Token): Answer {
 
 function refusedByPerson(
   { parts }: Broker,
-  clientId: string,
+  appId: string,
   { endpoint, subject }: { readonly endpoint: string; readonly subject: string },
 ): KeyturnError {
-  const name = parts.clients.nameOf(clientId);
+  const name = parts.apps.nameOf(appId);
   const [what, option] = isKeySubject(subject) ? ['the API key for', ' --api-key'] : ['something at', ''];
   return new KeyturnError('not_permitted', `The user refused ${name} ${what} ${endpoint}.`, {
     rule: 'A denial is remembered until the user ends it; ending the permission would end it too',
@@ -186,7 +186,7 @@ function challengeFrom({
 }: {
   status: 401 | 403;
   wwwAuthenticate?: string | undefined;
-}): ClientChallenge {
+}): AppChallenge {
   const bearer = wwwAuthenticate === undefined ? undefined : bearerChallenge(wwwAuthenticate);
   return bearer === undefined ? { status } : { status, bearer };
 }

@@ -1,11 +1,11 @@
 /**
- * The apps that proxies are: each address is one local client, regardless of the program that uses it.
+ * The apps that proxies are: each address is one app, regardless of the program that uses it.
  *
- * Invariants: such a client is made without a question, since it may do nothing: its first request for a token asks the
+ * Invariants: such an app is made without a question, since it may do nothing: its first request for a token asks the
  * person. Only the process of the proxies gets its key.
  */
 import type { BrokerParts } from '../../broker/parts.ts';
-import type { LocalClient } from '../../broker/records/local-client.ts';
+import type { App } from '../../broker/records/app.ts';
 import type { Proxies, ProxyRecord } from '../../broker/records/proxy.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
@@ -18,7 +18,7 @@ export interface ProxiedAppsParts {
   readonly proxies: Proxies;
   readonly keys: Pick<Keys, 'identityOf'>;
   readonly net: Pick<DaemonFetch, 'agentFor'>;
-  readonly parts: Pick<BrokerParts, 'clients' | 'clock' | 'leases' | 'overrides' | 'pause' | 'permissions'>;
+  readonly parts: Pick<BrokerParts, 'apps' | 'clock' | 'leases' | 'overrides' | 'pause' | 'permissions'>;
   /** Before records or keys are used. Throws what the vault throws. */
   readonly verify: () => Promise<void>;
   /** The broker's socket. */
@@ -26,17 +26,17 @@ export interface ProxiedAppsParts {
   /** An app was made. */
   readonly changed: () => void;
   /** Unpairs an app, with what it has open. */
-  readonly removeClient: (clientId: string) => Promise<void>;
+  readonly removeClient: (appId: string) => Promise<void>;
 }
 
 export class ProxiedApps {
   readonly #parts: ProxiedAppsParts;
   readonly #exclusive = mutex();
-  /** Those that came in this run, by client; with the proxy of each. */
+  /** Those that came in this run, by app; with the proxy of each. */
   readonly #came = new Map<string, string>();
-  /** By client, the last use that a cut ended. */
+  /** By app, the last use that a cut ended. */
   readonly #ended = new Map<string, number | undefined>();
-  /** By client, the proxy and authorities of its connections when it came, as JSON. */
+  /** By app, the proxy and authorities of its connections when it came, as JSON. */
   readonly #routes = new Map<string, string>();
 
   constructor(parts: ProxiedAppsParts) {
@@ -49,22 +49,22 @@ export class ProxiedApps {
     await verify();
     const proxy = proxies.byId(proxyId);
     if (!proxy) throw gone();
-    const client = await this.appOf(proxy);
-    this.#came.set(client.id, proxy.id);
+    const app = await this.appOf(proxy);
+    this.#came.set(app.id, proxy.id);
     const agent = await this.#routeOf(proxy);
-    this.#routes.set(client.id, JSON.stringify(agent));
-    return { identity: await keys.identityOf(client), socket: socket(), resource: proxy.endpoint, agent };
+    this.#routes.set(app.id, JSON.stringify(agent));
+    return { identity: await keys.identityOf(app), socket: socket(), resource: proxy.endpoint, agent };
   }
 
   /** Made with its proxy, and again where it was unpaired. Throws `conflict` if another app has its name by now. */
-  async appOf(proxy: ProxyRecord): Promise<LocalClient> {
+  async appOf(proxy: ProxyRecord): Promise<App> {
     const { parts, proxies, changed } = this.#parts;
     return this.#exclusive(async () => {
       // It may have been removed while this request waited for its turn.
       if (!proxies.byId(proxy.id)) throw gone();
-      const known = parts.clients.ofProxy(proxy.id);
+      const known = parts.apps.ofProxy(proxy.id);
       if (known) return known;
-      const added = await parts.clients.addProxied(proxy, parts.clock.wall());
+      const added = await parts.apps.addProxied(proxy, parts.clock.wall());
       changed();
       return added;
     });
@@ -77,7 +77,7 @@ export class ProxiedApps {
   async endWith(proxyId: string, remove: () => Promise<void>): Promise<void> {
     await this.#exclusive(async () => {
       const { parts, removeClient } = this.#parts;
-      const app = parts.clients.ofProxy(proxyId);
+      const app = parts.apps.ofProxy(proxyId);
       if (app) await removeClient(app.id);
       await remove();
     });
@@ -88,14 +88,14 @@ export class ProxiedApps {
    * only waits for an answer is not among them: its request would ask the person twice.
    */
   withoutPermission(): string[] {
-    const { clients, leases, pause } = this.#parts.parts;
+    const { apps, leases, pause } = this.#parts.parts;
     const isPaused = pause.current !== undefined;
     const lost = [...this.#came]
       // One that was allowed once goes on with what it got, until the user decides otherwise.
       .filter(([id, proxy]) => isPaused || (!this.#isAllowed(id, proxy) && !leases.hasUsedUp(id)))
       .map(([id]) => id)
-      .filter((id) => clients.lastUseOf(id) !== this.#ended.get(id));
-    for (const id of lost) this.#ended.set(id, clients.lastUseOf(id));
+      .filter((id) => apps.lastUseOf(id) !== this.#ended.get(id));
+    for (const id of lost) this.#ended.set(id, apps.lastUseOf(id));
     return lost;
   }
 
@@ -118,25 +118,25 @@ export class ProxiedApps {
   }
 
   /** The app of a proxy has one server to ask for: a token there, or its API key. */
-  #isAllowed(clientId: string, proxyId: string): boolean {
+  #isAllowed(appId: string, proxyId: string): boolean {
     const { permissions, leases, clock } = this.#parts.parts;
     if (!this.#parts.proxies.byId(proxyId)) return false;
     const now = clock.wall();
-    const isKept = permissions.of(clientId, now).some(({ decision }) => decision === 'allow');
-    return isKept || leases.of(clientId, now).length > 0;
+    const isKept = permissions.of(appId, now).some(({ decision }) => decision === 'allow');
+    return isKept || leases.of(appId, now).length > 0;
   }
 }
 
 /** The name of a new proxy, which is that of its app too. Throws `conflict` for a name or a port that is taken. */
 export function newProxyName(
-  { clients, clock }: Pick<BrokerParts, 'clients' | 'clock'>,
+  { apps, clock }: Pick<BrokerParts, 'apps' | 'clock'>,
   proxies: Pick<Proxies, 'refuseTaken' | 'nameFor'>,
   { endpoint, name, port }: { readonly endpoint: string } & Pick<ParamsOf<'proxy.add'>, 'name' | 'port'>,
 ): string {
   proxies.refuseTaken({ name, port });
   const now = clock.wall();
-  if (name !== undefined) clients.refuseTaken(name, now);
-  return name ?? proxies.nameFor(endpoint, (free) => clients.isFree(free, now));
+  if (name !== undefined) apps.refuseTaken(name, now);
+  return name ?? proxies.nameFor(endpoint, (free) => apps.isFree(free, now));
 }
 
 function gone(): KeyturnError {

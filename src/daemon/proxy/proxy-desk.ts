@@ -42,7 +42,7 @@ export class ProxyDesk {
   /** Something was narrowed or widened: who lost a permission loses what it has open. */
   recheck(): void {
     const { apps, process } = this.#parts;
-    for (const clientId of apps.withoutPermission()) process.cut(clientId);
+    for (const appId of apps.withoutPermission()) process.cut(appId);
   }
 
   /** Something changed: who would connect in another way now is asked about it again. Never fails. */
@@ -50,7 +50,7 @@ export class ProxyDesk {
     const { apps, process } = this.#parts;
     // Without an answer now, the next change asks again.
     const others = await apps.rerouted().catch(() => []);
-    for (const clientId of others) process.forget(clientId);
+    for (const appId of others) process.forget(appId);
   }
 
   /** For `status`, which asks no vault. */
@@ -128,7 +128,7 @@ export class ProxyDesk {
 
   #standingOf({ id, name, endpoint, port }: ProxyRecord): ResultOf<'status'>['proxies'][number] {
     const { broker, process } = this.#parts;
-    const lastUsedAt = broker.parts.clients.shownOfProxy(id)?.lastUsedAt;
+    const lastUsedAt = broker.parts.apps.shownOfProxy(id)?.lastUsedAt;
     return {
       id,
       name,

@@ -78,13 +78,13 @@ export class ProxyProcess {
   }
 
   /** Ends what a program has open. */
-  cut(clientId: string): void {
-    this.#post({ op: 'cut', clientId });
+  cut(appId: string): void {
+    this.#post({ op: 'cut', appId });
   }
 
   /** Ends what a program has open, and how it connects: its next request is a newcomer's. */
-  forget(clientId: string): void {
-    this.#post({ op: 'forget', clientId });
+  forget(appId: string): void {
+    this.#post({ op: 'forget', appId });
   }
 
   /** For good. */

@@ -1,30 +1,30 @@
 /**
  * Which key opens the socket for whom, and how a program gets one.
  *
- * Invariant: no client's key is stored: it is derived from the root key, the client's id and its
+ * Invariant: no app's key is stored: it is derived from the root key, the app's id and its
  * generation, and given to the program that the user said yes to: to its connection, or to who shows its ticket. It opens the socket that it was made
  * on: the home's own, or those of one forward. The owner's key opens the home's own alone.
  */
 import type { KeyObject } from 'node:crypto';
-import type { ProcessFacts } from '../../broker/questions/client-process.ts';
+import type { ProcessFacts } from '../../broker/questions/app-process.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Interactions } from '../../broker/questions/interaction.ts';
-import { isSameOrigin, shownName } from '../../broker/records/local-client.ts';
-import type { ForwardOrigin, LocalClient, LocalClients } from '../../broker/records/local-client.ts';
+import { isSameOrigin, shownName } from '../../broker/records/app.ts';
+import type { ForwardOrigin, App, Apps } from '../../broker/records/app.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { deriveClientKey } from '../../ipc/wire/handshake.ts';
+import { deriveAppKey } from '../../ipc/wire/handshake.ts';
 import type { Paired, PairRequest } from '../../ipc/server/server.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { Identity } from '../../ipc/wire/handshake-messages.ts';
 import { derivedKey } from '../../vault/base/item-store.ts';
 import type { Home } from '../home/home.ts';
-import { attested } from '../clients/client-processes.ts';
+import { attested } from '../apps/app-processes.ts';
 
 export interface KeyParts {
   readonly home: Home;
   readonly root: () => Promise<KeyObject>;
-  readonly clients: LocalClients;
+  readonly apps: Apps;
   readonly interactions: Interactions;
   readonly clock: Clock;
   readonly audit: Audit;
@@ -41,32 +41,32 @@ export class Keys {
    * Undefined for a program that is not paired there. `forward`: whose socket it came by; absent: the home's own.
    * Throws what the vault throws.
    */
-  async keyFor(clientId: string, forward?: ForwardOrigin): Promise<KeyObject | undefined> {
-    const { home, clients, clock } = this.#parts;
-    if (clientId === ownerId) return forward === undefined ? home.ownerKey : undefined;
+  async keyFor(appId: string, forward?: ForwardOrigin): Promise<KeyObject | undefined> {
+    const { home, apps, clock } = this.#parts;
+    if (appId === ownerId) return forward === undefined ? home.ownerKey : undefined;
     // Nobody makes the keychain ask for a password by calling himself something.
-    if (!clients.isListed(clientId)) return undefined;
-    await clients.verify();
-    const client = clients.usable(clientId, clock.wall());
-    if (!client || !isSameOrigin(client.forward, forward)) return undefined;
-    return this.#keyOf(client);
+    if (!apps.isListed(appId)) return undefined;
+    await apps.verify();
+    const app = apps.usable(appId, clock.wall());
+    if (!app || !isSameOrigin(app.forward, forward)) return undefined;
+    return this.#keyOf(app);
   }
 
-  /** Asks the user; resolves with what makes the new client and its key, or throws `pairing_denied`. */
+  /** Asks the user; resolves with what makes the new app and its key, or throws `pairing_denied`. */
   async pair(request: PairRequest, forward?: ForwardOrigin): Promise<() => Promise<Paired>> {
-    const { clients, interactions, clock, audit } = this.#parts;
-    const clientName = shownName({ name: request.name, forward });
-    clients.refuseTaken(clientName, clock.wall());
+    const { apps, interactions, clock, audit } = this.#parts;
+    const appName = shownName({ name: request.name, forward });
+    apps.refuseTaken(appName, clock.wall());
     const asker = attested(request);
     const question = {
       kind: 'pair',
-      clientName,
+      appName,
       code: request.code,
       asker,
       forward,
     } as const;
     const answer = await interactions.ask(question, request.signal);
-    await audit.record({ event: 'pair', outcome: answer, app: clientName });
+    await audit.record({ event: 'pair', outcome: answer, app: appName });
     if (answer !== 'yes') {
       throw new KeyturnError('pairing_denied', 'The user did not pair this app.', {
         hint: 'Ask again when the user expects it.',
@@ -77,31 +77,31 @@ export class Keys {
     return async () => {
       // First: without it no program is paired.
       await this.#parts.root();
-      const client = await clients.add(request.name, clock.wall(), from);
-      return { clientId: client.id, key: await this.#keyOf(client) };
+      const app = await apps.add(request.name, clock.wall(), from);
+      return { appId: app.id, key: await this.#keyOf(app) };
     };
   }
 
   /** For the process of the proxies, which asks for this program. */
-  async identityOf({ id, generation }: Pick<LocalClient, 'id' | 'generation'>): Promise<Identity> {
+  async identityOf({ id, generation }: Pick<App, 'id' | 'generation'>): Promise<Identity> {
     const { homeId } = this.#parts.home;
     const key = await this.#keyOf({ id, generation });
     return { appId: id, key: key.export().toString('base64url'), brokerId: homeId };
   }
 
-  async #keyOf({ id, generation }: Pick<LocalClient, 'id' | 'generation'>): Promise<KeyObject> {
+  async #keyOf({ id, generation }: Pick<App, 'id' | 'generation'>): Promise<KeyObject> {
     const { home, root } = this.#parts;
-    return deriveClientKey(derivedKey(await root(), 'programs'), home.homeId, id, generation);
+    return deriveAppKey(derivedKey(await root(), 'programs'), home.homeId, id, generation);
   }
 
   /** The first good hello makes the pairing count. */
-  async confirm(clientId: string): Promise<void> {
-    await this.#parts.clients.confirm(clientId);
+  async confirm(appId: string): Promise<void> {
+    await this.#parts.apps.confirm(appId);
   }
 }
 
 /** The path that is kept with a pairing: of a file that the kernel named, and that is the one at that path. */
-function executableOf({ file, executable }: ProcessFacts): Pick<LocalClient, 'executable'> {
+function executableOf({ file, executable }: ProcessFacts): Pick<App, 'executable'> {
   const isKnown = file === 'attested' || file === 'interpreter';
   return isKnown && executable !== undefined ? { executable } : {};
 }

@@ -88,9 +88,9 @@ export class VaultLock {
    */
   admit({ role }: Pick<Caller, 'role'>, method: MethodName): void {
     const { who, mayPrompt, isPolled } = methodRow(method);
-    if (role === 'client' || who === 'client') this.refuseIfLocked();
+    if (role === 'app' || who === 'app') this.refuseIfLocked();
     if (role === 'owner' && mayPrompt) this.#parts.secrets.watch.endPause();
-    if (role === 'client' || !isPolled) this.#idle?.touch();
+    if (role === 'app' || !isPolled) this.#idle?.touch();
   }
 
   /** For whom no key could be made now: handshakes and pairings of local programs. */

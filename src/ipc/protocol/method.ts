@@ -6,8 +6,8 @@
  */
 import type * as z from 'zod';
 
-/** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */
-type Who = 'owner' | 'client' | 'any';
+/** Who may call a method. `any`: the owner and apps, each seeing what is theirs. */
+type Who = 'owner' | 'app' | 'any';
 
 /**
  * What a method does to access. `reads` shows. `narrows` takes away or ends. `asks` gives only what the person allows
@@ -19,11 +19,11 @@ type Effect = 'reads' | 'narrows' | 'asks' | 'widens' | 'mayWiden';
 export interface Method {
   readonly params: z.ZodType;
   readonly result: z.ZodType;
-  /** While the vault is locked, methods of `client` are refused; the owner's go on and meet the lock themselves. */
+  /** While the vault is locked, methods of `app` are refused; the owner's go on and meet the lock themselves. */
   readonly who: Who;
   readonly effect: Effect;
   /**
-   * The owner uses records that confer authority, so they are verified first. For a local client they always are.
+   * The owner uses records that confer authority, so they are verified first. For an app they always are.
    * Without the flag unverified records throw, so a row that forgets it is refused.
    */
   readonly usesRecords?: true;
@@ -41,7 +41,7 @@ export interface Method {
   readonly inMismatchedHome?: true;
   /** Stops the broker. It waits for the other requests, and must not wait for itself. */
   readonly stopsBroker?: true;
-  /** The hint for a local client that calls this method of the owner's: what it can do instead. */
+  /** The hint for an app that calls this method of the owner's: what it can do instead. */
   readonly clientHint?: string;
 }
 

@@ -1,25 +1,25 @@
 /**
  * The methods of the wire, one row each, in files by subject; what each does is in daemon/methods/. The daemon's side only;
- * local clients read answers with the guards of wire/.
+ * apps read answers with the guards of wire/.
  *
  * Invariants: a request reaches the broker only as the output of its `params` schema. Every text is bounded. Unknown
  * fields are dropped, so that a newer client can speak to an older broker.
  */
 import * as z from 'zod';
 
-import { clientMethods } from './client-methods.ts';
-import { grantMethods } from './grant-methods.ts';
+import { appMethods } from './app-methods.ts';
+import { signInMethods } from './sign-in-methods.ts';
 import { homeMethods } from './home-methods.ts';
-import { keyMethods } from './key-methods.ts';
+import { apiKeyMethods } from './api-key-methods.ts';
 import type { Method } from './method.ts';
 import { tokenMethods } from './token-methods.ts';
 import { vaultMethods } from './vault-methods.ts';
 
 export const methods = {
   ...tokenMethods,
-  ...grantMethods,
-  ...clientMethods,
-  ...keyMethods,
+  ...signInMethods,
+  ...appMethods,
+  ...apiKeyMethods,
   ...homeMethods,
   ...vaultMethods,
 } as const satisfies Record<string, Method>;

@@ -1,4 +1,4 @@
-/** The methods by which a local client gets, rejects and gives up tokens. */
+/** The methods by which an app gets, rejects and gives up tokens. */
 import * as z from 'zod';
 
 import type { Method } from './method.ts';
@@ -19,7 +19,7 @@ import { empty } from './schemas/values.ts';
 
 export const tokenMethods = {
   'token.get': {
-    who: 'client',
+    who: 'app',
     effect: 'asks',
     usesRecords: true,
     params: tokenGet,
@@ -27,25 +27,25 @@ export const tokenMethods = {
   },
   /** A proof of the key that a token of this program is bound to, for one request within what it may reach. */
   'token.prove': {
-    who: 'client',
+    who: 'app',
     effect: 'reads',
     usesRecords: true,
     params: tokenProve,
     result: tokenProveResult,
   },
   'token.reject': {
-    who: 'client',
+    who: 'app',
     effect: 'narrows',
     changesNoList: true,
     params: tokenReject,
     result: tokenRejectResult,
   },
   /** A yes opens an address in the person's browser. It gives nobody access. */
-  'url.show': { who: 'client', effect: 'asks', usesRecords: true, params: urlShow, result: urlShowResult },
+  'url.show': { who: 'app', effect: 'asks', usesRecords: true, params: urlShow, result: urlShowResult },
   /** How the broker itself would reach a server. Holds no secret, and gives nobody access. */
-  'network.get': { who: 'client', effect: 'reads', params: networkGet, result: networkResult },
+  'network.get': { who: 'app', effect: 'reads', params: networkGet, result: networkResult },
   'permission.release': {
-    who: 'client',
+    who: 'app',
     effect: 'narrows',
     usesRecords: true,
     params: permissionRelease,

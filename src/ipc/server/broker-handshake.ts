@@ -13,12 +13,12 @@ const handshakeRule = 'Keyturn wire contract, HELLO: nothing is served before ea
 
 /** What a client has to prove next. */
 export interface Proven {
-  readonly clientId: string;
+  readonly appId: string;
   readonly proof: string;
 }
 
 interface Hello {
-  readonly clientId: string;
+  readonly appId: string;
   readonly key: KeyObject;
   /** The frame, exactly. */
   readonly line: Buffer;
@@ -26,12 +26,12 @@ interface Hello {
 
 export function answerHello(
   { homeId, capabilities }: { readonly homeId: string; readonly capabilities: readonly string[] },
-  { clientId, key, line }: Hello,
+  { appId, key, line }: Hello,
 ): { readonly answer: HelloResult; readonly expected: Proven } {
   const offer = { version: protocolVersion, brokerId: homeId, nonce: newNonce(), capabilities };
   const t = transcript({ ...offer, helloLine: line, brokerNonce: offer.nonce });
   const proof = brokerProof(key, t);
-  return { answer: { ...offer, proof }, expected: { clientId, proof: clientProof(key, t, proof) } };
+  return { answer: { ...offer, proof }, expected: { appId, proof: clientProof(key, t, proof) } };
 }
 
 export function isExpected(expected: Proven, proof: string): boolean {

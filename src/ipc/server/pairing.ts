@@ -36,7 +36,7 @@ type Asker = Omit<PairRequest, 'code' | 'signal'> & {
 };
 
 export interface Paired {
-  readonly clientId: string;
+  readonly appId: string;
   readonly key: KeyObject;
 }
 

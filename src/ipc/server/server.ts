@@ -23,14 +23,14 @@ export type { Paired, PairRequest } from './pairing.ts';
 
 /** For the log: never holds a key, a proof or what a request said. */
 export type ServerEvent =
-  | { readonly event: 'authenticated'; readonly clientId: string; readonly peer: PeerFacts }
+  | { readonly event: 'authenticated'; readonly appId: string; readonly peer: PeerFacts }
   | {
       readonly event: 'refused';
       readonly reason: Reason;
-      readonly clientId?: string;
+      readonly appId?: string;
       readonly peer: PeerFacts;
     }
-  | { readonly event: 'closed'; readonly clientId?: string; readonly peer: PeerFacts };
+  | { readonly event: 'closed'; readonly appId?: string; readonly peer: PeerFacts };
 
 /** Handshakes at once, or failed handshakes of one process. */
 export type SocketLimit = 'handshakes' | 'failed handshakes';
@@ -46,17 +46,17 @@ export interface ServerDeps {
   readonly homeId: string;
   /** What the broker says of itself in the handshake: see docs/reference/wire-protocol.md. Nothing unless given. */
   readonly capabilities?: readonly string[];
-  /** K of the owner (`owner`) or of a local client; undefined: unpaired. May throw `locked`. */
-  readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;
+  /** K of the owner (`owner`) or of an app; undefined: unpaired. May throw `locked`. */
+  readonly keyFor: (appId: string) => Promise<KeyObject | undefined>;
   /** The result, or a promise of it where something has to be waited for. Throws, or rejects with, the refusal. */
   readonly dispatch: (caller: Caller, method: string, params: unknown) => unknown;
   /** See PairingDeps. */
   readonly pair: (request: PairRequest) => Promise<() => Promise<Paired>>;
   /**
-   * Called at every hello that a local client proved, before it is answered. The first one, within
+   * Called at every hello that an app proved, before it is answered. The first one, within
    * 60 s of the pairing, makes the key count; throw `unpaired` where it came too late.
    */
-  readonly confirmPaired: (clientId: string) => Promise<void>;
+  readonly confirmPaired: (appId: string) => Promise<void>;
   readonly log?: (event: ServerEvent) => void;
   /** A connection was turned away at a limit. A flood of connections calls it each time. */
   readonly turnedAway?: (limit: SocketLimit) => void;
@@ -78,8 +78,8 @@ export interface BrokerServer {
   listenAgain(path: string): Promise<void>;
   /** Authenticated connections. */
   callers(): Caller[];
-  /** Ends every connection of one local client, handshakes under way included. */
-  closeConnectionsOf(clientId: string): void;
+  /** Ends every connection of one app, handshakes under way included. */
+  closeConnectionsOf(appId: string): void;
   /** Stops listening and ends every connection; what was answered still leaves. */
   close(): Promise<void>;
 }
@@ -98,7 +98,7 @@ const failedHandshakeRate = { burst: 50, perSecond: 1 };
 const requestRate = { burst: 1000, perSecond: 1000 };
 
 /** Connections of one client: one a window or worker; a tenth of the descriptors that Linux gives a process. */
-const maxConnectionsPerClient = 1024;
+const maxConnectionsPerApp = 1024;
 
 /** Failures of a handshake that aren't the client's own. */
 const blameless: readonly Reason[] = [
@@ -133,7 +133,7 @@ export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
     isLost: () => listener.isLost(),
     listenAgain: async (next) => listener.listenAgain(next),
     callers: () => reception.callers(),
-    closeConnectionsOf: (clientId) => reception.closeConnectionsOf(clientId),
+    closeConnectionsOf: (appId) => reception.closeConnectionsOf(appId),
     close: async () => {
       const closed = listener.close();
       reception.close();
@@ -177,7 +177,7 @@ class Reception {
       readPeer,
       after,
       turn: turnCounter(),
-      seat: (session, clientId) => this.#seat(session, clientId),
+      seat: (session, appId) => this.#seat(session, appId),
       onWorking: (session) => this.#queue.working(session),
       onAnswered: (session) => this.#queue.answered(session),
       onAdmitted: (session) => this.#admitted(session),
@@ -233,8 +233,8 @@ class Reception {
     return [...this.#sessions].flatMap((session) => session.caller ?? []);
   }
 
-  closeConnectionsOf(clientId: string): void {
-    for (const session of this.#sessions) if (session.clientId === clientId) session.destroy();
+  closeConnectionsOf(appId: string): void {
+    for (const session of this.#sessions) if (session.appId === appId) session.destroy();
   }
 
   close(): void {
@@ -242,12 +242,12 @@ class Reception {
     for (const session of this.#sessions) session.leave();
   }
 
-  #seat(session: Session, clientId: string): RateLimit {
-    const taken = this.#seats.get(clientId) ?? 0;
-    if (taken >= maxConnectionsPerClient) throw tooManySeats();
-    this.#seats.set(clientId, taken + 1);
-    this.#seated.set(session, clientId);
-    return this.#requests.of(clientId);
+  #seat(session: Session, appId: string): RateLimit {
+    const taken = this.#seats.get(appId) ?? 0;
+    if (taken >= maxConnectionsPerApp) throw tooManySeats();
+    this.#seats.set(appId, taken + 1);
+    this.#seated.set(session, appId);
+    return this.#requests.of(appId);
   }
 
   #admitted(session: Session): void {
@@ -255,7 +255,7 @@ class Reception {
     this.#unproven.delete(session);
     const { caller } = session;
     if (!caller) return;
-    this.#deps.log?.({ event: 'authenticated', clientId: caller.clientId, peer: session.peer });
+    this.#deps.log?.({ event: 'authenticated', appId: caller.appId, peer: session.peer });
   }
 
   #refused(session: Session, reason: Reason): void {
@@ -272,12 +272,12 @@ class Reception {
   }
 
   #leaveSeat(session: Session): void {
-    const clientId = this.#seated.get(session);
-    if (clientId === undefined) return;
+    const appId = this.#seated.get(session);
+    if (appId === undefined) return;
     this.#seated.delete(session);
-    const left = (this.#seats.get(clientId) ?? 1) - 1;
-    if (left > 0) this.#seats.set(clientId, left);
-    else this.#seats.delete(clientId);
+    const left = (this.#seats.get(appId) ?? 1) - 1;
+    if (left > 0) this.#seats.set(appId, left);
+    else this.#seats.delete(appId);
   }
 }
 
@@ -313,13 +313,13 @@ function tooManyHandshakes(): KeyturnError {
 }
 
 function tooManySeats(): KeyturnError {
-  return new KeyturnError('rate_limited', `one app may have ${maxConnectionsPerClient} connections open`, {
+  return new KeyturnError('rate_limited', `one app may have ${maxConnectionsPerApp} connections open`, {
     retryAfter: 1,
     hint: 'Keep one connection and send its requests over it.',
   });
 }
 
-function whoIs(session: Session): { clientId?: string; peer: PeerFacts } {
-  const { clientId, peer } = session;
-  return clientId === undefined ? { peer } : { clientId, peer };
+function whoIs(session: Session): { appId?: string; peer: PeerFacts } {
+  const { appId, peer } = session;
+  return appId === undefined ? { peer } : { appId, peer };
 }

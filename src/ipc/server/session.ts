@@ -28,8 +28,8 @@ import type { After } from '../wire/timer.ts';
 
 /** An authenticated connection, as the broker's methods see it. */
 export interface Caller {
-  readonly clientId: string;
-  readonly role: 'owner' | 'client';
+  readonly appId: string;
+  readonly role: 'owner' | 'app';
   readonly peer: PeerFacts;
   /** Reads the peer again; `unverified` once the connection is closed. */
   readonly peerNow: () => PeerFacts;
@@ -48,8 +48,8 @@ export interface SessionHost {
   /** What the broker says of itself in the handshake. */
   readonly capabilities: readonly string[];
   readonly pairings: PairingQueue;
-  readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;
-  readonly confirmPaired: (clientId: string) => Promise<void>;
+  readonly keyFor: (appId: string) => Promise<KeyObject | undefined>;
+  readonly confirmPaired: (appId: string) => Promise<void>;
   /** The result, or a promise of it where something has to be waited for. Throws, or rejects with, the refusal. */
   readonly dispatch: (caller: Caller, method: string, params: unknown) => unknown;
   readonly readPeer: (socket: Socket) => PeerFacts;
@@ -57,7 +57,7 @@ export interface SessionHost {
   /** Changes once all promises that can run have run: equal numbers mean that no I/O was waited for. */
   readonly turn: () => number;
   /** Counts a proven connection of this client, and gives its requests' allowance. Throws `rate_limited`. */
-  readonly seat: (session: Session, clientId: string) => RateLimit;
+  readonly seat: (session: Session, appId: string) => RateLimit;
   /** The client of a handshake waits for the broker, until `onAnswered`. */
   readonly onWorking: (session: Session) => void;
   readonly onAnswered: (session: Session) => void;
@@ -93,7 +93,7 @@ type Ready = Phase & { readonly at: 'ready' };
 export class Session {
   readonly peer: PeerFacts;
   /** Known from the hello on, so that a removal also ends a handshake under way. */
-  clientId: string | undefined;
+  appId: string | undefined;
   readonly #socket: Socket;
   readonly #host: SessionHost;
   readonly #reader = new FrameReader(handshakeFrameLimit);
@@ -260,10 +260,10 @@ export class Session {
   async #hello(id: MessageId, params: unknown, line: Buffer): Promise<void> {
     if (!isHelloParams(params)) throw handshakeRefusal('a hello lacks a field, or one is malformed');
     refuseOtherAddress(params, this.#host.endpoint);
-    this.clientId = params.appId;
+    this.appId = params.appId;
     const key = await this.#host.keyFor(params.appId);
     if (!key) throw unknownProgram();
-    const { answer, expected } = answerHello(this.#host, { clientId: params.appId, key, line });
+    const { answer, expected } = answerHello(this.#host, { appId: params.appId, key, line });
     if (this.#phase.at !== 'hello') return;
     this.#phase = { at: 'prove', expected };
     this.#respond(id, answer);
@@ -273,11 +273,11 @@ export class Session {
     if (!isProveParams(params) || !isExpected(expected, params.proof)) {
       throw handshakeRefusal('the proof is wrong', 'Pair the app again if its key file was replaced.');
     }
-    if (expected.clientId !== ownerId) await this.#host.confirmPaired(expected.clientId);
+    if (expected.appId !== ownerId) await this.#host.confirmPaired(expected.appId);
     if (this.#phase.at !== 'prove') return;
-    const rateLimit = this.#host.seat(this, expected.clientId);
+    const rateLimit = this.#host.seat(this, expected.appId);
     this.#reader.limit = frameLimit;
-    this.#phase = { at: 'ready', caller: this.#callerFor(expected.clientId), rateLimit };
+    this.#phase = { at: 'ready', caller: this.#callerFor(expected.appId), rateLimit };
     this.#host.onAdmitted(this);
     this.#writeTogether();
     this.#respond(id, {});
@@ -315,15 +315,15 @@ export class Session {
 
   #identity(paired: Paired): object {
     const key = paired.key.export().toString('base64url');
-    return { appId: paired.clientId, key, brokerId: this.#host.homeId };
+    return { appId: paired.appId, key, brokerId: this.#host.homeId };
   }
 
-  #callerFor(clientId: string): Caller {
+  #callerFor(appId: string): Caller {
     const { signal } = this.#gone;
     const socket = this.#socket;
     return {
-      clientId,
-      role: clientId === ownerId ? 'owner' : 'client',
+      appId,
+      role: appId === ownerId ? 'owner' : 'app',
       peer: this.peer,
       peerNow: () => this.#peerNow(),
       signal,

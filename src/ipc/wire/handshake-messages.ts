@@ -10,7 +10,7 @@ import { isBase64url, isCount, isId, isObject, isText } from './values.ts';
 /** The one version of the wire that this release speaks. */
 export const protocolVersion = 1;
 
-/** The id under which the owner's key (owner.key) says hello; no local client is ever given it. */
+/** The id under which the owner's key (owner.key) says hello; no app is ever given it. */
 export const ownerId = 'owner';
 
 /** First message of a paired program. `nonce`: 32 random bytes, base64url. */
@@ -44,7 +44,7 @@ export interface PairParams {
   readonly ticket?: string;
 }
 
-/** Who a local client is. `key`: 32 bytes, base64url. Also the content of a key file, as JSON. */
+/** Who an app is. `key`: 32 bytes, base64url. Also the content of a key file, as JSON. */
 export interface Identity {
   readonly appId: string;
   readonly key: string;

@@ -19,16 +19,16 @@ export function keyFromText(text: string): KeyObject {
 }
 
 /**
- * K of one local client, from the home's master key M: the broker stores no client's key.
+ * K of one app, from the home's master key M: the broker stores no client's key.
  * `generation` counts up when the user replaces a client's key.
  */
-export function deriveClientKey(
+export function deriveAppKey(
   master: KeyObject,
   homeId: string,
-  clientId: string,
+  appId: string,
   generation: number,
 ): KeyObject {
-  return derivedOnce(master, `keyturn/1 key\n${homeId}\n${clientId}\n${generation}`);
+  return derivedOnce(master, `keyturn/1 key\n${homeId}\n${appId}\n${generation}`);
 }
 
 /** KB: only the broker proves with it. */

@@ -1,5 +1,5 @@
 /**
- * What a local client sends and gets about tokens.
+ * What an app sends and gets about tokens.
  *
  * `resource` has two meanings on the wire. In a request, in a permission and in a question it is the endpoint: the
  * URL of the MCP server as the person knows it. In a token, a grant and a receipt it is the resource identifier

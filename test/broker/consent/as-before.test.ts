@@ -41,7 +41,7 @@ async function moreAsked(rig: Rig): Promise<Asking> {
   return { rig, asked, id: (await rig.question('allow')).id };
 }
 
-const place = ({ endpoint }: Rig) => ({ clientId: 'editor', endpoint });
+const place = ({ endpoint }: Rig) => ({ appId: 'editor', endpoint });
 
 const kept = (rig: Rig): Permission | undefined =>
   rig.parts.permissions.find('editor', rig.endpoint, rig.clock.wall());

@@ -41,7 +41,7 @@ describe('the cards of a program after an answer "later"', () => {
       r.clock.advance(longest * 0.25 + 1);
     }
     await getsNoYes(r, how);
-    const other = refusal(r.ask({ clientId: 'agent' }));
+    const other = refusal(r.ask({ appId: 'agent' }));
     r.parts.interactions.answer((await r.question('allow')).id, 'later');
     expect(await other).toMatchObject({ reason: 'consent_required' });
     r.clock.advance(8000 + 300_001);

@@ -17,14 +17,14 @@ const rig = (): Promise<Rig> => brokerRig(inWorld(world));
 
 const hour = 3_600_000;
 
-function permissionOf({ parts, endpoint, clock }: Rig, clientId = 'editor') {
-  return parts.permissions.find(clientId, endpoint, clock.now());
+function permissionOf({ parts, endpoint, clock }: Rig, appId = 'editor') {
+  return parts.permissions.find(appId, endpoint, clock.now());
 }
 
 /** The owner decides by a command: yes, unless `changes` says no. */
 async function decided({ broker, endpoint, clock }: Rig, changes: Partial<Permission>): Promise<void> {
   await broker.consent.decide({
-    clientId: 'editor',
+    appId: 'editor',
     endpoint,
     decision: 'allow',
     createdAt: clock.now(),
@@ -40,8 +40,8 @@ describe('a program without permission', () => {
     expect(card.question).toEqual({
       kind: 'allow',
       isAllowed: expect.any(Function),
-      clientId: 'editor',
-      clientName: 'editor',
+      appId: 'editor',
+      appName: 'editor',
       endpoint,
       scope: ['notes:read'],
     });
@@ -94,7 +94,7 @@ describe('a program without permission', () => {
     );
     expect(await asked[8]).toMatchObject({ reason: 'rate_limited' });
     expect(parts.interactions.list()).toHaveLength(8);
-    const other = refusal(ask({ clientId: 'agent', signal: withdrawn.signal }));
+    const other = refusal(ask({ appId: 'agent', signal: withdrawn.signal }));
     expect(parts.interactions.list()).toHaveLength(9);
     withdrawn.abort();
     await Promise.all([...asked, other]);
@@ -185,12 +185,12 @@ describe('an answer', () => {
 
   it('to a question of the command line gives a lease of one hour', async () => {
     const r = await rig();
-    const asked = r.ask({ clientId: 'cli' });
+    const asked = r.ask({ appId: 'cli' });
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
     await asked;
     expect(permissionOf(r, 'cli')?.until).toBe(r.clock.now() + hour);
     r.clock.advance(hour);
-    expect(await refusal(r.ask({ clientId: 'cli', interaction: 'never' }))).toMatchObject({
+    expect(await refusal(r.ask({ appId: 'cli', interaction: 'never' }))).toMatchObject({
       reason: 'consent_required',
     });
   });
@@ -310,7 +310,7 @@ describe('a decision of the user during a sign-in takes precedence', () => {
   it('the end of the permission’s lease during a sign-in takes precedence', async () => {
     const { error } = await duringSignIn(async ({ parts, clock, endpoint }) => {
       await parts.permissions.set({
-        clientId: 'editor',
+        appId: 'editor',
         endpoint,
         decision: 'allow',
         createdAt: 0,

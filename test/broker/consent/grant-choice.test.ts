@@ -13,7 +13,7 @@ const nowhere = {
   visit: () => Promise.reject(new Error('no page is opened here')),
 };
 
-const editor = { clientId: 'editor', endpoint };
+const editor = { appId: 'editor', endpoint };
 const allowed: Permission = { ...editor, decision: 'allow', createdAt: 0 };
 
 /** Accounts and the special fields of their grants, the oldest first. */
@@ -119,17 +119,17 @@ describe('a permission that names none yet', () => {
 
 describe('a grant that belongs to one program', () => {
   it('serves that program and no other', async () => {
-    const purpose = { kind: 'narrow', clientId: 'editor' } as const;
+    const purpose = { kind: 'narrow', appId: 'editor' } as const;
     const grants = await grantsOf({ alice: { purpose } });
     const id = idOf(grants, 'alice');
     expect(chosen(grants, {}, allowed)).toBe('use alice');
-    const agent = { ...allowed, clientId: 'agent', grants: [id] };
-    expect(chosen(grants, { clientId: 'agent' }, agent)).toBe('signIn');
+    const agent = { ...allowed, appId: 'agent', grants: [id] };
+    expect(chosen(grants, { appId: 'agent' }, agent)).toBe('signIn');
     expect(reaches({ ...allowed, grants: [id] }, grants.byId(id) ?? expect.fail())).toBe(true);
     expect(reaches(agent, grants.byId(id) ?? expect.fail())).toBe(false);
     const named = { ...editor, account: 'alice' };
     expect(grantsOfAccount(grants, named)).toEqual([id]);
-    expect(() => grantsOfAccount(grants, { ...named, clientId: 'agent' })).toThrow(
+    expect(() => grantsOfAccount(grants, { ...named, appId: 'agent' })).toThrow(
       expect.objectContaining({ reason: 'not_found' }),
     );
   });

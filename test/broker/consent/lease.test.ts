@@ -1,6 +1,6 @@
 /** Permissions for one run, or for a time: which requests they serve, and what is left when they end. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ClientProcess, ProcessState } from '../../../src/broker/questions/client-process.ts';
+import type { AppProcess, ProcessState } from '../../../src/broker/questions/app-process.ts';
 import { Leases } from '../../../src/broker/consent/lease.ts';
 import { openWorld } from '../../support/world.ts';
 import type { TestWorld } from '../../support/world.ts';
@@ -18,7 +18,7 @@ const rig = (): Promise<Rig> => brokerRig(inWorld(world));
 const minute = 60_000;
 
 /** A process as the socket would show it; `standing` is what becomes of it. */
-function processNamed(run: string): ClientProcess & { standing: ProcessState } {
+function processNamed(run: string): AppProcess & { standing: ProcessState } {
   const asker = {
     run,
     standing: 'same' as ProcessState,
@@ -81,7 +81,7 @@ describe('a yes for this run', () => {
       if (end === 'end') expect(r.parts.leases.end('editor', endpoint)).toBe(true);
       else
         await r.broker.consent.decide({
-          clientId: 'editor',
+          appId: 'editor',
           endpoint,
           decision: 'deny',
           createdAt: clock.now(),
@@ -130,7 +130,7 @@ describe('a yes for once', () => {
   it('is used only for a request that no lasting permission covers', () => {
     const leases = new Leases();
     const asker = processNamed('run 1');
-    const permission = { clientId: 'editor', endpoint: 'e', decision: 'allow', createdAt: 0 } as const;
+    const permission = { appId: 'editor', endpoint: 'e', decision: 'allow', createdAt: 0 } as const;
     const forOnce = { ...permission, scope: ['a', 'b'] };
     leases.set({ permission: forOnce, run: asker.look(), ...once });
     leases.set({ permission, run: asker.look() });
@@ -209,6 +209,6 @@ describe('a broker that ends', () => {
     await broker.end();
     expect(await asked).toMatchObject({ reason: 'broker_stopping', retryAfter: 1 });
     expect(parts.interactions.list()).toEqual([]);
-    expect(await refusal(ask({ clientId: 'agent' }))).toMatchObject({ reason: 'broker_stopping' });
+    expect(await refusal(ask({ appId: 'agent' }))).toMatchObject({ reason: 'broker_stopping' });
   });
 });

@@ -5,7 +5,7 @@ import type { Question } from '../../../src/broker/questions/interaction.ts';
 import type { Starter } from '../../../src/broker/questions/starter.ts';
 import { refusal } from '../rig.ts';
 
-const question: Question = { kind: 'allow', clientId: 'a', clientName: 'A', endpoint: 'https://a.example' };
+const question: Question = { kind: 'allow', appId: 'a', appName: 'A', endpoint: 'https://a.example' };
 const never = new AbortController().signal;
 
 function counting(): { interactions: Interactions; changes: () => number } {
@@ -67,7 +67,7 @@ describe('many questions', () => {
     const { interactions } = counting();
     void openMany(interactions, 8, (n) => ({ ...question, endpoint: `https://${n}.example` }));
     expect(await refusal(interactions.ask(question, never))).toMatchObject({ reason: 'rate_limited' });
-    void openMany(interactions, 1, () => ({ ...question, clientId: 'b' }));
+    void openMany(interactions, 1, () => ({ ...question, appId: 'b' }));
     expect(interactions.list()).toHaveLength(9);
   });
 
@@ -84,8 +84,8 @@ describe('many questions', () => {
 
   it('of all programs are bounded, but sign-ins go on', async () => {
     const { interactions } = counting();
-    void openMany(interactions, 64, (n) => ({ ...question, clientId: `${n}` }));
-    expect(await refusal(interactions.ask({ ...question, clientId: 'late' }, never))).toMatchObject({
+    void openMany(interactions, 64, (n) => ({ ...question, appId: `${n}` }));
+    expect(await refusal(interactions.ask({ ...question, appId: 'late' }, never))).toMatchObject({
       reason: 'rate_limited',
     });
     void openMany(interactions, 1, () => signIn());

@@ -1,10 +1,10 @@
 /** Which questions stand on one card. */
 import { describe, expect, it } from 'vitest';
-import type { ClientProcessView, ProcessState } from '../../../src/broker/questions/client-process.ts';
+import type { AppProcessView, ProcessState } from '../../../src/broker/questions/app-process.ts';
 import { Interactions } from '../../../src/broker/questions/interaction.ts';
 import type { Question } from '../../../src/broker/questions/interaction.ts';
 
-type Asker = ClientProcessView;
+type Asker = AppProcessView;
 type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
 
 const never = new AbortController().signal;
@@ -15,7 +15,7 @@ const run: Asker = { run: 'run 1', ...facts, standing: () => 'same' };
 /** A question about a server of its own, by the run `run 1`. */
 function asked(server: string, changes: Partial<AllowQuestion> = {}): AllowQuestion {
   const endpoint = `https://${server}.example`;
-  return { kind: 'allow', clientId: 'a', clientName: 'A', endpoint, asker: run, ...changes };
+  return { kind: 'allow', appId: 'a', appName: 'A', endpoint, asker: run, ...changes };
 }
 
 const asker = (changes: Partial<Asker>) => ({ asker: { ...run, ...changes } });
@@ -55,8 +55,8 @@ describe('a card', () => {
 
   const apart: Record<string, Partial<AllowQuestion>> = {
     'of another run of the program': asker({ run: 'run 2' }),
-    'of another program by the same name': { clientId: 'b' },
-    'of another name': { clientName: 'B' },
+    'of another program by the same name': { appId: 'b' },
+    'of another name': { appName: 'B' },
     'of a process that now runs another file': asker({ executable: '/tmp/editor' }),
     'of a process that now claims other things': asker({ claim: { arguments: ['x'], isCut: false } }),
     'of a process that something else holds by now': asker({ parents: [] }),
@@ -78,7 +78,7 @@ describe('a card', () => {
   });
 
   it('is never shared with a question of another kind', () => {
-    const pairing: Question = { kind: 'pair', clientName: 'A', code: '123456', ...asker({}) };
+    const pairing: Question = { kind: 'pair', appName: 'A', code: '123456', ...asker({}) };
     const page: Question = { ...asked('two'), kind: 'url', url: 'https://two.example/', message: '' };
     expect(cardsOf(asked('one'), pairing, page, page).cards).toEqual([0, 1, 2, 3]);
   });

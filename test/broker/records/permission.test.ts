@@ -10,7 +10,7 @@ import {
 import type { Permission } from '../../../src/broker/records/permission.ts';
 
 const permission = (changes: Partial<Permission> = {}): Permission => ({
-  clientId: 'c1',
+  appId: 'c1',
   endpoint: 'https://mcp.example/',
   decision: 'allow',
   createdAt: 0,

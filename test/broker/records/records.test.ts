@@ -1,9 +1,9 @@
-/** The records of grants, permissions, local clients, registrations. */
+/** The records of grants, permissions, apps, registrations. */
 import { describe, expect, it } from 'vitest';
 import { grantRules } from '../../../src/broker/records/grant.ts';
 import { Grants } from '../../../src/broker/records/grants.ts';
 import type { Grant } from '../../../src/broker/records/grant.ts';
-import { LocalClients, localClientSchema } from '../../../src/broker/records/local-client.ts';
+import { Apps, appSchema } from '../../../src/broker/records/app.ts';
 import { Permissions, permissionSchema } from '../../../src/broker/records/permission.ts';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 import type { AuthorityStore } from '../../../src/store/record-store.ts';
@@ -112,7 +112,7 @@ describe('grants', () => {
 
 describe('permissions', () => {
   const permission: Permission = {
-    clientId: 'editor',
+    appId: 'editor',
     endpoint: 'https://a.example/mcp',
     decision: 'allow',
     createdAt: 0,
@@ -135,7 +135,7 @@ describe('permissions', () => {
     const permissions = await open();
     await permissions.set(permission);
     await permissions.set({ ...permission, endpoint: 'https://b.example/mcp' });
-    await permissions.set({ ...permission, clientId: 'agent' });
+    await permissions.set({ ...permission, appId: 'agent' });
     expect(await permissions.end('editor', permission.endpoint)).toBe(true);
     expect(await permissions.end('editor', permission.endpoint)).toBe(false);
     await permissions.endAllOf('editor');
@@ -144,8 +144,8 @@ describe('permissions', () => {
   });
 });
 
-describe('local clients', () => {
-  const open = async (): Promise<LocalClients> => new LocalClients(await file(localClientSchema));
+describe('apps', () => {
+  const open = async (): Promise<Apps> => new Apps(await file(appSchema));
 
   it('a program is named by its name, which no other gets, or by its id', async () => {
     const clients = await open();

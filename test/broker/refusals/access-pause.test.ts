@@ -62,7 +62,7 @@ describe('a pause of all access', () => {
     keys.clear();
     const { signal } = new AbortController();
     const asked = {
-      clientId: 'editor',
+      appId: 'editor',
       resource: endpoint,
       interaction: 'never',
       timeout: 60_000,
@@ -87,7 +87,7 @@ describe('a pause of all access', () => {
     const url = 'https://elsewhere.example/';
     const { endpoint } = rig;
     const shown = rig.broker.showUrl({
-      clientId: 'editor',
+      appId: 'editor',
       resource: endpoint,
       url,
       message: '',

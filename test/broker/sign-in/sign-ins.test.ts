@@ -59,9 +59,9 @@ it('a request that comes while tokens are stored joins the sign-in: one page', a
   });
   await rig.allow('editor');
   await rig.allow('second');
-  const first = rig.ask({ clientId: 'editor' });
+  const first = rig.ask({ appId: 'editor' });
   await written.promise;
-  const second = rig.ask({ clientId: 'second' });
+  const second = rig.ask({ appId: 'second' });
   await turnOfEvents();
   held.resolve();
   expect((await second).accessToken).toBe((await first).accessToken);

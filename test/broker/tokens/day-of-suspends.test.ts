@@ -39,7 +39,7 @@ it('a day of suspends costs one sign-in and uses no refresh token twice', async 
 
   /** All programs at once: one token, and one that lives. */
   const askAll = async (): Promise<void> => {
-    const tokens = await Promise.all(programs.map((clientId) => ask({ clientId, interaction: 'never' })));
+    const tokens = await Promise.all(programs.map((appId) => ask({ appId, interaction: 'never' })));
     expect(new Set(tokens.map(({ tokenId }) => tokenId)).size).toBe(1);
     for (const { expiresAt } of tokens) expect(expiresAt).toBeGreaterThan(clock.now());
     numbers.answers += tokens.length;

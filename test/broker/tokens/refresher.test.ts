@@ -305,7 +305,7 @@ describe('a refresh', () => {
     const rig = await brokerRig(server);
     await rig.login({ scope: ['a', 'b', 'c'] });
     for (const scope of ['a', 'b', 'c']) await rig.allow(scope, [scope]);
-    await Promise.all(['a', 'b', 'c'].map((clientId) => rig.ask({ clientId })));
+    await Promise.all(['a', 'b', 'c'].map((appId) => rig.ask({ appId })));
     const used = server.tokenRequests.map((form) => form.get('refresh_token'));
     expect(used).toEqual([null, 'refresh-1', 'refresh-2', 'refresh-3']);
   });

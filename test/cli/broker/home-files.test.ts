@@ -37,7 +37,7 @@ function homeWith(files: Readonly<Record<string, string>> = {}): { paths: HomePa
   for (const where of [
     paths.state,
     paths.run,
-    path.join(paths.config, 'clients'),
+    path.join(paths.config, 'apps'),
     path.join(paths.state, 'items'),
   ]) {
     mkdirSync(where, { recursive: true, mode: 0o700 });
@@ -47,7 +47,7 @@ function homeWith(files: Readonly<Record<string, string>> = {}): { paths: HomePa
     'config/settings.json': '{}',
     'config/settings.json.tmp-17a2b3': '{}',
     'config/owner.key': ours,
-    'config/clients/editor.key': ours,
+    'config/apps/editor.key': ours,
     'run/broker.path': '/somewhere',
     ...files,
   };
@@ -71,14 +71,14 @@ describe('the files of a home', () => {
   it('stay where they aren’t Keyturn’s, belong to another home, or are to be kept', () => {
     const { paths, folder } = homeWith({
       'state/notes.txt': 'mine',
-      'config/clients/other.key': identity('c'.repeat(22)),
-      'config/clients/broken.key': 'no key',
+      'config/apps/other.key': identity('c'.repeat(22)),
+      'config/apps/broken.key': 'no key',
     });
     const kept = path.join(paths.state, 'authority.json');
     const left = removeHomeFiles(paths, [kept]).map((file) => path.relative(folder, file));
     expect(left.toSorted()).toEqual([
-      'config/clients/broken.key',
-      'config/clients/other.key',
+      'config/apps/broken.key',
+      'config/apps/other.key',
       'state/authority.json',
       'state/notes.txt',
     ]);

@@ -1,10 +1,10 @@
 /** The person's answer to a command: who gives it, how long the command waits, and how often one may ask. */
 import { describe, expect, it } from 'vitest';
-import type { ProcessState } from '../../../src/broker/questions/client-process.ts';
+import type { ProcessState } from '../../../src/broker/questions/app-process.ts';
 import { questionTimeout } from '../../../src/broker/questions/interaction.ts';
 import { Proxies } from '../../../src/broker/records/proxy.ts';
 import { Approvals } from '../../../src/daemon/approvals/approvals.ts';
-import type { ClientProcesses } from '../../../src/daemon/clients/client-processes.ts';
+import type { AppProcesses } from '../../../src/daemon/apps/app-processes.ts';
 import type { Caller } from '../../../src/ipc/server/server.ts';
 import { brokerRig, refusal, turnOfEvents, looseRecords } from '../../broker/rig.ts';
 
@@ -27,7 +27,7 @@ async function rig() {
     proxies: new Proxies(looseRecords()),
     forwards: { refuse: () => undefined },
     // Who asks is told by the socket, and there is none here.
-    processes: processes as unknown as ClientProcesses,
+    processes: processes as unknown as AppProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
   });
   const command = () => {
@@ -59,7 +59,7 @@ describe('a private host that is confirmed', () => {
 });
 
 describe('a permission that is set again', () => {
-  const held = { clientId: 'cli', endpoint: nowhere.endpoint, decision: 'allow', createdAt: 0 } as const;
+  const held = { appId: 'cli', endpoint: nowhere.endpoint, decision: 'allow', createdAt: 0 } as const;
   const same = { app: 'cli', resource: nowhere.endpoint, decision: 'allow' };
 
   it.each([
@@ -116,7 +116,7 @@ describe('a command’s card', () => {
     const asked = Array.from({ length: 9 }, command);
     expect(await refusal(asked[8]?.approved ?? Promise.resolve())).toMatchObject(late);
     expect(parts.interactions.list().length).toBe(8);
-    const pairing = { kind: 'pair', clientName: 'editor', code: '123456' } as const;
+    const pairing = { kind: 'pair', appName: 'editor', code: '123456' } as const;
     parts.interactions.ask(pairing, new AbortController().signal).catch(() => undefined);
     expect(parts.interactions.list().length).toBe(9);
   });

@@ -23,10 +23,10 @@ const end = Math.floor(Date.now() / 1000) + 3600;
 
 async function brokerWith(held: Partial<Permission> = {}) {
   const { broker, parts } = await brokerRig(nowhere);
-  const { id: clientId } = await parts.clients.add('editor', Date.now());
-  const { id: other } = await parts.clients.add('other', Date.now());
+  const { id: appId } = await parts.apps.add('editor', Date.now());
+  const { id: other } = await parts.apps.add('other', Date.now());
   await parts.permissions.set({
-    clientId,
+    appId,
     endpoint,
     decision: 'allow',
     scope: ['read', 'write'],
@@ -34,7 +34,7 @@ async function brokerWith(held: Partial<Permission> = {}) {
     createdAt: 0,
     ...held,
   });
-  return { broker, clientId, other };
+  return { broker, appId, other };
 }
 
 const wanted = {
@@ -47,11 +47,9 @@ const wanted = {
 
 describe('a permission', () => {
   it('is no wider if it asks for less, or denies', async () => {
-    const { broker, clientId } = await brokerWith();
+    const { broker, appId } = await brokerWith();
     expect(widensPermission(broker, wanted)).toBe(false);
-    expect(widensPermission(broker, { ...wanted, app: clientId, scope: 'write read', until: end })).toBe(
-      false,
-    );
+    expect(widensPermission(broker, { ...wanted, app: appId, scope: 'write read', until: end })).toBe(false);
     // As a person types it.
     expect(widensPermission(broker, { ...wanted, resource: `${endpoint}/` })).toBe(false);
     expect(widensPermission(broker, { ...wanted, app: 'other', decision: 'deny' })).toBe(false);
@@ -93,7 +91,7 @@ describe('a permission for an account', () => {
   } as const;
 
   it('is wider unless the program works as that account already', async () => {
-    const { broker, clientId } = await brokerWith();
+    const { broker, appId } = await brokerWith();
     const { id } = await broker.parts.grants.add({
       ...grant,
       endpoints: [endpoint],
@@ -102,7 +100,7 @@ describe('a permission for an account', () => {
     });
     const asAlice = { ...wanted, account: 'alice' };
     expect(widensPermission(broker, asAlice)).toBe(true);
-    const [held] = broker.parts.permissions.of(clientId, 0);
+    const [held] = broker.parts.permissions.of(appId, 0);
     await broker.parts.permissions.set({ ...(held ?? expect.fail()), grants: [id] });
     expect(widensPermission(broker, asAlice)).toBe(false);
     expect(() => widensPermission(broker, { ...wanted, account: 'bob' })).toThrow(
@@ -112,7 +110,7 @@ describe('a permission for an account', () => {
 
   it('keeps the existing scopes, expiry and restrictions', async () => {
     const until = Date.now() + 3_600_000;
-    const { broker, clientId } = await brokerWith({ scope: ['read'], until });
+    const { broker, appId } = await brokerWith({ scope: ['read'], until });
     const { id } = await broker.parts.grants.add({
       ...grant,
       endpoints: [endpoint],
@@ -120,10 +118,10 @@ describe('a permission for an account', () => {
       requestedScope: [],
     });
     const asAlice = { app: 'editor', resource: endpoint, decision: 'allow', account: 'alice' } as const;
-    expect(decisionOf(broker, asAlice)).toMatchObject({ clientId, scope: ['read'], until, grants: [id] });
+    expect(decisionOf(broker, asAlice)).toMatchObject({ appId, scope: ['read'], until, grants: [id] });
     const named = { ...asAlice, scope: 'write', until: 2_000_000_000 };
     expect(decisionOf(broker, named)).toMatchObject({ scope: ['write'], until: 2_000_000_000_000 });
-    const [held] = broker.parts.permissions.of(clientId, 0);
+    const [held] = broker.parts.permissions.of(appId, 0);
     const { scope: _, ...open } = held ?? expect.fail();
     await broker.parts.permissions.set({ ...open, fixAtFirstToken: true });
     expect(decisionOf(broker, asAlice)).toMatchObject({ fixAtFirstToken: true });
@@ -133,8 +131,8 @@ describe('a permission for an account', () => {
   });
 
   it('needs a question if it ends an earlier refusal of accounts', async () => {
-    const { broker, clientId } = await brokerWith({ refusedGrants: ['f'.repeat(16)] });
+    const { broker, appId } = await brokerWith({ refusedGrants: ['f'.repeat(16)] });
     expect(endsRefusal(broker, { app: 'editor', resource: endpoint })).toBe(true);
-    expect(refusalOf(broker, clientId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });
+    expect(refusalOf(broker, appId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });
   });
 });

@@ -12,7 +12,7 @@ function caller(role: Caller['role']): Caller & { heard: unknown[]; close: () =>
   const gone = new AbortController();
   const heard: unknown[] = [];
   return {
-    clientId: role,
+    appId: role,
     role,
     peer: { kind: 'unverified' },
     peerNow: () => ({ kind: 'unverified' }),
@@ -66,7 +66,7 @@ async function newForwards() {
       lifetime,
     });
     const ask = async (method: string, params: unknown): Promise<unknown> =>
-      listening.get(label)?.(caller('client'), method, params);
+      listening.get(label)?.(caller('app'), method, params);
     return { opener, ask };
   };
   return { forwards, clock, dispatch, listening, open };

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 it('removes the key of this program and home, and keeps every other file', async () => {
   const config = temporaryFolder();
-  const folder = path.join(config, 'clients');
+  const folder = path.join(config, 'apps');
   const removed = { appId: 'editor', brokerId: 'home' };
   await removeKeyFiles({ config }, removed);
   expect(existsSync(folder)).toBe(false);

@@ -43,7 +43,7 @@ describe('the host of an issuer whose second letter is Cyrillic', () => {
       otherAccounts: [],
       isAnother: false,
     };
-    const question = { kind: 'allow', clientId: 'c1', clientName: 'editor', endpoint, grant } as const;
+    const question = { kind: 'allow', appId: 'c1', appName: 'editor', endpoint, grant } as const;
     expect(shown(question)).toBe('https://xn--lgin-55d.example');
   });
 });

@@ -12,37 +12,37 @@ const endpoint = 'https://notes.example/mcp';
 const now = 1_000;
 
 async function oneProxy() {
-  const { records, clients, permissions, overrides } = await startOn(temporaryFolder(), lastingVault());
+  const { records, apps, permissions, overrides } = await startOn(temporaryFolder(), lastingVault());
   const proxies = new Proxies(records.proxies);
   const { id } = await proxies.add({ name: 'notes', endpoint, port: 4000, createdAt: now });
   const leases = new Leases();
   const pause = new AccessPause(() => now);
   const clock = { wall: () => now, now: () => now, awake: () => now, sleep: async () => undefined };
-  const apps = new ProxiedApps({
+  const proxiedApps = new ProxiedApps({
     proxies,
-    parts: { clients, permissions, leases, overrides, clock, pause },
-    keys: { identityOf: async (client) => ({ appId: client.id, key: 'k', brokerId: 'b' }) },
+    parts: { apps, permissions, leases, overrides, clock, pause },
+    keys: { identityOf: async (app) => ({ appId: app.id, key: 'k', brokerId: 'b' }) },
     net: daemonFetch(async () => ({})),
     verify: async () => undefined,
     socket: () => '/socket',
     changed: () => undefined,
-    removeClient: async (client) => clients.remove(client),
+    removeClient: async (app) => apps.remove(app),
   });
-  return { clients, leases, pause, overrides, apps, comes: () => apps.admit(id) };
+  return { apps, leases, pause, overrides, proxiedApps, comes: () => proxiedApps.admit(id) };
 }
 
 describe('the app of a proxy', () => {
   it('is one, however many programs come at once', async () => {
-    const { clients, comes } = await oneProxy();
+    const { apps, comes } = await oneProxy();
     const came = await Promise.all([comes(), comes(), comes()]);
     expect(new Set(came.map(({ identity }) => identity.appId)).size).toBe(1);
-    expect(clients.all()).toMatchObject([{ name: 'notes' }]);
+    expect(apps.all()).toMatchObject([{ name: 'notes' }]);
   });
 
   it('is refused where another app took its name after it was unpaired', async () => {
-    const { clients, comes } = await oneProxy();
-    await clients.remove((await comes()).identity.appId);
-    await clients.add('NOTES', now);
+    const { apps, comes } = await oneProxy();
+    await apps.remove((await comes()).identity.appId);
+    await apps.add('NOTES', now);
     await expect(comes()).rejects.toMatchObject({
       reason: 'conflict',
       message: expect.stringContaining('NOTES'),
@@ -50,27 +50,27 @@ describe('the app of a proxy', () => {
   });
 
   it('loses what it has open during a pause, and stays allowed', async () => {
-    const { clients, comes, apps, leases, pause } = await oneProxy();
-    const { appId: clientId } = (await comes()).identity;
-    leases.set({ permission: { clientId, endpoint, decision: 'allow', createdAt: now } });
-    clients.used({ clientId, endpoint }, now);
-    expect(apps.withoutPermission()).toEqual([]);
+    const { apps, comes, proxiedApps, leases, pause } = await oneProxy();
+    const { appId } = (await comes()).identity;
+    leases.set({ permission: { appId, endpoint, decision: 'allow', createdAt: now } });
+    apps.used({ appId, endpoint }, now);
+    expect(proxiedApps.withoutPermission()).toEqual([]);
     pause.begin({ since: now });
-    expect([apps.withoutPermission(), apps.withoutPermission()]).toEqual([[clientId], []]);
+    expect([proxiedApps.withoutPermission(), proxiedApps.withoutPermission()]).toEqual([[appId], []]);
   });
 
   it('connects to private addresses no longer than its person allows that host', async () => {
-    const { comes, apps, overrides } = await oneProxy();
+    const { comes, proxiedApps, overrides } = await oneProxy();
     const reaches = async (): Promise<string> => (await comes()).agent.reach;
     expect(await reaches()).toBe('public');
     const { origin } = new URL(endpoint);
     await overrides.set(origin, 'private-address', true);
-    expect(await apps.rerouted()).toHaveLength(1);
-    expect(await apps.rerouted()).toEqual([]);
+    expect(await proxiedApps.rerouted()).toHaveLength(1);
+    expect(await proxiedApps.rerouted()).toEqual([]);
     expect(await reaches()).toBe('anywhere');
     await overrides.set(origin, 'private-address', false);
-    expect(await apps.rerouted()).toHaveLength(1);
+    expect(await proxiedApps.rerouted()).toHaveLength(1);
     expect(await reaches()).toBe('public');
-    expect(await apps.rerouted()).toEqual([]);
+    expect(await proxiedApps.rerouted()).toEqual([]);
   });
 });

@@ -52,7 +52,7 @@ async function newDesk() {
   });
   const removeClient = async (id: string): Promise<void> => {
     await parts.permissions.endAllOf(id);
-    await parts.clients.remove(id);
+    await parts.apps.remove(id);
   };
   const apps = new ProxiedApps({
     proxies,
@@ -80,12 +80,12 @@ describe('a change of the proxies that fails', () => {
       await apps.admit(id);
       const before = paths();
       if (step === 'its record') vi.spyOn(proxies, 'remove').mockRejectedValueOnce(diskFull);
-      else vi.spyOn(parts.clients, 'remove').mockRejectedValueOnce(diskFull);
+      else vi.spyOn(parts.apps, 'remove').mockRejectedValueOnce(diskFull);
       await expect(desk.remove(name)).rejects.toBe(diskFull);
       expect(desk.list()).toMatchObject([{ name, url }]);
       expect(served.at(-1)).toEqual(before);
       await desk.remove(name);
-      expect([desk.list(), parts.clients.all(), served.at(-1)]).toEqual([[], [], []]);
+      expect([desk.list(), parts.apps.all(), served.at(-1)]).toEqual([[], [], []]);
     },
   );
 });
@@ -95,15 +95,15 @@ describe('the removal of a proxy', () => {
     const { desk, apps, parts, served } = await newDesk();
     const { id, name } = await desk.add({ resource: endpoint });
     await apps.admit(id);
-    const remove = parts.clients.remove.bind(parts.clients);
+    const remove = parts.apps.remove.bind(parts.apps);
     const late: Promise<unknown>[] = [];
-    vi.spyOn(parts.clients, 'remove').mockImplementation(async (client) => {
+    vi.spyOn(parts.apps, 'remove').mockImplementation(async (client) => {
       expect(served.at(-1)).toEqual([]);
       await remove(client);
       late.push(apps.admit(id).catch((error: unknown) => error));
     });
     await desk.remove(name);
     expect(await Promise.all(late)).toMatchObject([{ reason: 'not_found' }]);
-    expect(parts.clients.all()).toEqual([]);
+    expect(parts.apps.all()).toEqual([]);
   });
 });

@@ -67,7 +67,7 @@ function vaultRows(rig: Rig): string[] {
 }
 
 const here = (): AbortSignal => new AbortController().signal;
-const client = { role: 'client' } as const;
+const client = { role: 'app' } as const;
 const owner = { role: 'owner' } as const;
 
 describe('locking', () => {
@@ -117,7 +117,7 @@ describe('locking', () => {
     const { rig, vaultLock, rows } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
-    rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId: old.tokenId } });
+    rig.broker.rejections.reject({ appId: 'editor', token: { tokenId: old.tokenId } });
     const held = world.holdTokenRequests();
     const asking = rig.ask();
     await held.arrived;
@@ -141,7 +141,7 @@ describe('locking', () => {
     const { rig, vaultLock } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
-    rig.broker.rejections.reject({ clientId: 'editor', token: { tokenId: old.tokenId } });
+    rig.broker.rejections.reject({ appId: 'editor', token: { tokenId: old.tokenId } });
     rig.vault.failing.add('set');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
     await vaultLock.lock('locked');

@@ -113,9 +113,9 @@ describe('the first start', () => {
     const { client } = await clientOf(home, resource, '--as', entry);
     expect((await client.listTools()).tools).toHaveLength(2);
     expect(await owner.nothingIsAsked(home)).toBe(true);
-    expect(
-      readdirSync(path.join(home.paths.config, 'clients')).filter((name) => name.includes(entry)),
-    ).toEqual([`${entry}.key`]);
+    expect(readdirSync(path.join(home.paths.config, 'apps')).filter((name) => name.includes(entry))).toEqual([
+      `${entry}.key`,
+    ]);
   });
 });
 

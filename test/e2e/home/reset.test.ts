@@ -47,8 +47,8 @@ describe('keyturn reset', () => {
     await enter(home, { issuer: elsewhere, clientId: 'abc', clientSecret: 'hush' });
     const homeId = home.homeId;
     const owner = JSON.parse(readFileSync(path.join(home.paths.config, 'owner.key'), 'utf8')) as object;
-    mkdirSync(path.join(home.paths.config, 'clients'), { mode: 0o700 });
-    writeFileSync(path.join(home.paths.config, 'clients', 'editor.key'), JSON.stringify(owner), {
+    mkdirSync(path.join(home.paths.config, 'apps'), { mode: 0o700 });
+    writeFileSync(path.join(home.paths.config, 'apps', 'editor.key'), JSON.stringify(owner), {
       mode: 0o600,
     });
     const items = rawItems(`keyturn/${homeId}`);

@@ -19,7 +19,7 @@ describe('a program that pairs', () => {
     const { home, world, resource } = await homeInWorld();
     await owner.startBroker(home);
     await paired(home, 'notes-app');
-    const keyFile = path.join(home.paths.config, 'clients', 'notes-app.key');
+    const keyFile = path.join(home.paths.config, 'apps', 'notes-app.key');
     expect(statSync(keyFile).mode & 0o777).toBe(0o600);
     expect(await home.ok(['app', 'list'])).toMatch(/\nnotes-app /);
 
@@ -61,13 +61,13 @@ describe('a program that pairs', () => {
     const home = newHome();
     await owner.startBroker(home);
     await expect(paired(home, 'stranger', 'no')).rejects.toMatchObject({ reason: 'pairing_denied' });
-    expect(existsSync(path.join(home.paths.config, 'clients', 'stranger.key'))).toBe(false);
+    expect(existsSync(path.join(home.paths.config, 'apps', 'stranger.key'))).toBe(false);
     await expect(connect({ name: 'stranger', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
     const { apps: clients } = await askBroker(home, 'app.list', {});
     expect(clients.map(({ name }) => name)).not.toContain('stranger');
   });
 
-  it('clients/NAME.key: loses connections and key file when it is removed', async () => {
+  it('apps/NAME.key: loses connections and key file when it is removed', async () => {
     const { home, resource } = there;
     await paired(home, 'former');
     await owner.allow(home, 'former', resource);
@@ -77,7 +77,7 @@ describe('a program that pairs', () => {
     await until('the connection ends', () => !connection.isOpen);
     await expect(connection.getToken({ resource })).rejects.toMatchObject({ reason: 'unpaired' });
     await expect(connect({ name: 'former', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
-    expect(existsSync(path.join(home.paths.config, 'clients', 'former.key'))).toBe(false);
+    expect(existsSync(path.join(home.paths.config, 'apps', 'former.key'))).toBe(false);
     await paired(home, 'former');
     (await connect({ name: 'former', env: home.env })).close();
   });

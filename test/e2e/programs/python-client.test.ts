@@ -22,7 +22,7 @@ it('the Python client pairs by the code on its card, and prints a token', async 
   const { home, world, resource } = await homeInWorld();
   const { card, run } = await pairedPy(home);
   expect(run).toEqual({ code: 0, stdout: `Compare this code: ${card.code}\nPaired.\n`, stderr: '' });
-  expect(statSync(path.join(home.paths.config, 'clients', 'notes-py.key')).mode & 0o777).toBe(0o600);
+  expect(statSync(path.join(home.paths.config, 'apps', 'notes-py.key')).mode & 0o777).toBe(0o600);
   expect((await keyturnPy(['pair', 'notes-py'], home.env)).stderr).toContain('reason: conflict');
 
   const refused = await keyturnPy(['token', 'notes-py', resource], home.env);

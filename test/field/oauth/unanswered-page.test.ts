@@ -1,6 +1,6 @@
 /** A server that has forgotten its client says so only on its own page, from which nobody comes back. */
 import { describe, expect, it } from 'vitest';
-import { removeRegistered } from '../../../src/daemon/methods/registered-clients.ts';
+import { removeRegistered } from '../../../src/daemon/methods/oauth-clients.ts';
 import { json } from '../../support/bent/server.ts';
 import { until } from '../../support/home.ts';
 import { ground, parameter, refused } from '../../rules/ground.ts';

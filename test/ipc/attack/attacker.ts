@@ -32,22 +32,22 @@ function ready(): void {
  * Sends hello with a client's id and a wrong proof, as fast as the broker allows. Even on a slow machine,
  * it goes on until it was refused once.
  */
-async function wrongProofs(endpoint: string, clientId: string): Promise<void> {
+async function wrongProofs(endpoint: string, appId: string): Promise<void> {
   const isDone = (): boolean => over.signal.aborted && (counts['rate_limited'] ?? 0) > 0;
   const lanes = Array.from({ length: 16 }, async () => {
-    while (!isDone()) await wrongProof(endpoint, clientId);
+    while (!isDone()) await wrongProof(endpoint, appId);
   });
   ready();
   await Promise.all(lanes);
 }
 
-async function wrongProof(endpoint: string, clientId: string): Promise<void> {
+async function wrongProof(endpoint: string, appId: string): Promise<void> {
   const socket = net.connect(target);
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => resolve());
   });
   socket.on('error', () => {});
-  const params = { versions: [1], appId: clientId, nonce: newNonce(), endpoint, capabilities: [] };
+  const params = { versions: [1], appId, nonce: newNonce(), endpoint, capabilities: [] };
   socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'hello', params })}\n`);
   // An answer is one short line, written at once, and so it comes in one piece.
   socket.on('data', (line) => {

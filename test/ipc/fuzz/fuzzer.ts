@@ -162,8 +162,8 @@ class Fuzzer {
     return startServer({
       path: this.#socket,
       homeId,
-      keyFor: async (clientId) => {
-        const identity = this.#identities.get(clientId);
+      keyFor: async (appId) => {
+        const identity = this.#identities.get(appId);
         return identity && createSecretKey(identity.key, 'base64url');
       },
       dispatch: (caller, method, params) => this.#dispatch(caller, method, params),
@@ -183,9 +183,9 @@ class Fuzzer {
 
   /** As the daemon does, and then as no method of ours would. */
   async #dispatch(caller: Caller, method: string, params: unknown): Promise<unknown> {
-    const dice = this.#answering.get(caller.clientId);
+    const dice = this.#answering.get(caller.appId);
     if (!dice) {
-      this.#violation = `${caller.clientId} was dispatched without a proof`;
+      this.#violation = `${caller.appId} was dispatched without a proof`;
       return {};
     }
     if (dice.oneIn(5)) await nextTurn();

@@ -47,7 +47,7 @@ async function rigWithCards() {
 
 const newTicket = (): string => randomBytes(32).toString('base64url');
 
-const paired = (): Paired => ({ clientId: 'abc', key: createSecretKey(randomBytes(32)) });
+const paired = (): Paired => ({ appId: 'abc', key: createSecretKey(randomBytes(32)) });
 
 describe('a pairing', () => {
   test('shows the same six digits to program and owner, and answers with the key', async () => {

@@ -20,9 +20,9 @@ describe('the handshake', () => {
     // The first request may follow at once.
     client.send(request(1, 'status', { a: 1 }));
     expect(await client.next()).toEqual({ jsonrpc: '2.0', id: 'p', result: {} });
-    expect(await client.next()).toMatchObject({ result: { clientId: identity.appId, params: { a: 1 } } });
-    expect(rig.server.callers().map((caller) => [caller.clientId, caller.role])).toEqual([
-      [identity.appId, 'client'],
+    expect(await client.next()).toMatchObject({ result: { appId: identity.appId, params: { a: 1 } } });
+    expect(rig.server.callers().map((caller) => [caller.appId, caller.role])).toEqual([
+      [identity.appId, 'app'],
     ]);
   });
 

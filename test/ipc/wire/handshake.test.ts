@@ -14,7 +14,7 @@ import {
   brokerProof,
   clientKey,
   clientProof,
-  deriveClientKey,
+  deriveAppKey,
   keyFromText,
   sameProof,
   transcript,
@@ -66,7 +66,7 @@ function openssl(args: string[], input: Uint8Array): Buffer | undefined {
 }
 
 describe.each(vectors)('with the vector "$name"', (vector) => {
-  const key = deriveClientKey(keyFromText(vector.masterKey), vector.homeId, vector.appId, vector.generation);
+  const key = deriveAppKey(keyFromText(vector.masterKey), vector.homeId, vector.appId, vector.generation);
 
   test('derives the keys', () => {
     expect(key.export().toString('base64url')).toBe(vector.K);
@@ -118,11 +118,11 @@ test('any part of the transcript changes both proofs', () => {
 test('each home, client and generation has a key of its own', () => {
   const master = createSecretKey(Buffer.alloc(32, 1));
   const keys = [
-    deriveClientKey(master, 'home', 'client', 1),
-    deriveClientKey(master, 'home', 'client', 2),
-    deriveClientKey(master, 'home', 'other', 1),
-    deriveClientKey(master, 'elsewhere', 'client', 1),
-    deriveClientKey(createSecretKey(Buffer.alloc(32, 2)), 'home', 'client', 1),
+    deriveAppKey(master, 'home', 'client', 1),
+    deriveAppKey(master, 'home', 'client', 2),
+    deriveAppKey(master, 'home', 'other', 1),
+    deriveAppKey(master, 'elsewhere', 'client', 1),
+    deriveAppKey(createSecretKey(Buffer.alloc(32, 2)), 'home', 'client', 1),
   ].map((key) => key.export().toString('hex'));
   expect(new Set(keys).size).toBe(keys.length);
 });

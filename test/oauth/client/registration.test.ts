@@ -12,7 +12,7 @@ const loopback = 'http://127.0.0.1/callback';
 const site = await siteOfFile();
 
 const register = (redirectUris: [string, ...string[]] = [loopback], changes = {}) =>
-  registerDynamically(serverAt(site.origin, changes), { redirectUris, clientName: 'Keyturn' }, site.http);
+  registerDynamically(serverAt(site.origin, changes), { redirectUris, appName: 'Keyturn' }, site.http);
 
 const sent = (index = 0): unknown => JSON.parse(site.asked[index]?.body ?? '');
 

@@ -5,7 +5,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { LocalClients } from '../../../src/broker/records/local-client.ts';
+import { Apps } from '../../../src/broker/records/app.ts';
 import { OverrideBook } from '../../../src/broker/records/override.ts';
 import { Permissions } from '../../../src/broker/records/permission.ts';
 import { homeRecords } from '../../../src/daemon/composition.ts';
@@ -20,7 +20,7 @@ import { homeIdIn } from './keychain-items.ts';
 
 export interface AuthorityBroker {
   readonly records: ReturnType<typeof homeRecords>;
-  readonly clients: LocalClients;
+  readonly apps: Apps;
   readonly permissions: Permissions;
   readonly overrides: OverrideBook;
   /** What `keyturn status` lists as unreadable. */
@@ -45,7 +45,7 @@ export async function startOn(folder: string, vault: Vault): Promise<AuthorityBr
   await records.document.verify();
   return {
     records,
-    clients: new LocalClients(records.clients),
+    apps: new Apps(records.apps),
     permissions: new Permissions(records.permissions),
     overrides: new OverrideBook(records.overrides),
     troubles: () => (document.trouble ? [document.trouble.why] : []),

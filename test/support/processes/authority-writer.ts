@@ -35,7 +35,7 @@ async function write(folder: string, from: number): Promise<never> {
   for (let n = from; ; n++) {
     const [endpoint, decision] = [endpointOf(n), decisionOf(n)];
     if (decision === 'ended') await permissions.end(program, endpoint);
-    else await permissions.set({ clientId: program, endpoint, decision, createdAt: n });
+    else await permissions.set({ appId: program, endpoint, decision, createdAt: n });
     writeSync(1, `${n}\n`);
   }
 }

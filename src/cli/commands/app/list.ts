@@ -35,14 +35,14 @@ export const listApps = defineCommand(
   },
 );
 
-type Client = Awaited<ReturnType<typeof ask<'app.list'>>>['apps'][number];
-type Permission = Client['permissions'][number];
+type App = Awaited<ReturnType<typeof ask<'app.list'>>>['apps'][number];
+type Permission = App['permissions'][number];
 
 /** Rows of the log that are looked through. */
 const searched = 1000;
 
 /** A broker knows only its own run. The audit log has the runs before. */
-async function withLastUse(clients: readonly Client[]): Promise<readonly Client[]> {
+async function withLastUse(clients: readonly App[]): Promise<readonly App[]> {
   const { rows: log } = await ask('audit.tail', { count: searched });
   const uses = log.filter(
     ({ event, outcome }) => event === 'token' || (event === 'apiKey' && outcome === 'given'),
@@ -71,7 +71,7 @@ const decisions = { allow: 'allowed', deny: 'denied' } as const;
 const isDocument = ({ file }: { readonly file: string }): boolean => path.basename(file) === 'authority.json';
 
 /** `isRefused`: the document is not accepted. Its entries are listed all the same, and marked. */
-function rows(client: Client, isRefused: boolean): string[][] {
+function rows(client: App, isRefused: boolean): string[][] {
   const mark = isRefused ? ' (ignored)' : '';
   // The command line is in no file.
   const isPaired = client.appId !== 'cli';

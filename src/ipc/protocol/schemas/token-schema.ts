@@ -1,5 +1,5 @@
 /**
- * Tokens as schemas of the wire: how a local client asks for one, gets it and rejects it; and how it shows an address
+ * Tokens as schemas of the wire: how an app asks for one, gets it and rejects it; and how it shows an address
  * of its server.
  *
  * Invariant: every text is bounded.
@@ -15,7 +15,7 @@ import {
   proofPattern,
   tokenPattern,
 } from '../../wire/values.ts';
-import { keyPlace } from './key-schema.ts';
+import { keyPlace } from './api-key-schema.ts';
 
 const challenge = z.object({
   status: z.literal([401, 403]),

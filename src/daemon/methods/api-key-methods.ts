@@ -11,11 +11,11 @@ import { requireKeyHeader } from '../../broker/records/key-header.ts';
 import { KeyturnError, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { offersOAuth } from '../../oauth/discovery/oauth-offer.ts';
-import { endPermission } from './client-methods.ts';
+import { endPermission } from './app-methods.ts';
 import type { Handlers } from './services.ts';
 import { keyPermissionChange, requireKey } from '../approvals/widening.ts';
 
-export const keyMethods: Pick<
+export const apiKeyMethods: Pick<
   Handlers,
   'apiKey.set' | 'apiKey.list' | 'apiKey.remove' | 'apiKey.permission.set' | 'apiKey.permission.end'
 > = {
@@ -43,8 +43,8 @@ export const keyMethods: Pick<
   },
 
   'apiKey.permission.end': async ({ broker }, _caller, { app, resource }) => {
-    const clientId = broker.parts.clients.resolve(app);
-    await endPermission(broker, clientId, keySubject(requireKey(broker, resource)), 'ended');
+    const appId = broker.parts.apps.resolve(app);
+    await endPermission(broker, appId, keySubject(requireKey(broker, resource)), 'ended');
     return {};
   },
 };
@@ -120,7 +120,7 @@ function keyAnswers(broker: Broker): KeyAnswer[] {
 }
 
 function keyAnswer({ parts }: Broker, key: ApiKey): KeyAnswer {
-  const { keys, permissions, leases, clients, clock } = parts;
+  const { keys, permissions, leases, apps, clock } = parts;
   const wall = clock.wall();
   const subject = keySubject(key);
   const allowed = [...permissions.shownFor(subject, wall), ...leases.forEndpoint(subject, wall)];
@@ -131,6 +131,6 @@ function keyAnswer({ parts }: Broker, key: ApiKey): KeyAnswer {
     setAt: Math.floor(key.setAt / 1000),
     ...(key.isUnchecked ? { unchecked: true as const } : {}),
     ...(refusedAt === undefined ? {} : { refusedAt: Math.floor(refusedAt / 1000) }),
-    apps: [...new Set(allowed.map(({ clientId }) => clients.nameOf(clientId)))],
+    apps: [...new Set(allowed.map(({ appId }) => apps.nameOf(appId)))],
   };
 }

@@ -1,17 +1,17 @@
 /**
- * The owner's methods about local clients: the paired ones, their permissions, the questions they raise, the proxies
+ * The owner's methods about apps: the paired ones, their permissions, the questions they raise, the proxies
  * by which programs without a key come, and the forwards by which programs elsewhere do.
  */
 import type { Broker } from '../../broker/broker.ts';
 import { permissionRow } from '../../broker/consent/permission-changes.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import { clientAnswers } from './answers.ts';
+import { appAnswers } from './answers.ts';
 import { interactionAnswer } from './open-questions.ts';
 import type { Handlers, Services } from './services.ts';
 import { requireUnchanged, permissionChange, refusalOf } from '../approvals/widening.ts';
 
-export const clientMethods: Pick<
+export const appMethods: Pick<
   Handlers,
   | 'app.list'
   | 'app.remove'
@@ -27,10 +27,10 @@ export const clientMethods: Pick<
   | 'forward.list'
   | 'forward.end'
 > = {
-  'app.list': ({ broker }) => ({ apps: clientAnswers(broker) }),
+  'app.list': ({ broker }) => ({ apps: appAnswers(broker) }),
 
   'app.remove': async (services, _caller, { app }) => {
-    await removeClient(services, services.broker.parts.clients.resolve(app));
+    await removeClient(services, services.broker.parts.apps.resolve(app));
     return {};
   },
 
@@ -43,8 +43,8 @@ export const clientMethods: Pick<
   },
 
   'permission.end': async ({ broker }, _caller, { app, resource }) => {
-    const clientId = broker.parts.clients.resolve(app);
-    await endPermission(broker, clientId, broker.canonical(resource), 'ended');
+    const appId = broker.parts.apps.resolve(app);
+    await endPermission(broker, appId, broker.canonical(resource), 'ended');
     return {};
   },
 
@@ -96,12 +96,12 @@ export async function removeClient(
   }: Pick<Services, 'broker' | 'closeConnectionsOf' | 'removeKeyOf'>,
   id: string,
 ): Promise<void> {
-  const { clients, permissions, leases, audit } = broker.parts;
-  const name = clients.nameOf(id);
+  const { apps, permissions, leases, audit } = broker.parts;
+  const name = apps.nameOf(id);
   leases.endAllOf(id);
   broker.withdrawAllOf(id);
   await permissions.endAllOf(id);
-  await clients.remove(id);
+  await apps.remove(id);
   await audit.record({ event: 'app', outcome: 'removed', app: name });
   closeConnectionsOf(id);
   await removeKeyOf(id);
@@ -115,20 +115,20 @@ export async function removeClient(
  */
 export async function endPermission(
   broker: Broker,
-  clientId: string,
+  appId: string,
   endpoint: string,
   outcome: string,
 ): Promise<void> {
-  const { permissions, leases, audit, clients, keys } = broker.parts;
-  const isRefused = refusalOf(broker, clientId, endpoint) !== undefined;
-  const from = isRefused ? undefined : permissions.asRead({ clientId, endpoint });
-  const wasLeased = leases.end(clientId, endpoint);
-  const wasKept = await permissions.end(clientId, endpoint, from);
+  const { permissions, leases, audit, apps, keys } = broker.parts;
+  const isRefused = refusalOf(broker, appId, endpoint) !== undefined;
+  const from = isRefused ? undefined : permissions.asRead({ appId, endpoint });
+  const wasLeased = leases.end(appId, endpoint);
+  const wasKept = await permissions.end(appId, endpoint, from);
   if (!wasLeased && !wasKept) {
     const what = keys.shownOf(endpoint) ? `the API key for ${keys.shownOf(endpoint)?.endpoint}` : endpoint;
-    throw new KeyturnError('not_found', `${clients.nameOf(clientId)} has no permission for ${what}.`, {
+    throw new KeyturnError('not_found', `${apps.nameOf(appId)} has no permission for ${what}.`, {
       hint: '`keyturn app list` shows the permissions there are.',
     });
   }
-  await audit.record({ ...permissionRow(keys, endpoint, outcome), app: clients.nameOf(clientId) });
+  await audit.record({ ...permissionRow(keys, endpoint, outcome), app: apps.nameOf(appId) });
 }

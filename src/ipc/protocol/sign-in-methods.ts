@@ -3,11 +3,11 @@ import * as z from 'zod';
 
 import { ownersEnd } from './method.ts';
 import type { Method } from './method.ts';
-import { explanation, signIn, grantNamed, receipt } from './schemas/grant-schema.ts';
-import { loginAnswer, loginStart } from './schemas/interaction-schema.ts';
+import { explanation, signIn, grantNamed, receipt } from './schemas/sign-in-schema.ts';
+import { loginAnswer, loginStart } from './schemas/request-schema.ts';
 import { empty, url } from './schemas/values.ts';
 
-export const grantMethods = {
+export const signInMethods = {
   'signIn.list': {
     who: 'any',
     effect: 'reads',

@@ -1,5 +1,5 @@
 /**
- * Local clients, their permissions, and the forwards by which clients elsewhere come,
+ * Apps, their permissions, and the forwards by which apps elsewhere come,
  * as schemas of the wire.
  *
  * Invariant: every text is bounded. A forward's label can be in a file's name and in a command.
@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 import { asker, executable } from './asker-schema.ts';
 import { forwardLabelPattern } from '../../wire/forwarded.ts';
-import { keyPlace } from './key-schema.ts';
+import { keyPlace } from './api-key-schema.ts';
 import { account, day, id, instant, scope, shownName, url } from './values.ts';
 
 export const permission = z.object({
@@ -41,7 +41,7 @@ const hostKey = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/);
 /** Where a forwarded program runs. Without a host key: in a sandbox of this machine. */
 export const forwardOrigin = z.object({ label, hostKey: hostKey.optional() });
 
-export const localClient = z.object({
+export const pairedApp = z.object({
   appId: id,
   name: shownName,
   pairedAt: instant,

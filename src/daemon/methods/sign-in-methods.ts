@@ -16,7 +16,7 @@ const defaultTimeout = 600;
 /** Rows of a grant's timeline: about a day of a busy grant, and it fits a terminal. */
 const timelineRows = 40;
 
-export const grantMethods: Pick<
+export const signInMethods: Pick<
   Handlers,
   'signIn.list' | 'signIn.show' | 'signIn.revoke' | 'signIn.start' | 'signIn.issuer' | 'signIn.answer'
 > = {
@@ -89,13 +89,13 @@ function isVaultAtHand(services: Services): boolean {
   return vault === 'memory' || vaultState.state === 'open' || vaultState.state === 'slow';
 }
 
-/** A local client sees the grants that serve it under one of its permissions. */
+/** An app sees the grants that serve it under one of its permissions. */
 function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
   const { grants, permissions, leases, clock } = broker.parts;
   if (caller.role === 'owner') return grants.shown();
   const now = clock.wall();
-  const leased = leases.of(caller.clientId, now).map(({ permission }) => permission);
-  const allowed = [...permissions.of(caller.clientId, now), ...leased];
+  const leased = leases.of(caller.appId, now).map(({ permission }) => permission);
+  const allowed = [...permissions.of(caller.appId, now), ...leased];
   return grants
     .all()
     .filter((grant) =>

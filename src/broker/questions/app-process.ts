@@ -44,15 +44,15 @@ export interface ProcessFacts {
 export type ProcessState = 'same' | 'changed' | 'gone';
 
 /** The facts at one moment, and whether they still hold. */
-export interface ClientProcessView extends ProcessFacts {
+export interface AppProcessView extends ProcessFacts {
   /** As in `ClientProcess`. */
   readonly run: string;
   readonly standing: () => ProcessState;
 }
 
-export interface ClientProcess {
+export interface AppProcess {
   /** Names one run of a program: all connections of one process; where the system can't tell, one connection. */
   readonly run: string;
   /** Reads the facts now. */
-  look(): ClientProcessView;
+  look(): AppProcessView;
 }

@@ -1,5 +1,5 @@
 /**
- * The methods about local clients: the paired ones, their permissions, the questions they raise, the proxies
+ * The methods about apps: the paired ones, their permissions, the questions they raise, the proxies
  * by which programs without a key come, and the forwards by which programs elsewhere do.
  */
 import * as z from 'zod';
@@ -11,24 +11,24 @@ import {
   forwardNamed,
   forwardOpen,
   forwardOpened,
-  localClient,
+  pairedApp,
   permission,
-} from './schemas/client-schema.ts';
-import { interaction, interactionAnswer } from './schemas/interaction-schema.ts';
+} from './schemas/app-schema.ts';
+import { interaction, interactionAnswer } from './schemas/request-schema.ts';
 import { proxy, proxyAdd, proxyNamed } from './schemas/proxy-schema.ts';
 import { account, empty, shownName, url } from './schemas/values.ts';
 
 /** A name or an id: ids stay unique, names are what people type. */
 const app = shownName;
 
-export const clientMethods = {
-  // Local clients, their permissions and their questions
+export const appMethods = {
+  // Apps, their permissions and their questions
   'app.list': {
     who: 'owner',
     effect: 'reads',
     isPolled: true,
     params: empty,
-    result: z.object({ apps: z.array(localClient) }),
+    result: z.object({ apps: z.array(pairedApp) }),
   },
   'app.remove': {
     ...ownersEnd,

@@ -6,9 +6,9 @@
 import * as z from 'zod';
 
 import { asker } from './asker-schema.ts';
-import { forwardOrigin } from './client-schema.ts';
-import { keyPlace } from './key-schema.ts';
-import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
+import { forwardOrigin } from './app-schema.ts';
+import { keyPlace } from './api-key-schema.ts';
+import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './oauth-client-schema.ts';
 import { allowedGroup, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
 import { account, day, id, instant, overrideName, scope, seconds, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';

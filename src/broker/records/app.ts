@@ -1,8 +1,8 @@
 /**
- * Local clients: programs on this machine that were paired, and the CLI, which always is.
+ * Apps: programs on this machine that were paired, and the CLI, which always is.
  *
- * Invariant: no key is stored here. A client's key is derived from the home's root key, its id
- * and its generation; removing a client, or raising its generation, makes the key worthless.
+ * Invariant: no key is stored here. An app's key is derived from the home's root key, its id
+ * and its generation; removing an app, or raising its generation, makes the key worthless.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import type { PermissionKey } from './permission.ts';
 import type { ProxyRecord } from './proxy.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
-export const localClientSchema = z.object({
+export const appSchema = z.object({
   id: z.string(),
   /** As the program called itself. Proves nothing. */
   name: z.string(),
@@ -26,10 +26,10 @@ export const localClientSchema = z.object({
   forward: z.object({ label: z.string(), hostKey: z.string().optional() }).optional(),
 });
 
-export type LocalClient = z.infer<typeof localClientSchema>;
+export type App = z.infer<typeof appSchema>;
 
 /** For a list. */
-export type ListedClient = LocalClient & {
+export type ListedApp = App & {
   /** When it last got a token or an API key from this broker, in milliseconds. */
   readonly lastUsedAt?: number;
 };
@@ -38,7 +38,7 @@ export type ListedClient = LocalClient & {
  * Where a forwarded program runs: the label that the owner chose and, for another machine, the fingerprint of its host
  * key as OpenSSH shows it. Another key under the same label is another machine.
  */
-export type ForwardOrigin = NonNullable<LocalClient['forward']>;
+export type ForwardOrigin = NonNullable<App['forward']>;
 
 /** Undefined for both: neither is forwarded. */
 export const isSameOrigin = (one: ForwardOrigin | undefined, other: ForwardOrigin | undefined): boolean =>
@@ -48,14 +48,14 @@ export const isSameOrigin = (one: ForwardOrigin | undefined, other: ForwardOrigi
 export const shownName = ({
   name,
   forward,
-}: Pick<LocalClient, 'name'> & { readonly forward?: ForwardOrigin | undefined }): string =>
+}: Pick<App, 'name'> & { readonly forward?: ForwardOrigin | undefined }): string =>
   forward === undefined ? name : `${name}@${forward.label}`;
 
 /** `keyturn token` asks under this name; its key is owner.key, so it needs no pairing. */
-export const cliClientId = 'cli';
+export const cliAppId = 'cli';
 
 /** The CLI's row in a list: never paired, since its key is the owner's. */
-const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pairedAt: 0, confirmed: true };
+const cli: App = { id: cliAppId, name: cliAppId, generation: 1, pairedAt: 0, confirmed: true };
 
 /** Characters of an id that may stand for it. */
 const minTyped = 4;
@@ -63,28 +63,28 @@ const minTyped = 4;
 /** How long a fresh key waits for its first hello, in milliseconds. */
 const confirmWithin = 60_000;
 
-export class LocalClients {
-  readonly #file: AuthorityStore<LocalClient>;
-  /** By client and endpoint. In memory: it decides nothing, and a token request does no disk I/O. */
+export class Apps {
+  readonly #file: AuthorityStore<App>;
+  /** By app and endpoint. In memory: it decides nothing, and a token request does no disk I/O. */
   readonly #lastUsed = new Map<string, Map<string, number>>();
 
-  constructor(file: AuthorityStore<LocalClient>) {
+  constructor(file: AuthorityStore<App>) {
     this.#file = file;
   }
 
   /** To list: verified or not. */
-  all(): ListedClient[] {
-    return this.#file.shown.map((client) => this.#withLastUse(client));
+  all(): ListedApp[] {
+    return this.#file.shown.map((app) => this.#withLastUse(app));
   }
 
   /** The paired ones, after the CLI. */
-  withCli(): ListedClient[] {
+  withCli(): ListedApp[] {
     return [this.#withLastUse(cli), ...this.all()];
   }
 
-  /** Whether a client of this id is recorded, verified or not: the vault isn't opened for an unknown id. */
+  /** Whether an app of this id is recorded, verified or not: the vault isn't opened for an unknown id. */
   isListed(id: string): boolean {
-    return this.#file.shown.some((client) => client.id === id);
+    return this.#file.shown.some((app) => app.id === id);
   }
 
   /** Call this before `usable`. Throws what the vault throws. */
@@ -92,9 +92,9 @@ export class LocalClients {
     await this.#file.verify();
   }
 
-  /** A paired client whose key still opens the socket at `now` (milliseconds). */
-  usable(id: string, now: number): LocalClient | undefined {
-    return this.#file.items.find((client) => client.id === id && isAlive(client, now));
+  /** A paired app whose key still opens the socket at `now` (milliseconds). */
+  usable(id: string, now: number): App | undefined {
+    return this.#file.items.find((app) => app.id === id && isAlive(app, now));
   }
 
   /**
@@ -102,13 +102,12 @@ export class LocalClients {
    * is shared.
    */
   resolve(nameOrId: string): string {
-    if (nameOrId === cliClientId) return cliClientId;
+    if (nameOrId === cliAppId) return cliAppId;
     // The id first: a program that calls itself by another's id must not make that one unreachable.
     if (this.#file.items.some((c) => c.id === nameOrId)) return nameOrId;
     // The beginning too: a program could call itself by the beginning of another's id.
     const found = this.#file.items.filter(
-      (client) =>
-        shownName(client) === nameOrId || (nameOrId.length >= minTyped && client.id.startsWith(nameOrId)),
+      (app) => shownName(app) === nameOrId || (nameOrId.length >= minTyped && app.id.startsWith(nameOrId)),
     );
     if (found.length === 1 && found[0]) return found[0].id;
     if (found.length > 1) {
@@ -138,7 +137,7 @@ export class LocalClients {
       {
         rule: 'Names of apps differ in more than case, l, 1 and I, or 0 and O',
         hint:
-          taken.id === cliClientId
+          taken.id === cliAppId
             ? 'That is the command line itself. Choose another name.'
             : `Choose another name. If this app lost its key, remove it first: keyturn app remove ${shellWord(other)}`,
       },
@@ -150,7 +149,7 @@ export class LocalClients {
     return this.#named(name, now) === undefined;
   }
 
-  #named(name: string, now: number): LocalClient | undefined {
+  #named(name: string, now: number): App | undefined {
     const looks = folded(name);
     return [cli, ...this.#file.shown].find(
       (known) => isAlive(known, now) && folded(shownName(known)) === looks,
@@ -159,22 +158,22 @@ export class LocalClients {
 
   /** To show: verified or not. */
   nameOf(id: string): string {
-    if (id === cliClientId) return cliClientId;
-    const known = this.#file.shown.find((client) => client.id === id);
+    if (id === cliAppId) return cliAppId;
+    const known = this.#file.shown.find((app) => app.id === id);
     return known ? shownName(known) : id;
   }
 
   /** Where a forwarded program runs, verified or not; undefined for one of this machine. */
   originOf(id: string): ForwardOrigin | undefined {
-    return this.#file.shown.find((client) => client.id === id)?.forward;
+    return this.#file.shown.find((app) => app.id === id)?.forward;
   }
 
   async add(
     name: string,
     now: number,
-    { executable, forward }: Pick<LocalClient, 'executable' | 'forward'> = {},
-  ): Promise<LocalClient> {
-    const client: LocalClient = {
+    { executable, forward }: Pick<App, 'executable' | 'forward'> = {},
+  ): Promise<App> {
+    const app: App = {
       id: newId(),
       name,
       generation: 1,
@@ -185,41 +184,41 @@ export class LocalClients {
     };
     await this.#file.change((items) => {
       // Another one may have taken the name while the person was asked.
-      this.refuseTaken(shownName(client), now);
-      return [...items.filter((c) => isAlive(c, now)), client];
+      this.refuseTaken(shownName(app), now);
+      return [...items.filter((c) => isAlive(c, now)), app];
     });
-    return client;
+    return app;
   }
 
   /** The app that a proxy's address is. */
-  ofProxy(proxy: string): LocalClient | undefined {
-    return this.#file.items.find((client) => client.proxy === proxy);
+  ofProxy(proxy: string): App | undefined {
+    return this.#file.items.find((app) => app.proxy === proxy);
   }
 
   /** The same, verified or not, with its last use. */
-  shownOfProxy(proxy: string): ListedClient | undefined {
-    return this.#file.isLoaded ? this.all().find((client) => client.proxy === proxy) : undefined;
+  shownOfProxy(proxy: string): ListedApp | undefined {
+    return this.#file.isLoaded ? this.all().find((app) => app.proxy === proxy) : undefined;
   }
 
   /** Whether it is a proxy's address, which any program can use that knows it. */
   isProxied(id: string): boolean {
-    return this.#file.items.some((client) => client.id === id && client.proxy !== undefined);
+    return this.#file.items.some((app) => app.id === id && app.proxy !== undefined);
   }
 
   /** The app of a proxy, of the proxy's name. Throws `conflict` if another app has it. */
-  async addProxied({ id: proxy, name }: Pick<ProxyRecord, 'id' | 'name'>, now: number): Promise<LocalClient> {
+  async addProxied({ id: proxy, name }: Pick<ProxyRecord, 'id' | 'name'>, now: number): Promise<App> {
     // The broker serves it itself: there is no hello to wait for.
-    const client = { id: newId(), name, generation: 1, pairedAt: now, confirmed: true, proxy };
+    const app = { id: newId(), name, generation: 1, pairedAt: now, confirmed: true, proxy };
     await this.#file.change((items) => {
       this.refuseTaken(name, now);
-      return [...items, client];
+      return [...items, app];
     });
-    return client;
+    return app;
   }
 
   async confirm(id: string): Promise<void> {
-    const client = this.#file.items.find((c) => c.id === id);
-    if (!client || client.confirmed) return;
+    const app = this.#file.items.find((c) => c.id === id);
+    if (!app || app.confirmed) return;
     await this.#file.change((items) => items.map((c) => (c.id === id ? { ...c, confirmed: true } : c)));
   }
 
@@ -228,32 +227,32 @@ export class LocalClients {
   }
 
   /** A token or an API key was handed out under this permission. */
-  used({ clientId, endpoint }: PermissionKey, now: number): void {
-    const uses = this.#lastUsed.get(clientId) ?? new Map<string, number>();
-    this.#lastUsed.set(clientId, uses.set(endpoint, now));
+  used({ appId, endpoint }: PermissionKey, now: number): void {
+    const uses = this.#lastUsed.get(appId) ?? new Map<string, number>();
+    this.#lastUsed.set(appId, uses.set(endpoint, now));
   }
 
-  /** When this client last got a token or an API key (milliseconds); undefined if it got none in this run. */
+  /** When this app last got a token or an API key (milliseconds); undefined if it got none in this run. */
   lastUseOf(id: string): number | undefined {
     const uses = this.#lastUsed.get(id);
     return uses && Math.max(...uses.values());
   }
 
   /** The same, of one endpoint or API key. */
-  lastUseAt({ clientId, endpoint }: PermissionKey): number | undefined {
-    return this.#lastUsed.get(clientId)?.get(endpoint);
+  lastUseAt({ appId, endpoint }: PermissionKey): number | undefined {
+    return this.#lastUsed.get(appId)?.get(endpoint);
   }
 
-  #withLastUse(client: LocalClient): ListedClient {
-    const lastUsedAt = this.lastUseOf(client.id);
-    return lastUsedAt === undefined ? client : { ...client, lastUsedAt };
+  #withLastUse(app: App): ListedApp {
+    const lastUsedAt = this.lastUseOf(app.id);
+    return lastUsedAt === undefined ? app : { ...app, lastUsedAt };
   }
 }
 
 /** As a person could read a name. */
 const folded = (name: string): string => name.toLowerCase().replaceAll(/[1i]/g, 'l').replaceAll('0', 'o');
 
-function isAlive({ confirmed, pairedAt }: LocalClient, now: number): boolean {
+function isAlive({ confirmed, pairedAt }: App, now: number): boolean {
   return confirmed || pairedAt + confirmWithin > now;
 }
 

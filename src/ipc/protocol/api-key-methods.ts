@@ -3,14 +3,14 @@ import * as z from 'zod';
 
 import { ownersEnd } from './method.ts';
 import type { Method } from './method.ts';
-import { permission } from './schemas/client-schema.ts';
-import { keyIsSet, keyListed, keySet } from './schemas/key-schema.ts';
+import { permission } from './schemas/app-schema.ts';
+import { keyIsSet, keyListed, keySet } from './schemas/api-key-schema.ts';
 import { empty, shownName, url } from './schemas/values.ts';
 
 /** A name or an id: ids stay unique, names are what people type. */
 const app = shownName;
 
-export const keyMethods = {
+export const apiKeyMethods = {
   'apiKey.set': {
     who: 'owner',
     effect: 'widens',

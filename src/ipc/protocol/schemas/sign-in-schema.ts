@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-import { clientIdentifier } from './registration-schema.ts';
+import { clientIdentifier } from './oauth-client-schema.ts';
 import { account, id, instant, overrideName, scope, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
@@ -21,7 +21,7 @@ const receiptFields = {
   triedUntil: instant.optional(),
 };
 
-/** One grant, as an owner or the local client sees it. Never a token. */
+/** One grant, as an owner or the app sees it. Never a token. */
 export const signIn = z.object({
   id,
   resource: url,
@@ -47,7 +47,7 @@ export const signIn = z.object({
   trouble: z.object({ reason: state, since: instant, nextTryAt: instant }).optional(),
   /** A refresh whose outcome isn't known: the broker ended during it, or its answer was lost. */
   attempt: z.object({ startedAt: instant, lost: z.literal(['broker', 'answer']) }).optional(),
-  /** Names of the local clients that may use it; a local client sees only its own. */
+  /** Names of the apps that may use it; an app sees only its own. */
   apps: z.array(shownName),
 });
 
@@ -76,7 +76,7 @@ export const explanation = z.object({
   clock: sentence.optional(),
   /** How far the issuer’s clock is ahead of ours, where `clock` speaks of it; negative: behind. */
   clockAhead: z.int().optional(),
-  /** Programs whose refused tokens are not replaced for now; a local client sees its own. */
+  /** Programs whose refused tokens are not replaced for now; an app sees its own. */
   refusals: z
     .array(
       z.object({
@@ -94,7 +94,7 @@ export const explanation = z.object({
       after: instant.optional(),
     })
     .optional(),
-  /** What the audit log has about it, oldest first; a local client sees what is its own. */
+  /** What the audit log has about it, oldest first; an app sees what is its own. */
   timeline: z.array(
     z.object({
       at: instant,

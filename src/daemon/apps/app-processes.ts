@@ -2,32 +2,31 @@
  * The programs that ask, told apart by process: whose connections are whose, and when a run is over.
  *
  * Invariant: connections belong to one run only if the kernel names the same process, begun at the
- * same moment, for the same local client. Where it doesn't tell, each connection is a run of its own. A run
+ * same moment, for the same app. Where it doesn't tell, each connection is a run of its own. A run
  * ends when its last connection closes. It is what was seen only while its process runs the very file (device
  * and inode) that it ran then: a path proves nothing.
  */
-import { cliClientId } from '../../broker/records/local-client.ts';
+import { cliAppId } from '../../broker/records/app.ts';
 import type {
-  ClientProcess,
+  AppProcess,
   ProcessFacts,
-  ClientProcessView,
+  AppProcessView,
   ProcessState,
-} from '../../broker/questions/client-process.ts';
+} from '../../broker/questions/app-process.ts';
 import { processOf, sameProcess } from '../../ipc/peer/peer.ts';
 import type { PeerFacts } from '../../ipc/peer/peer.ts';
 import { imageOf, programOf } from '../../ipc/peer/program.ts';
 import type { Caller, PairRequest } from '../../ipc/server/server.ts';
 
 /** What the socket tells of one connection. */
-export type Connected = Pick<Caller, 'clientId' | 'peer' | 'peerNow' | 'isOpen' | 'onClose'>;
+export type Connected = Pick<Caller, 'appId' | 'peer' | 'peerNow' | 'isOpen' | 'onClose'>;
 
-/** The owner asks for tokens as the local client `cli`, which needs a permission like any other. */
-export const brokerClientId = (caller: Caller): string =>
-  caller.role === 'owner' ? cliClientId : caller.clientId;
+/** The owner asks for tokens as the app `cli`, which needs a permission like any other. */
+export const brokerAppId = (caller: Caller): string => (caller.role === 'owner' ? cliAppId : caller.appId);
 
-export class ClientProcesses {
+export class AppProcesses {
   readonly #runs = new Map<string, Set<Connected>>();
-  readonly #known = new WeakMap<Connected, ClientProcess>();
+  readonly #known = new WeakMap<Connected, AppProcess>();
   readonly #ended: (run: string) => void;
   #alone = 0;
 
@@ -36,7 +35,7 @@ export class ClientProcesses {
     this.#ended = ended;
   }
 
-  of(caller: Connected): ClientProcess {
+  of(caller: Connected): AppProcess {
     const known = this.#known.get(caller);
     if (known) return known;
     const run = this.#join(caller);
@@ -46,7 +45,7 @@ export class ClientProcesses {
   }
 
   #join(caller: Connected): string {
-    const run = `${caller.clientId} ${runOf(caller.peer) ?? `connection ${(this.#alone += 1)}`}`;
+    const run = `${caller.appId} ${runOf(caller.peer) ?? `connection ${(this.#alone += 1)}`}`;
     const members = this.#runs.get(run) ?? new Set();
     this.#runs.set(run, members.add(caller));
     caller.onClose(() => {
@@ -58,7 +57,7 @@ export class ClientProcesses {
     return run;
   }
 
-  #look(run: string, caller: Connected): ClientProcessView {
+  #look(run: string, caller: Connected): AppProcessView {
     const seen = readAgain(caller);
     return {
       run,
@@ -73,7 +72,7 @@ export class ClientProcesses {
 }
 
 /** The asker of a pairing, which has one connection and no key yet. */
-export function attested({ peerNow, isOpen }: Pick<PairRequest, 'peerNow' | 'isOpen'>): ClientProcessView {
+export function attested({ peerNow, isOpen }: Pick<PairRequest, 'peerNow' | 'isOpen'>): AppProcessView {
   const seen = readAgain({ peerNow });
   return {
     run: 'pairing',
