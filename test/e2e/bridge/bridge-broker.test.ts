@@ -1,7 +1,7 @@
 /** A bridge whose broker ends in the middle of a session: it starts another one, and nobody is needed. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { commonHome } from '../../support/homes/common-home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
@@ -25,17 +25,6 @@ async function inSession() {
   expect(await notes()).toContain('alice');
   return { home, world, notes, output };
 }
-
-describe('between two calls', () => {
-  it('a broker that is killed is replaced, and the next call is answered', async () => {
-    const { home, world, notes } = await inSession();
-    await owner.killBroker(home);
-    expect(await notes()).toContain('alice');
-    expect(home.brokers()).toHaveLength(1);
-    expect(world.counts().authorizationServer.signIns).toBe(1);
-    expect(await owner.nothingIsAsked(home)).toBe(true);
-  });
-});
 
 it('the bridge passes on why no broker starts, and serves again once one does', async () => {
   const { home, notes, output } = await inSession();

@@ -1,16 +1,13 @@
 /** The start of `keyturn bridge`: pairing, permission and sign-in at the first one, and nothing at the next ones. */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import type { StdioServerParameters } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { builtBin } from '../../support/built.ts';
-import { homeInWorld, TestHome, until } from '../../support/home.ts';
+import { TestHome, until } from '../../support/home.ts';
 import { type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf, startClient, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
-import { inTerminal } from '../../support/processes/terminal.ts';
 
 /** Answers the only question there is, once it is of this kind. */
 async function answer(home: TestHome, kind: string, verdict: 'yes' | 'no'): Promise<Question> {
@@ -119,28 +116,6 @@ describe('the first start', () => {
   });
 });
 
-describe('keyturn connect without a name', () => {
-  it('leads from nothing to an entry that a client starts', async () => {
-    const { home, resource } = await homeInWorld();
-    const terminal = inTerminal(home, [process.execPath, builtBin, 'connect', resource]);
-    await terminal.shows(/may "[^"]+" be paired, and reach [^]*\[y\/N\] /);
-    terminal.type('y\n');
-    await terminal.ended;
-    const [printed = ''] = /^\{[^]*^\}/m.exec(terminal.shown().replaceAll('\r', '')) ?? [];
-    const { mcpServers } = JSON.parse(printed) as { mcpServers: Record<string, StdioServerParameters> };
-    const [[name, entry] = []] = Object.entries(mcpServers);
-    expect(name).toMatch(/^127\.0\.0\.1-\d+-mcp-[0-9a-f]{6}$/);
-    expect(entry).toEqual({
-      command: process.execPath,
-      args: [builtBin, 'bridge', resource, '--as', name],
-      env: { KEYTURN_HOME: home.folder },
-    });
-    const { client } = await clientOf(home, ...(entry?.args?.slice(2) ?? []));
-    expect((await client.listTools()).tools).toHaveLength(2);
-    expect(await owner.nothingIsAsked(home)).toBe(true);
-  });
-});
-
 describe('the arguments of mcp-remote', () => {
   /** Without a broker. */
   let home: TestHome;
@@ -170,17 +145,5 @@ describe('the arguments of mcp-remote', () => {
     expect(output.stderr.match(/ is not needed: /g)).toHaveLength(2);
     // There is no further line, of an entry that waits for the person.
     expect(output.stderr.trim().split('\n')).toHaveLength(2);
-  });
-
-  it.each([
-    [['--static-oauth-client-info', '{"client_id":"a"}'], 'keyturn oauth-client add ISSUER --client-id ID'],
-    [['--header', 'Authorization: Bearer x'], 'keyturn api-key set'],
-    [['--as', 'a bad name'], 'Use up to 64 letters, digits, dots, dashes and underscores'],
-    [['--no-such-flag'], 'There is no option \\"--no-such-flag\\" here'],
-  ])('are refused to the client, with what to use instead: %j', async (args, said) => {
-    const error = await refusalOf(clientOf(home, there.resource, ...args));
-    expect(JSON.stringify(error)).toContain('invalid_request');
-    expect(String(error)).toContain(said.replaceAll('\\', ''));
-    expect(home.brokers()).toEqual([]);
   });
 });

@@ -1,42 +1,8 @@
 /** The broker as a process: how it starts, stops, stays alone, and what others can see of it. */
-import { existsSync, statSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { homeInWorld, isAlive, newHome, processFacts, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refreshing-home.ts';
-
-describe('in the foreground', () => {
-  it('runs until it gets a signal to stop, and leaves no socket behind', async () => {
-    const home = newHome();
-    const broker = home.start(['broker', 'run']);
-    await broker.says('the broker listens on');
-    const socket = path.join(home.paths.run, 'broker.sock');
-    expect((await askBroker(home, 'status', {})).pid).toBe(broker.pid);
-    expect(statSync(socket).mode & 0o777).toBe(0o600);
-    expect(statSync(home.paths.run).mode & 0o777).toBe(0o700);
-
-    expect(await home.keyturn(['broker', 'stop'])).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(isAlive(broker.pid)).toBe(false);
-    expect(await broker.ended).toMatchObject({ code: 0, stdout: '' });
-    expect(existsSync(socket)).toBe(false);
-    expect(await home.keyturn(['status'])).toMatchObject({ code: 8 });
-  });
-
-  it('PROMISE-2: a second one exits 8 and says why, and the first goes on', async () => {
-    const home = newHome();
-    const first = home.start(['broker', 'run']);
-    await first.says('the broker listens on');
-    const second = await home.keyturn(['broker', 'run']);
-    expect(second).toMatchObject({ code: 8, stdout: '' });
-    expect(second.stderr).toMatch(
-      new RegExp(`A broker already runs for this home \\(.*\\): "node", process ${first.pid}\\.`),
-    );
-    expect(second.stderr).toContain('keyturn broker stop');
-    expect(second.stderr).toContain('reason: broker_running');
-    expect((await askBroker(home, 'status', {})).pid).toBe(first.pid);
-  });
-});
 
 describe('in the middle of something', () => {
   it('ends when it is stopped, though a page is open and a question waits', async () => {

@@ -1,5 +1,5 @@
 /** A broker that ssh or cron started without D-Bus: it says so, and recovers when a desktop is there. */
-import { linkSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, type TestHome } from '../../support/home.ts';
@@ -51,14 +51,5 @@ it('a broker takes the session of a desktop caller without a restart', async () 
   await home.ok(['app', 'allow', 'cli', resource], { env: { DBUS_SESSION_BUS_ADDRESS } });
   await home.ok(['token', resource]);
   await home.ok(['token', resource, '--no-input', '--min-validity', '3599s']);
-  expect(await askBroker(home, 'status', {})).toMatchObject({ pid, vaultState: { state: 'open' } });
-});
-
-it('a broker finds the bus in the runtime folder once there is one', async () => {
-  const { home, resource, runtime, bus } = await withoutBus();
-  const pid = await refusedAsAbsent(home, resource);
-  linkSync(bus, path.join(runtime, 'bus'));
-  await home.ok(['app', 'allow', 'cli', resource]);
-  await home.ok(['token', resource]);
   expect(await askBroker(home, 'status', {})).toMatchObject({ pid, vaultState: { state: 'open' } });
 });

@@ -1,15 +1,13 @@
 /** Lock and unlock with real processes: each kind of vault, over restarts and SIGKILL, at a real terminal. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, TestHome, until } from '../../support/home.ts';
-import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
 import { tellStoryOf } from '../../support/homes/common-home.ts';
 import {
   allow,
-  answer,
   killBroker,
   signIn,
   startBroker,
@@ -18,9 +16,6 @@ import {
   unlock,
   vaultStateOf,
 } from '../../support/homes/owner-acts.ts';
-
-const built: string = path.join(path.dirname(builtBin), '..', 'client', 'client', 'index.js');
-const { connect, pair } = (await import(built)) as typeof import('../../../src/client/index.ts');
 
 const bySealedFile = { KEYTURN_VAULT: 'sealed-file' };
 const passphrase = 'correct horse battery';
@@ -88,46 +83,6 @@ describe('a sealed file whose source of the passphrase changes', () => {
     expect(await third.ended).toBe(130);
     expect(await vaultStateOf(home)).toBe('locked');
     await unlock(home, passphrase);
-  });
-});
-
-describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault) => {
-  it('refuses apps on every connection until it is opened again', async () => {
-    const { home, world, resource } = await homeInWorld({ vault });
-    await startBroker(home);
-    await signIn(home, resource);
-    const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
-    const { id } = await questionOf(home, 'pair');
-    await answer(home, id, 'yes');
-    await pairing;
-    await allow(home, 'editor', resource);
-    const program = await connect({ name: 'editor', env: home.env });
-    onTestFinished(() => program.close());
-    await program.getToken({ resource });
-
-    expect(await home.keyturn(['lock'])).toEqual({ code: 0, stdout: '', stderr: '' });
-    const said = 'keyturn: the vault was locked already.\n';
-    expect(await home.keyturn(['lock'])).toEqual({ code: 0, stdout: '', stderr: said });
-    const locked = { reason: 'locked', hint: 'Unlock it with: keyturn unlock' };
-    await expect(program.getToken({ resource })).rejects.toMatchObject(locked);
-    await expect(program.request('signIn.list')).rejects.toMatchObject(locked);
-    // Before the broker has proved itself a program shows none of its words.
-    const unproven = { reason: 'locked' };
-    await expect(connect({ name: 'editor', env: home.env })).rejects.toMatchObject(unproven);
-    await expect(pair({ name: 'other', env: home.env, onCode: () => undefined })).rejects.toMatchObject(
-      unproven,
-    );
-    for (const noun of ['sign-in', 'app', 'request']) await home.ok([noun]);
-    const { rows } = await askBroker(home, 'audit.tail', { count: 20 });
-    expect(rows.map(({ outcome }) => outcome)).toContain('locked');
-    expect(await home.ok(['status'])).toContain('locked');
-    expect(await vaultStateOf(home)).toBe('locked');
-
-    const asks = 'keyturn: if your keychain asks for a password, answer there.\n';
-    expect((await home.keyturn(['unlock'])).stderr).toBe(vault === 'keychain' ? asks : '');
-    expect((await program.getToken({ resource })).access_token).toBeTruthy();
-    (await connect({ name: 'editor', env: home.env })).close();
-    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
   });
 });
 

@@ -45,17 +45,6 @@ describe('keyturn app allow at a desk', () => {
     expect(await home.ok(['audit', 'log'])).toContain('allow: yes');
   });
 
-  it.each(['no', 'later'] as const)('is refused after "%s", and nothing is remembered', async (word) => {
-    const { home, card, answer, permissions } = await openDesk(newHome());
-    const allowing = home.start(['app', 'allow', 'cli', resource]);
-    await answer((await card()).id, word);
-    const run = await allowing.ended;
-    expect(run).toMatchObject({ code: 4, stdout: '' });
-    expect(run.stderr).toContain('reason: consent_denied');
-    expect(run.stderr).toContain(`rule: ${byCommand.rule}`);
-    expect(await permissions()).toEqual([]);
-  });
-
   it('refuses at once, without a card, what can never be done', async () => {
     const { line, cards } = await openDesk(newHome());
     const refused = async (method: string, params: object): Promise<unknown> => {
@@ -260,22 +249,5 @@ describe('the owner’s key at a desk', () => {
     expect(await allowing.ended).toMatchObject({ code: 4 });
     expect(await permissions()).toEqual([]);
     expect(await cards()).toEqual([]);
-  });
-
-  it('asks for an unlock while the vault is locked', async () => {
-    const { home, owner, card, answer } = await openDesk(newHome({ env: { KEYTURN_VAULT: 'sealed-file' } }));
-    const stdin = 'correct horse battery\n';
-    const first = home.start(['unlock', '--passphrase-stdin'], { stdin });
-    const { id, command } = await card();
-    expect(command).toBe('unlock');
-    expect(await owner.call('status', {})).toMatchObject({ vaultState: { state: 'new' } });
-    await answer(id, 'yes');
-    expect(await first.ended).toMatchObject({ code: 0 });
-    expect(await owner.call('status', {})).toMatchObject({ vaultState: { state: 'open' } });
-    await home.ok(['lock']);
-    const second = home.start(['unlock', '--passphrase-stdin'], { stdin });
-    await answer((await card()).id, 'no');
-    expect(await second.ended).toMatchObject({ code: 4 });
-    expect(await owner.call('status', {})).toMatchObject({ vaultState: { state: 'locked' } });
   });
 });

@@ -18,49 +18,6 @@ const margin = 300_000;
 
 const failed = (runs: readonly Run[]): Run[] => runs.filter(({ code }) => code !== 0);
 
-describe('programs that keep a token until the server refuses it', () => {
-  /** Seconds. */
-  const { duration, lifetime } = isSoak ? { duration: 60, lifetime: 10 } : { duration: 6, lifetime: 2 };
-
-  it('are served all the time, by one sign-in and without a replay', { timeout: margin }, async () => {
-    const { home, world, url, authorizationServer } = await homeInBentWorld({
-      authorization: { accessTokenLifetime: lifetime },
-    });
-    await owner.startBroker(home);
-    await owner.allow(home, 'cli', url);
-    const runs: Run[] = [];
-    const token = async (args: string[], stdin?: string): Promise<string> => {
-      const run = await home.keyturn(['token', url, ...args], stdin === undefined ? {} : { stdin });
-      runs.push(run);
-      return run.stdout.trim();
-    };
-    const isTaken = async (held: string): Promise<boolean> => {
-      const headers = { authorization: `Bearer ${held}` };
-      const response = await world.fetch(url, { method: 'POST', headers, body: '{}' });
-      await response.body?.cancel();
-      return response.status !== 401;
-    };
-    const start = performance.now();
-    const end = start + duration * 1000;
-    const program = async (): Promise<void> => {
-      let held = await token([]);
-      while (performance.now() < end) {
-        if (!(await isTaken(held))) held = await token(['--status', '401', '--rejected-token-stdin'], held);
-        await sleep(100);
-      }
-    };
-    await Promise.all(Array.from({ length: 5 }, program));
-
-    expect(failed(runs)).toEqual([]);
-    expect(authorizationServer.counts).toMatchObject({ authorizations: 1, refreshReuses: 0, refusals: 0 });
-    // Each token was replaced about once, not once for each program: after 78 % of its life, or once the server refused
-    // it, whose `exp` is in whole seconds. The last commands may end later than `end`.
-    const due = Math.min(lifetime * 780, (lifetime - 1) * 1000);
-    const most = Math.ceil((performance.now() - start) / due) + 1;
-    expect(authorizationServer.counts.refreshes).toBeLessThanOrEqual(most);
-  });
-});
-
 describe('programs beside a broker that is killed', () => {
   const kills = isSoak ? 40 : 3;
 

@@ -39,20 +39,6 @@ function common() {
   return { home, resource, env: `NOTES_TOKEN=${resource}` };
 }
 
-describe('the exit code', () => {
-  it('is 5, and nothing runs, if every token would be too old', async () => {
-    const { home, resource } = brief;
-    await owner.allow(home, 'cli', resource);
-    const env = `NOTES_TOKEN=${resource}`;
-    const run = await home.keyturn(['exec', '--env', env, '--', 'echo', 'ran']);
-    expect(run).toMatchObject({ code: 5, stdout: '' });
-    expect(run.stderr).toMatch(/lives \d+ s more, and the command needs 60 s\. Nothing was run\./);
-    expect(run.stderr).toContain('reason: token_invalid');
-    const less = await home.keyturn(['exec', '--min-validity', '1s', '--env', env, '--', 'echo', 'ran']);
-    expect(less).toEqual({ code: 0, stdout: 'ran\n', stderr: '' });
-  });
-});
-
 /** Says on standard error which signals it gets, until it gets SIGTERM. */
 const listening = `
   for (const name of ['SIGUSR2', 'SIGINT', 'SIGHUP', 'SIGQUIT']) process.on(name, () => console.error('got ' + name));

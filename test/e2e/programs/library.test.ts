@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { homeInWorld, newHome, until } from '../../support/home.ts';
+import { homeInWorld, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
@@ -44,27 +44,6 @@ describe('a program that pairs', () => {
     expect(world.counts().protectedServer.insufficientScope).toBe(1);
     expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
     connection.close();
-  });
-
-  it('can’t do what only the owner may do', async () => {
-    const { home } = there;
-    await paired(home, 'curious');
-    const connection = await connect({ name: 'curious', env: home.env });
-    for (const method of ['permission.set', 'request.list', 'app.list', 'settings.get', 'broker.stop']) {
-      await expect(connection.request(method), method).rejects.toMatchObject({ reason: 'not_permitted' });
-    }
-    connection.close();
-  });
-
-  it('has nothing if its pairing is refused', async () => {
-    // Of its own: after a no, the broker takes no pairing for a while.
-    const home = newHome();
-    await owner.startBroker(home);
-    await expect(paired(home, 'stranger', 'no')).rejects.toMatchObject({ reason: 'pairing_denied' });
-    expect(existsSync(path.join(home.paths.config, 'apps', 'stranger.key'))).toBe(false);
-    await expect(connect({ name: 'stranger', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
-    const { apps: clients } = await askBroker(home, 'app.list', {});
-    expect(clients.map(({ name }) => name)).not.toContain('stranger');
   });
 
   it('apps/NAME.key: loses connections and key file when it is removed', async () => {

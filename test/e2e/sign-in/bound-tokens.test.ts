@@ -3,14 +3,12 @@
  * stolen token is worth. Both servers want nonces.
  */
 import { describe, expect, it } from 'vitest';
-import { ProofKey } from '../../../src/oauth/client/proof-key.ts';
-import { homeInWorld, newHome } from '../../support/home.ts';
+import { homeInWorld } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import { allow, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
+import { allow, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { keyturnPy, pythonProgram } from '../../support/processes/python.ts';
 import { library, paired } from '../../support/processes/program.ts';
-import { headersIn, statusWith } from '../../support/servers/bound-request.ts';
 import { useNotebook } from '../../support/servers/notebook.ts';
 import { call, nextCard } from '../proxy/proxy-rig.ts';
 
@@ -131,80 +129,5 @@ describe('a program for Python', () => {
       code: 0,
       stdout: expect.stringMatching(/^Authorization: DPoP \S+\nDPoP: \S+\n$/),
     });
-  });
-});
-
-describe('a stolen token', () => {
-  it('P-7: is refused without a proof of its key', async () => {
-    const { home, world, resource } = await homeInWorld({ issuing });
-    await startBroker(home);
-    await allow(home, 'cli', resource);
-    await signIn(home, resource);
-    const { access_token: token, tokenId } = JSON.parse(
-      await home.ok(['token', resource, '--json']),
-    ) as Record<string, string>;
-    const first = await world.fetch(resource, { method: 'POST' });
-    const nonce = first.headers.get('dpop-nonce') ?? '';
-    const proven = async (method: string): Promise<Record<string, string>> =>
-      headersIn(await home.ok(['token', resource, '--dpop', method, '--nonce', nonce]));
-
-    // Without a proof, or with one of another key.
-    expect(await statusWith(world, { authorization: `Bearer ${token}` })).toBe(401);
-    expect(await statusWith(world, { authorization: `DPoP ${token}` })).toBe(401);
-    const thiefs = ProofKey.create().proof({
-      method: 'POST',
-      url: new URL(resource),
-      accessToken: token ?? '',
-      nonce,
-      time: Date.now(),
-    });
-    expect(await statusWith(world, { authorization: `DPoP ${token}`, dpop: thiefs })).toBe(401);
-    // With a proof that was overheard: it is for one method, and was used.
-    expect(await statusWith(world, await proven('GET'))).toBe(401);
-    const used = await proven('POST');
-    expect(await statusWith(world, used)).toBe(200);
-    expect(await statusWith(world, used)).toBe(401);
-
-    // From the broker a thief gets no proof: the token was not its own.
-    await paired(home, 'thief');
-    const connection = await connect({ name: 'thief', env: home.env });
-    await expect(
-      connection.proveToken({ tokenId: tokenId ?? '', method: 'POST', url: resource, nonce }),
-    ).rejects.toMatchObject({ reason: 'not_found' });
-    connection.close();
-  });
-});
-
-describe('two brokers of one person', () => {
-  it('have keys of their own, and sign-ins that end one by one', async () => {
-    const { home, world, resource } = await homeInWorld({ issuing });
-    const homes = [home, newHome({ world })];
-    const tokens = await Promise.all(
-      homes.map(async (each) => {
-        await startBroker(each);
-        await allow(each, 'cli', resource);
-        await signIn(each, resource);
-        return JSON.parse(await each.ok(['token', resource, '--json'])) as Record<string, string>;
-      }),
-    );
-    const nonce = (await world.fetch(resource, { method: 'POST' })).headers.get('dpop-nonce') ?? '';
-    const proven = await Promise.all(
-      homes.map(async (each) =>
-        headersIn(await each.ok(['token', resource, '--dpop', 'POST', '--nonce', nonce])),
-      ),
-    );
-    const [first, second] = proven;
-    expect(tokens[0]?.['access_token']).not.toBe(tokens[1]?.['access_token']);
-    const crossed = { authorization: first?.['Authorization'] ?? '', dpop: second?.['DPoP'] ?? '' };
-    expect(await statusWith(world, crossed)).toBe(401);
-    for (const headers of proven) expect(await statusWith(world, headers)).toBe(200);
-
-    await askBroker(home, 'signIn.revoke', { resource });
-    world.expireAccessTokens();
-    const old = { stdin: tokens[1]?.['access_token'] ?? '' };
-    await homes[1]?.ok(['token', resource, '--rejected-token-stdin'], old);
-    const later = await homes[1]?.ok(['token', resource, '--dpop', 'POST', '--nonce', nonce]);
-    expect(await statusWith(world, headersIn(later ?? ''))).toBe(200);
-    expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, codeExchanges: 2, refreshes: 1 });
   });
 });

@@ -101,13 +101,6 @@ describe('login --paste', () => {
     await tokenAt(home, url);
   });
 
-  it('ends when the browser reaches this machine after all', async () => {
-    const there = await homeInBentWorld();
-    const { signingIn, address } = await waiting(there);
-    expect((await there.world.fetch(address)).status).toBe(200);
-    expect(await signingIn.ended).toMatchObject({ code: 0, stdout: '' });
-  });
-
   it('shows its own address only', async () => {
     const there = await homeInBentWorld({ env: { KEYTURN_BROWSER: 'true' } });
     const { home, url, world } = there;
