@@ -217,6 +217,9 @@ describe('a token that is refused', () => {
   });
 });
 
+const json = { 'content-type': 'application/json' };
+const noMessage = /no message of the protocol/;
+
 describe('what goes wrong at the start', () => {
   it('answers initialize with what is wrong, and goes on once that is mended', async () => {
     const server = await statefulServer(textServer);
@@ -245,21 +248,9 @@ describe('what goes wrong at the start', () => {
   });
 
   it.each([
-    [
-      'a page',
-      { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' },
-      /no message of the protocol/,
-    ],
-    [
-      'JSON of its own',
-      { status: 200, headers: { 'content-type': 'application/json' }, body: '{"a":1}' },
-      /no message of the protocol/,
-    ],
-    [
-      'a lie',
-      { status: 200, headers: { 'content-type': 'application/json' }, body: '{' },
-      /no message of the protocol/,
-    ],
+    ['a page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' }, noMessage],
+    ['JSON of its own', { status: 200, headers: json, body: '{"a":1}' }, noMessage],
+    ['a lie', { status: 200, headers: json, body: '{' }, noMessage],
     ['nothing there', { status: 404 }, /speaks neither streamable HTTP/],
     ['another error', { status: 500 }, /500/],
     [
@@ -303,12 +294,7 @@ describe('what goes wrong at the start', () => {
 
 describe('a client’s broken line', () => {
   it.each([
-    [
-      'parameters that are no object',
-      '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":5}',
-      7,
-      -32_602,
-    ],
+    ['parameters of another type', '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":5}', 7, -32_602],
     ['no version', '{"id":"a","method":"tools/call"}', 'a', -32_600],
     ['an id that is none', '{"jsonrpc":"2.0","id":{},"method":"tools/call"}', null, -32_600],
     ['a notification', '{"jsonrpc":"2.0","method":"tools/call","params":5}', null, -32_600],

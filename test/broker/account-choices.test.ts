@@ -1,17 +1,12 @@
 /** Which of its accounts a program uses, and what the person is asked once. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Grant } from '../../src/broker/records/grant.ts';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { openWorld } from '../support/world.ts';
-import type { TestWorld } from '../support/world.ts';
 import { brokerRig, inWorld, refusal } from './rig.ts';
 import type { Rig } from './rig.ts';
+import { worldOfFile } from './places.ts';
 
-let world: TestWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(() => world.close());
+const world = worldOfFile();
 
 async function signIn(rig: Rig, who: string, account: string): Promise<Grant> {
   rig.person.account = who;

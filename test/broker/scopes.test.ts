@@ -1,19 +1,11 @@
 /** Scopes: a program gets no more than it was allowed, and more only with the user (invariants 10 and 11, dev/internals.md). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openSite } from '../oauth/site.ts';
-import type { Site } from '../oauth/site.ts';
-import { openWorld } from '../support/world.ts';
-import type { TestWorld } from '../support/world.ts';
+import { describe, expect, it } from 'vitest';
 import { oddServer } from './odd-server.ts';
 import { brokerRig, inWorld, refusal } from './rig.ts';
 import type { Rig } from './rig.ts';
+import { worldAndSite } from './places.ts';
 
-let world: TestWorld;
-let site: Site;
-beforeAll(async () => {
-  [world, site] = await Promise.all([openWorld(), openSite()]);
-});
-afterAll(async () => Promise.all([world.close(), site.close()]));
+const { world, site } = worldAndSite();
 
 const both = ['notes:read', 'notes:write'];
 

@@ -1,16 +1,11 @@
 /** An address that an MCP server wants opened: who may show one, which ones, how often, and what an answer does. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { UrlRequest } from '../../src/broker/shown-urls.ts';
-import { openWorld } from '../support/world.ts';
-import type { TestWorld } from '../support/world.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from './rig.ts';
 import type { Rig } from './rig.ts';
+import { worldOfFile } from './places.ts';
 
-let world: TestWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(async () => world.close());
+const world = worldOfFile();
 
 const url = 'https://pay.example/checkout?order=7#top';
 const message = 'Pay for your notes';

@@ -90,10 +90,7 @@ describe('a squatter on the socket', () => {
         nonce: JSON.parse(line).params.nonce,
       }),
     ],
-    [
-      'with capabilities that it did not prove',
-      (line) => ({ ...honestOffer(identity, line), capabilities: ['x'] }),
-    ],
+    ['with unproven capabilities', (line) => ({ ...honestOffer(identity, line), capabilities: ['x'] })],
   ])('%s hears a hello and nothing more', async (_name, offer) => {
     const paths = temporaryHome();
     const squatter = await squat(paths, (line) => answerTo(line, offer(line)));

@@ -254,12 +254,19 @@ export function prove(proof: string): object {
   return { jsonrpc: '2.0', id: 'p', method: 'prove', params: { proof } };
 }
 
-/** A raw client that has finished the handshake. */
-export async function admitted(rig: Rig, identity: Identity): Promise<RawClient> {
+/** A raw client that said hello and got an answer, and what it can prove with. */
+export async function greeted(rig: Rig, identity: Identity = rig.enrol(), line?: string) {
   const client = new RawClient(rig.socket);
-  const line = helloLine(identity, rig.server.endpoint);
-  client.send(line);
-  client.send(prove(proofsFor(identity, line, await client.next()).proofC));
+  const hello = line ?? helloLine(identity, rig.server.endpoint);
+  client.send(hello);
+  const answer = await client.next();
+  return { client, identity, line: hello, answer, ...proofsFor(identity, hello, answer) };
+}
+
+/** A raw client that has finished the handshake. */
+export async function admitted(rig: Rig, identity: Identity = rig.enrol()): Promise<RawClient> {
+  const { client, proofC } = await greeted(rig, identity);
+  client.send(prove(proofC));
   await client.next();
   return client;
 }

@@ -68,10 +68,7 @@ describe('an endpoint event gets our address also', () => {
   it.each([
     ['its address', [`event: endpoint\ndata: https://evil.example/${'x'.repeat(20_000)}\n\n`]],
     ['its address in pieces', ['event: endpoint\ndata: https://evil.example/', 'x'.repeat(9000), '\n\n']],
-    [
-      'its address, before its name',
-      [`data: https://evil.example/${'x'.repeat(20_000)}`, '\nevent: endpoint\n\n'],
-    ],
+    ['its address first', [`data: https://evil.example/${'x'.repeat(20_000)}`, '\nevent: endpoint\n\n']],
   ])('the stream ends at an endpoint event if this is too long: %s', async (_what, pieces) => {
     await expect(passed(pieces)).rejects.toMatchObject({ reason: 'resource_mismatch' });
   });

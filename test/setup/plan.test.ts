@@ -241,19 +241,10 @@ describe('keyturn setup', () => {
 
   it.each([
     ['a header whose name is an option', { url: endpoint, headers: { '--connect': 'x' } }],
-    [
-      'a tool whose name is an option',
-      { command: 'npx', args: ['mcp-remote', endpoint, '--ignore-tool', '--as'] },
-    ],
+    ['a tool like an option', { command: 'npx', args: ['mcp-remote', endpoint, '--ignore-tool', '--as'] }],
     ['an option without its value', { command: 'npx', args: ['mcp-remote', endpoint, '--transport'] }],
-    [
-      'a URL beside the command',
-      { command: 'npx', args: ['mcp-remote', endpoint], url: 'https://evil.example' },
-    ],
-    [
-      'a variable that names data',
-      { command: 'npx', args: ['mcp-remote', endpoint, '--header', 'A: ${TZDIR}'] },
-    ],
+    ['a URL beside it', { command: 'npx', args: ['mcp-remote', endpoint], url: 'https://evil.example' }],
+    ['a variable of data', { command: 'npx', args: ['mcp-remote', endpoint, '--header', 'A: ${TZDIR}'] }],
   ])('leaves an entry with %s', (_what, notes) => {
     const text = JSON.stringify({ mcpServers: { notes } });
     expect(read('cursor', text)).toMatchObject({ findings: [{ kind: 'left' }], after: text });
@@ -272,11 +263,7 @@ describe('keyturn setup', () => {
   });
 
   const left: readonly (readonly [string, object, RegExp])[] = [
-    [
-      'a secret that a variable holds',
-      { url: endpoint, headers: { Authorization: 'Bearer ${T}' } },
-      /variable/,
-    ],
+    ['a secret in a variable', { url: endpoint, headers: { Authorization: 'Bearer ${T}' } }, /variable/],
     ['a header that a variable fills', { url: endpoint, headers: { 'X-Team': '${HOME}' } }, /variable/],
     ['a header that an input fills', { url: endpoint, headers: { 'X-Team': '${input:team}' } }, /variable/],
     ['a secret in the URL', { url: `${endpoint}?api_key=${secret}` }, /URL contains a secret/],

@@ -1,15 +1,10 @@
 /** How often a program may put a card before the person. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
+import { describe, expect, it } from 'vitest';
 import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { worldOfFile } from '../places.ts';
 
-let world: TestWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(async () => world.close());
+const world = worldOfFile();
 
 const rig = (): Promise<Rig> => brokerRig(inWorld(world));
 

@@ -1,17 +1,12 @@
 /** No permission, no token: when the user is asked, what an answer changes, and what ends a permission. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { worldOfFile } from '../places.ts';
 
-let world: TestWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(async () => world.close());
+const world = worldOfFile();
 
 const rig = (): Promise<Rig> => brokerRig(inWorld(world));
 
@@ -262,14 +257,6 @@ describe('a permission', () => {
     await r.allow();
     await r.ask();
     await r.parts.permissions.end('editor', r.endpoint);
-    expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
-  });
-
-  it('whose lease ran out gives no token from memory', async () => {
-    const r = await rig();
-    await decided(r, { until: r.clock.now() + 1000 });
-    await r.ask();
-    r.clock.advance(1000);
     expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
   });
 

@@ -1,17 +1,12 @@
 /** Permissions for one run, or for a time: which requests they serve, and what is left when they end. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AppProcess, ProcessState } from '../../../src/broker/questions/app-process.ts';
 import { Leases } from '../../../src/broker/consent/lease.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { brokerRig, inWorld, refusal } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { worldOfFile } from '../places.ts';
 
-let world: TestWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(async () => world.close());
+const world = worldOfFile();
 
 const rig = (): Promise<Rig> => brokerRig(inWorld(world));
 

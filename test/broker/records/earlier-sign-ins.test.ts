@@ -1,16 +1,13 @@
 /** The tokens of earlier sign-ins of a grant that is in use: kept to be revoked, and never without a bound. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
-import { openSite } from '../../oauth/site.ts';
-import type { Site } from '../../oauth/site.ts';
 import { oddServer } from '../odd-server.ts';
 import { brokerRig } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { lastingSite } from '../places.ts';
 
-let site: Site;
-beforeAll(async () => void (site = await openSite()));
-afterAll(() => site.close());
+const site = lastingSite();
 
 async function signedInOften(): Promise<Rig> {
   const rig = await brokerRig(oddServer(site, { scopesSupported: ['read'] }));

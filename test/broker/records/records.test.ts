@@ -76,11 +76,7 @@ describe('grants', () => {
   it.each([
     ['is ended', { state: { kind: 'revoked', receipt: 'pending', endedAt: 1 } }, true],
     ['needs a sign-in', { state: { kind: 'signInRequired', why: '' } }, true],
-    [
-      'needs a sign-in, and gets a scope',
-      { state: { kind: 'signInRequired', why: '' }, scope: ['a'] },
-      false,
-    ],
+    ['needs a sign-in, gets a scope', { state: { kind: 'signInRequired', why: '' }, scope: ['a'] }, false],
     ['gets a scope', { scope: ['read', 'write'] }, false],
   ] as const)('a grant that %s: whether that only takes away', (_what, more, isLess) => {
     const grant = { ...fields, id: '0'.repeat(16) };

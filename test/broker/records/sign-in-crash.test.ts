@@ -2,18 +2,15 @@
  * Brokers that stop in the middle of a sign-in or a revocation, before each call of the vault in turn: the sign-in of
  * before is whole, or the new one is, and the document names every item.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { retryRevocation, isPending, revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { namedItems } from '../../support/homes/named-items.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { brokerRig, inWorld } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { worldOfFile } from '../places.ts';
 
-let world: TestWorld;
-beforeAll(async () => void (world = await openWorld()));
-afterAll(() => world.close());
+const world = worldOfFile();
 
 const hour = 3_600_000;
 const never = { interaction: 'never' } as const;

@@ -1,14 +1,11 @@
 /** The owner pauses all access: what the running broker refuses meanwhile, and when a pause is over. */
 import { AccessPause } from '../../../src/broker/refusals/access-pause.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { keySubject } from '../../../src/broker/records/api-key.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
+import { worldOfFile } from '../places.ts';
 
-let world: TestWorld;
-beforeAll(async () => void (world = await openWorld()));
-afterAll(() => world.close());
+const world = worldOfFile();
 
 const hour = 3_600_000;
 

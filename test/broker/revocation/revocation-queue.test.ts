@@ -1,20 +1,15 @@
 /** Pending revocations: tried again automatically, also after restarts, for all remaining tokens, and not for ever. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import { openSite } from '../../oauth/site.ts';
-import type { Site } from '../../oauth/site.ts';
 import { oddServer } from '../odd-server.ts';
 import type { OddServer } from '../odd-server.ts';
 import { brokerRig } from '../rig.ts';
 import type { Rig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
+import { lastingSite } from '../places.ts';
 
-let site: Site;
-beforeAll(async () => {
-  site = await openSite();
-});
-afterAll(() => site.close());
+const site = lastingSite();
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 

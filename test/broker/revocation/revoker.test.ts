@@ -1,23 +1,15 @@
 /** Ending a grant: here at once, at the server as soon as it can be reached, and for all its tokens. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { explainGrant } from '../../../src/broker/explain.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import { openSite } from '../../oauth/site.ts';
-import type { Site } from '../../oauth/site.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { oddServer } from '../odd-server.ts';
 import type { OddServer } from '../odd-server.ts';
 import { brokerRig, inWorld, refusal } from '../rig.ts';
 import type { Rig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
+import { worldAndSite } from '../places.ts';
 
-let world: TestWorld;
-let site: Site;
-beforeAll(async () => {
-  [world, site] = await Promise.all([openWorld(), openSite()]);
-});
-afterAll(async () => Promise.all([world.close(), site.close()]));
+const { world, site } = worldAndSite();
 
 /** Two sign-ins and a token in use, at a server whose tokens have numbers. */
 async function twice(revocation = true): Promise<{ server: OddServer; rig: Rig }> {

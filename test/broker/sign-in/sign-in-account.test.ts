@@ -63,21 +63,9 @@ describe('a sign-in', () => {
     ['as another subject in a step-up', [alice], 'bob', { grantId: 'alice' }, 'asks about alice: new bob'],
     ['as another subject for an account', [alice], 'bob', { account: 'alice' }, 'asks about alice: new bob'],
     ['as another subject under a label', [labelled], 'bob', { account: 'team' }, 'asks about team: new bob'],
-    [
-      'as the subject of another label',
-      [labelled, alice],
-      'alice',
-      { account: 'team' },
-      'asks about team: renews alice',
-    ],
+    ['as another label', [labelled, alice], 'alice', { account: 'team' }, 'asks about team: renews alice'],
     ['without a subject', [alice], undefined, {}, 'asks about alice: new default'],
-    [
-      'without a subject for an account',
-      [alice],
-      undefined,
-      { account: 'alice' },
-      'asks about alice: new default',
-    ],
+    ['with none for an account', [alice], undefined, { account: 'alice' }, 'asks about alice: new default'],
     ['with a subject where there was none', [unnamed], 'bob', {}, 'asks about default: new bob'],
     ['with a subject that is spelled as a label', [label], 'work', {}, 'asks about work: new work'],
   ] as const)('%s asks the person', (_what, there, subject, meant, expected) => {

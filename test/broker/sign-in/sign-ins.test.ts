@@ -1,22 +1,14 @@
 /** Sign-ins: one page at a time, none unattended, and each for the account it was started for. */
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openSite } from '../../oauth/site.ts';
-import type { Site } from '../../oauth/site.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
+import { describe, expect, it } from 'vitest';
 import { oddServer } from '../odd-server.ts';
 import type { OddServer } from '../odd-server.ts';
 import { brokerRig, inWorld, queued, refusal, turnOfEvents } from '../rig.ts';
 import type { Rig } from '../rig.ts';
 import { bound } from '../../vault/doubles.ts';
+import { worldAndSite } from '../places.ts';
 
-let world: TestWorld;
-let site: Site;
-beforeAll(async () => {
-  [world, site] = await Promise.all([openWorld(), openSite()]);
-});
-afterAll(async () => Promise.all([world.close(), site.close()]));
+const { world, site } = worldAndSite();
 
 const minute = 60_000;
 
@@ -183,21 +175,6 @@ describe('two servers', () => {
     answer();
     expect([(await first).resource, (await second).resource]).toEqual([server.endpoint, server.other]);
     expect(rig.pages).toHaveLength(2);
-  });
-
-  it('no page opens for a program that left the queue, and its request ends', async () => {
-    const { server, rig, answer } = await pair();
-    const first = rig.ask();
-    await rig.question('signIn');
-    const program = new AbortController();
-    const second = refusal(rig.ask({ resource: server.other, signal: program.signal }));
-    await queued(rig);
-    program.abort();
-    expect(await second).toMatchObject({ reason: 'interrupted' });
-    answer();
-    await first;
-    await turnOfEvents();
-    expect(rig.pages).toHaveLength(1);
   });
 
   it('PROMISE-5: no sign-in page opens once the permission has ended in the queue', async () => {

@@ -1,19 +1,18 @@
 /** A refresh with an unknown outcome: noted before the request is sent, reported, and settled by the next one. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { moment } from '../../../src/base/errors.ts';
 import type { GrantSecret } from '../../../src/broker/grants/grant-secret.ts';
 import type { RefreshAttempt } from '../../../src/broker/grants/grant-secret.ts';
 import { explainGrant, leftOver } from '../../../src/broker/explain.ts';
-import { deadOrigin, openSite } from '../../oauth/site.ts';
-import type { Page, Site } from '../../oauth/site.ts';
+import { deadOrigin } from '../../oauth/site.ts';
+import type { Page } from '../../oauth/site.ts';
 import { oddServer } from '../odd-server.ts';
 import type { OddServer } from '../odd-server.ts';
 import { brokerRig, refusal } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { lastingSite } from '../places.ts';
 
-let site: Site;
-beforeAll(async () => void (site = await openSite()));
-afterAll(() => site.close());
+const site = lastingSite();
 
 const hour = 3_600_000;
 const never = { interaction: 'never' } as const;

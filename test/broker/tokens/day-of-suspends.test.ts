@@ -3,17 +3,14 @@
  * later than the machine. KEYTURN_DAY_SEED repeats a day; the soak has thirty of them.
  */
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Upkeep } from '../../../src/broker/tokens/upkeep.ts';
 import { chances } from '../../support/chances.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { numberFrom, report } from '../../soak/report.ts';
 import { brokerRig, inWorld } from '../rig.ts';
+import { worldOfFile } from '../places.ts';
 
-let world: TestWorld;
-beforeAll(async () => void (world = await openWorld()));
-afterAll(() => world.close());
+const world = worldOfFile();
 
 const minute = 60_000;
 const hour = 60 * minute;

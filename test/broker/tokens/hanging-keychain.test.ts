@@ -1,18 +1,15 @@
 /** A keychain that waits for a person at one call: each act answers, no second prompt opens meanwhile, and nothing is lost. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { VaultGuard } from '../../../src/vault/guard.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { scriptedKeychain } from '../../vault/keychain/scripted-worker.ts';
 import { closedLater, keychainVault } from '../../vault/vaults.ts';
 import { HandClock } from '../hand-clock.ts';
 import { brokerRig, inWorld } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { worldOfFile } from '../places.ts';
 
-let world: TestWorld;
-beforeAll(async () => void (world = await openWorld()));
-afterAll(() => world.close());
+const world = worldOfFile();
 
 const hour = 3_600_000;
 

@@ -1,25 +1,17 @@
 /** Rotation loses nothing (invariant 3, dev/internals.md): when a token is in the vault, and what a late answer may change. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import type { Grant } from '../../../src/broker/records/grant.ts';
 import { newItemName } from '../../../src/store/unused-items.ts';
 import type { TokenVerdict } from '../../support/world/authorization-server.ts';
-import { openSite } from '../../oauth/site.ts';
-import type { Site } from '../../oauth/site.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { oddServer } from '../odd-server.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
 import type { Rig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
+import { worldAndSite } from '../places.ts';
 
-let world: TestWorld;
-let site: Site;
-beforeAll(async () => {
-  [world, site] = await Promise.all([openWorld(), openSite()]);
-});
-afterAll(async () => Promise.all([world.close(), site.close()]));
+const { world, site } = worldAndSite();
 
 const hour = 3_600_000;
 

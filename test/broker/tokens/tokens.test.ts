@@ -22,37 +22,6 @@ const second = 1000;
 const minute = 60 * second;
 const almostOver = 55 * minute;
 
-async function statusAt(endpoint: string, accessToken: string): Promise<number> {
-  const response = await places.world.fetch(endpoint, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      authorization: `Bearer ${accessToken}`,
-    },
-    body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
-  });
-  return response.status;
-}
-
-describe('the first token', () => {
-  it('needs one sign-in, and the MCP server takes it', async () => {
-    const before = counts();
-    const rig = await brokerRig(inWorld(places.world));
-    await rig.allow();
-    const token = await rig.ask();
-    expect(await statusAt(rig.endpoint, token.accessToken)).toBe(200);
-    expect(token).toMatchObject({
-      resource: places.world.protectedServer.resource,
-      issuer: places.world.authorizationServer.issuer,
-      account: 'default',
-      scope: ['notes:read'],
-    });
-    expect(counts().signIns).toBe(before.signIns + 1);
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-  });
-});
-
 describe('a token that is still good', () => {
   it('is answered without a request and without a write', async () => {
     const rig = await signedIn();

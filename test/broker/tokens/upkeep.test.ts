@@ -1,17 +1,14 @@
 /** What happens as time passes, without a request: refreshes in the background, and the clock's events. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fullScope } from '../../../src/broker/tokens/token-cache.ts';
 import { startEvery, tickEvery, Upkeep } from '../../../src/broker/tokens/upkeep.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { brokerRig, inWorld, refusal } from '../rig.ts';
 import type { Rig } from '../rig.ts';
+import { worldOfFile } from '../places.ts';
 
-let world: TestWorld;
-beforeAll(async () => void (world = await openWorld()));
-afterAll(() => world.close());
+const world = worldOfFile();
 
 const minute = 60_000;
 const hour = 60 * minute;

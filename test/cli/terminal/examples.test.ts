@@ -75,18 +75,10 @@ describe.each(all.map(({ name, examples }) => ({ name, examples })))(
 
 describe('a refused command line', () => {
   it.each([
-    [
-      'a missing value',
-      ['app', 'allow', 'cli', 'https://notes.example/mcp', '--for'],
-      '--for needs a value.',
-    ],
+    ['no value', ['app', 'allow', 'cli', 'https://notes.example/mcp', '--for'], '--for needs a value.'],
     ['a value too many', ['sign-in', 'list', '--json=yes'], '--json takes no value.'],
     ['an unknown option', ['sign-in', 'list', '--verbose'], 'There is no option "--verbose" here.'],
-    [
-      'a mistyped option',
-      ['setup', '--projct'],
-      'There is no option "--projct" here; the nearest is --project.',
-    ],
+    ['a typo', ['setup', '--projct'], 'There is no option "--projct" here; the nearest is --project.'],
     ['a missing operand', ['app', 'allow', 'cli'], 'keyturn app allow needs APP URL; 1 given.'],
     ['an operand too many', ['lock', 'now'], 'keyturn lock takes no operand; 1 given.'],
     [

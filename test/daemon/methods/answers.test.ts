@@ -1,17 +1,12 @@
 /** The broker's facts in the wire's words. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Question } from '../../../src/broker/questions/question.ts';
 import { explanationAnswer } from '../../../src/daemon/methods/answers.ts';
 import { interactionAnswer } from '../../../src/daemon/methods/open-questions.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { brokerRig, inWorld } from '../../broker/rig.ts';
+import { worldOfFile } from '../../broker/places.ts';
 
-let world: TestWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(async () => world.close());
+const world = worldOfFile();
 
 it('a timeline shows repetitions at the time of the last one', async () => {
   const rig = await brokerRig(inWorld(world));

@@ -1,7 +1,7 @@
 /** The lock desk over the broker's real parts: what a lock drops and waits for, and how it opens again. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { VaultLock } from '../../../src/daemon/vault/vault-lock.ts';
 import { fresh } from '../../vault/doubles.ts';
 import { VaultGuard } from '../../../src/vault/guard.ts';
@@ -12,14 +12,9 @@ import { VaultError } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { inWorld, brokerRig, refusal, turnOfEvents } from '../../broker/rig.ts';
 import type { Rig } from '../../broker/rig.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
+import { worldOfFile } from '../../broker/places.ts';
 
-let world: TestWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(() => world.close());
+const world = worldOfFile();
 
 interface Place {
   readonly rig: Rig;

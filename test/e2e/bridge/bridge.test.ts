@@ -34,17 +34,6 @@ it('BR-1: the bridge calls tools, renews tokens, steps up, and shows no token', 
   await until('the bridge ends', () => !isAlive(pid));
 });
 
-it('the bridge trusts the authority of the broker’s settings', async () => {
-  const { home, resource } = await homeInWorld();
-  await home.ok(['sign-in', 'list']);
-  await paired(home, 'an-editor');
-  await home.ok(['app', 'allow', 'an-editor', resource]);
-  const { NODE_EXTRA_CA_CERTS: _, ...env } = home.env;
-  const { client, output } = await clientOf({ env }, resource, '--as', 'an-editor');
-  expect((await client.listTools()).tools).toHaveLength(2);
-  expect(output.stderr).toBe(waitingLine('an-editor', resource));
-});
-
 /** Node's flag for a module that runs before the command. */
 const before = (code: string): string[] => ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
 

@@ -178,11 +178,7 @@ it.each([
   ['an entry that there is not', { ports: 1 }, 'ports'],
   ['a port out of range', { protectedServer: { port: 70_000 } }, 'protectedServer.port'],
   ['a path with a query', { protectedServer: { path: '/mcp?a' } }, 'protectedServer.path'],
-  [
-    'an account without a name',
-    { authorizationServer: { accounts: [''] } },
-    'authorizationServer.accounts.0',
-  ],
+  ['a nameless account', { authorizationServer: { accounts: [''] } }, 'authorizationServer.accounts.0'],
 ])('`keyturn dev-server` refuses %s, and names it', async (_what, configuration, named) => {
   const run = await newHome().keyturn(['dev-server', '--config', configurationFile(configuration)]);
   expect(run).toMatchObject({ code: 2, stdout: '' });

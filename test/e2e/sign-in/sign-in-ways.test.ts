@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { type Running, type TestHome, until } from '../../support/home.ts';
-import { askBroker, questionsAt } from '../../support/homes/ask-broker.ts';
-import { allow, answer, signIn, startBroker, tokenAt } from '../../support/homes/owner-acts.ts';
+import { questionsAt } from '../../support/homes/ask-broker.ts';
+import { allow, startBroker, tokenAt } from '../../support/homes/owner-acts.ts';
 
 /** The one question that waits, as another process sees it. */
 async function onlyQuestion(home: TestHome, kind: string) {
@@ -43,27 +43,6 @@ describe('login --device', () => {
   });
 });
 
-describe('login --new-client', () => {
-  it('Y-5: signs in at a server that has forgotten Keyturn', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld();
-    await startBroker(home);
-    await signIn(home, url);
-    authorizationServer.clients.clear();
-    // The browser shows an error page, and comes back from it with nothing.
-    const first = home.start(['login', url]);
-    await first.says(`If the page shows an error: keyturn login ${url} --new-client`);
-    const second = home.start(['login', url]);
-    await second.says('waits already');
-    await second.says((await onlyQuestion(home, 'signIn')).url);
-    await home.ok(['login', url, '--new-client']);
-    expect(await first.ended).toMatchObject({ code: 0 });
-    expect(await second.ended).toMatchObject({ code: 0 });
-    expect(authorizationServer.counts.registrations).toBe(2);
-    const { oauthClients: registrations } = await askBroker(home, 'oauthClient.list', {});
-    expect(registrations.map(({ state }) => state)).toEqual(['replaced', undefined]);
-  });
-});
-
 describe('login --paste', () => {
   /** A sign-in that waits for an address, and where a browser elsewhere ends. */
   async function waiting(there: Awaited<ReturnType<typeof homeInBentWorld>>) {
@@ -99,23 +78,5 @@ describe('login --paste', () => {
     expect(authorizationServer.counts).toMatchObject({ authorizations: 1, codesRedeemed: 1 });
     await allow(home, 'cli', url);
     await tokenAt(home, url);
-  });
-
-  it('shows its own address only', async () => {
-    const there = await homeInBentWorld({ env: { KEYTURN_BROWSER: 'true' } });
-    const { home, url, world } = there;
-    const other = home.start(['login', url]);
-    const { url: firstPage, id } = await onlyQuestion(home, 'signIn');
-    const signingIn = home.start(['login', url, '--paste'], { stdinStaysOpen: true });
-    await signingIn.says('paste that whole address here:');
-    const own = (await questionsAt(home)).find((question) => question.id !== id)?.url ?? '';
-    const reply = await world.fetch(own, { redirect: 'manual' });
-    signingIn.types(reply.headers.get('location') ?? '');
-    const run = await signingIn.ended;
-    expect(run.code).toBe(0);
-    expect(run.stderr).toContain(own);
-    expect(run.stderr).not.toContain(firstPage);
-    await answer(home, id, 'no');
-    expect(await other.ended).toMatchObject({ code: 5 });
   });
 });

@@ -5,13 +5,10 @@
  * Says `ready` on stdout once it is in full swing, goes on until its stdin ends, and then writes one
  * JSON line: how often each thing happened.
  */
-import { randomBytes } from 'node:crypto';
 import { linkSync, renameSync, rmSync } from 'node:fs';
-import net from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 import { type Connection, openConnection } from '../../../src/client/connection.ts';
-import { newNonce } from '../../../src/ipc/wire/handshake.ts';
 import type { Identity } from '../../../src/ipc/wire/handshake-messages.ts';
 import { after } from '../../../src/ipc/wire/timer.ts';
 
@@ -26,38 +23,6 @@ function count(what: string): void {
 
 function ready(): void {
   process.stdout.write('ready\n');
-}
-
-/**
- * Sends hello with a client's id and a wrong proof, as fast as the broker allows. Even on a slow machine,
- * it goes on until it was refused once.
- */
-async function wrongProofs(endpoint: string, appId: string): Promise<void> {
-  const isDone = (): boolean => over.signal.aborted && (counts['rate_limited'] ?? 0) > 0;
-  const lanes = Array.from({ length: 16 }, async () => {
-    while (!isDone()) await wrongProof(endpoint, appId);
-  });
-  ready();
-  await Promise.all(lanes);
-}
-
-async function wrongProof(endpoint: string, appId: string): Promise<void> {
-  const socket = net.connect(target);
-  const closed = new Promise<void>((resolve) => {
-    socket.on('close', () => resolve());
-  });
-  socket.on('error', () => {});
-  const params = { versions: [1], appId, nonce: newNonce(), endpoint, capabilities: [] };
-  socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'hello', params })}\n`);
-  // An answer is one short line, written at once, and so it comes in one piece.
-  socket.on('data', (line) => {
-    const { result, error } = JSON.parse(line.toString());
-    if (error) count(error.data.reason);
-    if (!result) return;
-    const proof = randomBytes(32).toString('base64url');
-    socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'prove', params: { proof } })}\n`);
-  });
-  await closed;
 }
 
 /** Holds so many proven connections, spread over the identities, and asks once on each at the end. */
@@ -92,7 +57,6 @@ async function swap(first: string, second: string): Promise<void> {
 
 async function attack(): Promise<void> {
   const [first = '', second = ''] = rest;
-  if (mode === 'wrong-proofs') return wrongProofs(first, second);
   if (mode === 'crowd') return crowd(Number(first), JSON.parse(second));
   return swap(first, second);
 }

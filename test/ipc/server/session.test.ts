@@ -5,81 +5,67 @@ import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { brokerTimeout, handshakeFrameLimit, handshakeTimeout } from '../../../src/ipc/wire/limits.ts';
-import { admitted, helloLine, proofsFor, prove, RawClient, request, startRig, startSlowRig } from '../rig.ts';
+import {
+  admitted,
+  greeted,
+  helloLine,
+  proofsFor,
+  prove,
+  RawClient,
+  request,
+  startRig,
+  startSlowRig,
+} from '../rig.ts';
+import type { HelloChanges } from '../rig.ts';
+
+const anyProof = () => randomBytes(32).toString('base64url');
 
 describe('the handshake', () => {
   test('admits a client that proves its key, after the broker proved', async () => {
     const rig = await startRig();
-    const identity = rig.enrol();
-    const client = new RawClient(rig.socket);
-    const line = helloLine(identity, rig.server.endpoint);
-    client.send(line);
-    const { proofB, expectedB, proofC } = proofsFor(identity, line, await client.next());
+    const { client, identity, proofB, expectedB, proofC } = await greeted(rig);
     expect(proofB).toBe(expectedB);
     client.send(prove(proofC));
     // The first request may follow at once.
     client.send(request(1, 'status', { a: 1 }));
     expect(await client.next()).toEqual({ jsonrpc: '2.0', id: 'p', result: {} });
     expect(await client.next()).toMatchObject({ result: { appId: identity.appId, params: { a: 1 } } });
-    expect(rig.server.callers().map((caller) => [caller.appId, caller.role])).toEqual([
-      [identity.appId, 'app'],
-    ]);
+    expect(rig.server.callers()).toMatchObject([{ appId: identity.appId, role: 'app' }]);
   });
 
   test('gives the owner its role', async () => {
     const rig = await startRig();
     await admitted(rig, rig.enrol('owner'));
-    expect(rig.server.callers().map((caller) => caller.role)).toEqual(['owner']);
+    expect(rig.server.callers()).toMatchObject([{ role: 'owner' }]);
   });
 
   test('makes another nonce and proof each time for the same hello', async () => {
     const rig = await startRig();
-    const line = helloLine(rig.enrol(), rig.server.endpoint);
-    const answers = [];
-    for (const client of [new RawClient(rig.socket), new RawClient(rig.socket)]) {
-      client.send(line);
-      answers.push(JSON.stringify((await client.next())?.['result']));
-    }
-    expect(new Set(answers).size).toBe(2);
+    const { identity, line, answer } = await greeted(rig);
+    expect((await greeted(rig, identity, line)).answer?.['result']).not.toEqual(answer?.['result']);
   });
 
   test('DOOR-1: refuses a whole handshake replayed', async () => {
     const rig = await startRig();
-    const identity = rig.enrol();
-    const first = new RawClient(rig.socket);
-    const line = helloLine(identity, rig.server.endpoint);
-    first.send(line);
-    const recorded = prove(proofsFor(identity, line, await first.next()).proofC);
-    first.send(recorded);
-    expect(await first.next()).toMatchObject({ result: {} });
-
-    const thief = new RawClient(rig.socket);
-    thief.send(line);
-    await thief.next();
-    thief.send(recorded);
-    expect(await thief.refusal()).toBe('handshake_failed');
+    const { client, identity, line, proofC } = await greeted(rig);
+    client.send(prove(proofC));
+    expect(await client.next()).toMatchObject({ result: {} });
+    const thief = await greeted(rig, identity, line);
+    thief.client.send(prove(proofC));
+    expect(await thief.client.refusal()).toBe('handshake_failed');
   });
 
   test("DOOR-1: refuses the broker's own proof reflected", async () => {
-    const rig = await startRig();
-    const identity = rig.enrol();
-    const client = new RawClient(rig.socket);
-    const line = helloLine(identity, rig.server.endpoint);
-    client.send(line);
-    client.send(prove(proofsFor(identity, line, await client.next()).proofB));
+    const { client, proofB } = await greeted(await startRig());
+    client.send(prove(proofB));
     expect(await client.refusal()).toBe('handshake_failed');
   });
 
   test('refuses a wrong key, and a second attempt on the connection', async () => {
     const rig = await startRig();
-    const identity = rig.enrol();
-    const wrong = { ...identity, key: randomBytes(32).toString('base64url') };
-    const client = new RawClient(rig.socket);
-    const line = helloLine(identity, rig.server.endpoint);
-    client.send(line);
-    const answer = await client.next();
-    client.send(prove(proofsFor(wrong, line, answer).proofC));
-    client.send(prove(proofsFor(identity, line, answer).proofC));
+    const { client, identity, line, answer, proofC } = await greeted(rig);
+    client.send(prove(proofsFor({ ...identity, key: anyProof() }, line, answer).proofC));
+    client.send(prove(proofC));
     expect(await client.refusal()).toBe('handshake_failed');
     expect(rig.server.callers()).toEqual([]);
   });
@@ -88,74 +74,51 @@ describe('the handshake', () => {
     const rig = await startRig();
     const identity = rig.enrol();
     for (let i = 0; i < 20; i += 1) {
-      const client = new RawClient(rig.socket);
-      client.send(helloLine(identity, rig.server.endpoint));
-      await client.next();
-      client.send(prove(randomBytes(32).toString('base64url')));
+      const { client } = await greeted(rig, identity);
+      client.send(prove(anyProof()));
       expect(await client.refusal()).toBe('handshake_failed');
     }
     await admitted(rig, identity);
     expect(rig.server.callers()).toHaveLength(1);
   });
 
-  test('gives no proof to a hello that names another socket', async () => {
+  test.each<[string, string, HelloChanges]>([
+    ['names another socket', 'handshake_failed', { endpoint: 'unix:1:2' }],
+    ['offers no version that the broker speaks', 'version_unsupported', { versions: [0, 2] }],
+    ['has an unknown id', 'unpaired', { appId: 'nobody' }],
+  ])('gives no proof to a hello that %s', async (_what, reason, changes) => {
     const rig = await startRig();
     const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), 'unix:1:2'));
-    expect(await client.refusal()).toBe('handshake_failed');
-  });
-
-  test('refuses versions it does not speak', async () => {
-    const rig = await startRig();
-    const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), rig.server.endpoint, { versions: [0, 2] }));
-    expect(await client.refusal()).toBe('version_unsupported');
+    client.send(helloLine(rig.enrol(), rig.server.endpoint, changes));
+    expect(await client.refusal()).toBe(reason);
   });
 
   test('binds the proof to the offered versions', async () => {
     const rig = await startRig();
     const identity = rig.enrol();
-    const client = new RawClient(rig.socket);
-    const nonce = randomBytes(32).toString('base64url');
+    const nonce = anyProof();
     const meant = helloLine(identity, rig.server.endpoint, { versions: [2, 1], nonce });
-    client.send(helloLine(identity, rig.server.endpoint, { versions: [1], nonce }));
-    const { proofB, expectedB, proofC } = proofsFor(identity, meant, await client.next());
+    const sent = helloLine(identity, rig.server.endpoint, { versions: [1], nonce });
+    const { client, answer } = await greeted(rig, identity, sent);
+    const { proofB, expectedB, proofC } = proofsFor(identity, meant, answer);
     expect(proofB).not.toBe(expectedB);
     client.send(prove(proofC));
     expect(await client.refusal()).toBe('handshake_failed');
   });
 
-  test('answers `unpaired` to an id it does not know', async () => {
-    const rig = await startRig();
-    const identity = rig.enrol();
-    rig.keys.clear();
-    const client = new RawClient(rig.socket);
-    client.send(helloLine(identity, rig.server.endpoint));
-    expect(await client.refusal()).toBe('unpaired');
-  });
-
   test('answers `locked` while the keys cannot be read', async () => {
-    const rig = await startRig({
-      keyFor: async () => {
-        throw new KeyturnError('locked', 'the vault is locked');
-      },
-    });
+    const keyFor = async () => Promise.reject(new KeyturnError('locked', 'the vault is locked'));
+    const rig = await startRig({ keyFor });
     const client = new RawClient(rig.socket);
     client.send(helloLine(rig.enrol(), rig.server.endpoint));
     expect(await client.refusal()).toBe('locked');
   });
 
   test('does not admit a client whose pairing failed', async () => {
-    const rig = await startRig({
-      confirmPaired: async () => {
-        throw new KeyturnError('unpaired', 'too late');
-      },
-    });
-    const identity = rig.enrol();
-    const client = new RawClient(rig.socket);
-    const line = helloLine(identity, rig.server.endpoint);
-    client.send(line);
-    client.send(prove(proofsFor(identity, line, await client.next()).proofC));
+    const confirmPaired = async () => Promise.reject(new KeyturnError('unpaired', 'too late'));
+    const rig = await startRig({ confirmPaired });
+    const { client, proofC } = await greeted(rig);
+    client.send(prove(proofC));
     expect(await client.refusal()).toBe('unpaired');
     expect(rig.server.callers()).toEqual([]);
   });
@@ -164,7 +127,7 @@ describe('the handshake', () => {
 describe('before the handshake', () => {
   test.each([
     ['a request', request(1, 'token.get', { resource: 'https://a.example' })],
-    ['a proof first', prove(randomBytes(32).toString('base64url'))],
+    ['a proof first', prove(anyProof())],
     ['a notification', { jsonrpc: '2.0', method: 'hello', params: {} }],
     ['a hello without fields', request(1, 'hello')],
     ['a pairing without fields', request(1, 'pair')],
@@ -183,10 +146,7 @@ describe('before the handshake', () => {
   });
 
   test('DOOR-1: refuses a request between hello and prove', async () => {
-    const rig = await startRig();
-    const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), rig.server.endpoint));
-    await client.next();
+    const { client } = await greeted(await startRig());
     client.send(request(1, 'status'));
     expect(await client.refusal()).toBe('handshake_failed');
   });
@@ -203,10 +163,7 @@ describe('before the handshake', () => {
     ['a proof with padding', () => JSON.stringify(prove(`${randomBytes(32).toString('base64url')}=`))],
   ])('refuses %s after the hello', async (_name, second) => {
     const rig = await startRig();
-    const client = new RawClient(rig.socket);
-    const line = helloLine(rig.enrol(), rig.server.endpoint);
-    client.send(line);
-    await client.next();
+    const { client, line } = await greeted(rig);
     client.send(second(line));
     expect(await client.refusal()).toBe('handshake_failed');
     expect(rig.server.callers()).toEqual([]);
@@ -214,18 +171,11 @@ describe('before the handshake', () => {
 
   test('refuses two proofs that were exchanged between two connections of one client', async () => {
     const rig = await startRig();
-    const identity = rig.enrol();
-    const clients = [new RawClient(rig.socket), new RawClient(rig.socket)];
-    const line = helloLine(identity, rig.server.endpoint);
-    const proofs: string[] = [];
-    for (const client of clients) {
-      client.send(line);
-      proofs.push(proofsFor(identity, line, await client.next()).proofC);
-    }
-    for (const client of clients) {
-      client.send(prove(proofs.pop() ?? ''));
-      expect(await client.refusal()).toBe('handshake_failed');
-    }
+    const one = await greeted(rig);
+    const two = await greeted(rig, one.identity, one.line);
+    one.client.send(prove(two.proofC));
+    two.client.send(prove(one.proofC));
+    for (const { client } of [one, two]) expect(await client.refusal()).toBe('handshake_failed');
   });
 
   test('DOOR-1: does not answer a hello that is cut short anywhere, and forgets it', async () => {
@@ -272,8 +222,7 @@ describe('before the handshake', () => {
   });
 
   test('DOOR-1: closes on a frame that grows beyond 16 KiB without an end', async () => {
-    const rig = await startRig();
-    const client = new RawClient(rig.socket);
+    const client = new RawClient((await startRig()).socket);
     client.socket.write('x'.repeat(handshakeFrameLimit + 1));
     expect(await client.refusal()).toBe('frame_invalid');
   });
@@ -288,9 +237,7 @@ describe('before the handshake', () => {
 
   test('DOOR-1: closes a handshake whose client takes longer than five seconds', async () => {
     const rig = await startRig();
-    const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), rig.server.endpoint));
-    await client.next();
+    const { client } = await greeted(rig);
     rig.clock.turn(handshakeTimeout - 1);
     client.send('{"half":');
     rig.clock.turn(1);

@@ -58,16 +58,8 @@ describe('registerDynamically', () => {
     ['its own', [used], used],
     ['its own among others', ['https://other.example/', used], used],
     ['its own without the port', ['http://127.0.0.1/p4th/callback'], used],
-    [
-      'another name of the host',
-      ['http://localhost:4711/p4th/callback'],
-      'http://localhost:4711/p4th/callback',
-    ],
-    [
-      'another name without the port',
-      ['http://localhost/p4th/callback'],
-      'http://localhost:4711/p4th/callback',
-    ],
+    ['localhost', ['http://localhost:4711/p4th/callback'], 'http://localhost:4711/p4th/callback'],
+    ['localhost, no port', ['http://localhost/p4th/callback'], 'http://localhost:4711/p4th/callback'],
     ['nothing', [], used],
     ['what is no list', 7, used],
   ])('R-7: uses the registered redirect URI in the response: %s', async (_what, uris, expected) => {
@@ -145,7 +137,7 @@ describe('registerDynamically', () => {
     ['a redirect', { status: 307, headers: { location: '/other' } }],
     ['no client', { status: 201, body: {} }],
     [
-      'a method we lack',
+      'our no method',
       { status: 201, body: { client_id: 'c', token_endpoint_auth_method: 'private_key_jwt' } },
     ],
     [

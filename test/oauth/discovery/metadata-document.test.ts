@@ -24,6 +24,8 @@ function nested(depth: number): string {
   return `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 }
 
+const json = { 'content-type': 'application/json' };
+
 describe('a metadata document', () => {
   it('is found as JSON, with a +json type, and after redirects within the origin', async () => {
     site.lay('/doc', { status: 302, headers: { location: '/two' } });
@@ -46,7 +48,7 @@ describe('a metadata document', () => {
   });
 
   it('M-6: stops reading a document at the limit of its size, even if it never ends', async () => {
-    const headers = { 'content-type': 'application/json' };
+    const headers = json;
     site.lay('/doc', { headers, body: `"${'x'.repeat(300 * 1024)}`, hangs: true });
     expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
   });
@@ -67,27 +69,24 @@ describe('a metadata document', () => {
 
   it.each<[string, Page]>([
     ['JSON that is called a web page', { headers: { 'content-type': 'text/html' }, body: ' {"a":1}' }],
-    ['a web page that is called JSON', { headers: { 'content-type': 'application/json' }, body: '<html>' }],
+    ['a web page that is called JSON', { headers: json, body: '<html>' }],
     ['JSON that is called a script', { headers: { 'content-type': 'text/javascript' }, body: '{"a":1}' }],
-    ['broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
+    ['broken JSON', { headers: json, body: '{' }],
     ['a list', { body: [] }],
     ['more than 256 KiB', { body: { a: 'x'.repeat(256 * 1024) } }],
     [
       'text that is not UTF-8',
       { headers: { 'content-type': 'application/json; charset=latin1' }, body: '{"a":"\ud800"' },
     ],
-    [
-      'a tower of lists',
-      { headers: { 'content-type': 'application/json' }, body: `{"a":${'['.repeat(99_999)}` },
-    ],
+    ['lists in lists', { headers: json, body: `{"a":${'['.repeat(99_999)}` }],
     [
       'a tower of lists that ends',
       {
-        headers: { 'content-type': 'application/json' },
+        headers: json,
         body: `{"a":${'['.repeat(99_999)}${']'.repeat(99_999)}}`,
       },
     ],
-    ['too deep a nesting', { headers: { 'content-type': 'application/json' }, body: nested(40) }],
+    ['too deep a nesting', { headers: json, body: nested(40) }],
     ['another success', { status: 204 }],
     ['a redirect to nowhere', { status: 302 }],
     ['a redirect to another origin', { status: 302, headers: { location: 'https://localhost:1/doc' } }],
@@ -117,7 +116,7 @@ describe('a metadata document', () => {
   );
 
   it('M-6: a document is unreachable after a time-out in the middle of it', async () => {
-    site.lay('/doc', { headers: { 'content-type': 'application/json' }, body: '{', hangs: true });
+    site.lay('/doc', { headers: json, body: '{', hangs: true });
     const ended = new AbortController();
     const http = { ...site.http, deadline: () => ended.signal };
     const waiting = refusalOf(() => get('/doc', http));
@@ -203,20 +202,14 @@ describe('a list of locations', () => {
 
   it('reports an invalid document if no location has a valid one', async () => {
     expect(await first('/one', '/two')).toBe('absent');
-    site.lay('/one', { headers: { 'content-type': 'application/json' }, body: '{' });
+    site.lay('/one', { headers: json, body: '{' });
     expect((await refusalOf(() => first('/one', '/two'))).reason).toBe('metadata_invalid');
   });
 
   it.each<[string, Page]>([
-    [
-      'a web page',
-      { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<!doctype html><p>Welcome' },
-    ],
+    ['a web page', { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<p>Welcome' }],
     ['a web page without a type', { headers: { 'content-type': '' }, body: '<html>' }],
-    [
-      'a web page of more than 256 KiB',
-      { headers: { 'content-type': 'text/html' }, body: 'x'.repeat(300_000) },
-    ],
+    ['a page over 256 KiB', { headers: { 'content-type': 'text/html' }, body: 'x'.repeat(300_000) }],
     ['plain words', { headers: { 'content-type': 'text/plain' }, body: 'ok' }],
   ])('E-3: finds no document if each location has %s', async (_what, page) => {
     site.lay('/one', page);

@@ -119,11 +119,7 @@ describe('processAuthorizationResponse', () => {
     ['one that differs in a slash', server, 'iss=https://issuer.example/'],
     ['one that differs in case', server, 'iss=https://ISSUER.example'],
     ['an empty one', server, 'iss='],
-    [
-      'the right one, from a server that we did not start with',
-      serverAt('https://evil.example'),
-      `iss=${issuer}`,
-    ],
+    ['right, from a server that we did not start with', serverAt('https://evil.example'), `iss=${issuer}`],
   ])('B-25 N-2: refuses an answer whose issuer is %s', async (_what, at, query) => {
     const refusal = await refusalOf(() => answer(`code=c0de&state=st4te&${query}`, at));
     expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9207 §2.4' });
@@ -144,11 +140,7 @@ describe('processAuthorizationResponse', () => {
   it.each([
     ['two codes', 'code=c0de&code=c0de&state=st4te', 'login_failed'],
     ['two issuers', `code=c0de&state=st4te&iss=${issuer}&iss=${issuer}`, 'issuer_mismatch'],
-    [
-      'a right and a wrong issuer',
-      `code=c0de&state=st4te&iss=${issuer}&iss=https://evil.example`,
-      'issuer_mismatch',
-    ],
+    ['two issuers', `code=c0de&state=st4te&iss=${issuer}&iss=https://evil.example`, 'issuer_mismatch'],
   ])('X-6: refuses %s', async (_what, query, reason) => {
     expect((await refusalOf(() => answer(query))).reason).toBe(reason);
   });
@@ -173,13 +165,7 @@ describe('processAuthorizationResponse', () => {
   it.each([
     ['invalid_client', 'of any client', {}, undefined, 'client_rejected'],
     ['unauthorized_client', 'of any client', {}, undefined, 'client_rejected'],
-    [
-      'invalid_request',
-      'of a client that may be forgotten',
-      { source: 'dynamic' },
-      undefined,
-      'client_rejected',
-    ],
+    ['invalid_request', 'of a client that is forgotten', { source: 'dynamic' }, undefined, 'client_rejected'],
     ['invalid_request', 'of a document', { source: 'metadata_document' }, undefined, 'client_rejected'],
     [
       'invalid_request',
@@ -188,13 +174,7 @@ describe('processAuthorizationResponse', () => {
       'unknown client_id',
       'client_rejected',
     ],
-    [
-      'invalid_request',
-      'of a client made just now',
-      { source: 'dynamic', isNew: true },
-      undefined,
-      'login_failed',
-    ],
+    ['invalid_request', 'of a new client', { source: 'dynamic', isNew: true }, undefined, 'login_failed'],
     ['invalid_request', 'of a client that was entered', {}, undefined, 'login_failed'],
     ['invalid_request', 'that names a parameter', { source: 'dynamic' }, 'resource missing', 'login_failed'],
     [

@@ -96,16 +96,8 @@ describe('the requests', () => {
 
 describe('an answer', () => {
   it.each([
-    [
-      'bEaReR and a lifetime as text',
-      { token_type: 'bEaReR', expires_in: '60' },
-      { expiresAt: now + 60_000 },
-    ],
-    [
-      'null where nothing is meant',
-      { scope: null, refresh_token: null, id_token: null },
-      { scope: ['a', 'b'] },
-    ],
+    ['bEaReR, a lifetime as text', { token_type: 'bEaReR', expires_in: '60' }, { expiresAt: now + 60_000 }],
+    ['null for nothing', { scope: null, refresh_token: null, id_token: null }, { scope: ['a', 'b'] }],
     ['no lifetime', { expires_in: undefined }, { expiresAt: Infinity }],
     ['no token type', { token_type: undefined }, { tokenType: 'Bearer' }],
     ['half seconds', { expires_in: 1.5 }, { expiresAt: now + 1000 }],
@@ -185,11 +177,7 @@ describe('an error that repeats the request', () => {
     ['a code', () => exchanged(), ['c0de']],
     ['a verifier', () => exchanged(), ['v'.repeat(43)]],
     ['a refresh token', () => refreshed(), ['refr3sh']],
-    [
-      'a refresh token in a URL',
-      () => refreshed({ refreshToken: 'a/b c' }),
-      ['a/b c', 'a%2Fb%20c', 'a%2Fb+c'],
-    ],
+    ['a token in a URL', () => refreshed({ refreshToken: 'a/b c' }), ['a/b c', 'a%2Fb%20c', 'a%2Fb+c']],
     ['a client secret', () => refreshedAs('client_secret_post'), ['s:cr-t']],
     ['the credentials of a header', () => refreshedAs('client_secret_basic'), [basic, 's:cr-t', 's%3Acr-t']],
   ] as const)('X-9: shows an error that repeats the request without %s', async (_what, asked, secrets) => {

@@ -1,23 +1,16 @@
 /** What reaches the authorization server through a proxy, and from pages in a browser. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { redirectUri, startServer } from './rig.ts';
+import { publicClient, register, startServer } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 const web = { clientId: 'web-app', redirectUris: ['https://app.example/callback'] };
-
-async function register(rig: Rig, headers: Readonly<Record<string, string>>) {
-  return rig.request('/reg', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
-  });
-}
 
 describe('the limit of registrations', () => {
   const statuses = async (trustedProxies: readonly string[], senders: readonly string[]) => {
     const rig = await startServer({ registrationLimit: { requests: 2, seconds: 3600 }, trustedProxies });
     const found: number[] = [];
-    for (const sender of senders) found.push((await register(rig, { 'x-forwarded-for': sender })).status);
+    for (const sender of senders)
+      found.push((await register(rig, publicClient, { 'x-forwarded-for': sender })).status);
     await rig.close();
     return found;
   };
@@ -123,7 +116,7 @@ describe('a page of another origin', () => {
       204,
       'authorization, content-type',
     ]);
-    const { status, headers } = await register(rig, { origin });
+    const { status, headers } = await register(rig, publicClient, { origin });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([201, '*']);
   });
 

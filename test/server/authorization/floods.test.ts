@@ -9,7 +9,7 @@ import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import type { TlsListener } from '../../../src/serve/tls-listener.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import { until } from '../../support/home.ts';
-import { authorizationOf, redirectUri, startServer } from './rig.ts';
+import { authorizationOf, publicClient, register, startServer } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 describe('documents of strangers', () => {
@@ -108,12 +108,7 @@ describe('a page in somebody’s browser', () => {
     const asPage = { origin: 'http://localhost', 'sec-fetch-site': 'cross-site' };
     expect((await rig.request('/reg', { method: 'POST', headers: asPage })).status).toBe(429);
     expect((await rig.request(auth, { headers: asPage })).status).toBe(429);
-    const registered = await rig.request('/reg', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
-    });
-    expect(registered.status).toBe(201);
+    expect((await register(rig, publicClient)).status).toBe(201);
     const token = await rig.request('/token', { method: 'POST', body: new URLSearchParams() });
     expect(token.status).toBe(400);
     const shown = await profile.page.goto(auth);

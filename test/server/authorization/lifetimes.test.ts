@@ -1,7 +1,15 @@
 /** How long grants and registrations live at the authorization server. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { memoryStorage } from '../../../src/server/authorization/index.ts';
-import { authorizationOf, editor, redirectUri, signIn, startServer, tokenRequest } from './rig.ts';
+import {
+  authorizationOf,
+  publicClient,
+  refreshOf,
+  register,
+  signIn,
+  startServer,
+  tokenRequest,
+} from './rig.ts';
 import type { Rig } from './rig.ts';
 
 const storage = memoryStorage();
@@ -20,10 +28,7 @@ const pass = (seconds: number): void => void vi.setSystemTime(Date.now() + secon
 describe('a sign-in', () => {
   it('outlives a refresh token if it is used, and ends with it if not', async () => {
     let { body } = await signIn(rig);
-    const refresh = async () => {
-      const form = { grant_type: 'refresh_token', client_id: editor };
-      return tokenRequest(rig, { ...form, refresh_token: String(body['refresh_token']) });
-    };
+    const refresh = async () => tokenRequest(rig, refreshOf(body['refresh_token']));
     for (const seconds of [600, 600, 950]) {
       pass(seconds);
       const answer = await refresh();
@@ -36,18 +41,10 @@ describe('a sign-in', () => {
 });
 
 describe('a registration', () => {
-  const metadata = { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' };
-  const register = async () => {
-    const response = await rig.request('/reg', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(metadata),
-    });
-    return (await response.json()) as Record<
-      'client_id' | 'registration_client_uri' | 'registration_access_token',
-      string
+  const newClient = async () =>
+    (await register(rig, publicClient)).body as Readonly<
+      Record<'client_id' | 'registration_client_uri' | 'registration_access_token', string>
     >;
-  };
   const isKnown = async (clientId: string): Promise<boolean> => {
     await storage.removeExpired(Math.floor(Date.now() / 1000));
     return (await rig.request(authorizationOf(rig, { client_id: clientId }).url)).status === 303;
@@ -55,8 +52,8 @@ describe('a registration', () => {
 
   it('AS-19: ends after a day without a token, and a year after the last one', async () => {
     const day = 24 * 60 * 60;
-    const { client_id: unused } = await register();
-    const { client_id: used, ...management } = await register();
+    const { client_id: unused } = await newClient();
+    const { client_id: used, ...management } = await newClient();
     await signIn(rig, { client_id: used });
     // What it changes in its registration doesn't shorten it.
     let managedBy = management.registration_access_token;
@@ -64,7 +61,7 @@ describe('a registration', () => {
       const changed = await rig.request(management.registration_client_uri, {
         method: 'PUT',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${managedBy}` },
-        body: JSON.stringify({ ...metadata, client_id: used, client_name: 'Renamed' }),
+        body: JSON.stringify({ ...publicClient, client_id: used, client_name: 'Renamed' }),
       });
       managedBy = String(((await changed.json()) as Record<string, unknown>)['registration_access_token']);
       return changed.status;

@@ -2,13 +2,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright';
-import type { Response } from 'undici';
+import type { Page as Shown } from '../browser.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { developmentLogin } from '../../../src/server/authorization/index.ts';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { type BrowserProfile, openBrowserProfile } from '../../support/browsers/browser.ts';
-import { authorizationOf, editor, redirectUri, startServer } from './rig.ts';
+import { authorizationOf, editor, redirectUri, registered, startServer } from './rig.ts';
 import type { Asked, Rig } from './rig.ts';
 
 let rig: Rig;
@@ -17,71 +17,16 @@ beforeAll(async () => {
 });
 afterAll(async () => rig.close());
 
-/** One browser's side of one authorization, a request at a time. */
-class Visitor {
-  #cookies = new Map<string, string>();
-  url: string;
-  body = '';
-
-  constructor(url: string) {
-    this.url = url;
-  }
-
-  get cookie(): string {
-    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  }
-
-  get token(): string {
-    return /name="form_token" value="([^"]*)"/.exec(this.body)?.[1] ?? '';
-  }
-
-  async get(): Promise<Response> {
-    return this.#take(await rig.request(this.url, { headers: { cookie: this.cookie } }));
-  }
-
-  async post(
-    fields: Readonly<Record<string, string>>,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Response> {
-    const body = new URLSearchParams({ form_token: this.token, ...fields });
-    return this.#take(
-      await rig.request(this.url, { method: 'POST', headers: { cookie: this.cookie, ...headers }, body }),
-    );
-  }
-
-  /** To the next page, through the redirects of this server. */
-  async follow(response: Response): Promise<Response> {
-    let last = response;
-    for (;;) {
-      const location = last.headers.get('location');
-      if (location === null || !new URL(location, this.url).href.startsWith(rig.origin)) return last;
-      this.url = new URL(location, this.url).href;
-      last = await this.get();
-    }
-  }
-
-  async #take(response: Response): Promise<Response> {
-    for (const line of response.headers.getSetCookie()) {
-      const [pair = ''] = line.split(';', 1);
-      const [name = '', value = ''] = pair.split('=', 2);
-      this.#cookies.set(name, value);
-    }
-    this.body = await response.text();
-    return response;
-  }
-}
-
-async function atConsent(asked: Asked = {}): Promise<Visitor> {
-  const visitor = new Visitor(authorizationOf(rig, asked).url);
-  await visitor.follow(await visitor.get());
-  await visitor.follow(await visitor.post({ login: 'alice' }));
-  return visitor;
+async function atConsent(asked: Asked = {}) {
+  const browser = rig.browser();
+  const login = await browser.open(authorizationOf(rig, asked).url);
+  return { browser, page: await browser.submit(login, { login: 'alice' }) };
 }
 
 describe('the consent page', () => {
   it('AS-17: names app, account, destination, resource and each scope in words', async () => {
-    const { body } = await atConsent({ scope: 'notes:read notes:write' });
-    const said = body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+    const { page } = await atConsent({ scope: 'notes:read notes:write' });
+    const said = page.text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
     for (const words of [
       'Editor',
       'alice',
@@ -97,31 +42,21 @@ describe('the consent page', () => {
   });
 
   it('AS-23: warns of an app whose redirects all lead to this machine, and of no other', async () => {
-    expect((await atConsent()).body).toContain('Take care');
-    const registered = await rig.request('/reg', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        redirect_uris: [redirectUri, 'https://app.example/callback'],
-        token_endpoint_auth_method: 'none',
-      }),
-    });
-    const { client_id } = (await registered.json()) as { client_id: string };
-    expect((await atConsent({ client_id, redirect_uri: 'https://app.example/callback' })).body).not.toContain(
-      'Take care',
-    );
+    expect((await atConsent()).page.text).toContain('Take care');
+    const redirect_uri = 'https://app.example/callback';
+    const client_id = await registered(rig, { redirect_uris: [redirectUri, redirect_uri] });
+    expect((await atConsent({ client_id, redirect_uri })).page.text).not.toContain('Take care');
   });
 
   it('AS-18: can’t be framed, kept or scripted', async () => {
-    const visitor = await atConsent();
-    const { headers } = await visitor.get();
+    const { headers, text } = (await atConsent()).page;
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(headers.get('x-frame-options')).toBe('DENY');
     expect(headers.get('cache-control')).toBe('no-store');
-    expect(visitor.body).not.toMatch(/<script|\son\w+=/i);
+    expect(text).not.toMatch(/<script|\son\w+=/i);
     // A fragment of the address could give such a button the keyboard.
-    expect(visitor.body).not.toMatch(/<button[^>]*\s(?:id|autofocus)\b/i);
+    expect(text).not.toMatch(/<button[^>]*\s(?:id|autofocus)\b/i);
   });
 
   it.each<[string, Record<string, string>, Record<string, string>]>([
@@ -130,40 +65,29 @@ describe('the consent page', () => {
     ['from a page of another origin', {}, { origin: 'https://evil.example' }],
     ['that the browser calls cross-site', {}, { 'sec-fetch-site': 'cross-site' }],
   ])('AS-18: takes no yes %s', async (_what, fields, headers) => {
-    const visitor = await atConsent();
-    const { token } = visitor;
-    const answer = await visitor.post({ form_token: token, decision: 'allow', ...fields }, headers);
-    expect(answer.status).toBe(403);
-    expect(answer.headers.get('location')).toBeNull();
+    const { browser, page } = await atConsent();
+    const answer = await browser.submit(page, { decision: 'allow', ...fields }, undefined, headers);
+    expect([answer.status, browser.sentTo]).toEqual([403, '']);
   });
 
   it('AS-18: takes no approval from another browser that knows address and token', async () => {
-    const owner = await atConsent();
-    const body = new URLSearchParams({ form_token: owner.token, decision: 'allow' });
-    const thief = await atConsent();
-    const statusWith = async (cookie: string) => {
-      const { status, headers } = await rig.request(owner.url, { method: 'POST', headers: { cookie }, body });
-      expect(headers.get('location')).toBeNull();
-      return status;
+    const { page } = await atConsent();
+    const other = await atConsent();
+    const answerWith = async (cookie: string) => {
+      const thief = rig.browser();
+      const { status } = await thief.submit(page, { decision: 'allow' }, undefined, { cookie });
+      return [status, thief.sentTo];
     };
-    expect([await statusWith(''), await statusWith(thief.cookie)]).toEqual([400, 403]);
+    expect(await answerWith('')).toEqual([400, '']);
+    expect(await answerWith(other.browser.jar.header(new URL(other.page.url)))).toEqual([403, '']);
   });
 
   it('shows a hostile name as text, without a direction that turns the page around', async () => {
-    const registered = await rig.request('/reg', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        client_name: '<img src=x onerror=alert(1)>\u202Elive',
-        redirect_uris: [redirectUri],
-        token_endpoint_auth_method: 'none',
-      }),
-    });
-    const { client_id } = (await registered.json()) as { client_id: string };
-    const { body } = await atConsent({ client_id });
-    expect(body).not.toContain('<img');
-    expect(body).not.toContain('\u202E');
-    expect(body).toContain('Nobody checked that name');
+    const client_name = '<img src=x onerror=alert(1)>\u202Elive';
+    const { text } = (await atConsent({ client_id: await registered(rig, { client_name }) })).page;
+    expect(text).not.toContain('<img');
+    expect(text).not.toContain('\u202E');
+    expect(text).toContain('Nobody checked that name');
   });
 
   it('gives its cookies to this server only, and never to scripts', async () => {
@@ -181,7 +105,7 @@ describe('the consent page', () => {
 
 describe('every answer', () => {
   /** Why a page could show this answer in a frame. */
-  function holes({ status, headers }: Response): readonly string[] {
+  function holes({ status, headers }: Pick<Shown, 'status' | 'headers'>): readonly string[] {
     const policy = headers.get('content-security-policy') ?? '';
     return [
       ...(policy.includes("frame-ancestors 'none'") ? [] : [`${status}: policy ${policy}`]),
@@ -190,12 +114,11 @@ describe('every answer', () => {
   }
 
   it('AS-18: refuses to be framed: the provider’s own page at a change of account too', async () => {
-    const visitor = await atConsent();
-    await visitor.post({ decision: 'allow' });
-    visitor.url = authorizationOf(rig, { prompt: 'login' }).url;
-    await visitor.follow(await visitor.get());
-    const changed = await visitor.follow(await visitor.post({ login: 'bob' }));
-    expect(visitor.body).toContain('/session/end/confirm');
+    const { browser, page } = await atConsent();
+    await browser.submit(page, { decision: 'allow' });
+    const login = await browser.open(authorizationOf(rig, { prompt: 'login' }).url);
+    const changed = await browser.submit(login, { login: 'bob' });
+    expect(changed.text).toContain('/session/end/confirm');
     expect([changed.status, ...holes(changed)]).toEqual([200]);
   });
 

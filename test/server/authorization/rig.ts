@@ -8,6 +8,7 @@ import { createServer } from 'node:http';
 import { Agent, fetch } from 'undici';
 import type { Dispatcher, RequestInit, Response } from 'undici';
 import { CookieJar, signInAt } from '../../../demo/user-agent.ts';
+import { Browser } from '../browser.ts';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import type { Certificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
@@ -33,6 +34,8 @@ export interface Rig {
   readonly events: AuthorizationEvent[];
   /** A request to a path of the server, or to a URL. */
   request(path: string, init?: RequestInit): Promise<Response>;
+  /** A browser that also knows these origins. */
+  browser(...more: string[]): Browser;
   close(): Promise<void>;
 }
 
@@ -74,6 +77,7 @@ export async function startServer(
     events,
     request: async (target, init) =>
       fetch(new URL(target, listener.origin), { redirect: 'manual', dispatcher, ...init }),
+    browser: (...more) => new Browser(dispatcher, [listener.origin, ...more]),
     async close() {
       await server.close();
       await dispatcher.close();
@@ -164,18 +168,61 @@ export async function tokenRequest(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
+/** Sends this to the registration endpoint. */
+export async function register(rig: Rig, body: unknown, headers: Record<string, string> = {}) {
+  const response = await rig.request('/reg', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (text === '' ? {} : JSON.parse(text)) as Readonly<Record<string, unknown>>,
+  };
+}
+
+/** What a client registers that is nothing special. */
+export const publicClient = { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' };
+
+/** The id of a client that registered itself. */
+export async function registered(rig: Rig, changes: object = {}): Promise<string> {
+  return String((await register(rig, { ...publicClient, ...changes })).body['client_id']);
+}
+
+/** The form by which the client of a request redeems its code. */
+export function exchangeOf({ url, verifier }: Authorization, code: string | null) {
+  const asked = new URL(url).searchParams;
+  return {
+    grant_type: 'authorization_code',
+    code: code ?? '',
+    code_verifier: verifier,
+    client_id: asked.get('client_id') ?? '',
+    redirect_uri: asked.get('redirect_uri') ?? '',
+    resource: asked.get('resource') ?? notes,
+  };
+}
+
+export const refreshOf = (token: unknown, more: Record<string, string> = {}): Record<string, string> => ({
+  grant_type: 'refresh_token',
+  refresh_token: String(token),
+  client_id: editor,
+  ...more,
+});
+
 /** A whole sign-in of alice's; answers the code's exchange. */
 export async function signIn(rig: Rig, asked: Asked = {}): Promise<TokenAnswer> {
   const authorization = authorizationOf(rig, asked);
   const { code } = await walk(rig, authorization);
-  return tokenRequest(rig, {
-    grant_type: 'authorization_code',
-    code: code ?? '',
-    code_verifier: authorization.verifier,
-    client_id: asked['client_id'] ?? editor,
-    redirect_uri: asked['redirect_uri'] ?? redirectUri,
-    resource: asked['resource'] ?? notes,
-  });
+  return tokenRequest(rig, exchangeOf(authorization, code));
+}
+
+/** How a request is answered: its status, and where it sends the browser. */
+export async function answerTo(rig: Rig, asked: Asked): Promise<[number, string | null]> {
+  const answer = await rig.request(authorizationOf(rig, asked).url);
+  await answer.body?.cancel();
+  return [answer.status, answer.headers.get('location')];
 }
 
 export function claimsOf(token: unknown): Readonly<Record<string, unknown>> {

@@ -17,7 +17,7 @@ import type { Storage } from '../../../src/server/authorization/index.ts';
 import { adapterFor } from '../../../src/server/authorization/adapter.ts';
 import { loadOidcProvider } from '../../../src/server/authorization/base/peer.ts';
 import { signingKeys } from '../../../src/server/authorization/signing-keys.ts';
-import { editor, notes, redirectUri, signIn, startServer, tokenRequest } from './rig.ts';
+import { notes, redirectUri, refreshOf, register, signIn, startServer, tokenRequest } from './rig.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-storage-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,12 +36,7 @@ describe('a server with a database', () => {
     const again = sqliteStorage(file);
     // Another port is another issuer; what counts is that the store still knows the token.
     const next = await startServer({ storage: again });
-    const answer = await tokenRequest(next, {
-      grant_type: 'refresh_token',
-      refresh_token: refresh,
-      client_id: editor,
-    });
-    expect(answer.status).toBe(200);
+    expect((await tokenRequest(next, refreshOf(refresh))).status).toBe(200);
     await next.close();
     await again.close();
   });
@@ -53,15 +48,8 @@ describe('a server with a database', () => {
     const below = sqliteStorage(file);
     const storage = sealedStorage(below, [older]);
     const rig = await startServer({ storage });
-    const registered = await rig.request('/reg', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        redirect_uris: [redirectUri],
-        token_endpoint_auth_method: 'client_secret_post',
-      }),
-    });
-    const client = (await registered.json()) as { client_id: string; client_secret: string };
+    const asked = { redirect_uris: [redirectUri], token_endpoint_auth_method: 'client_secret_post' };
+    const clientSecret = String((await register(rig, asked)).body['client_secret']);
     const [key] = await storage.list('SigningKey');
     const privatePart = z.object({ key: z.object({ d: z.string() }) }).parse(key?.item.payload).key.d;
     const pages = z.record(z.string(), z.string()).parse((await storage.get('Secret', 'pages'))?.payload);
@@ -69,15 +57,11 @@ describe('a server with a database', () => {
     await rig.close();
     await storage.close();
     const lying = readFileSync(file).toString('latin1') + readFileSync(file, 'utf16le');
-    for (const secret of [client.client_secret, privatePart, ...Object.values(pages)])
+    for (const secret of [clientSecret, privatePart, ...Object.values(pages)])
       expect(lying.includes(secret)).toBe(false);
     const again = sealedStorage(sqliteStorage(file), [newer, older]);
     const next = await startServer({ storage: again });
-    const answer = await tokenRequest(next, {
-      grant_type: 'refresh_token',
-      refresh_token: String(body['refresh_token']),
-      client_id: editor,
-    });
+    const answer = await tokenRequest(next, refreshOf(body['refresh_token']));
     expect(answer.status).toBe(200);
     expect(decodeProtectedHeader(String(answer.body['access_token'])).kid).toBe(
       decodeProtectedHeader(String(body['access_token'])).kid,
@@ -199,8 +183,8 @@ describe('an authorization server', () => {
   };
 
   it.each<[string, string, object]>([
-    ['a plain http issuer', 'issuer', { issuer: 'http://login.example' }],
     ...[
+      'http://login.example',
       'https://127.0.0.1:4712/',
       'https://127.0.0.1:443',
       'HTTPS://127.0.0.1:4712',
@@ -209,11 +193,7 @@ describe('an authorization server', () => {
       'https://localhost/%61/',
       'https://127.1:4712',
       'https://localhost?',
-    ].map((issuer): [string, string, Record<string, unknown>] => [
-      `the issuer in another spelling, ${issuer}`,
-      'issuer',
-      { issuer },
-    ]),
+    ].map((issuer): [string, string, object] => [`the issuer ${issuer}`, 'issuer', { issuer }]),
     ['no resource', 'resources', { resources: [] }],
     [
       'a resource in another spelling',
@@ -235,26 +215,14 @@ describe('an authorization server', () => {
     ],
     ['an option that it doesn’t know', 'options', { surprise: true }],
     ['the same resource twice', 'resources.resource', { resources: [...good.resources, ...good.resources] }],
-    [
-      'a redirect to a script',
-      'clients.redirectUris',
-      { clients: [{ clientId: 'a', redirectUris: ['javascript:x()'] }] },
-    ],
+    ['a script', 'clients.redirectUris', { clients: [{ clientId: 'a', redirectUris: ['javascript:x()'] }] }],
     [
       'a redirect over plain http to another machine',
       'clients.redirectUris',
       { clients: [{ clientId: 'a', redirectUris: ['http://evil.example/callback'] }] },
     ],
-    [
-      'a private key of a client',
-      'clients.keys',
-      { clients: [{ clientId: 'a', keys: [{ kty: 'EC', d: 'x' }] }] },
-    ],
-    [
-      'a shared key of a client',
-      'clients.keys',
-      { clients: [{ clientId: 'a', keys: [{ kty: 'oct', k: 'x' }] }] },
-    ],
+    ['a private key', 'clients.keys', { clients: [{ clientId: 'a', keys: [{ kty: 'EC', d: 'x' }] }] }],
+    ['a shared key', 'clients.keys', { clients: [{ clientId: 'a', keys: [{ kty: 'oct', k: 'x' }] }] }],
     [
       'keys of a provider over plain http',
       'assertionProviders.jwksUri',

@@ -1,12 +1,19 @@
 /** People who sign in at an OpenID provider: a real one, and one that answers what it must not. */
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CookieJar } from '../../../demo/user-agent.ts';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
-import type { TlsListener } from '../../../src/serve/tls-listener.ts';
 import { upstreamAccounts } from '../../../src/server/authorization/index.ts';
-import { authorizationOf, claimsOf, notes, signIn, startServer, tokenRequest, walk } from './rig.ts';
+import { type Bend, startUpstream } from '../third-party/rig.ts';
+import {
+  authorizationOf,
+  claimsOf,
+  notes,
+  refreshOf,
+  signIn,
+  startServer,
+  tokenRequest,
+  walk,
+} from './rig.ts';
 import type { Rig } from './rig.ts';
 
 const clientSecret = 'the secret of a confidential client';
@@ -45,105 +52,22 @@ describe('an account at a real OpenID provider', () => {
   it('AS-28: is the issuer and the subject there, in a token that is refreshed', async () => {
     const { body } = await signIn(rig);
     expect(claimsOf(body['access_token'])['sub']).toBe(`${upstream.issuer}#alice`);
-    const refreshed = await tokenRequest(rig, {
-      grant_type: 'refresh_token',
-      refresh_token: String(body['refresh_token']),
-      client_id: 'editor-at-the-desk',
-    });
-    expect(refreshed.status).toBe(200);
+    expect((await tokenRequest(rig, refreshOf(body['refresh_token']))).status).toBe(200);
     expect(rig.events).toContainEqual(
       expect.objectContaining({ kind: 'signed_in', account: `${upstream.issuer}#alice` }),
     );
   });
 });
 
-/** What the provider of this file does differently from one that is right. */
-interface Bend {
-  /** Behind the state that it was given. */
-  readonly stateSuffix?: string;
-  /** Parameters of its redirect. */
-  readonly redirect?: Readonly<Record<string, string | undefined>>;
-  readonly claims?: Readonly<Record<string, unknown>>;
-  readonly isForeignKey?: boolean;
-  readonly hasNoIdToken?: boolean;
-}
-
 describe('an answer of a provider', () => {
   let rig: Rig;
-  let provider: TlsListener;
-  let bend: Bend = {};
-  let asked = new URLSearchParams();
-  let forms: URLSearchParams[] = [];
+  let provider: Awaited<ReturnType<typeof startUpstream>>;
 
   beforeAll(async () => {
     const certificates = await throwAwayCertificates();
-    provider = await listenOnLoopback(certificates, 0);
-    const issuer = provider.origin;
-    const [own, foreign] = await Promise.all([generateKeyPair('ES256'), generateKeyPair('ES256')]);
-    const jwk = { ...(await exportJWK(own.publicKey)), kid: 'k', alg: 'ES256', use: 'sig' };
-    const idToken = async (): Promise<string> =>
-      new SignJWT({
-        nonce: asked.get('nonce') ?? '',
-        sub: 'alice',
-        email: 'alice@mail.example',
-        iss: issuer,
-        aud: 'us',
-        ...bend.claims,
-      })
-        .setProtectedHeader({ alg: 'ES256', kid: 'k' })
-        .setIssuedAt()
-        .setExpirationTime(typeof bend.claims?.['exp'] === 'number' ? bend.claims['exp'] : '5m')
-        .sign(bend.isForeignKey ? foreign.privateKey : own.privateKey);
-    const answers: Record<string, (body: string) => object | Promise<object>> = {
-      '/.well-known/openid-configuration': () => ({
-        issuer,
-        authorization_endpoint: `${issuer}/authorize`,
-        token_endpoint: `${issuer}/token`,
-        jwks_uri: `${issuer}/keys`,
-        response_types_supported: ['code'],
-        subject_types_supported: ['public'],
-        id_token_signing_alg_values_supported: ['ES256'],
-        authorization_response_iss_parameter_supported: true,
-      }),
-      '/keys': () => ({ keys: [jwk] }),
-      '/token': async (body) => {
-        forms.push(new URLSearchParams(body));
-        return {
-          access_token: 'an-upstream-token',
-          token_type: 'bearer',
-          ...(bend.hasNoIdToken ? {} : { id_token: await idToken() }),
-        };
-      },
-    };
-    provider.serve((request, response) => {
-      void (async () => {
-        const url = new URL(request.url ?? '/', issuer);
-        if (url.pathname === '/authorize') {
-          asked = url.searchParams;
-          const back = new URL(asked.get('redirect_uri') ?? '');
-          const parameters = {
-            code: 'c',
-            state: `${asked.get('state') ?? ''}${bend.stateSuffix ?? ''}`,
-            iss: issuer,
-            ...bend.redirect,
-          };
-          for (const [name, value] of Object.entries(parameters))
-            if (value !== undefined) back.searchParams.set(name, value);
-          response.writeHead(302, { location: back.href }).end();
-          return;
-        }
-        let body = '';
-        for await (const chunk of request) body += String(chunk);
-        response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify(await answers[url.pathname]?.(body)));
-      })();
-    });
-    const accounts = upstreamAccounts({
-      issuer,
-      clientId: 'us',
-      scope: 'openid email',
-      authorities: certificates.ca,
-    });
+    provider = await startUpstream(certificates);
+    const { issuer } = provider;
+    const accounts = upstreamAccounts({ issuer, clientId: 'us', authorities: certificates.ca });
     rig = await startServer({ accounts }, '', { certificates });
   });
   afterAll(async () => {
@@ -151,18 +75,21 @@ describe('an answer of a provider', () => {
     await provider.close();
   });
 
+  const forms = () => provider.state.requests.filter(({ path }) => path === '/token').map(({ form }) => form);
+
   /** Signs in up to the consent page, or to what stands there instead. */
   async function signInWith(next: Bend): Promise<void> {
-    bend = next;
-    forms = [];
+    provider.state.bend = next;
+    provider.state.requests = [];
     await walk(rig, authorizationOf(rig));
   }
 
   it('AS-28: that is right signs in, by PKCE, with an exact redirect URI', async () => {
     await signInWith({});
+    const { asked } = provider.state;
     expect(asked.get('redirect_uri')).toBe(`${rig.issuer}/login/callback`);
     expect(asked.get('code_challenge_method')).toBe('S256');
-    const [form] = forms;
+    const [form] = forms();
     expect(form?.get('code_verifier')).toMatch(/^[\w-]{43,}$/);
     expect(form?.get('redirect_uri')).toBe(`${rig.issuer}/login/callback`);
   });
@@ -179,7 +106,7 @@ describe('an answer of a provider', () => {
     ['an ID token without a nonce', { claims: { nonce: undefined } }],
     ['an ID token that has expired', { claims: { exp: 1_000_000 } }],
     ['an ID token signed by another key', { isForeignKey: true }],
-    ['no ID token', { hasNoIdToken: true }],
+    ['no ID token', { token: { id_token: undefined } }],
     ['no subject', { claims: { sub: undefined } }],
     ['a subject with a line break', { claims: { sub: 'a\nb' } }],
     ['a subject of 256 characters', { claims: { sub: 'a'.repeat(256) } }],
@@ -193,46 +120,20 @@ describe('an answer of a provider', () => {
   });
 
   it('AS-28: counts in the browser that was sent there only, and once', async () => {
-    bend = {};
-    const owner = new Browser();
+    provider.state.bend = {};
+    provider.state.requests = [];
+    const owner = rig.browser();
     await owner.open(authorizationOf(rig).url, '/authorize');
-    const callback = answerTo(owner);
-    const thief = new Browser();
+    const asked = new URL(owner.sentTo).searchParams;
+    provider.state.asked = asked;
+    const query = new URLSearchParams({ code: 'c', state: asked.get('state') ?? '', iss: provider.issuer });
+    const callback = `${rig.issuer}/login/callback?${query.toString()}`;
+    const thief = rig.browser();
     await thief.open(authorizationOf(rig).url, '/authorize');
-    expect([(await thief.open(callback)).status, forms.length]).toEqual([400, 0]);
-    asked = new URL(owner.sentTo).searchParams;
+    expect([(await thief.open(callback)).status, forms().length]).toEqual([400, 0]);
     expect((await owner.open(callback)).status).toBe(200);
     expect((await owner.open(callback)).status).toBe(400);
   });
-
-  /** What the provider sends a browser back to that it has just sent there. */
-  function answerTo({ sentTo }: Browser): string {
-    const state = new URL(sentTo).searchParams.get('state') ?? '';
-    const query = new URLSearchParams({ code: 'c', state, iss: provider.origin });
-    return `${rig.issuer}/login/callback?${query.toString()}`;
-  }
-
-  /** A browser that stops before an address that has this in it. */
-  class Browser {
-    readonly #jar = new CookieJar();
-    /** The address before which it stopped. */
-    sentTo = '';
-
-    async open(from: string, stop?: string): Promise<{ status: number }> {
-      let url = from;
-      for (;;) {
-        const response = await rig.request(url, { headers: { cookie: this.#jar.header(new URL(url)) } });
-        this.#jar.keep(new URL(url), response.headers.getSetCookie());
-        const location = response.headers.get('location');
-        if (location === null) return response;
-        url = new URL(location, url).href;
-        if (stop !== undefined && url.includes(stop)) {
-          this.sentTo = url;
-          return response;
-        }
-      }
-    }
-  }
 });
 
 describe('upstreamAccounts', () => {

@@ -28,6 +28,8 @@ function issuerThatSays(answer: unknown, status = 200): Issuer {
 const asking = (from: Issuer, options: Partial<IntrospectionOptions> = {}, more = {}) =>
   rig(from, { tokens: introspection({ client, ...options }), ...more });
 
+const says = (from: Issuer, answer: Response): void => void (from.introspect = () => answer.clone());
+
 const questions = (from: Issuer): number => from.asked.filter((path) => path === '/introspect').length;
 
 describe('a token', () => {
@@ -71,12 +73,8 @@ describe('a token', () => {
     ['with scopes in a list', { scope: undefined, scp: ['notes:read'] }, { scopes: ['notes:read'] }],
     ['with scopes as a list', { scope: ['notes:read'] }, { scopes: ['notes:read'] }],
     ['without an end', { exp: undefined }, { expiresAt: now + 30 }],
-    [
-      'with null where there is nothing',
-      { exp: null, nbf: null, cnf: null, iss: null },
-      { expiresAt: now + 30 },
-    ],
-    ['with empty texts where there is nothing', { client_id: '', iss: '' }, { subject: 'alice' }],
+    ['with null for nothing', { exp: null, nbf: null, cnf: null, iss: null }, { expiresAt: now + 30 }],
+    ['with empty texts for nothing', { client_id: '', iss: '' }, { subject: 'alice' }],
     ['whose issuer’s clock is ahead', { nbf: now + 5, iat: now + 5 }, { subject: 'alice' }],
     ['whose person has a number', { sub: 4711 }, { subject: '4711' }],
     ['whose person has a name only', { sub: undefined, username: 'bob' }, { subject: 'bob' }],
@@ -117,7 +115,7 @@ describe('an answer', () => {
   });
 
   it.each<[string, (from: Issuer) => void, string?]>([
-    ['none at all', (from: Issuer) => void (from.fault = 'down')],
+    ['none at all', (from) => void (from.fault = 'down')],
     [
       'that this server isn’t known there',
       (from: Issuer) =>
@@ -126,40 +124,22 @@ describe('an answer', () => {
     ],
     [
       'an error with a status of success',
-      (from: Issuer) => void (from.introspect = () => Response.json({ error: 'a\nb' })),
+      (from) => says(from, Response.json({ error: 'a\nb' })),
       String.raw`an answer without active: "a\nb"`,
     ],
-    [
-      'a state that is a text',
-      (from: Issuer) => void (from.introspect = () => Response.json({ ...active, active: 'true' })),
-    ],
-    [
-      'no state',
-      (from: Issuer) => void (from.introspect = () => Response.json({ ...active, active: undefined })),
-    ],
+    ['a state that is a text', (from) => says(from, Response.json({ ...active, active: 'true' }))],
+    ['no state', (from) => says(from, Response.json({ ...active, active: undefined }))],
     [
       'a page',
-      (from: Issuer) => void (from.introspect = () => new Response('<!doctype html><title>Sign in</title>')),
+      (from) => says(from, new Response('<!doctype html><title>Sign in</title>')),
       'an answer that is no JSON object',
     ],
-    [
-      'a status of failure with a body of success',
-      (from: Issuer) => void (from.introspect = () => Response.json(active, { status: 500 })),
-    ],
-    [
-      'a redirect',
-      (from: Issuer) => void (from.introspect = () => Response.redirect('https://evil.example', 307)),
-    ],
-    ['a list', (from: Issuer) => void (from.introspect = () => Response.json([active]))],
-    ['no JSON', (from: Issuer) => void (from.introspect = () => new Response('{"active":true'))],
-    [
-      'of more than 256 KiB',
-      (from: Issuer) => void (from.introspect = () => Response.json({ ...active, x: 'x'.repeat(300_000) })),
-    ],
-    [
-      'without an endpoint in the metadata',
-      (from: Issuer) => void delete from.metadata['introspection_endpoint'],
-    ],
+    ['a failure that looks right', (from) => says(from, Response.json(active, { status: 500 }))],
+    ['a redirect', (from) => says(from, Response.redirect('https://evil.example', 307))],
+    ['a list', (from) => says(from, Response.json([active]))],
+    ['no JSON', (from) => says(from, new Response('{"active":true'))],
+    ['of more than 256 KiB', (from) => says(from, Response.json({ ...active, x: 'x'.repeat(300_000) }))],
+    ['no endpoint in the metadata', (from) => void delete from.metadata['introspection_endpoint']],
   ])('RS-9: of introspection that says nothing lets nothing pass: %s', async (_what, bend, problem = '') => {
     const from = issuerThatSays(active);
     bend(from);

@@ -74,10 +74,7 @@ describe('a malformed request', () => {
 
   it.each([
     ['the token in the query', (t: string) => ({ url: `${resource}?access_token=${t}` })],
-    [
-      'the token in the query by an escaped name',
-      (t: string) => ({ url: `${resource}?a&acces%73%5Ftoken=${t}` }),
-    ],
+    ['the token in the query, escaped', (t: string) => ({ url: `${resource}?a&acces%73%5Ftoken=${t}` })],
     ['the token in the query and the header', (t: string) => ({ url: `${resource}?access_token=${t}`, t })],
     ['the token in a form and the header', (t: string) => ({ headers: form, body: `access_token=${t}`, t })],
     [
@@ -88,10 +85,7 @@ describe('a malformed request', () => {
         t,
       }),
     ],
-    [
-      'two Authorization headers',
-      (t: string) => ({ headers: { authorization: `Bearer ${t}, Bearer ${t}` } }),
-    ],
+    ['two headers', (t: string) => ({ headers: { authorization: `Bearer ${t}, Bearer ${t}` } })],
     ['two tokens in one header', (t: string) => ({ headers: { authorization: `Bearer ${t} ${t}` } })],
     ['a scheme without a token', () => ({ headers: { authorization: 'Bearer' } })],
     ['an empty header', () => ({ headers: { authorization: '' } })],
@@ -219,20 +213,8 @@ describe('over a proxy', () => {
     ['a trusted one says https', '10.1.2.3', headers('https', '192.0.2.7'), 200, '192.0.2.7'],
     ['a trusted one in IPv6', '2001:db8:0::1', headers('https', '192.0.2.7'), 200, '192.0.2.7'],
     ['a trusted one in a mapped address', '::ffff:10.1.2.3', headers('https', '192.0.2.7'), 200, '192.0.2.7'],
-    [
-      'the client wrote addresses of its own before',
-      '10.1.2.3',
-      headers('https', '127.0.0.1, 192.0.2.7'),
-      200,
-      '192.0.2.7',
-    ],
-    [
-      'two trusted ones stand in a row',
-      '10.1.2.3',
-      headers('https', '192.0.2.7, 10.9.9.9'),
-      200,
-      '192.0.2.7',
-    ],
+    ['the client adds an address', '10.1.2.3', headers('https', '127.0.0.1, 192.0.2.7'), 200, '192.0.2.7'],
+    ['two trusted ones in a row', '10.1.2.3', headers('https', '192.0.2.7, 10.9.9.9'), 200, '192.0.2.7'],
     ['a trusted one says http', '10.1.2.3', headers('http', '192.0.2.7'), 400, undefined],
     ['the outer of two proxies got https', '10.1.2.3', headers('https,http', '192.0.2.7'), 200, '192.0.2.7'],
     ['the outer of two proxies got http', '10.1.2.3', headers('http, https', '192.0.2.7'), 400, undefined],

@@ -26,58 +26,31 @@ describe('scopes', () => {
     methods: { 'logging/setLevel': ['notes:admin'] },
   };
   const message = (method: string, params: object = {}, id = 1) => ({ jsonrpc: '2.0', id, method, params });
+  const read = (uri: string) => message('resources/read', { uri });
+  const complete = (ref: object) => message('completion/complete', { ref });
+  const listen = (notifications: object) => message('subscriptions/listen', { notifications });
   const addNote = message('tools/call', { name: 'add-note' });
 
   it.each([
     ['a tool', addNote, 'notes:write'],
     ['a tool without an entry', message('tools/call', { name: 'other' }), 'notes:use'],
-    [
-      'a tool named as a property of every object',
-      message('tools/call', { name: 'constructor' }),
-      'notes:use',
-    ],
-    ['a resource', message('resources/read', { uri: 'notes://secret' }), 'notes:secret'],
-    [
-      'a resource in another spelling',
-      message('resources/read', { uri: 'notes://%73ecret' }),
-      'notes:secret',
-    ],
-    [
-      'a resource by the beginning of its URI',
-      message('resources/read', { uri: 'notes://team/a' }),
-      'notes:team',
-    ],
-    [
-      'a resource by the beginning of its URI, with a bad escape behind',
-      message('resources/read', { uri: 'notes://te%61m/50%' }),
-      'notes:team',
-    ],
-    [
-      'a resource in another spelling than that of its rule',
-      message('resources/read', { uri: 'notes://%6dy%20plan' }),
-      'notes:own',
-    ],
-    [
-      'a subscription to a resource',
-      message('resources/subscribe', { uri: 'notes://secret' }),
-      'notes:secret',
-    ],
+    ['a tool named like a property', message('tools/call', { name: 'constructor' }), 'notes:use'],
+    ['a resource', read('notes://secret'), 'notes:secret'],
+    ['a resource in another spelling', read('notes://%73ecret'), 'notes:secret'],
+    ['a resource by the beginning of its URI', read('notes://team/a'), 'notes:team'],
+    ['the same, with a bad escape behind', read('notes://te%61m/50%'), 'notes:team'],
+    ['a resource whose rule is spelled otherwise', read('notes://%6dy%20plan'), 'notes:own'],
+    ['a subscription', message('resources/subscribe', { uri: 'notes://secret' }), 'notes:secret'],
     ['a prompt', message('prompts/get', { name: 'plan' }), 'notes:plan'],
-    [
-      'a completion for a prompt',
-      message('completion/complete', { ref: { type: 'ref/prompt', name: 'plan' } }),
-      'notes:plan',
-    ],
+    ['a completion for a prompt', complete({ type: 'ref/prompt', name: 'plan' }), 'notes:plan'],
     [
       'a completion for a resource',
-      message('completion/complete', { ref: { type: 'ref/resource', uri: 'notes://team/{id}' } }),
+      complete({ type: 'ref/resource', uri: 'notes://team/{id}' }),
       'notes:team',
     ],
     [
       'a subscription to several resources',
-      message('subscriptions/listen', {
-        notifications: { resourceSubscriptions: ['notes://a', 'notes://secret'] },
-      }),
+      listen({ resourceSubscriptions: ['notes://a', 'notes://secret'] }),
       'notes:secret',
     ],
     ['a method', message('logging/setLevel'), 'notes:admin'],
@@ -176,17 +149,9 @@ describe('scopes', () => {
     ['a prompt named by a number', message('prompts/get', { name: 1 }), -32_602],
     ['a resource named by an object', message('resources/read', { uri: {} }), -32_602],
     ['a completion for nothing', message('completion/complete'), -32_602],
-    ['a completion for a list', message('completion/complete', { ref: { name: ['plan'] } }), -32_602],
-    [
-      'a completion for a prompt and a list',
-      message('completion/complete', { ref: { name: 'other', uri: ['notes://secret'] } }),
-      -32_602,
-    ],
-    [
-      'a subscription to a list of lists',
-      message('subscriptions/listen', { notifications: { resourceSubscriptions: [['notes://secret']] } }),
-      -32_602,
-    ],
+    ['a completion for a list', complete({ name: ['plan'] }), -32_602],
+    ['a completion for a prompt and a list', complete({ name: 'other', uri: ['notes://secret'] }), -32_602],
+    ['a subscription to a list of lists', listen({ resourceSubscriptions: [['notes://secret']] }), -32_602],
     ['more than a thousand messages', Array.from({ length: 1001 }, () => message('ping')), -32_600],
   ])('RS-20: can’t be got around by %s', async (_what, body, code) => {
     const { call, handled } = rig(new Issuer(key), { operations });
@@ -204,10 +169,7 @@ describe('scopes', () => {
     ['a batch of answers and requests', [{ jsonrpc: '2.0', id: 1, result: {} }, message('ping')]],
     ['a message with parameters of null', { ...message('ping'), params: null }],
     ['a message without parameters', { jsonrpc: '2.0', method: 'notifications/initialized' }],
-    [
-      'a subscription to no resource',
-      message('subscriptions/listen', { notifications: { toolsListChanged: true } }),
-    ],
+    ['a subscription to no resource', listen({ toolsListChanged: true })],
   ])('RS-20: of operations aren’t needed for %s', async (_what, body) => {
     expect(
       (await rig(new Issuer(key), { operations }).call(token, { body: JSON.stringify(body) })).status,

@@ -15,8 +15,8 @@ import { thirdPartyServer } from '../../../src/server/third-party/index.ts';
 import { signIn as signInUpstream, startFlow } from '../third-party/rig.ts';
 import {
   authorizationOf,
-  editor,
-  redirectUri,
+  exchangeOf,
+  refreshOf,
   signIn,
   startServer,
   tokenRequest,
@@ -193,19 +193,9 @@ describe.runIf(postgres)('two authorization servers on one PostgreSQL database',
       };
       const authorization = authorizationOf(rig);
       const { code } = await walk(rig, authorization);
-      const client = { client_id: editor, redirect_uri: redirectUri };
-      await twice({
-        grant_type: 'authorization_code',
-        code: code ?? '',
-        code_verifier: authorization.verifier,
-        ...client,
-      });
+      await twice(exchangeOf(authorization, code));
       const { body } = await signIn(rig);
-      await twice({
-        grant_type: 'refresh_token',
-        refresh_token: String(body['refresh_token']),
-        client_id: editor,
-      });
+      await twice(refreshOf(body['refresh_token']));
     } finally {
       await Promise.all(rigs.map(async (each) => each.close()));
       await Promise.all(storages.map(async (storage) => storage.close()));

@@ -35,12 +35,7 @@ describe('an item in a sealed storage', () => {
       'Client',
       'a',
     ],
-    [
-      'was changed by a bit',
-      (payload) => ({ ...payload, sealed: changed(payload['sealed']) }),
-      'Client',
-      'a',
-    ],
+    ['has another bit', (payload) => ({ ...payload, sealed: changed(payload['sealed']) }), 'Client', 'a'],
   ])('AS-26: is refused where it %s', async (_what, change, kind, id) => {
     const below = memoryStorage();
     const storage = sealedStorage(below, [first, second]);

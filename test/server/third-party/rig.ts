@@ -8,8 +8,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { Agent, fetch } from 'undici';
-import type { Response as Answer } from 'undici';
-import { CookieJar } from '../../../demo/user-agent.ts';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
@@ -17,6 +15,7 @@ import { jwt, protect, protectedServer } from '../../../src/server/index.ts';
 import type { ServerEvent } from '../../../src/server/index.ts';
 import { memoryStorage, sealedStorage, thirdPartyServer } from '../../../src/server/third-party/index.ts';
 import type { Storage, ThirdPartyOptions } from '../../../src/server/third-party/index.ts';
+import { Browser } from '../browser.ts';
 
 export const notes = 'https://notes.example/mcp';
 export const redirectUri = 'https://client.example/callback';
@@ -28,17 +27,21 @@ export interface Bend {
   readonly redirect?: Readonly<Record<string, string | undefined>>;
   /** Members of its token answers. */
   readonly token?: Readonly<Record<string, unknown>>;
+  /** Behind the state that it was given. */
+  readonly stateSuffix?: string;
+  /** Signs its ID token with a key that it doesn't publish. */
+  readonly isForeignKey?: boolean;
   /** Claims of its ID token. */
   readonly claims?: Readonly<Record<string, unknown>>;
   /** In place of an answer of this path: a status, or none at all. */
   readonly fault?: { readonly path: string; readonly status: number | 'hangs' | 'redirects' };
   readonly introspection?: Readonly<Record<string, unknown>>;
   readonly refusesRenewal?: boolean;
-  /** Its answer to the renewal with one refresh token. */
   /** Its own answer to a request; undefined leaves it to the others. */
   readonly answer?: (
     request: UpstreamRequest,
   ) => { readonly type: string; readonly text: string } | undefined;
+  /** Its answer to the renewal with one refresh token. */
   readonly renewal?: { readonly token: string; readonly status: number; readonly error: string };
 }
 
@@ -53,7 +56,10 @@ export interface UpstreamRequest {
 export async function startUpstream(certificates: Awaited<ReturnType<typeof throwAwayCertificates>>) {
   const listener = await listenOnLoopback(certificates, 0);
   const issuer = listener.origin;
-  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  const [{ privateKey, publicKey }, foreign] = await Promise.all([
+    generateKeyPair('ES256'),
+    generateKeyPair('ES256'),
+  ]);
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' };
   const state = {
     bend: {} as Bend,
@@ -77,8 +83,8 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
     })
       .setProtectedHeader({ alg: 'ES256', kid: 'k' })
       .setIssuedAt()
-      .setExpirationTime('5m')
-      .sign(privateKey);
+      .setExpirationTime(typeof state.bend.claims?.['exp'] === 'number' ? state.bend.claims['exp'] : '5m')
+      .sign(state.bend.isForeignKey ? foreign.privateKey : privateKey);
   const isSignIn = (form: URLSearchParams): boolean =>
     form.get('grant_type') === 'authorization_code' &&
     (state.asked.get('scope') ?? '').split(' ').includes('openid');
@@ -94,19 +100,21 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
       ...state.bend.token,
     };
   };
+  const metadata = () => ({
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/keys`,
+    response_types_supported: ['code'],
+    id_token_signing_alg_values_supported: ['ES256'],
+    code_challenge_methods_supported: state.offers.challengeMethods,
+    authorization_response_iss_parameter_supported: true,
+    ...(state.offers.introspection ? { introspection_endpoint: `${issuer}/introspect` } : {}),
+    ...(state.offers.revocation ? { revocation_endpoint: `${issuer}/revoke` } : {}),
+  });
   const answers: Record<string, (form: URLSearchParams) => object | Promise<object>> = {
-    '/.well-known/oauth-authorization-server': () => ({
-      issuer,
-      authorization_endpoint: `${issuer}/authorize`,
-      token_endpoint: `${issuer}/token`,
-      jwks_uri: `${issuer}/keys`,
-      response_types_supported: ['code'],
-      id_token_signing_alg_values_supported: ['ES256'],
-      code_challenge_methods_supported: state.offers.challengeMethods,
-      authorization_response_iss_parameter_supported: true,
-      ...(state.offers.introspection ? { introspection_endpoint: `${issuer}/introspect` } : {}),
-      ...(state.offers.revocation ? { revocation_endpoint: `${issuer}/revoke` } : {}),
-    }),
+    '/.well-known/oauth-authorization-server': metadata,
+    '/.well-known/openid-configuration': () => ({ ...metadata(), subject_types_supported: ['public'] }),
     '/keys': () => ({ keys: [jwk] }),
     '/token': token,
     '/introspect': () => ({ active: true, client_id: 'us', ...state.bend.introspection }),
@@ -121,7 +129,7 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
         const back = new URL(state.asked.get('redirect_uri') ?? '');
         const parameters = {
           code: 'c',
-          state: state.asked.get('state') ?? '',
+          state: `${state.asked.get('state') ?? ''}${state.bend.stateSuffix ?? ''}`,
           iss: issuer,
           ...state.bend.redirect,
         };
@@ -270,79 +278,6 @@ export async function startFlow(
 }
 
 export type Flow = Awaited<ReturnType<typeof startFlow>>;
-
-export interface Page {
-  readonly status: number;
-  readonly text: string;
-  readonly url: string;
-  readonly headers: Answer['headers'];
-}
-
-/** Follows redirects of the two servers, and stops before any other address, or one that has `stop` in it. */
-export class Browser {
-  readonly jar = new CookieJar();
-  readonly #dispatcher: Agent;
-  readonly #known: readonly string[];
-  /** The address before which it stopped. */
-  sentTo = '';
-
-  constructor(dispatcher: Agent, known: readonly string[]) {
-    this.#dispatcher = dispatcher;
-    this.#known = known;
-  }
-
-  async open(
-    from: string,
-    stop?: string,
-    form?: Readonly<Record<string, string>>,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Page> {
-    this.sentTo = '';
-    let url = from;
-    let body = form;
-    for (;;) {
-      const cookie = this.jar.header(new URL(url));
-      const answer = await fetch(url, {
-        redirect: 'manual',
-        dispatcher: this.#dispatcher,
-        headers: { cookie, ...headers },
-        ...(body ? { method: 'POST', body: new URLSearchParams(body) } : {}),
-      });
-      this.jar.keep(new URL(url), answer.headers.getSetCookie());
-      const text = await answer.text();
-      const location = answer.headers.get('location');
-      if (location === null) return { status: answer.status, text, url, headers: answer.headers };
-      url = new URL(location, url).href;
-      body = undefined;
-      const isKnown = this.#known.includes(new URL(url).origin);
-      if (!isKnown || (stop !== undefined && url.includes(stop))) {
-        this.sentTo = url;
-        return { status: answer.status, text, url, headers: answer.headers };
-      }
-    }
-  }
-
-  /** Answers the consent page. */
-  async decide(
-    page: Page,
-    decision: string,
-    stop?: string,
-    headers: Readonly<Record<string, string>> = {},
-    more: Readonly<Record<string, string>> = {},
-  ): Promise<Page> {
-    const action = /<form[^>]*\saction="([^"]*)"/.exec(page.text)?.[1] ?? '';
-    const fields = page.text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g);
-    const form = {
-      ...Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value])),
-      decision,
-      ...more,
-    };
-    return this.open(new URL(action, page.url).href, stop, form, {
-      'sec-fetch-site': 'same-origin',
-      ...headers,
-    });
-  }
-}
 
 export function authorizationUrl(
   { issuer }: Pick<Flow, 'issuer'>,

@@ -232,23 +232,17 @@ const without = (cookies: string): string =>
     .filter((each) => !each.startsWith('__Host-'))
     .join('; ');
 
+const noCode = { code: undefined };
+
 describe('an upstream that fails', () => {
   it.each<[string, Bend, string]>([
-    [
-      'says that the person refused',
-      { redirect: { error: 'access_denied', code: undefined } },
-      'access_denied',
-    ],
+    ['says that they refused', { redirect: { error: 'access_denied', ...noCode } }, 'access_denied'],
     ...['user_cancelled_authorize', 'user_denied'].map((error): [string, Bend, string] => [
       `says that the person refused, by ${error}`,
       { redirect: { error, code: undefined } },
       'access_denied',
     ]),
-    [
-      'can’t serve now',
-      { redirect: { error: 'temporarily_unavailable', code: undefined } },
-      'temporarily_unavailable',
-    ],
+    ['is away', { redirect: { error: 'temporarily_unavailable', ...noCode } }, 'temporarily_unavailable'],
     [
       'has an error with a script',
       { redirect: { error: 'server_error', error_description: '<script>x</script>', code: undefined } },
@@ -258,15 +252,11 @@ describe('an upstream that fails', () => {
     ['answers without its issuer', { redirect: { iss: undefined } }, 'server_error'],
     ['has an ID token for another client', { claims: { aud: 'somebody-else' } }, 'server_error'],
     [
-      'has a token for another client, by introspection',
+      'has a token of another client, as it says',
       { introspection: { client_id: 'somebody-else' } },
       'server_error',
     ],
-    [
-      'has a token for another client, by its claims',
-      { token: { access_token: foreignJwt() } },
-      'server_error',
-    ],
+    ['has a token of another client', { token: { access_token: foreignJwt() } }, 'server_error'],
     ['has a token that is bound to a key', { token: { token_type: 'DPoP' } }, 'server_error'],
     ['grants none of the scopes', { token: { scope: 'openid' } }, 'access_denied'],
     ['answers 500', { fault: { path: '/token', status: 500 } }, 'server_error'],

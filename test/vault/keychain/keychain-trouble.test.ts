@@ -100,10 +100,7 @@ describe('a real keyring', () => {
   });
 
   test.each([
-    [
-      'if nothing listens at the address of D-Bus',
-      { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' },
-    ],
+    ['if nothing listens at D-Bus’s address', { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' }],
     ['without D-Bus', { DBUS_SESSION_BUS_ADDRESS: undefined, XDG_RUNTIME_DIR: '/nonexistent' }],
   ])('the keychain is absent %s, and the hint says what to do', async (_, changed) => {
     const env = { ...process.env, DISPLAY: undefined, ...changed };
