@@ -74,19 +74,6 @@ describe('before anything is done', () => {
     expect(existsSync(path.join(folder, 'home'))).toBe(false);
   });
 
-  it.each([
-    [['set']],
-    [['set', 'https://a.example', '--json']],
-    [['list', 'https://a.example']],
-    [['list', '--api-key-stdin']],
-    [['remove']],
-    [['remove', 'https://a.example', '--unchecked']],
-    [['set', 'https://a.example', '--scheme', 'two words', '--api-key-stdin']],
-  ])('`keyturn api-key` refuses flags that don’t go together: %j', async (args) => {
-    expect(await keyturn(['api-key', ...args])).toBe(2);
-    expect(printed.stderr).toContain(`keyturn api-key ${args[0]} --help`);
-  });
-
   it.each(['--scope', '--account'])('keyturn app allow refuses %s together with --api-key', async (more) => {
     expect(await keyturn(['app', 'allow', 'cli', 'https://a.example', '--api-key', more, 'a'])).toBe(2);
   });
@@ -101,22 +88,6 @@ describe('before anything is done', () => {
     expect(await keyturn(['exec', ...options, '--', 'echo', 'ran'])).toBe(2);
     expect(printed.stderr).toContain('reason: invalid_request');
   });
-
-  it.each([[['server']], [['server', '--port', '80']], [['server', '--', '--port', '80']]])(
-    'keyturn exec is refused without the dashes, since an option of the command could be taken for one of keyturn’s: %j',
-    async (command) => {
-      expect(await keyturn(['exec', '--env', 'A=https://a.example/', ...command])).toBe(2);
-      expect(printed.stderr).toContain('keyturn exec needs -- before the COMMAND and its own options.');
-    },
-  );
-});
-
-it('names the values there are where an option takes one of a list', async () => {
-  const line = ['oauth-client', 'add', 'https://login.example', '--client-id', 'abc'];
-  expect(await keyturn([...line, '--grant-type', 'foo'])).toBe(2);
-  expect(printed.stderr).toContain(
-    '--grant-type takes authorization_code, client_credentials, id-jag or jwt-bearer, not "foo".',
-  );
 });
 
 describe('help', () => {

@@ -93,8 +93,8 @@ describe('a request by a proxy', () => {
 
 describe('a stream by a proxy', () => {
   /** Two events; the second comes once it is released. */
-  async function streaming() {
-    const there = await allowedProxy({ shared });
+  async function streaming(lease?: { once: true }) {
+    const there = await allowedProxy({ shared }, lease);
     const second = Promise.withResolvers<void>();
     there.protectedServer.bend.answer = () => ({
       headers: { 'content-type': 'text/event-stream' },
@@ -134,6 +134,13 @@ describe('a stream by a proxy', () => {
     await end(there);
     await expect(next()).rejects.toThrow();
     second.resolve();
+  });
+
+  it('H-15: ends with a denial if its app had been allowed for one token', async () => {
+    const { next, home, client, url } = await streaming({ once: true });
+    expect(await next()).toBe('data: one\n\n');
+    await owner.deny(home, client, url);
+    await expect(next()).rejects.toThrow();
   });
 });
 

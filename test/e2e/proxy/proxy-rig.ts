@@ -33,10 +33,11 @@ export async function answering<T>(
   home: TestHome,
   asking: Promise<T>,
   answer: 'yes' | 'no',
+  lease?: { readonly once: true },
 ): Promise<{ readonly card: Card; readonly got: T }> {
   asking.catch(() => undefined);
   const card = await nextCard(home);
-  await owner.answer(home, card.id, answer);
+  await askBroker(home, 'request.answer', { id: card.id, answer, lease });
   return { card, got: await asking };
 }
 
@@ -53,9 +54,9 @@ export async function proxied(options: BentHomeOptions = {}) {
 }
 
 /** The same, where this process may use it. */
-export async function allowedProxy(options: BentHomeOptions = {}) {
+export async function allowedProxy(options: BentHomeOptions = {}, lease?: { readonly once: true }) {
   const there = await proxied(options);
-  const { card } = await answering(there.home, call(there.proxy.url), 'yes');
+  const { card } = await answering(there.home, call(there.proxy.url), 'yes', lease);
   return { ...there, client: card.app };
 }
 

@@ -28,7 +28,7 @@ function issuerThatSays(answer: unknown, status = 200): Issuer {
 const asking = (from: Issuer, options: Partial<IntrospectionOptions> = {}, more = {}) =>
   rig(from, { tokens: introspection({ client, ...options }), ...more });
 
-const says = (from: Issuer, answer: Response): void => void (from.introspect = () => answer.clone());
+const says = (from: Issuer, answer: Response): void => void (from.introspect = () => answer);
 
 const questions = (from: Issuer): number => from.asked.filter((path) => path === '/introspect').length;
 
