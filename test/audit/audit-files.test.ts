@@ -16,8 +16,7 @@ import {
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { exportAudit, tailAudit } from '../../src/audit/audit-export.ts';
-import { AuditFile } from '../../src/audit/audit.ts';
-import type { AuditRow } from '../../src/audit/audit.ts';
+import { AuditFile, type AuditRow } from '../../src/audit/audit.ts';
 import { refusal } from '../broker/rig.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

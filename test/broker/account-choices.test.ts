@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Grant } from '../../src/broker/records/grant.ts';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { brokerRig, inWorld, refusal } from './rig.ts';
-import type { Rig } from './rig.ts';
+import { brokerRig, inWorld, refusal, type Rig } from './rig.ts';
 import { worldOfFile } from './places.ts';
 
 const world = worldOfFile();

@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { oddServer } from './odd-server.ts';
 import { worldAndSite } from './places.ts';
-import { brokerRig, inWorld } from './rig.ts';
-import type { Rig } from './rig.ts';
+import { brokerRig, inWorld, type Rig } from './rig.ts';
 
 const places = worldAndSite();
 

@@ -1,8 +1,7 @@
 /** Scopes: a program gets no more than it was allowed, and more only with the user (invariants 10 and 11, dev/internals.md). */
 import { describe, expect, it } from 'vitest';
 import { oddServer } from './odd-server.ts';
-import { brokerRig, inWorld, refusal } from './rig.ts';
-import type { Rig } from './rig.ts';
+import { brokerRig, inWorld, refusal, type Rig } from './rig.ts';
 import { worldAndSite } from './places.ts';
 
 const { world, site } = worldAndSite();

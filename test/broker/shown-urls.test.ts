@@ -1,8 +1,7 @@
 /** An address that an MCP server wants opened: who may show one, which ones, how often, and what an answer does. */
 import { describe, expect, it } from 'vitest';
 import type { UrlRequest } from '../../src/broker/shown-urls.ts';
-import { brokerRig, inWorld, refusal, turnOfEvents } from './rig.ts';
-import type { Rig } from './rig.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents, type Rig } from './rig.ts';
 import { worldOfFile } from './places.ts';
 
 const world = worldOfFile();

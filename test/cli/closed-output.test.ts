@@ -27,15 +27,16 @@ ${line}`;
   });
 }
 
-describe('a reader that is gone', () => {
-  it.each([
-    ['an answer', 'late --help | leave', '0\n'],
-    ['a completion script', 'late completion bash | leave', '0\n'],
-    ['a refusal', 'late token notes 2>&1 >/dev/null | leave', '2\n'],
-  ])('lets a command with %s end silently, with its usual code', (_what, line, expected) => {
+it.each([
+  ['an answer', 'late --help | leave', '0\n'],
+  ['a completion script', 'late completion bash | leave', '0\n'],
+  ['a refusal', 'late token notes 2>&1 >/dev/null | leave', '2\n'],
+])(
+  'a reader that is gone lets a command with %s end silently, with its usual code',
+  (_what, line, expected) => {
     expect(bash(`${line}; echo "\${PIPESTATUS[0]}"`)).toMatchObject({ stdout: expected, stderr: '' });
-  });
-});
+  },
+);
 
 describe('a full disk', () => {
   it('a full disk under the answer is told by its reason, and is no success', () => {

@@ -90,20 +90,18 @@ describe('before anything is done', () => {
   });
 });
 
-describe('help', () => {
-  it('goes to stdout with exit 0, for the whole and for each command', async () => {
-    expect(await keyturn(['--help'])).toBe(0);
-    const commands = [...printed.stdout.matchAll(/^ {2}([a-z-]+) {2,}[A-Z]/gm)].map(([, name]) => name ?? '');
-    expect(commands).toContain('token');
-    expect(commands.length).toBeGreaterThan(10);
-    for (const name of commands) {
-      printed.stdout = '';
-      expect(await keyturn([name, '--help'])).toBe(0);
-      expect(printed.stdout).toMatch(new RegExp(`^Usage: keyturn ${name}\\b`));
-    }
-    expect(printed.stderr).toBe('');
-    expect(existsSync(path.join(folder, 'home'))).toBe(false);
-  });
+it('help goes to stdout with exit 0, for the whole and for each command', async () => {
+  expect(await keyturn(['--help'])).toBe(0);
+  const commands = [...printed.stdout.matchAll(/^ {2}([a-z-]+) {2,}[A-Z]/gm)].map(([, name]) => name ?? '');
+  expect(commands).toContain('token');
+  expect(commands.length).toBeGreaterThan(10);
+  for (const name of commands) {
+    printed.stdout = '';
+    expect(await keyturn([name, '--help'])).toBe(0);
+    expect(printed.stdout).toMatch(new RegExp(`^Usage: keyturn ${name}\\b`));
+  }
+  expect(printed.stderr).toBe('');
+  expect(existsSync(path.join(folder, 'home'))).toBe(false);
 });
 
 describe('an unknown command', () => {

@@ -1,7 +1,6 @@
 /** The fetch that authorizes itself, with tokens that are bound to a key of the broker (RFC 9449). */
 import { describe, expect, test } from 'vitest';
-import { bearers, methodsOf, startFetch, startHttp } from './fetch-rig.ts';
-import type { Reply, Seen } from './fetch-rig.ts';
+import { bearers, methodsOf, startFetch, startHttp, type Reply, type Seen } from './fetch-rig.ts';
 
 const bound = { tokens: [{ token_type: 'DPoP' }, { token_type: 'DPoP' }, { token_type: 'DPoP' }] };
 

@@ -62,20 +62,18 @@ describe('trying again', () => {
   });
 });
 
-describe('taking over a home', () => {
-  it('has each broker stop that it finds there, and starts then', async () => {
-    const done: string[] = [];
-    let others = 2;
-    const start = async (): Promise<string> => {
-      done.push('start');
-      if (others > 0) throw new KeyturnError('broker_running', 'another one runs');
-      return 'started';
-    };
-    const stop = async (): Promise<void> => {
-      done.push('stop');
-      others -= 1;
-    };
-    expect(await takeOver(start, stop)).toBe('started');
-    expect(done).toEqual(['start', 'stop', 'start', 'stop', 'start']);
-  });
+it('taking over a home has each broker stop that it finds there, and starts then', async () => {
+  const done: string[] = [];
+  let others = 2;
+  const start = async (): Promise<string> => {
+    done.push('start');
+    if (others > 0) throw new KeyturnError('broker_running', 'another one runs');
+    return 'started';
+  };
+  const stop = async (): Promise<void> => {
+    done.push('stop');
+    others -= 1;
+  };
+  expect(await takeOver(start, stop)).toBe('started');
+  expect(done).toEqual(['start', 'stop', 'start', 'stop', 'start']);
 });

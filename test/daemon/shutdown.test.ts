@@ -2,8 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Shutdown } from '../../src/daemon/shutdown.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
-import { after } from '../../src/ipc/wire/timer.ts';
-import type { After } from '../../src/ipc/wire/timer.ts';
+import { after, type After } from '../../src/ipc/wire/timer.ts';
 import { brokerRig } from '../broker/rig.ts';
 
 /** Nothing here is fetched, and no page is opened. */

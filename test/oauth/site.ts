@@ -7,8 +7,7 @@ import { afterAll, beforeEach } from 'vitest';
 
 import type { Http } from '../../src/oauth/base/http.ts';
 import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
-import { openBentServer, stalled } from '../support/bent/server.ts';
-import type { Answer } from '../support/bent/server.ts';
+import { openBentServer, stalled, type Answer } from '../support/bent/server.ts';
 
 export interface Page {
   readonly status?: number;

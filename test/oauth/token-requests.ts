@@ -1,6 +1,5 @@
 /** The two token requests of the unit tests: each sends a code or a refresh token to `/token` of the test's site. */
-import { exchangeCode, refresh } from '../../src/oauth/grants/token.ts';
-import type { RefreshRequest } from '../../src/oauth/grants/token.ts';
+import { exchangeCode, refresh, type RefreshRequest } from '../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from './parties.ts';
 import type { Site } from './site.ts';
 

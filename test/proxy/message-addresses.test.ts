@@ -74,16 +74,14 @@ describe('an endpoint event gets our address also', () => {
   });
 });
 
-describe('a stream', () => {
-  it.each([
-    ['of messages', [rest, rest + rest, 'data: 1\n', '\n']],
-    ['of empty lines', ['\n'.repeat(70_000), ':\r\n\r\n', '\r', '\n\r']],
-    ['that begins without end', [`data: ${'x'.repeat(9000)}`, `${'x'.repeat(9000)}\n\n`]],
-    ['whose long event has many lines', [`data: ${'x'.repeat(9000)}\ndata`, ': 2\nevent: endpoints\n\n']],
-    ['that ends in its first event', ['event: endpoint\ndata: /m']],
-  ])('a stream %s passes as it is', async (_how, pieces) => {
-    expect(await passed(pieces)).toEqual({ text: pieces.join(''), named: [] });
-  });
+it.each([
+  ['of messages', [rest, rest + rest, 'data: 1\n', '\n']],
+  ['of empty lines', ['\n'.repeat(70_000), ':\r\n\r\n', '\r', '\n\r']],
+  ['that begins without end', [`data: ${'x'.repeat(9000)}`, `${'x'.repeat(9000)}\n\n`]],
+  ['whose long event has many lines', [`data: ${'x'.repeat(9000)}\ndata`, ': 2\nevent: endpoints\n\n']],
+  ['that ends in its first event', ['event: endpoint\ndata: /m']],
+])('a stream %s passes as it is', async (_how, pieces) => {
+  expect(await passed(pieces)).toEqual({ text: pieces.join(''), named: [] });
 });
 
 describe('the address for messages', () => {

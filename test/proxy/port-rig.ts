@@ -5,8 +5,7 @@ import { onTestFinished } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { after } from '../../src/ipc/wire/timer.ts';
 import { Programs } from '../../src/proxy/programs.ts';
-import { ProxyPort } from '../../src/proxy/proxy-port.ts';
-import type { PortLimits } from '../../src/proxy/proxy-port.ts';
+import { ProxyPort, type PortLimits } from '../../src/proxy/proxy-port.ts';
 import { freePort } from '../support/servers/port.ts';
 
 /** As long as a real one. */

@@ -6,8 +6,7 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import express from 'express';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { accessOf, metadata, protect } from '../../src/server/express.ts';
-import { jwt, protectedServer } from '../../src/server/index.ts';
-import type { ProtectedServer } from '../../src/server/index.ts';
+import { jwt, protectedServer, type ProtectedServer } from '../../src/server/index.ts';
 import { fetchListener, nodeListener } from '../../src/server/node.ts';
 import { Issuer, issuer, type Key, newKey, start, tokenOf } from './parties.ts';
 

@@ -1,6 +1,5 @@
 /** One person's side of the pages of authorization servers: cookies, redirects and forms, without a real browser. */
-import { fetch } from 'undici';
-import type { Agent, Response } from 'undici';
+import { fetch, type Agent, type Response } from 'undici';
 import { CookieJar } from '../../demo/user-agent.ts';
 
 type Fields = Readonly<Record<string, string>>;

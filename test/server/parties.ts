@@ -5,8 +5,7 @@
  * Invariant: time stands still unless a test moves it.
  */
 import { createHash } from 'node:crypto';
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import type { CryptoKey, JWK } from 'jose';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { jwt, protect, protectedServer } from '../../src/server/index.ts';
 import type { Access, ProtectedServerOptions, ServerEvent } from '../../src/server/index.ts';
 

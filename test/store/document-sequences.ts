@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 import { chances } from '../support/chances.ts';
-import { add, DocumentHome, namesOf } from './document-home.ts';
-import type { Opened } from './document-home.ts';
+import { add, DocumentHome, namesOf, type Opened } from './document-home.ts';
 
 const steps = 12;
 

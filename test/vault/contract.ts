@@ -6,8 +6,7 @@
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { MissingItem } from '../../src/vault/base/trouble.ts';
-import type { Vault } from '../../src/vault/base/vault.ts';
-import { getIfAny, maxValueLength } from '../../src/vault/base/vault.ts';
+import { type Vault, getIfAny, maxValueLength } from '../../src/vault/base/vault.ts';
 import { anyText } from '../support/any-text.ts';
 
 const id = 'grant.1';

@@ -1,6 +1,5 @@
 /** A keychain in memory, and vaults that can be changed; for processes without a test around them, too. */
-import { rootItem } from '../../src/vault/base/item-store.ts';
-import type { ItemStore } from '../../src/vault/base/item-store.ts';
+import { rootItem, type ItemStore } from '../../src/vault/base/item-store.ts';
 import { lockedVault } from '../../src/vault/base/trouble.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 import type { ItemVaultOptions } from '../../src/vault/item-vault.ts';

@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { VaultGuard } from '../../src/vault/guard.ts';
 import { memoryStore, memoryVault } from '../../src/vault/memory.ts';
 import { MissingItem, VaultError } from '../../src/vault/base/trouble.ts';
-import { getIfAny } from '../../src/vault/base/vault.ts';
-import type { Vault } from '../../src/vault/base/vault.ts';
+import { getIfAny, type Vault } from '../../src/vault/base/vault.ts';
 import { VaultWatch } from '../../src/vault/base/watch.ts';
 import { vaultContract } from './contract.ts';
 

@@ -1,11 +1,9 @@
 /** What it means that a store shows no item, and when the root key is made: with a keychain that can be locked at each call. */
 import { describe, expect, test } from 'vitest';
-import { rootItem } from '../../src/vault/base/item-store.ts';
-import type { ItemStore } from '../../src/vault/base/item-store.ts';
+import { rootItem, type ItemStore } from '../../src/vault/base/item-store.ts';
 import { MissingItem } from '../../src/vault/base/trouble.ts';
-import { memoryKeychain } from './doubles.ts';
+import { memoryKeychain, type Keychain } from './doubles.ts';
 import { said, vaultOver } from './vaults.ts';
-import type { Keychain } from './doubles.ts';
 
 const used = { hadRoot: async () => true };
 

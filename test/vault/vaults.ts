@@ -1,18 +1,14 @@
 /** Vaults in temporary folders all are closed and removed after each test. */
 import path from 'node:path';
 import { afterEach } from 'vitest';
-import { getIfAny } from '../../src/vault/base/vault.ts';
-import type { Vault } from '../../src/vault/base/vault.ts';
+import { getIfAny, type Vault } from '../../src/vault/base/vault.ts';
 import type { ItemStore } from '../../src/vault/base/item-store.ts';
 import { ItemVault } from '../../src/vault/item-vault.ts';
-import { KeychainStore } from '../../src/vault/keychain/keychain.ts';
-import type { KeychainOptions } from '../../src/vault/keychain/keychain.ts';
+import { KeychainStore, type KeychainOptions } from '../../src/vault/keychain/keychain.ts';
 import { besideKeychain } from '../../src/vault/sealed/beside-keychain.ts';
 import { ItemFolder } from '../../src/vault/sealed/item-folder.ts';
-import { PassphraseStore } from '../../src/vault/sealed/passphrase-store.ts';
-import type { PassphraseOptions } from '../../src/vault/sealed/passphrase-store.ts';
-import { fresh } from './doubles.ts';
-import type { HomeOptions } from './doubles.ts';
+import { PassphraseStore, type PassphraseOptions } from '../../src/vault/sealed/passphrase-store.ts';
+import { fresh, type HomeOptions } from './doubles.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** The least work that a root file may ask for: 40 ms instead of a third of a second. */

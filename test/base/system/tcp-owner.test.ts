@@ -2,8 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ownerOfPeer, userIn } from '../../../src/base/system/tcp-owner.ts';
-import type { Connection } from '../../../src/base/system/tcp-owner.ts';
+import { ownerOfPeer, userIn, type Connection } from '../../../src/base/system/tcp-owner.ts';
 
 const head =
   '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode';

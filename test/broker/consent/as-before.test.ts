@@ -1,8 +1,7 @@
 /** A yes "as before": what it adds to, and that a permission that ended in the meantime allows nothing. */
 import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
-import { brokerRig, inWorld, refusal } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
 const world = worldOfFile();

@@ -1,7 +1,6 @@
 /** How often a program may put a card before the person. */
 import { describe, expect, it } from 'vitest';
-import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
 const world = worldOfFile();

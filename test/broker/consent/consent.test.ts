@@ -2,8 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
 const world = worldOfFile();
@@ -379,15 +378,13 @@ describe('a decision of the user during a token request takes precedence', () =>
   });
 });
 
-describe('two answers at once', () => {
-  it('about one program and server give both what each allowed', async () => {
-    const r = await rig();
-    const one = r.ask({ scope: ['notes:read'] });
-    const other = r.ask({ scope: ['notes:write'] });
-    await r.question('allow');
-    await vi.waitFor(() => expect(r.parts.interactions.list()).toHaveLength(2));
-    for (const { id } of r.parts.interactions.list()) r.parts.interactions.answer(id, 'yes');
-    await Promise.all([one, other]);
-    expect(permissionOf(r)?.scope?.toSorted()).toEqual(['notes:read', 'notes:write']);
-  });
+it('two answers at once about one program and server give both what each allowed', async () => {
+  const r = await rig();
+  const one = r.ask({ scope: ['notes:read'] });
+  const other = r.ask({ scope: ['notes:write'] });
+  await r.question('allow');
+  await vi.waitFor(() => expect(r.parts.interactions.list()).toHaveLength(2));
+  for (const { id } of r.parts.interactions.list()) r.parts.interactions.answer(id, 'yes');
+  await Promise.all([one, other]);
+  expect(permissionOf(r)?.scope?.toSorted()).toEqual(['notes:read', 'notes:write']);
 });

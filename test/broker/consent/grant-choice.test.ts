@@ -117,20 +117,18 @@ describe('a permission that names none yet', () => {
   });
 });
 
-describe('a grant that belongs to one program', () => {
-  it('serves that program and no other', async () => {
-    const purpose = { kind: 'narrow', appId: 'editor' } as const;
-    const grants = await grantsOf({ alice: { purpose } });
-    const id = idOf(grants, 'alice');
-    expect(chosen(grants, {}, allowed)).toBe('use alice');
-    const agent = { ...allowed, appId: 'agent', grants: [id] };
-    expect(chosen(grants, { appId: 'agent' }, agent)).toBe('signIn');
-    expect(reaches({ ...allowed, grants: [id] }, grants.byId(id) ?? expect.fail())).toBe(true);
-    expect(reaches(agent, grants.byId(id) ?? expect.fail())).toBe(false);
-    const named = { ...editor, account: 'alice' };
-    expect(grantsOfAccount(grants, named)).toEqual([id]);
-    expect(() => grantsOfAccount(grants, { ...named, appId: 'agent' })).toThrow(
-      expect.objectContaining({ reason: 'not_found' }),
-    );
-  });
+it('a grant that belongs to one program serves that program and no other', async () => {
+  const purpose = { kind: 'narrow', appId: 'editor' } as const;
+  const grants = await grantsOf({ alice: { purpose } });
+  const id = idOf(grants, 'alice');
+  expect(chosen(grants, {}, allowed)).toBe('use alice');
+  const agent = { ...allowed, appId: 'agent', grants: [id] };
+  expect(chosen(grants, { appId: 'agent' }, agent)).toBe('signIn');
+  expect(reaches({ ...allowed, grants: [id] }, grants.byId(id) ?? expect.fail())).toBe(true);
+  expect(reaches(agent, grants.byId(id) ?? expect.fail())).toBe(false);
+  const named = { ...editor, account: 'alice' };
+  expect(grantsOfAccount(grants, named)).toEqual([id]);
+  expect(() => grantsOfAccount(grants, { ...named, appId: 'agent' })).toThrow(
+    expect.objectContaining({ reason: 'not_found' }),
+  );
 });

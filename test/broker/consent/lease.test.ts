@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AppProcess, ProcessState } from '../../../src/broker/questions/app-process.ts';
 import { Leases } from '../../../src/broker/consent/lease.ts';
-import { brokerRig, inWorld, refusal } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
 const world = worldOfFile();

@@ -2,11 +2,9 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Loopback } from '../../../src/broker/loopback/loopback.ts';
-import type { Receiver } from '../../../src/broker/loopback/loopback.ts';
+import { Loopback, type Receiver } from '../../../src/broker/loopback/loopback.ts';
 import { freePort } from '../../support/servers/port.ts';
-import { rawGet as send } from '../../support/servers/raw-get.ts';
-import type { Sent } from '../../support/servers/raw-get.ts';
+import { rawGet as send, type Sent } from '../../support/servers/raw-get.ts';
 import { refusal } from '../rig.ts';
 
 async function opened(loopback = new Loopback(), redirectUri?: string): Promise<Receiver> {

@@ -1,7 +1,6 @@
 /** Questions end exactly once, and only a person's answer says yes. */
 import { describe, expect, it } from 'vitest';
-import { Interactions } from '../../../src/broker/questions/interaction.ts';
-import type { Question } from '../../../src/broker/questions/interaction.ts';
+import { Interactions, type Question } from '../../../src/broker/questions/interaction.ts';
 import type { Starter } from '../../../src/broker/questions/starter.ts';
 import { refusal } from '../rig.ts';
 

@@ -1,8 +1,7 @@
 /** Which questions stand on one card. */
 import { describe, expect, it } from 'vitest';
 import type { AppProcessView, ProcessState } from '../../../src/broker/questions/app-process.ts';
-import { Interactions } from '../../../src/broker/questions/interaction.ts';
-import type { Question } from '../../../src/broker/questions/interaction.ts';
+import { Interactions, type Question } from '../../../src/broker/questions/interaction.ts';
 
 type Asker = AppProcessView;
 type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;

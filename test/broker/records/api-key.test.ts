@@ -1,10 +1,8 @@
 /** API keys as records over a vault that answers when the test says so. */
 import { describe, expect, it } from 'vitest';
-import { ApiKeys } from '../../../src/broker/records/api-key.ts';
-import type { ApiKey } from '../../../src/broker/records/api-key.ts';
+import { ApiKeys, type ApiKey } from '../../../src/broker/records/api-key.ts';
 import { itemsOf, newRecords } from '../rig.ts';
-import { getIfAny } from '../../../src/vault/base/vault.ts';
-import type { Vault } from '../../../src/vault/base/vault.ts';
+import { getIfAny, type Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { bound } from '../../vault/doubles.ts';
 

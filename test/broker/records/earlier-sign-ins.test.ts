@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import { RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 import { oddServer } from '../odd-server.ts';
-import { brokerRig } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { brokerRig, type Rig } from '../rig.ts';
 import { lastingSite } from '../places.ts';
 
 const site = lastingSite();

@@ -17,33 +17,29 @@ const permission = (changes: Partial<Permission> = {}): Permission => ({
   ...changes,
 });
 
-describe('covers', () => {
-  it.each([
-    [{ scope: ['a', 'b'] }, { scope: ['a'] }, true],
-    [{ scope: ['a'] }, { scope: ['a', 'b'] }, false],
-    [{ scope: [] }, { scope: ['a'] }, false],
-    [{}, { scope: ['a'] }, true],
-    [{ decision: 'deny' }, { scope: [] }, false],
-    [{ grants: ['g1'] }, { scope: [], grantId: 'g1' }, true],
-    [{ grants: ['g1'] }, { scope: [], grantId: 'g2' }, false],
-    [{}, { scope: [], grantId: 'g1' }, false],
-  ] as const)('a permission with %j and the need of %j: %s', (changes, need, expected) => {
-    expect(covers(permission(changes as Partial<Permission>), need)).toBe(expected);
-  });
+it.each([
+  [{ scope: ['a', 'b'] }, { scope: ['a'] }, true],
+  [{ scope: ['a'] }, { scope: ['a', 'b'] }, false],
+  [{ scope: [] }, { scope: ['a'] }, false],
+  [{}, { scope: ['a'] }, true],
+  [{ decision: 'deny' }, { scope: [] }, false],
+  [{ grants: ['g1'] }, { scope: [], grantId: 'g1' }, true],
+  [{ grants: ['g1'] }, { scope: [], grantId: 'g2' }, false],
+  [{}, { scope: [], grantId: 'g1' }, false],
+] as const)('covers: a permission with %j, the need of %j: %s', (changes, need, expected) => {
+  expect(covers(permission(changes as Partial<Permission>), need)).toBe(expected);
 });
 
-describe('isRefused', () => {
-  it.each([
-    [{}, { scope: ['a'], grantId: 'g1' }, false],
-    [{ decision: 'deny' }, { scope: [] }, true],
-    [{ refused: ['b'] }, { scope: ['a', 'b'] }, true],
-    [{ refused: ['b'] }, { scope: ['a'] }, false],
-    [{ refusedGrants: ['g1'] }, { scope: [], grantId: 'g1' }, true],
-    [{ refusedGrants: ['g1'] }, { scope: [], grantId: 'g2' }, false],
-    [{ refusedGrants: ['g1'] }, { scope: [] }, false],
-  ] as const)('a permission with %j and the need of %j: %s', (changes, need, expected) => {
-    expect(isRefused(permission(changes as Partial<Permission>), need)).toBe(expected);
-  });
+it.each([
+  [{}, { scope: ['a'], grantId: 'g1' }, false],
+  [{ decision: 'deny' }, { scope: [] }, true],
+  [{ refused: ['b'] }, { scope: ['a', 'b'] }, true],
+  [{ refused: ['b'] }, { scope: ['a'] }, false],
+  [{ refusedGrants: ['g1'] }, { scope: [], grantId: 'g1' }, true],
+  [{ refusedGrants: ['g1'] }, { scope: [], grantId: 'g2' }, false],
+  [{ refusedGrants: ['g1'] }, { scope: [] }, false],
+] as const)('isRefused: a permission with %j, the need of %j: %s', (changes, need, expected) => {
+  expect(isRefused(permission(changes as Partial<Permission>), need)).toBe(expected);
 });
 
 it('isBoundTo: by grant and resource, once the first token has fixed the scopes', () => {

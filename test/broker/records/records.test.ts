@@ -1,11 +1,9 @@
 /** The records of grants, permissions, apps, registrations. */
 import { describe, expect, it } from 'vitest';
-import { grantRules } from '../../../src/broker/records/grant.ts';
+import { grantRules, type Grant } from '../../../src/broker/records/grant.ts';
 import { Grants } from '../../../src/broker/records/grants.ts';
-import type { Grant } from '../../../src/broker/records/grant.ts';
 import { Apps, appSchema } from '../../../src/broker/records/app.ts';
-import { Permissions, permissionSchema } from '../../../src/broker/records/permission.ts';
-import type { Permission } from '../../../src/broker/records/permission.ts';
+import { Permissions, permissionSchema, type Permission } from '../../../src/broker/records/permission.ts';
 import type { AuthorityStore } from '../../../src/store/record-store.ts';
 import { Registrations } from '../../../src/broker/records/registrations.ts';
 import type { z } from 'zod';

@@ -6,8 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { retryRevocation, isPending, revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { namedItems } from '../../support/homes/named-items.ts';
-import { brokerRig, inWorld } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { brokerRig, inWorld, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
 const world = worldOfFile();

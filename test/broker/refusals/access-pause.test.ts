@@ -94,15 +94,13 @@ describe('a pause of all access', () => {
   });
 });
 
-describe('of two pauses', () => {
-  it.each([
-    ['a shorter one', 5, 10, 10],
-    ['one with an end after one without', 5, undefined, undefined],
-    ['a longer one', 20, 10, 20],
-    ['one without an end', undefined, 10, undefined],
-  ])('the later end counts: %s shortens nothing', (_what, next, before, counts) => {
-    const pause = new AccessPause(() => 1);
-    pause.begin({ since: 1, until: before });
-    expect(pause.begin({ since: 2, until: next })).toEqual({ since: 1, until: counts });
-  });
+it.each([
+  ['a shorter one', 5, 10, 10],
+  ['one with an end after one without', 5, undefined, undefined],
+  ['a longer one', 20, 10, 20],
+  ['one without an end', undefined, 10, undefined],
+])('of two pauses the later end counts: %s shortens nothing', (_what, next, before, counts) => {
+  const pause = new AccessPause(() => 1);
+  pause.begin({ since: 1, until: before });
+  expect(pause.begin({ since: 2, until: next })).toEqual({ since: 1, until: counts });
 });

@@ -2,10 +2,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Grant } from '../../../src/broker/records/grant.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
-import { brokerRig, inWorld, refusal } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { openWorld, type TestWorld } from '../../support/world.ts';
+import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
 
 const hour = 3_600_000;
 

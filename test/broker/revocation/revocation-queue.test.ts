@@ -2,10 +2,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import { oddServer } from '../odd-server.ts';
-import type { OddServer } from '../odd-server.ts';
-import { brokerRig } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { oddServer, type OddServer } from '../odd-server.ts';
+import { brokerRig, type Rig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 import { lastingSite } from '../places.ts';
 

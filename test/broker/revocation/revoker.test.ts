@@ -2,10 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { explainGrant } from '../../../src/broker/explain.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import { oddServer } from '../odd-server.ts';
-import type { OddServer } from '../odd-server.ts';
-import { brokerRig, inWorld, refusal } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { oddServer, type OddServer } from '../odd-server.ts';
+import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 import { worldAndSite } from '../places.ts';
 

@@ -1,8 +1,7 @@
 /** Whose sign-in came back: which grant it renews, and when the person is asked. */
 import { describe, expect, it } from 'vitest';
 import type { Grant } from '../../../src/broker/records/grant.ts';
-import { matchAccount } from '../../../src/broker/sign-in/sign-in-account.ts';
-import type { SignedIn } from '../../../src/broker/sign-in/sign-in-account.ts';
+import { matchAccount, type SignedIn } from '../../../src/broker/sign-in/sign-in-account.ts';
 
 function grant(account: string, fields: Partial<Grant> = {}): Grant {
   return {

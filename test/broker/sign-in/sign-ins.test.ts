@@ -1,10 +1,8 @@
 /** Sign-ins: one page at a time, none unattended, and each for the account it was started for. */
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { oddServer } from '../odd-server.ts';
-import type { OddServer } from '../odd-server.ts';
-import { brokerRig, inWorld, queued, refusal, turnOfEvents } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { oddServer, type OddServer } from '../odd-server.ts';
+import { brokerRig, inWorld, queued, refusal, turnOfEvents, type Rig } from '../rig.ts';
 import { bound } from '../../vault/doubles.ts';
 import { worldAndSite } from '../places.ts';
 

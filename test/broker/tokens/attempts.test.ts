@@ -1,15 +1,11 @@
 /** A refresh with an unknown outcome: noted before the request is sent, reported, and settled by the next one. */
 import { describe, expect, it } from 'vitest';
 import { moment } from '../../../src/base/errors.ts';
-import type { GrantSecret } from '../../../src/broker/grants/grant-secret.ts';
-import type { RefreshAttempt } from '../../../src/broker/grants/grant-secret.ts';
+import { type GrantSecret, type RefreshAttempt } from '../../../src/broker/grants/grant-secret.ts';
 import { explainGrant, leftOver } from '../../../src/broker/explain.ts';
-import { deadOrigin } from '../../oauth/site.ts';
-import type { Page } from '../../oauth/site.ts';
-import { oddServer } from '../odd-server.ts';
-import type { OddServer } from '../odd-server.ts';
-import { brokerRig, refusal } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { deadOrigin, type Page } from '../../oauth/site.ts';
+import { oddServer, type OddServer } from '../odd-server.ts';
+import { brokerRig, refusal, type Rig } from '../rig.ts';
 import { lastingSite } from '../places.ts';
 
 const site = lastingSite();

@@ -5,8 +5,7 @@ import { VaultGuard } from '../../../src/vault/guard.ts';
 import { scriptedKeychain } from '../../vault/keychain/scripted-worker.ts';
 import { closedLater, keychainVault } from '../../vault/vaults.ts';
 import { HandClock } from '../hand-clock.ts';
-import { brokerRig, inWorld } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { brokerRig, inWorld, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
 const world = worldOfFile();

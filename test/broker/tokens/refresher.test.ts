@@ -5,10 +5,8 @@ import type { Grant } from '../../../src/broker/records/grant.ts';
 import { newItemName } from '../../../src/store/unused-items.ts';
 import type { TokenVerdict } from '../../support/world/authorization-server.ts';
 import { oddServer } from '../odd-server.ts';
-import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
-import type { Rig } from '../rig.ts';
-import { getIfAny } from '../../../src/vault/base/vault.ts';
-import type { Vault } from '../../../src/vault/base/vault.ts';
+import { brokerRig, inWorld, refusal, turnOfEvents, type Rig } from '../rig.ts';
+import { getIfAny, type Vault } from '../../../src/vault/base/vault.ts';
 import { worldAndSite } from '../places.ts';
 
 const { world, site } = worldAndSite();

@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { oddServer } from '../odd-server.ts';
 import { worldAndSite } from '../places.ts';
-import { brokerRig, inWorld, refusal } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
 
 const places = worldAndSite();
 
@@ -78,15 +77,13 @@ describe('a token that is over', () => {
   });
 });
 
-describe('a server in trouble', () => {
-  it('is no reason to withhold a token that still works', async () => {
-    const rig = await signedIn();
-    const first = await rig.ask();
-    rig.clock.advance(almostOver + second);
-    places.world.failTokenRequests(1);
-    expect((await rig.ask()).accessToken).toBe(first.accessToken);
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-  });
+it('a server in trouble is no reason to withhold a token that still works', async () => {
+  const rig = await signedIn();
+  const first = await rig.ask();
+  rig.clock.advance(almostOver + second);
+  places.world.failTokenRequests(1);
+  expect((await rig.ask()).accessToken).toBe(first.accessToken);
+  expect(rig.grant().state).toEqual({ kind: 'active' });
 });
 
 describe('a server that gives no refresh token', () => {

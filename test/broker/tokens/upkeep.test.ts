@@ -4,8 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fullScope } from '../../../src/broker/tokens/token-cache.ts';
 import { startEvery, tickEvery, Upkeep } from '../../../src/broker/tokens/upkeep.ts';
-import { brokerRig, inWorld, refusal } from '../rig.ts';
-import type { Rig } from '../rig.ts';
+import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
 const world = worldOfFile();
@@ -165,8 +164,9 @@ describe('the tick', () => {
   });
 });
 
-describe('somebody who sets the clock', () => {
-  it.each([10 * hour, -10 * hour])('by %i ms ends no token and prolongs none', async (by) => {
+it.each([10 * hour, -10 * hour])(
+  'somebody who sets the clock by %i ms ends no token and prolongs none',
+  async (by) => {
     const rig = await kept();
     const first = await rig.ask();
     rig.clock.setWall(by);
@@ -174,5 +174,5 @@ describe('somebody who sets the clock', () => {
     rig.clock.advance(hour);
     world.failTokenRequests(1);
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-  });
-});
+  },
+);

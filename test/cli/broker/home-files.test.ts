@@ -12,8 +12,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isHome, removeHomeFiles } from '../../../src/cli/broker/home-files.ts';
-import { homePaths } from '../../../src/base/paths.ts';
-import type { HomePaths } from '../../../src/base/paths.ts';
+import { homePaths, type HomePaths } from '../../../src/base/paths.ts';
 
 const identity = (brokerId: string): string =>
   JSON.stringify({ appId: 'a'.repeat(22), key: 'k'.repeat(43), brokerId });

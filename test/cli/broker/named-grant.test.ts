@@ -26,18 +26,16 @@ const work = grant('fedcba9876543210', 'work');
 const other = grant('7777777777777777', 'anna', { endpoint: 'https://tasks.example/mcp' });
 const grants = [anna, work, other];
 
-describe('what is near a name', () => {
-  it.each([
-    ['a shortened id', '01234567', [anna]],
-    ['an id with a wrong digit', 'fedcba9876543211', [work]],
-    ['a part of an address', 'notes', [anna, work]],
-    ['an account', 'work', [work]],
-    ['another address of the same server', 'https://notes.example/other', [anna, work]],
-    ['an address elsewhere', 'https://nowhere.example', []],
-    ['nothing like it', 'abc', []],
-  ])('%s', (_what, text, expected) => {
-    expect(near(text, grants)).toEqual(expected);
-  });
+it.each([
+  ['a shortened id', '01234567', [anna]],
+  ['an id with a wrong digit', 'fedcba9876543211', [work]],
+  ['a part of an address', 'notes', [anna, work]],
+  ['an account', 'work', [work]],
+  ['another address of the same server', 'https://notes.example/other', [anna, work]],
+  ['an address elsewhere', 'https://nowhere.example', []],
+  ['nothing like it', 'abc', []],
+])('what is near a name %s', (_what, text, expected) => {
+  expect(near(text, grants)).toEqual(expected);
 });
 
 describe('the account of an allowed program', () => {

@@ -56,13 +56,11 @@ describe('a duration', () => {
   });
 });
 
-describe('a wait', () => {
-  it('is a day at most, and absent without the option', () => {
-    expect(waitFrom('0s', '--timeout')).toBe(0);
-    expect(waitFrom('1d', '--timeout')).toBe(86_400);
-    expect(waitFrom(undefined, '--timeout')).toBeUndefined();
-    expect(() => waitFrom('86401s', '--timeout')).toThrow(/a day at most/);
-  });
+it('a wait is a day at most, and absent without the option', () => {
+  expect(waitFrom('0s', '--timeout')).toBe(0);
+  expect(waitFrom('1d', '--timeout')).toBe(86_400);
+  expect(waitFrom(undefined, '--timeout')).toBeUndefined();
+  expect(() => waitFrom('86401s', '--timeout')).toThrow(/a day at most/);
 });
 
 describe('a scope and a resource', () => {

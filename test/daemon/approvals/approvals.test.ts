@@ -42,20 +42,18 @@ async function rig() {
   return { approvals, parts, clock, texts, asker, command, answer, question };
 }
 
-describe('a private host that is confirmed', () => {
-  it('is shown on the card without port or path', async () => {
-    const { approvals, question } = await rig();
-    const gone = new AbortController();
-    const caller = { signal: gone.signal } as Caller;
-    const params = { server: 'https://TOOLS.intern.example.:8443/mcp', name: 'private-address' };
-    const approved = approvals.require(caller, 'exception.set', { ...params, on: true });
-    approved.catch(() => undefined);
-    expect((await question('command')).question).toMatchObject({
-      request: { command: 'exception', server: 'https://tools.intern.example', exception: 'private-address' },
-    });
-    gone.abort();
-    await approvals.require(caller, 'exception.set', { ...params, on: false });
+it('a private host that is confirmed is shown on the card without port or path', async () => {
+  const { approvals, question } = await rig();
+  const gone = new AbortController();
+  const caller = { signal: gone.signal } as Caller;
+  const params = { server: 'https://TOOLS.intern.example.:8443/mcp', name: 'private-address' };
+  const approved = approvals.require(caller, 'exception.set', { ...params, on: true });
+  approved.catch(() => undefined);
+  expect((await question('command')).question).toMatchObject({
+    request: { command: 'exception', server: 'https://tools.intern.example', exception: 'private-address' },
   });
+  gone.abort();
+  await approvals.require(caller, 'exception.set', { ...params, on: false });
 });
 
 describe('a permission that is set again', () => {

@@ -9,11 +9,9 @@ import type { SettingsVerdict } from '../../../src/daemon/settings/settings-card
 import { lockedVault } from '../../../src/vault/base/trouble.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
-import { homeRecordSchema } from '../../../src/daemon/home/home-record.ts';
-import type { HomeRecord } from '../../../src/daemon/home/home-record.ts';
+import { homeRecordSchema, type HomeRecord } from '../../../src/daemon/home/home-record.ts';
 import { recordsOf } from '../../../src/broker/records/records.ts';
-import { listOf } from '../../../src/store/authority.ts';
-import type { DocumentList } from '../../../src/store/authority.ts';
+import { listOf, type DocumentList } from '../../../src/store/authority.ts';
 import { testDocument, turnOfEvents } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { bound } from '../../vault/doubles.ts';

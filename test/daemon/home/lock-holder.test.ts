@@ -1,7 +1,7 @@
 /** Which process holds a home's lock: by the kernel's list alone. */
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { lockHolder } from '../../../src/daemon/home/lock-holder.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -22,10 +22,8 @@ function listed(...held: (readonly [pid: number, file: string])[]): void {
   writeFileSync(locks, `${lines.join('\n')}\n`);
 }
 
-describe('the holder of a lock', () => {
-  it('is the process that holds both the file and its folder', () => {
-    const file = path.join(state, 'broker.lock');
-    listed([41, folder], [42, file], [43, file], [43, state], [44, state]);
-    expect(lockHolder(state, locks)).toBe(43);
-  });
+it('the holder of a lock is the process that holds both the file and its folder', () => {
+  const file = path.join(state, 'broker.lock');
+  listed([41, folder], [42, file], [43, file], [43, state], [44, state]);
+  expect(lockHolder(state, locks)).toBe(43);
 });

@@ -73,21 +73,19 @@ describe('a change', () => {
   );
 });
 
-describe('the list', () => {
-  it('of settings says where each value comes from, and shows no password', () => {
-    writeFileSync(file, '{"httpsProxy":"http://me:hunter2@proxy.example","protocolVersion":"2025-03-26"}', {
-      mode: 0o600,
-    });
-    const details = book({ BROWSER: 'lynx' }, false).details();
-    const by = (name: string) => details.find((detail) => detail.name === name);
-    expect(by('browser')).toEqual({
-      name: 'browser',
-      value: 'lynx',
-      source: 'environment',
-      appliesImmediately: true,
-    });
-    expect(by('httpsProxy')).toMatchObject({ source: 'file', value: 'http://me:***@proxy.example/' });
-    expect(by('protocolVersion')).toMatchObject({ source: 'default', default: '2025-03-26' });
-    expect(JSON.stringify(details)).not.toContain('hunter2');
+it('the list of settings says where each value comes from, and shows no password', () => {
+  writeFileSync(file, '{"httpsProxy":"http://me:hunter2@proxy.example","protocolVersion":"2025-03-26"}', {
+    mode: 0o600,
   });
+  const details = book({ BROWSER: 'lynx' }, false).details();
+  const by = (name: string) => details.find((detail) => detail.name === name);
+  expect(by('browser')).toEqual({
+    name: 'browser',
+    value: 'lynx',
+    source: 'environment',
+    appliesImmediately: true,
+  });
+  expect(by('httpsProxy')).toMatchObject({ source: 'file', value: 'http://me:***@proxy.example/' });
+  expect(by('protocolVersion')).toMatchObject({ source: 'default', default: '2025-03-26' });
+  expect(JSON.stringify(details)).not.toContain('hunter2');
 });

@@ -7,8 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readAuthorities } from '../../../src/daemon/system/authorities.ts';
-import { daemonFetch } from '../../../src/daemon/system/fetch.ts';
-import type { FetchOptions } from '../../../src/daemon/system/fetch.ts';
+import { daemonFetch, type FetchOptions } from '../../../src/daemon/system/fetch.ts';
 import { type Certificates, throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { openWorld, type TestWorld } from '../../support/world.ts';
 

@@ -57,13 +57,11 @@ describe('steady time on Linux', () => {
   });
 });
 
-describe('steady time elsewhere', () => {
-  it('follows the wall clock, through a suspend too', () => {
-    const box = machine(false);
-    box.run(1000);
-    box.sleep(hour);
-    expect(box.clock.now()).toBe(start + hour + 1000);
-    box.set(-hour);
-    expect(box.clock.now()).toBe(start + 1000);
-  });
+it('steady time elsewhere follows the wall clock, through a suspend too', () => {
+  const box = machine(false);
+  box.run(1000);
+  box.sleep(hour);
+  expect(box.clock.now()).toBe(start + hour + 1000);
+  box.set(-hour);
+  expect(box.clock.now()).toBe(start + 1000);
 });

@@ -10,8 +10,7 @@ import path from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readAuthorities } from '../../../src/daemon/system/authorities.ts';
-import { daemonFetch } from '../../../src/daemon/system/fetch.ts';
-import type { DaemonFetch, FetchOptions } from '../../../src/daemon/system/fetch.ts';
+import { daemonFetch, type DaemonFetch, type FetchOptions } from '../../../src/daemon/system/fetch.ts';
 import { resolveBy } from '../../support/servers/resolver.ts';
 
 /** No resolver knows a name below .example (RFC 6761 §6.5): only the proxy leads there. */

@@ -4,16 +4,14 @@ import { spelled } from '../../../src/daemon/system/spelling.ts';
 import { openDesk } from '../../support/homes/desk-home.ts';
 import { newHome } from '../../support/home.ts';
 
-describe('an address', () => {
-  it.each([
-    ['https://Notes.Example', 'https://notes.example'],
-    ['https://notes.example:443/a/../mcp', 'https://notes.example/mcp'],
-    // A Cyrillic "о".
-    ['https://n\u043etes.example/', 'https://xn--ntes-55d.example/'],
-    ['https://notes.example/mcp/', 'https://notes.example/mcp/'],
-    ['no address', 'no address'],
-  ])('the address %s is spelled %s', (typed, shown) => expect(spelled(typed)).toBe(shown));
-});
+it.each([
+  ['https://Notes.Example', 'https://notes.example'],
+  ['https://notes.example:443/a/../mcp', 'https://notes.example/mcp'],
+  // A Cyrillic "о".
+  ['https://n\u043etes.example/', 'https://xn--ntes-55d.example/'],
+  ['https://notes.example/mcp/', 'https://notes.example/mcp/'],
+  ['no address', 'no address'],
+])('the address %s is spelled %s', (typed, shown) => expect(spelled(typed)).toBe(shown));
 
 describe('a card in the app', () => {
   /** A Cyrillic "о" in the host. */

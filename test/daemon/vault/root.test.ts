@@ -2,15 +2,12 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { homePaths, ownerKeyFile } from '../../../src/base/paths.ts';
-import type { HomePaths } from '../../../src/base/paths.ts';
+import { homePaths, ownerKeyFile, type HomePaths } from '../../../src/base/paths.ts';
 import { openHome, prepareFolders, refuseEarlier } from '../../../src/daemon/home/home.ts';
 import { defaultSettings } from '../../../src/daemon/settings/settings.ts';
-import { openSecrets } from '../../../src/daemon/vault/secrets.ts';
-import type { Secrets } from '../../../src/daemon/vault/secrets.ts';
+import { openSecrets, type Secrets } from '../../../src/daemon/vault/secrets.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { scriptedKeychain } from '../../vault/keychain/scripted-worker.ts';
-import type { ScriptedKeychain } from '../../vault/keychain/scripted-worker.ts';
+import { scriptedKeychain, type ScriptedKeychain } from '../../vault/keychain/scripted-worker.ts';
 
 let paths: HomePaths;
 

@@ -5,13 +5,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { VaultLock } from '../../../src/daemon/vault/vault-lock.ts';
 import { fresh } from '../../vault/doubles.ts';
 import { VaultGuard } from '../../../src/vault/guard.ts';
-import { openVault } from '../../../src/vault/open.ts';
-import type { LockableVault } from '../../../src/vault/open.ts';
+import { openVault, type LockableVault } from '../../../src/vault/open.ts';
 import { SessionBus } from '../../../src/vault/keychain/session-bus.ts';
 import { VaultError } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
-import { inWorld, brokerRig, refusal, turnOfEvents } from '../../broker/rig.ts';
-import type { Rig } from '../../broker/rig.ts';
+import { inWorld, brokerRig, refusal, turnOfEvents, type Rig } from '../../broker/rig.ts';
 import { worldOfFile } from '../../broker/places.ts';
 
 const world = worldOfFile();

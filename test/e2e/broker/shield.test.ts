@@ -159,30 +159,28 @@ describe('the broker and its keychain worker', () => {
   });
 });
 
-describe('arguments and environment', () => {
-  it('PROMISE-1: have no secret, in broker, worker, command and browser', async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-told-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const file = path.join(folder, 'browser.json');
-    const { home, world, resource } = await homeInWorld({
-      vault: 'keychain',
-      browser: (there) => browserCommand('telling-browser', there.caFile, file),
-    });
-    await home.ok(['app', 'allow', 'cli', resource]);
-    const held = world.holdTokenRequests();
-    const asking = home.start(['token', resource]);
-    await held.arrived;
-    const broker = await brokerIn(home);
-    // The worker has written by then what must last before the token request.
-    const pids = [asking.pid, broker, workerOf(broker)];
-    const facts = pids.map((pid) => processFacts(pid));
-    held.release();
-    expect((await asking.ended).code).toBe(0);
-    const browser = readFileSync(file, 'utf8');
-    expect(browser).toMatch(/http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}"/);
-    expect(browser).not.toMatch(/state=|code_challenge|client_id|authorize/);
-    expect(secretsKnown()).toBeGreaterThan(3);
-    expect(told(secretsIn('a process', JSON.stringify(facts)))).toBe('');
-    expect(told(secretsIn('the browser', browser))).toBe('');
+it('PROMISE-1: arguments and environment have no secret, in broker, worker, command and browser', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-told-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = path.join(folder, 'browser.json');
+  const { home, world, resource } = await homeInWorld({
+    vault: 'keychain',
+    browser: (there) => browserCommand('telling-browser', there.caFile, file),
   });
+  await home.ok(['app', 'allow', 'cli', resource]);
+  const held = world.holdTokenRequests();
+  const asking = home.start(['token', resource]);
+  await held.arrived;
+  const broker = await brokerIn(home);
+  // The worker has written by then what must last before the token request.
+  const pids = [asking.pid, broker, workerOf(broker)];
+  const facts = pids.map((pid) => processFacts(pid));
+  held.release();
+  expect((await asking.ended).code).toBe(0);
+  const browser = readFileSync(file, 'utf8');
+  expect(browser).toMatch(/http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}"/);
+  expect(browser).not.toMatch(/state=|code_challenge|client_id|authorize/);
+  expect(secretsKnown()).toBeGreaterThan(3);
+  expect(told(secretsIn('a process', JSON.stringify(facts)))).toBe('');
+  expect(told(secretsIn('the browser', browser))).toBe('');
 });

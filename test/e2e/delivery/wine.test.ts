@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasWine, WineHome } from '../../support/homes/wine-home.ts';
 import { keepSecret } from '../../support/secrets.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
-import { openWorld } from '../../support/world.ts';
-import type { TestWorld } from '../../support/world.ts';
+import { openWorld, type TestWorld } from '../../support/world.ts';
 
 describe.skipIf(!hasWine)('Keyturn under Wine', () => {
   let world: TestWorld;

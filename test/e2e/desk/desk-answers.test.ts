@@ -43,16 +43,14 @@ describe('keyturn request list at a desk', () => {
   });
 });
 
-describe('a request whose time is over', () => {
-  it('is led to the window if its question waits there', async () => {
-    const { home, answer, card } = await openDesk(newHome());
-    const run = await home.keyturn(['token', resource, '--timeout', '1s']);
-    expect(run).toMatchObject({ code: 3, stdout: '' });
-    expect(run.stderr).toContain('reason: consent_pending');
-    expect(run.stderr).toContain('hint: Answer in Keyturn’s window, then ask again.');
-    expect(run.stderr).not.toContain('keyturn request approve');
-    await answer((await card()).id, 'later');
-  });
+it('a request whose time is over is led to the window if its question waits there', async () => {
+  const { home, answer, card } = await openDesk(newHome());
+  const run = await home.keyturn(['token', resource, '--timeout', '1s']);
+  expect(run).toMatchObject({ code: 3, stdout: '' });
+  expect(run.stderr).toContain('reason: consent_pending');
+  expect(run.stderr).toContain('hint: Answer in Keyturn’s window, then ask again.');
+  expect(run.stderr).not.toContain('keyturn request approve');
+  await answer((await card()).id, 'later');
 });
 
 describe('keyturn oauth-client add at a desk', () => {

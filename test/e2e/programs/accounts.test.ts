@@ -3,7 +3,7 @@
  *
  * Each test leaves the two sign-ins, and ends what it allowed.
  */
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { commonHome } from '../../support/homes/common-home.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
 
@@ -28,29 +28,27 @@ afterEach(async () => {
     for (const { resource } of permissions) await there.ask('permission.end', { app: name, resource });
 });
 
-describe('KEYTURN_ACCOUNT', () => {
-  it('is the account of an entry’s bridge, and --account wins over it', async () => {
-    const { ask, home, resource } = there;
-    const entry = 'an-editor';
-    const env = { ...home.env, KEYTURN_ACCOUNT: 'home' };
-    const started = clientOf({ env }, resource, '--as', entry);
-    started.catch(() => undefined);
-    for (const kind of ['pair', 'allow'] as const) {
-      const { id, ...question } = await there.onlyQuestion(kind);
-      if (kind === 'allow') expect(question).toMatchObject({ account: 'home' });
-      await ask('request.answer', { id, answer: 'yes' });
-    }
-    const notesOf = async ({ client }: Awaited<ReturnType<typeof clientOf>>) =>
-      JSON.stringify(await client.callTool({ name: 'list-notes' }));
-    expect(await notesOf(await started)).toContain('bob');
-    await ask('permission.set', { app: entry, resource, decision: 'allow', account: 'work' });
-    expect(await notesOf(await clientOf({ env }, resource, '--as', entry, '--account', 'work'))).toContain(
-      'alice',
-    );
-    const connect = ['connect', '--json', resource, '--as', entry, '--account', 'work'];
-    expect(JSON.parse(await home.ok(connect))).toMatchObject({
-      args: expect.arrayContaining(['bridge', resource, '--as', entry, '--account=work']),
-    });
-    await ask('app.remove', { app: entry });
+it('KEYTURN_ACCOUNT is the account of an entry’s bridge, and --account wins over it', async () => {
+  const { ask, home, resource } = there;
+  const entry = 'an-editor';
+  const env = { ...home.env, KEYTURN_ACCOUNT: 'home' };
+  const started = clientOf({ env }, resource, '--as', entry);
+  started.catch(() => undefined);
+  for (const kind of ['pair', 'allow'] as const) {
+    const { id, ...question } = await there.onlyQuestion(kind);
+    if (kind === 'allow') expect(question).toMatchObject({ account: 'home' });
+    await ask('request.answer', { id, answer: 'yes' });
+  }
+  const notesOf = async ({ client }: Awaited<ReturnType<typeof clientOf>>) =>
+    JSON.stringify(await client.callTool({ name: 'list-notes' }));
+  expect(await notesOf(await started)).toContain('bob');
+  await ask('permission.set', { app: entry, resource, decision: 'allow', account: 'work' });
+  expect(await notesOf(await clientOf({ env }, resource, '--as', entry, '--account', 'work'))).toContain(
+    'alice',
+  );
+  const connect = ['connect', '--json', resource, '--as', entry, '--account', 'work'];
+  expect(JSON.parse(await home.ok(connect))).toMatchObject({
+    args: expect.arrayContaining(['bridge', resource, '--as', entry, '--account=work']),
   });
+  await ask('app.remove', { app: entry });
 });

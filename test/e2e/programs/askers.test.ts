@@ -6,8 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Connection } from '../../../src/client/connection.ts';
 import { homeInBentWorld } from '../../support/bent/home.ts';
-import { until } from '../../support/home.ts';
-import type { Run } from '../../support/home.ts';
+import { until, type Run } from '../../support/home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { pairedProgram } from '../../support/processes/program.ts';
 

@@ -7,8 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
-import { allowedProxy, call, nextCard } from './proxy-rig.ts';
-import type { Proxy } from './proxy-rig.ts';
+import { allowedProxy, call, nextCard, type Proxy } from './proxy-rig.ts';
 
 /** The SDK's own client, as anybody would set it up: an address, and nothing else. */
 async function stockClient(url: string): Promise<Client> {
@@ -18,27 +17,25 @@ async function stockClient(url: string): Promise<Client> {
   return client;
 }
 
-describe('a proxy', () => {
-  it('serves a stock client that holds no token, once it is allowed', async () => {
-    const { home, world, resource } = await homeInWorld();
-    const url = (await home.ok(['proxy', 'add', resource])).trim();
-    const connecting = stockClient(url);
-    connecting.catch(() => undefined);
-    const { id, ...asked } = await nextCard(home);
-    expect(asked).toMatchObject({
-      kind: 'allow',
-      resource,
-      app: '127.0.0.1',
-      proxied: true,
-    });
-    expect(asked).not.toHaveProperty('asker');
-    expect(await home.ok(['request', 'list'])).toContain('any of your programs that knows it');
-    await owner.answer(home, id, 'yes');
-    const program = await connecting;
-    const notes = await program.callTool({ name: 'list-notes', arguments: {} });
-    expect(notes.isError).not.toBe(true);
-    expect(world.counts().authorizationServer.authorizations).toBe(1);
+it('a proxy serves a stock client that holds no token, once it is allowed', async () => {
+  const { home, world, resource } = await homeInWorld();
+  const url = (await home.ok(['proxy', 'add', resource])).trim();
+  const connecting = stockClient(url);
+  connecting.catch(() => undefined);
+  const { id, ...asked } = await nextCard(home);
+  expect(asked).toMatchObject({
+    kind: 'allow',
+    resource,
+    app: '127.0.0.1',
+    proxied: true,
   });
+  expect(asked).not.toHaveProperty('asker');
+  expect(await home.ok(['request', 'list'])).toContain('any of your programs that knows it');
+  await owner.answer(home, id, 'yes');
+  const program = await connecting;
+  const notes = await program.callTool({ name: 'list-notes', arguments: {} });
+  expect(notes.isError).not.toBe(true);
+  expect(world.counts().authorizationServer.authorizations).toBe(1);
 });
 
 describe('the port of a proxy', () => {

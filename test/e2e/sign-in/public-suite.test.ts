@@ -5,8 +5,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openSharedHome } from '../../support/bent/home.ts';
-import type { SharedHome } from '../../support/bent/home.ts';
+import { openSharedHome, type SharedHome } from '../../support/bent/home.ts';
 import { builtBin } from '../../support/built.ts';
 
 const suite = path.join(

@@ -78,40 +78,36 @@ describe('guards and schemas', () => {
   });
 });
 
-describe('guard and schema', () => {
-  test('guards and schemas agree about every answer to network.get', () => {
-    const whole = { authorities: 'a', httpsProxy: 'b', noProxy: 'c', proxyCredentials: 'withheld' };
-    const results = fc
-      .tuple(fc.constantFrom(...Object.keys(whole)), oddities)
-      .map(([field, value]) => ({ ...whole, [field]: value }));
-    expect(isNetworkResult(whole)).toBe(true);
-    fc.assert(
-      fc.property(fc.oneof(results, fc.anything()), (value) => {
-        expect(isNetworkResult(value)).toBe(networkResult.safeParse(value).success);
-      }),
-      { numRuns: 500 },
-    );
-  });
+test('guards and schemas agree about every answer to network.get', () => {
+  const whole = { authorities: 'a', httpsProxy: 'b', noProxy: 'c', proxyCredentials: 'withheld' };
+  const results = fc
+    .tuple(fc.constantFrom(...Object.keys(whole)), oddities)
+    .map(([field, value]) => ({ ...whole, [field]: value }));
+  expect(isNetworkResult(whole)).toBe(true);
+  fc.assert(
+    fc.property(fc.oneof(results, fc.anything()), (value) => {
+      expect(isNetworkResult(value)).toBe(networkResult.safeParse(value).success);
+    }),
+    { numRuns: 500 },
+  );
 });
 
-describe('the methods', () => {
-  test.each([
-    ['token.get', { resource: 'https://a.example', interaction: 'always' }],
-    ['token.get', { resource: 'https://a.example', minimumValidity: -1 }],
-    ['token.get', { resource: 'x'.repeat(2049) }],
-    ['token.get', { resource: 'https://a.example', challenge: { status: 400 } }],
-    ['token.reject', { status: 401 }],
-    ['token.reject', { status: 401, tokenId: 'a', access_token: 'b' }],
-    ['permission.set', { client: 'editor', resource: 'https://a.example', decision: 'maybe' }],
-    ['app.remove', { client: 'two\nlines' }],
-    ['request.answer', { id: 'a', answer: 'always' }],
-    ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, seconds: 60 } }],
-    ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, once: true } }],
-    ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: false } }],
-    ['settings.set', { name: '__proto__', value: 1 }],
-  ] as const)('refuse malformed parameters of %s: %j', (method, params) => {
-    expect(methods[method].params.safeParse(params).success).toBe(false);
-  });
+test.each([
+  ['token.get', { resource: 'https://a.example', interaction: 'always' }],
+  ['token.get', { resource: 'https://a.example', minimumValidity: -1 }],
+  ['token.get', { resource: 'x'.repeat(2049) }],
+  ['token.get', { resource: 'https://a.example', challenge: { status: 400 } }],
+  ['token.reject', { status: 401 }],
+  ['token.reject', { status: 401, tokenId: 'a', access_token: 'b' }],
+  ['permission.set', { client: 'editor', resource: 'https://a.example', decision: 'maybe' }],
+  ['app.remove', { client: 'two\nlines' }],
+  ['request.answer', { id: 'a', answer: 'always' }],
+  ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, seconds: 60 } }],
+  ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, once: true } }],
+  ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: false } }],
+  ['settings.set', { name: '__proto__', value: 1 }],
+] as const)('the methods refuse malformed parameters of %s: %j', (method, params) => {
+  expect(methods[method].params.safeParse(params).success).toBe(false);
 });
 
 describe('a message', () => {

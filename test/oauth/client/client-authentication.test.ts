@@ -1,6 +1,5 @@
 /** How a client proves who it is at a real token endpoint, with keys of every kind. */
-import { generateKeyPairSync, verify } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { generateKeyPairSync, verify, type KeyObject } from 'node:crypto';
 
 import { beforeEach, describe, expect, it } from 'vitest';
 

@@ -8,8 +8,7 @@ import {
 } from '../../../src/oauth/discovery/authorization-server.ts';
 import { refusalOf } from '../refusal.ts';
 import { metadataOf } from '../token-requests.ts';
-import { now, siteOfFile } from '../site.ts';
-import type { Page } from '../site.ts';
+import { now, siteOfFile, type Page } from '../site.ts';
 
 const oauthLocation = '/.well-known/oauth-authorization-server';
 const oidcLocation = '/.well-known/openid-configuration';
@@ -145,13 +144,11 @@ describe('a document', () => {
   );
 });
 
-describe('an issuer', () => {
-  it.each([
-    ['http://server.example', 'insecure_url'],
-    ['not a url', 'insecure_url'],
-    ['https://server.example/#x', 'insecure_url'],
-    ['https://server.example/?x', 'metadata_invalid'],
-  ])('refuses the issuer %s', async (issuer, reason) => {
-    expect((await refusalOf(() => discover(issuer))).reason).toBe(reason);
-  });
+it.each([
+  ['http://server.example', 'insecure_url'],
+  ['not a url', 'insecure_url'],
+  ['https://server.example/#x', 'insecure_url'],
+  ['https://server.example/?x', 'metadata_invalid'],
+])('refuses the issuer %s', async (issuer, reason) => {
+  expect((await refusalOf(() => discover(issuer))).reason).toBe(reason);
 });

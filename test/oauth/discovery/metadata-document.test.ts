@@ -11,8 +11,7 @@ import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import { ResponseLost } from '../../../src/oauth/base/http.ts';
 import { fetchMetadata, firstMetadata } from '../../../src/oauth/discovery/metadata-document.ts';
 import { refusalOf } from '../refusal.ts';
-import { now, siteOfFile } from '../site.ts';
-import type { Page } from '../site.ts';
+import { now, siteOfFile, type Page } from '../site.ts';
 
 const reason = 'authorization_server_unreachable';
 

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { probe as placed } from '../../../src/oauth/discovery/probe.ts';
 import { refusalOf } from '../refusal.ts';
-import { deadOrigin, siteOfFile } from '../site.ts';
-import type { Page } from '../site.ts';
+import { deadOrigin, siteOfFile, type Page } from '../site.ts';
 
 const site = await siteOfFile();
 const endpoint = `${site.origin}/mcp`;

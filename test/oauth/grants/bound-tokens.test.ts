@@ -1,6 +1,5 @@
 /** Tokens that are bound to a key (RFC 9449) at the token endpoint: proofs, nonces, and answers that don't fit. */
-import { createHash, createPublicKey, verify } from 'node:crypto';
-import type { JsonWebKey } from 'node:crypto';
+import { createHash, createPublicKey, verify, type JsonWebKey } from 'node:crypto';
 import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 
@@ -9,8 +8,7 @@ import { proofJwkSchema, ProofKey } from '../../../src/oauth/client/proof-key.ts
 import { buildAuthorizationRequest } from '../../../src/oauth/grants/authorization.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { refusalOf } from '../refusal.ts';
-import { now, siteOfFile } from '../site.ts';
-import type { Asked, Page } from '../site.ts';
+import { now, siteOfFile, type Asked, type Page } from '../site.ts';
 import { resource, tokenRequests } from '../token-requests.ts';
 
 const site = await siteOfFile();

@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
-import { revokeToken } from '../../../src/oauth/grants/revocation.ts';
-import type { RevocationRequest } from '../../../src/oauth/grants/revocation.ts';
+import { revokeToken, type RevocationRequest } from '../../../src/oauth/grants/revocation.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 import { siteOfFile } from '../site.ts';

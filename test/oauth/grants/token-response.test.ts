@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Unreachable } from '../../../src/base/errors.ts';
 import { resource, tokenRequests } from '../token-requests.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { now, siteOfFile } from '../site.ts';
-import type { Page } from '../site.ts';
+import { now, siteOfFile, type Page } from '../site.ts';
 
 const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
 const html: Page = { headers: { 'content-type': 'text/html' }, body: '<html>Sign in to the Wi-Fi</html>' };
@@ -15,18 +14,16 @@ const site = await siteOfFile();
 
 const { refreshed, exchanged } = tokenRequests(site);
 
-describe('the token type', () => {
-  it.each([{ token_type: 'mac' }, { token_type: 'N_A' }, { token_type: 7 }])(
-    'A-3 T-4: refuses the token type in %j, and keeps a rotated refresh token',
-    async (changes) => {
-      site.lay('/token', { body: { ...good, refresh_token: 'n3xt', ...changes } });
-      const kept: string[] = [];
-      const refusal = await refusalOf(() => refreshed({ onRotation: (token) => void kept.push(token) }));
-      expect(refusal.reason).toBe('token_invalid');
-      expect(kept).toEqual(['n3xt']);
-    },
-  );
-});
+it.each([{ token_type: 'mac' }, { token_type: 'N_A' }, { token_type: 7 }])(
+  'A-3 T-4: refuses the token type in %j, and keeps a rotated refresh token',
+  async (changes) => {
+    site.lay('/token', { body: { ...good, refresh_token: 'n3xt', ...changes } });
+    const kept: string[] = [];
+    const refusal = await refusalOf(() => refreshed({ onRotation: (token) => void kept.push(token) }));
+    expect(refusal.reason).toBe('token_invalid');
+    expect(kept).toEqual(['n3xt']);
+  },
+);
 
 describe('the access token', () => {
   it.each([{ access_token: undefined }, { access_token: '' }, { access_token: null }, { access_token: 7 }])(
@@ -115,19 +112,17 @@ describe('the lifetime', () => {
   });
 });
 
-describe('the scope', () => {
-  it.each([
-    [undefined, ['a', 'b'], false],
-    [null, ['a', 'b'], false],
-    ['', ['a', 'b'], false],
-    ['a', ['a'], true],
-    ['a b more', ['a', 'b', 'more'], true],
-    ['more', ['more'], true],
-    ['a caf\u00e9 "x"', ['a'], true],
-  ])('W-4: a scope stated as %j is recorded as %j', async (scope, recorded, scopeStated) => {
-    site.lay('/token', { body: { ...good, scope } });
-    expect(await exchanged({ scope: ['a', 'b'] })).toMatchObject({ scope: recorded, scopeStated });
-  });
+it.each([
+  [undefined, ['a', 'b'], false],
+  [null, ['a', 'b'], false],
+  ['', ['a', 'b'], false],
+  ['a', ['a'], true],
+  ['a b more', ['a', 'b', 'more'], true],
+  ['more', ['more'], true],
+  ['a caf\u00e9 "x"', ['a'], true],
+])('W-4: a scope stated as %j is recorded as %j', async (scope, recorded, scopeStated) => {
+  site.lay('/token', { body: { ...good, scope } });
+  expect(await exchanged({ scope: ['a', 'b'] })).toMatchObject({ scope: recorded, scopeStated });
 });
 
 describe('the audience of a JWT', () => {

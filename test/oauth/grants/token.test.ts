@@ -6,8 +6,7 @@ import { exchangeCode } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { resource, tokenRequests } from '../token-requests.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
-import { now, siteOfFile } from '../site.ts';
-import type { Page } from '../site.ts';
+import { now, siteOfFile, type Page } from '../site.ts';
 
 const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
 
@@ -201,20 +200,21 @@ describe('an error that repeats the request', () => {
   });
 });
 
-describe('a refresh that is refused', () => {
-  it.each([
-    ['invalid_client', 401, 'client_rejected'],
-    ['unauthorized_client', 400, 'client_rejected'],
-    ['invalid_scope', 400, 'scope_insufficient'],
-    ['invalid_target', 400, 'resource_mismatch'],
-    ['invalid_request', 400, 'login_failed'],
-  ])('W-5: distinguishes %s from an invalid refresh token', async (error, status, reason) => {
+it.each([
+  ['invalid_client', 401, 'client_rejected'],
+  ['unauthorized_client', 400, 'client_rejected'],
+  ['invalid_scope', 400, 'scope_insufficient'],
+  ['invalid_target', 400, 'resource_mismatch'],
+  ['invalid_request', 400, 'login_failed'],
+])(
+  'W-5: a refresh that is refused distinguishes %s from an invalid refresh token',
+  async (error, status, reason) => {
     site.lay('/token', { status, body: { error, error_description: 'why\u202e' } });
     const refusal = await refusalOf(() => refreshed({ scope: ['a'] }));
     expect(refusal.reason).toBe(reason);
     expect(refusal.message).not.toContain('\u202e');
-  });
-});
+  },
+);
 
 describe('a code that is refused', () => {
   it.each<[string, Page, string]>([

@@ -1,12 +1,10 @@
 /** Identity assertion grants (ID-JAG): a configured provider's assertion for a token. */
 import { createServer } from 'node:https';
 import type { Server } from 'node:http';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import type { CryptoKey } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
-import { claimsOf, editor, notes, startServer, tokenRequest } from './rig.ts';
-import type { Rig } from './rig.ts';
+import { claimsOf, editor, notes, startServer, tokenRequest, type Rig } from './rig.ts';
 
 const company = 'https://company.example';
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';

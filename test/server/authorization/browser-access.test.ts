@@ -1,7 +1,6 @@
 /** What reaches the authorization server through a proxy, and from pages in a browser. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { publicClient, register, startServer } from './rig.ts';
-import type { Rig } from './rig.ts';
+import { publicClient, register, startServer, type Rig } from './rig.ts';
 
 const web = { clientId: 'web-app', redirectUris: ['https://app.example/callback'] };
 
@@ -33,13 +32,14 @@ describe('the limit of registrations', () => {
   });
 });
 
-describe('the limit of requests', () => {
-  it.each<[string, string, string]>([
-    ['for tokens', 'POST', '/token'],
-    ['for revocations', 'POST', '/token/revocation'],
-    ['for the change of a registration', 'PUT', '/reg/somebody'],
-    ['for what a registration says', 'GET', '/reg/somebody'],
-  ])('AS-30: %s ends by itself, for one address and no other', async (_what, method, path) => {
+it.each<[string, string, string]>([
+  ['for tokens', 'POST', '/token'],
+  ['for revocations', 'POST', '/token/revocation'],
+  ['for the change of a registration', 'PUT', '/reg/somebody'],
+  ['for what a registration says', 'GET', '/reg/somebody'],
+])(
+  'AS-30: the limit of requests %s ends by itself, for one address and no other',
+  async (_what, method, path) => {
     let now = Date.now();
     const rig = await startServer({
       requestLimit: { requests: 3, seconds: 60 },
@@ -63,8 +63,8 @@ describe('the limit of requests', () => {
     now += 20_000;
     expect([(await ask('192.0.2.1')).status, (await ask('192.0.2.1')).status]).toEqual([answered[0], 429]);
     await rig.close();
-  });
-});
+  },
+);
 
 describe('a page of another origin', () => {
   let rig: Rig;

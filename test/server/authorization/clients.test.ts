@@ -1,8 +1,7 @@
 /** Clients that the operator didn't enter: registered ones, and those with a metadata document. */
 import { createServer } from 'node:https';
 import type { Server, ServerResponse } from 'node:http';
-import { generateKeyPair, exportJWK, SignJWT } from 'jose';
-import type { CryptoKey } from 'jose';
+import { generateKeyPair, exportJWK, SignJWT, type CryptoKey } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import {

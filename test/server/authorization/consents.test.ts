@@ -1,8 +1,7 @@
 /** What people have allowed, and aren't asked again. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryStorage } from '../../../src/server/authorization/index.ts';
-import { Consents } from '../../../src/server/authorization/consents.ts';
-import type { AskedConsent } from '../../../src/server/authorization/consents.ts';
+import { Consents, type AskedConsent } from '../../../src/server/authorization/consents.ts';
 import type { Browser } from '../browser.ts';
 import { authorizationOf, editor, exchangeOf, notes, refreshOf, startServer, tokenRequest } from './rig.ts';
 import type { Asked, Rig } from './rig.ts';

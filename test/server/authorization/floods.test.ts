@@ -3,11 +3,9 @@ import { createHook } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
-import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
-import type { TlsListener } from '../../../src/serve/tls-listener.ts';
+import { listenOnLoopback, type TlsListener } from '../../../src/serve/tls-listener.ts';
 import { until } from '../../support/home.ts';
-import { authorizationOf, publicClient, register, startServer } from './rig.ts';
-import type { Rig } from './rig.ts';
+import { authorizationOf, publicClient, register, startServer, type Rig } from './rig.ts';
 
 describe('documents of strangers', () => {
   let rig: Rig;

@@ -25,19 +25,17 @@ afterEach(async () => {
 
 const pass = (seconds: number): void => void vi.setSystemTime(Date.now() + seconds * 1000);
 
-describe('a sign-in', () => {
-  it('outlives a refresh token if it is used, and ends with it if not', async () => {
-    let { body } = await signIn(rig);
-    const refresh = async () => tokenRequest(rig, refreshOf(body['refresh_token']));
-    for (const seconds of [600, 600, 950]) {
-      pass(seconds);
-      const answer = await refresh();
-      expect(answer.status).toBe(200);
-      body = answer.body;
-    }
-    pass(1001);
-    expect((await refresh()).body['error']).toBe('invalid_grant');
-  });
+it('a sign-in outlives a refresh token if it is used, and ends with it if not', async () => {
+  let { body } = await signIn(rig);
+  const refresh = async () => tokenRequest(rig, refreshOf(body['refresh_token']));
+  for (const seconds of [600, 600, 950]) {
+    pass(seconds);
+    const answer = await refresh();
+    expect(answer.status).toBe(200);
+    body = answer.body;
+  }
+  pass(1001);
+  expect((await refresh()).body['error']).toBe('invalid_grant');
 });
 
 describe('a registration', () => {

@@ -10,8 +10,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { signInAt } from '../../../demo/user-agent.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { notes, startServer } from './rig.ts';
-import type { Rig } from './rig.ts';
+import { notes, startServer, type Rig } from './rig.ts';
 
 const suite = path.join(
   import.meta.dirname,

@@ -5,14 +5,11 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import { Agent, fetch } from 'undici';
-import type { Dispatcher, RequestInit, Response } from 'undici';
+import { Agent, fetch, type Dispatcher, type RequestInit, type Response } from 'undici';
 import { CookieJar, signInAt } from '../../../demo/user-agent.ts';
 import { Browser } from '../browser.ts';
-import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
-import type { Certificates } from '../../../src/serve/certificate.ts';
-import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
-import type { TlsListener } from '../../../src/serve/tls-listener.ts';
+import { throwAwayCertificates, type Certificates } from '../../../src/serve/certificate.ts';
+import { listenOnLoopback, type TlsListener } from '../../../src/serve/tls-listener.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 import { authorizationServer, developmentLogin } from '../../../src/server/authorization/index.ts';
 import type {

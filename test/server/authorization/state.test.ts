@@ -74,26 +74,24 @@ describe('a server with a database', () => {
   });
 });
 
-describe('a key change that fails once', () => {
-  it('is tried again at the next request', async () => {
-    let now = Date.now();
-    let isBroken = false;
-    const storage = memoryStorage();
-    const list: Storage['list'] = async (kind) => {
-      if (isBroken) throw new Error('the storage is away');
-      return storage.list(kind);
-    };
-    const rig = await startServer({ keyRotation: 3600, now: () => now, storage: { ...storage, list } });
-    try {
-      now += 3600 * 1000;
-      isBroken = true;
-      expect((await rig.request('/jwks')).status).toBe(500);
-      isBroken = false;
-      expect((await rig.request('/jwks')).status).toBe(200);
-    } finally {
-      await rig.close();
-    }
-  });
+it('a key change that fails once is tried again at the next request', async () => {
+  let now = Date.now();
+  let isBroken = false;
+  const storage = memoryStorage();
+  const list: Storage['list'] = async (kind) => {
+    if (isBroken) throw new Error('the storage is away');
+    return storage.list(kind);
+  };
+  const rig = await startServer({ keyRotation: 3600, now: () => now, storage: { ...storage, list } });
+  try {
+    now += 3600 * 1000;
+    isBroken = true;
+    expect((await rig.request('/jwks')).status).toBe(500);
+    isBroken = false;
+    expect((await rig.request('/jwks')).status).toBe(200);
+  } finally {
+    await rig.close();
+  }
 });
 
 describe('a refresh token in the storage', () => {

@@ -136,14 +136,12 @@ describe('an answer of a provider', () => {
   });
 });
 
-describe('upstreamAccounts', () => {
-  it.each<[string, string, object]>([
-    ['an http issuer', 'accounts.issuer', { issuer: 'http://127.0.0.1:4711' }],
-    ['no client', 'accounts.clientId', { clientId: '' }],
-    ['a scope without openid', 'accounts.scope', { scope: 'profile' }],
-    ['an option that it doesn’t know', 'accounts', { surprise: true }],
-  ])('refuses %s, and names the option', (_what, name, changes) => {
-    const options = { issuer: 'https://login.example', clientId: 'us', ...changes };
-    expect(() => upstreamAccounts(options)).toThrow(`The option ${name}`);
-  });
+it.each<[string, string, object]>([
+  ['an http issuer', 'accounts.issuer', { issuer: 'http://127.0.0.1:4711' }],
+  ['no client', 'accounts.clientId', { clientId: '' }],
+  ['a scope without openid', 'accounts.scope', { scope: 'profile' }],
+  ['an option that it doesn’t know', 'accounts', { surprise: true }],
+])('upstreamAccounts refuses %s, and names the option', (_what, name, changes) => {
+  const options = { issuer: 'https://login.example', clientId: 'us', ...changes };
+  expect(() => upstreamAccounts(options)).toThrow(`The option ${name}`);
 });

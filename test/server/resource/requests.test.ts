@@ -57,16 +57,14 @@ describe('the metadata', () => {
   });
 });
 
-describe('a request without a token', () => {
-  it('RS-3 RS-4: gets a challenge with metadata and scope, and no error', async () => {
-    const answer = await rig(new Issuer(key)).call(undefined);
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(challengeOf(answer)).toEqual({ resourceMetadata: metadataUrl, scope: ['notes:read'] });
-    const challenges = parseChallenges(answer.headers.get('www-authenticate') ?? '');
-    expect(challenges.map(({ scheme }) => scheme)).toEqual(['bearer', 'dpop']);
-    expect(challenges[1]?.parameters.get('algs')).toContain('ES256');
-  });
+it('RS-3 RS-4: a request without a token gets a challenge with metadata and scope, and no error', async () => {
+  const answer = await rig(new Issuer(key)).call(undefined);
+  expect(answer.status).toBe(401);
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(challengeOf(answer)).toEqual({ resourceMetadata: metadataUrl, scope: ['notes:read'] });
+  const challenges = parseChallenges(answer.headers.get('www-authenticate') ?? '');
+  expect(challenges.map(({ scheme }) => scheme)).toEqual(['bearer', 'dpop']);
+  expect(challenges[1]?.parameters.get('algs')).toContain('ES256');
 });
 
 describe('a malformed request', () => {
@@ -300,37 +298,35 @@ describe('events', () => {
   });
 });
 
-describe('options', () => {
-  it.each([
-    ['resource', { resource: 'notes.example' }],
-    ['resource', { resource: 'http://notes.example/mcp' }],
-    ['resource', { resource: 'https://Notes.example/mcp' }],
-    ['resource', { resource: `${resource}?a=1` }],
-    ['resource', { resource: `${resource}#a` }],
-    ['authorizationServers', { authorizationServers: [] }],
-    ['authorizationServers', { authorizationServers: ['http://login.example'] }],
-    ['authorizationServers', { authorizationServers: ['https://login.example?a'] }],
-    ['tokens', { tokens: {} as never }],
-    ['scopes', { scopes: { required: ['notes read'] } }],
-    ['scopes', { operations: { tools: { a: ['b"'] } } }],
-    ['strategy', { strategy: 'most' as never }],
-    ['trustedProxies', { trustedProxies: ['proxy.example'] }],
-    ['rateLimit.perClient.requests', { rateLimit: { perClient: { requests: 0, seconds: 1 } } }],
-    ['dpop.algorithms', { dpop: { algorithms: ['HS256' as never] } }],
-    ['scope', { scope: ['a'] } as never],
-  ] as const)(
-    'that can’t be right are refused by name: %s (%#)',
-    (name, changes: Partial<ProtectedServerOptions>) => {
-      const make = () =>
-        protectedServer({
-          resource,
-          authorizationServers: [issuer],
-          tokens: { open: () => ({ check: () => Promise.reject(new Error('unused')) }) },
-          ...changes,
-        });
-      expect(make).toThrow(
-        expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(name) }),
-      );
-    },
-  );
-});
+it.each([
+  ['resource', { resource: 'notes.example' }],
+  ['resource', { resource: 'http://notes.example/mcp' }],
+  ['resource', { resource: 'https://Notes.example/mcp' }],
+  ['resource', { resource: `${resource}?a=1` }],
+  ['resource', { resource: `${resource}#a` }],
+  ['authorizationServers', { authorizationServers: [] }],
+  ['authorizationServers', { authorizationServers: ['http://login.example'] }],
+  ['authorizationServers', { authorizationServers: ['https://login.example?a'] }],
+  ['tokens', { tokens: {} as never }],
+  ['scopes', { scopes: { required: ['notes read'] } }],
+  ['scopes', { operations: { tools: { a: ['b"'] } } }],
+  ['strategy', { strategy: 'most' as never }],
+  ['trustedProxies', { trustedProxies: ['proxy.example'] }],
+  ['rateLimit.perClient.requests', { rateLimit: { perClient: { requests: 0, seconds: 1 } } }],
+  ['dpop.algorithms', { dpop: { algorithms: ['HS256' as never] } }],
+  ['scope', { scope: ['a'] } as never],
+] as const)(
+  'options that can’t be right are refused by name: %s (%#)',
+  (name, changes: Partial<ProtectedServerOptions>) => {
+    const make = () =>
+      protectedServer({
+        resource,
+        authorizationServers: [issuer],
+        tokens: { open: () => ({ check: () => Promise.reject(new Error('unused')) }) },
+        ...changes,
+      });
+    expect(make).toThrow(
+      expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(name) }),
+    );
+  },
+);

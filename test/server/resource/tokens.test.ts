@@ -1,7 +1,6 @@
 /** Signed tokens: one that passes, and one change each to it that must not. */
 import { createHmac } from 'node:crypto';
-import { exportSPKI, importJWK } from 'jose';
-import type { CryptoKey } from 'jose';
+import { exportSPKI, importJWK, type CryptoKey } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bearerChallenge } from '../../../src/oauth/discovery/challenge.ts';
 import { claims, Issuer, issuer, type Key, newKey, resource, rig, start, tokenOf } from '../parties.ts';

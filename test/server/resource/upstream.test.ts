@@ -1,7 +1,6 @@
 /** Requests to an upstream server: with a token of its own, and never with the one that a client sent. */
 import { beforeAll, expect, it } from 'vitest';
-import { upstreamFetch } from '../../../src/server/index.ts';
-import type { Access } from '../../../src/server/index.ts';
+import { upstreamFetch, type Access } from '../../../src/server/index.ts';
 import { Issuer, type Key, newKey, resource, rig, tokenOf } from '../parties.ts';
 
 const upstream = 'https://api.example/v1';

@@ -68,16 +68,14 @@ describe('an item in a sealed storage', () => {
   });
 });
 
-describe('the keys of a sealed storage', () => {
-  it.each([
-    ['none', []],
-    ['a key of 31 bytes', [{ id: 'k', key: new Uint8Array(31) }]],
-    ['a key of 33 bytes', [{ id: 'k', key: new Uint8Array(33) }]],
-    ['two of one name', [first, { ...second, id: 'first' }]],
-    ['a name with a space', [{ ...first, id: 'a key' }]],
-  ])('are refused where there is %s', (_what, keys) => {
-    expect(() => sealedStorage(memoryStorage(), keys)).toThrow("keys of sealedStorage can't be used");
-  });
+it.each([
+  ['none', []],
+  ['a key of 31 bytes', [{ id: 'k', key: new Uint8Array(31) }]],
+  ['a key of 33 bytes', [{ id: 'k', key: new Uint8Array(33) }]],
+  ['two of one name', [first, { ...second, id: 'first' }]],
+  ['a name with a space', [{ ...first, id: 'a key' }]],
+])('the keys of a sealed storage are refused where there is %s', (_what, keys) => {
+  expect(() => sealedStorage(memoryStorage(), keys)).toThrow("keys of sealedStorage can't be used");
 });
 
 /** The last bit of the sealed text is another. */

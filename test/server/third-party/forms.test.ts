@@ -1,8 +1,7 @@
 /** Upstreams that publish no metadata, or answer in their own way. */
 import { afterEach, expect, it } from 'vitest';
 import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
-import { authorize, signIn, startFlow } from './rig.ts';
-import type { Bend, Flow } from './rig.ts';
+import { authorize, signIn, startFlow, type Bend, type Flow } from './rig.ts';
 
 let flow: Flow;
 

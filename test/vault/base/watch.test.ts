@@ -1,7 +1,6 @@
 /** The reported state of the vault, and when it may be asked again. */
 import { describe, expect, test } from 'vitest';
-import { VaultError } from '../../../src/vault/base/trouble.ts';
-import type { VaultErrorKind } from '../../../src/vault/base/trouble.ts';
+import { VaultError, type VaultErrorKind } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
 

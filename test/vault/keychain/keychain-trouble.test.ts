@@ -4,8 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { VaultGuard } from '../../../src/vault/guard.ts';
-import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
-import type { SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
+import { forkWorker, type SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import type { ItemVault } from '../../../src/vault/item-vault.ts';
 import { MissingItem } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
@@ -13,8 +12,7 @@ import { HandClock } from '../../broker/hand-clock.ts';
 import { keychainVault } from '../vaults.ts';
 import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';
 import type { KeyringSession } from './keyring.ts';
-import { scriptedKeychain } from './scripted-worker.ts';
-import type { ScriptedKeychain } from './scripted-worker.ts';
+import { scriptedKeychain, type ScriptedKeychain } from './scripted-worker.ts';
 
 type RawItems = ReturnType<typeof rawItems>;
 

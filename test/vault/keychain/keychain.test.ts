@@ -2,8 +2,7 @@
  * The keychain vault against a real gnome-keyring: the contract, what a crash leaves, and a locked keyring.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
-import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
+import { type SpawnWorker, forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { vaultContract } from '../contract.ts';
 import { closedLater, keychainVault, said } from '../vaults.ts';
 import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';

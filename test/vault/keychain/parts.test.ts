@@ -3,9 +3,8 @@ import { expect, test } from 'vitest';
 import type { ItemStore } from '../../../src/vault/base/item-store.ts';
 import { inParts } from '../../../src/vault/keychain/parts.ts';
 import { KeychainStore } from '../../../src/vault/keychain/keychain.ts';
-import { memoryKeychain } from '../doubles.ts';
+import { memoryKeychain, type Keychain } from '../doubles.ts';
 import { vaultOver } from '../vaults.ts';
-import type { Keychain } from '../doubles.ts';
 import { scriptedKeychain } from './scripted-worker.ts';
 
 /** What the Credential Manager takes. */

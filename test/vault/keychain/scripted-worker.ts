@@ -2,8 +2,7 @@
  * A keychain worker that follows a script: for what a real keychain can't be made to do on demand, such
  * as asking a person for ever. Its items are real otherwise: what was set is got.
  */
-import { requestSchema } from '../../../src/vault/keychain/keychain-messages.ts';
-import type { KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
+import { requestSchema, type KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
 import type { KeychainWorker, SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
 
 /** What the keychain does with one request: obeys it, refuses it with these words, dies, or never answers. */

@@ -19,8 +19,7 @@ import { describe, expect, test } from 'vitest';
 import { openVault } from '../../../src/vault/open.ts';
 import { vaultContract } from '../contract.ts';
 import { fresh, memoryKeychain } from '../doubles.ts';
-import { newPlace, passphraseVault, said, sealedVault } from '../vaults.ts';
-import type { PassphraseVault } from '../vaults.ts';
+import { newPlace, passphraseVault, said, sealedVault, type PassphraseVault } from '../vaults.ts';
 
 const correct = 'correct horse';
 
