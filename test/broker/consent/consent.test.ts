@@ -234,21 +234,17 @@ describe('a permission', () => {
     expect((await r.ask({ scope: ['notes:write'] })).scope).toContain('notes:write');
   });
 
-  it('given by command answers the open card', async () => {
+  it('is decided by command, which answers the open card', async () => {
     const r = await rig();
     const asked = r.ask({ scope: ['notes:read'] });
     await r.question('allow');
     await r.allow('editor', ['notes:read']);
     expect((await asked).scope).toEqual(['notes:read']);
     expect(r.parts.interactions.list()).toEqual([]);
-  });
-
-  it('refused by command answers the open card', async () => {
-    const r = await rig();
-    const asked = refusal(r.ask());
+    const more = refusal(r.ask({ scope: ['notes:write'] }));
     await r.question('allow');
     await decided(r, { decision: 'deny' });
-    expect(await asked).toMatchObject({ reason: 'consent_denied' });
+    expect(await more).toMatchObject({ reason: 'consent_denied' });
   });
 
   it('that ended gives no token from memory', async () => {
@@ -266,52 +262,30 @@ describe('a permission', () => {
   });
 });
 
-describe('a decision of the user during a sign-in takes precedence', () => {
-  async function duringSignIn(act: (r: Rig) => Promise<unknown>): Promise<{ r: Rig; error: unknown }> {
-    const r = await rig();
-    await r.allow();
-    r.person.isThere = false;
-    const asked = refusal(r.ask());
-    await r.question('signIn');
-    await act(r);
-    await world.signIn(r.pages[0] ?? '');
-    return { r, error: await asked };
-  }
-
-  it('a denial during a sign-in takes precedence', async () => {
-    const { r, error } = await duringSignIn((one) => decided(one, { decision: 'deny' }));
-    expect(error).toMatchObject({ reason: 'consent_denied' });
-    expect(permissionOf(r)?.decision).toBe('deny');
-    expect(r.texts().join('')).not.toContain('"event":"token"');
-  });
-
-  it('the end of the permission during a sign-in takes precedence', async () => {
-    const { r, error } = await duringSignIn(({ parts, endpoint }) =>
-      parts.permissions.end('editor', endpoint),
-    );
-    expect(error).toMatchObject({ reason: 'consent_required' });
-    expect(permissionOf(r)).toBeUndefined();
-  });
-
-  it('the end of the permission’s lease during a sign-in takes precedence', async () => {
-    const { error } = await duringSignIn(async ({ parts, clock, endpoint }) => {
-      await parts.permissions.set({
-        appId: 'editor',
-        endpoint,
-        decision: 'allow',
-        createdAt: 0,
-        until: clock.now() + 1000,
-      });
-      clock.advance(1000);
-    });
-    expect(error).toMatchObject({ reason: 'consent_required' });
-  });
-
-  it('a decision for fewer scopes during a sign-in takes precedence', async () => {
-    const { r, error } = await duringSignIn(({ allow }) => allow('editor', ['other']));
-    expect(error).toMatchObject({ reason: 'scope_insufficient' });
-    expect(permissionOf(r)?.scope).toEqual(['other']);
-  });
+it.each<[string, string, (r: Rig) => Promise<unknown>]>([
+  ['a denial', 'consent_denied', (r) => decided(r, { decision: 'deny' })],
+  ['the end of the permission', 'consent_required', (r) => r.parts.permissions.end('editor', r.endpoint)],
+  ['a decision for fewer scopes', 'scope_insufficient', (r) => r.allow('editor', ['other'])],
+  [
+    'the end of the lease',
+    'consent_required',
+    async (r) => {
+      await decided(r, { until: r.clock.now() + 1000 });
+      r.clock.advance(1000);
+    },
+  ],
+])('%s during a sign-in takes precedence', async (_what, reason, act) => {
+  const r = await rig();
+  await r.allow();
+  r.person.isThere = false;
+  const asked = refusal(r.ask());
+  await r.question('signIn');
+  await act(r);
+  const standing = permissionOf(r);
+  await world.signIn(r.pages[0] ?? '');
+  expect(await asked).toMatchObject({ reason });
+  expect(permissionOf(r)).toEqual(standing);
+  expect(r.texts().join('')).not.toContain('"event":"token"');
 });
 
 describe('a decision of the user during a token request takes precedence', () => {
@@ -337,36 +311,23 @@ describe('a decision of the user during a token request takes precedence', () =>
   });
 
   /** Acts while the permission is being written down with its resource. */
-  function whileBinding({ parts }: Rig, act: () => Promise<unknown>): Promise<unknown> {
+  function whileBinding({ parts }: Rig, act: () => Promise<unknown>, isFirst = false): Promise<unknown> {
     const acted = Promise.withResolvers<unknown>();
     const replace = parts.permissions.replace.bind(parts.permissions);
     vi.spyOn(parts.permissions, 'replace').mockImplementationOnce(async (read, next) => {
+      if (isFirst) acted.resolve(act());
       const written = replace(read, next);
-      acted.resolve(act());
+      if (!isFirst) acted.resolve(act());
       return written;
     });
     return acted.promise;
   }
 
-  it('a denial takes precedence while the permission is written down with its resource', async () => {
+  it.each([true, false])('a denial wins over writing the resource (it comes first: %j)', async (isFirst) => {
     const r = await withToken();
-    const acted = whileBinding(r, () => deny(r));
+    const acted = whileBinding(r, () => deny(r), isFirst);
     expect(await refusal(r.ask())).toMatchObject({ reason: 'consent_denied' });
     await acted;
-    expect(permissionOf(r)?.decision).toBe('deny');
-  });
-
-  it('a denial being written wins over writing the permission’s resource', async () => {
-    const r = await withToken();
-    const { permissions } = r.parts;
-    const replace = permissions.replace.bind(permissions);
-    let denied: Promise<void> | undefined;
-    vi.spyOn(permissions, 'replace').mockImplementationOnce(async (read, next) => {
-      denied = deny(r);
-      return replace(read, next);
-    });
-    expect(await refusal(r.ask())).toMatchObject({ reason: 'consent_denied' });
-    await denied;
     expect(permissionOf(r)?.decision).toBe('deny');
   });
 

@@ -19,24 +19,25 @@ function withQuery(receiver: Receiver, query: string): string {
 
 const never = new AbortController().signal;
 
+/** The right reply comes now, and is accepted. */
+async function accepts(receiver: Receiver, awaited: ReturnType<Receiver['receive']>, sent: Sent = {}) {
+  const answer = send(withQuery(receiver, 'code=right&state=right'), sent);
+  const reply = await awaited;
+  expect(reply.url.searchParams.get('code')).toBe('right');
+  reply.show('done');
+  expect(await answer).toMatchObject({ status: 200, page: expect.stringContaining('Signed in') });
+}
+
 describe('the listener', () => {
   it('takes the reply with the right state and shows its page when the sign-in is done', async () => {
     const receiver = await opened();
-    const awaited = receiver.receive('right', never);
-    const answer = send(withQuery(receiver, 'code=c&state=right&iss=https%3A%2F%2Fa.example'));
-    const reply = await awaited;
-    expect(reply.url.searchParams.get('code')).toBe('c');
-    reply.show('done');
-    expect(await answer).toMatchObject({ status: 200, page: expect.stringContaining('Signed in') });
+    await accepts(receiver, receiver.receive('right', never));
   });
 
   it('uses the literal address 127.0.0.1, and answers at [::1] as well', async () => {
     const receiver = await opened();
     expect(receiver.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/);
-    const awaited = receiver.receive('right', never);
-    const answer = send(withQuery(receiver, 'code=c&state=right'), { address: '::1' });
-    (await awaited).show('done');
-    expect((await answer).status).toBe(200);
+    await accepts(receiver, receiver.receive('right', never), { address: '::1' });
   });
 
   const wrong: readonly [name: string, query: string, sent: Sent, path?: (own: string) => string][] = [
@@ -58,9 +59,7 @@ describe('the listener', () => {
     const url = new URL(withQuery(receiver, query));
     if (path !== undefined) url.pathname = path(url.pathname);
     expect((await send(url, sent)).status).toBe(400);
-    const answer = send(withQuery(receiver, 'code=c&state=right'));
-    (await awaited).show('done');
-    expect((await answer).status).toBe(200);
+    await accepts(receiver, awaited);
   });
 
   it.each([
@@ -81,11 +80,7 @@ describe('the listener', () => {
     expect(page).toContain('The answer has no state');
     expect(page).toContain(error.replaceAll('<', '&#60;').replaceAll('>', '&#62;'));
     expect(page).not.toContain('<b>');
-    const answer = send(withQuery(receiver, 'code=right&state=right'));
-    const reply = await awaited;
-    expect(reply.url.searchParams.get('code')).toBe('right');
-    reply.show('done');
-    await answer;
+    await accepts(receiver, awaited);
   });
 
   it('ignores a second reply, both while the first is processed and afterwards', async () => {
@@ -196,9 +191,7 @@ describe('a reply that is not a top-level page', () => {
       'sec-fetch-dest': 'document',
       'sec-fetch-site': 'cross-site',
     };
-    const answer = send(url, { headers: tab });
-    (await awaited).show('done');
-    expect((await answer).status).toBe(200);
+    await accepts(receiver, awaited, { headers: tab });
   });
 });
 

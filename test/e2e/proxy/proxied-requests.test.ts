@@ -93,19 +93,23 @@ describe('a request by a proxy', () => {
 describe('a stream by a proxy', () => {
   /** Two events; the second comes once it is released. */
   async function streaming(lease?: { once: true }) {
-    const there = await allowedProxy({ shared }, lease);
+    const there = await proxied({ shared });
     const second = Promise.withResolvers<void>();
-    there.protectedServer.bend.answer = () => ({
-      headers: { 'content-type': 'text/event-stream' },
-      async *body() {
-        yield 'data: one\n\n';
-        await second.promise;
-        yield 'data: two\n\n';
-      },
-    });
-    const answer = await call(there.proxy.url, { accept: 'text/event-stream' });
-    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-    return { ...there, second, next: async () => (await reader?.read())?.value };
+    there.protectedServer.bend.answer = (answer, { status }) => {
+      if (status !== 200) return answer;
+      return {
+        headers: { 'content-type': 'text/event-stream' },
+        async *body() {
+          yield 'data: one\n\n';
+          await second.promise;
+          yield 'data: two\n\n';
+        },
+      };
+    };
+    const calling = call(there.proxy.url, { accept: 'text/event-stream' });
+    const { card, got } = await answering(there.home, calling, 'yes', lease);
+    const reader = got.body?.pipeThrough(new TextDecoderStream()).getReader();
+    return { ...there, client: card.app, second, next: async () => (await reader?.read())?.value };
   }
 
   it('H-14: arrives event by event', async () => {

@@ -52,9 +52,9 @@ export async function proxied(options: BentHomeOptions = {}) {
 }
 
 /** The same, where this process may use it. */
-export async function allowedProxy(options: BentHomeOptions = {}, lease?: { readonly once: true }) {
+export async function allowedProxy(options: BentHomeOptions = {}) {
   const there = await proxied(options);
-  const { card } = await answering(there.home, call(there.proxy.url), 'yes', lease);
+  const { card } = await answering(there.home, call(there.proxy.url), 'yes');
   return { ...there, client: card.app };
 }
 

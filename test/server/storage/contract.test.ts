@@ -12,7 +12,7 @@ import { sqliteStorage } from '../../../src/server/storage/sqlite.ts';
 import { postgresPrograms, startPostgres } from '../../support/servers/postgres.ts';
 import type { Storage } from '../../../src/server/storage/storage.ts';
 import { thirdPartyServer } from '../../../src/server/third-party/index.ts';
-import { signIn as signInUpstream, startFlow } from '../third-party/rig.ts';
+import { checkedToken, refreshForm, signIn as signInUpstream, startFlow } from '../third-party/rig.ts';
 import {
   authorizationOf,
   exchangeOf,
@@ -149,21 +149,13 @@ describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, p
     const flow = await startFlow({ storage: storages[0] });
     const second = await thirdPartyServer({ ...flow.options, storage: storages[1] });
     try {
-      const { access, refresh, session, claims } = await signInUpstream(flow);
-      const token = {
-        issuer: flow.issuer,
-        subject: String(claims['sub']),
-        clientId: 'editor',
-        scopes: ['notes:read'],
-        expiresAt: 0,
-        claims,
-      };
-      expect(await second.checkSession(token)).toBe('valid');
+      const tokens = await signInUpstream(flow);
+      const { access, refresh, session } = tokens;
+      expect(await second.checkSession(checkedToken(flow, tokens))).toBe('valid');
       expect(await flow.call(access)).toBe(200);
       expect(await second.endSession(session)).toBe('confirmed');
       expect(await flow.call(access)).toBe(401);
-      const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
-      expect((await flow.post('/token', form)).body['error']).toBe('invalid_grant');
+      expect((await flow.post('/token', refreshForm(refresh))).body['error']).toBe('invalid_grant');
       expect(await flow.server.receipt(session)).toBe('confirmed');
     } finally {
       await second.close();

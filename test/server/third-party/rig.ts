@@ -248,12 +248,10 @@ export async function startFlow(
     events,
     browser: () => new Browser(dispatcher, [issuer, upstream.issuer]),
     /** The status of a call with this token, which calls the upstream. */
-    call: async (token: unknown): Promise<number> =>
-      (
-        await handle(
-          new Request(notes, { method: 'POST', headers: { authorization: `Bearer ${String(token)}` } }),
-        )
-      ).status,
+    async call(token: unknown): Promise<number> {
+      const headers = { authorization: `Bearer ${String(token)}` };
+      return (await handle(new Request(notes, { method: 'POST', headers }))).status;
+    },
     async post(path: string, form: Readonly<Record<string, string>>) {
       const answer = await fetch(issuer + path, {
         method: 'POST',
@@ -315,6 +313,23 @@ export async function authorize(
   };
 }
 
+/** The form by which the editor refreshes. */
+export const refreshForm = (refresh: string) => ({
+  grant_type: 'refresh_token',
+  refresh_token: refresh,
+  client_id: 'editor',
+});
+
+/** What a protected server knows of a token of this sign-in when it asks whether its session goes on. */
+export const checkedToken = ({ issuer }: Pick<Flow, 'issuer'>, { claims }: Pick<Tokens, 'claims'>) => ({
+  issuer,
+  subject: String(claims['sub']),
+  clientId: 'editor',
+  scopes: [],
+  expiresAt: 0,
+  claims,
+});
+
 export interface Tokens {
   readonly access: string;
   readonly refresh: string;
@@ -334,9 +349,7 @@ export async function signIn(flow: Flow, asked: Readonly<Record<string, string>>
     resource: notes,
   });
   const access = String(body['access_token']);
-  const claims = JSON.parse(Buffer.from(access.split('.')[1] ?? '', 'base64url').toString()) as Record<
-    string,
-    unknown
-  >;
+  const payload = Buffer.from(access.split('.')[1] ?? '', 'base64url').toString();
+  const claims = JSON.parse(payload) as Record<string, unknown>;
   return { access, refresh: String(body['refresh_token']), claims, session: String(claims['sid']) };
 }

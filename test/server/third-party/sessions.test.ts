@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { memoryStorage, thirdPartyServer, type Storage } from '../../../src/server/third-party/index.ts';
 import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
 import { isSilence, UpstreamServer } from '../../../src/server/third-party/upstream-server.ts';
-import { signIn, startFlow, type Bend, type Flow } from './rig.ts';
+import { checkedToken, refreshForm, signIn, startFlow, type Bend, type Flow } from './rig.ts';
 
 let flow: Flow;
 
@@ -33,8 +33,10 @@ describe('a session', () => {
     flow.clock.ahead = 61;
     expect(await flow.call(access)).toBe(401);
     expect(endings(session)).toMatchObject([{ why: 'upstream_ended' }]);
-    const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
-    expect(await flow.post('/token', form)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect(await flow.post('/token', refreshForm(refresh))).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
   });
 
   it('TP-2: asks the upstream once a minute at most', async () => {
@@ -49,28 +51,16 @@ describe('a session', () => {
   });
 
   it('TP-4: renews its upstream token once for concurrent requests and processes', async () => {
-    const { access, session } = await signIn(flow);
+    const tokens = await signIn(flow);
     const second = await thirdPartyServer(flow.options);
     flow.upstream.state.requests.length = 0;
     flow.clock.ahead = 601;
-    const claims = {
-      iss: flow.issuer,
-      sub: `${flow.upstream.issuer}#alice`,
-      client_id: 'editor',
-      sid: session,
-    };
-    const other = second.checkSession({
-      issuer: flow.issuer,
-      subject: claims.sub,
-      clientId: 'editor',
-      scopes: [],
-      expiresAt: 0,
-      claims,
-    });
-    expect(await Promise.all([flow.call(access), flow.call(access), other])).toEqual([200, 200, 'valid']);
+    const other = second.checkSession(checkedToken(flow, tokens));
+    const calls = [tokens, tokens].map(({ access }) => flow.call(access));
+    expect(await Promise.all([...calls, other])).toEqual([200, 200, 'valid']);
     expect(requestsTo('/token')).toHaveLength(1);
-    const tokens = requestsTo('/api/notes').map(({ authorization }) => authorization);
-    expect(new Set(tokens)).toEqual(new Set([`Bearer upstream-access-${flow.upstream.state.count}`]));
+    const sent = requestsTo('/api/notes').map(({ authorization }) => authorization);
+    expect(new Set(sent)).toEqual(new Set([`Bearer upstream-access-${flow.upstream.state.count}`]));
     await second.close();
   });
 
@@ -81,7 +71,7 @@ describe('a session', () => {
     expect(await flow.call(access)).toBe(200);
     flow.clock.ahead = 121;
     expect(await flow.call(access)).toBe(503);
-    const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
+    const form = refreshForm(refresh);
     expect((await flow.post('/token', form)).body['error']).toBe('temporarily_unavailable');
     bend({});
     flow.clock.ahead = 130;
@@ -115,24 +105,16 @@ describe('a session', () => {
   });
 
   it('TP-1: takes no token of another client or person under its name', async () => {
-    const { session, claims } = await signIn(flow);
-    const token = {
-      issuer: flow.issuer,
-      subject: String(claims['sub']),
-      clientId: 'editor',
-      scopes: [],
-      expiresAt: 0,
-      claims: { sid: session },
-    };
+    const token = checkedToken(flow, await signIn(flow));
     const check = flow.server.checkSession;
     expect(await check(token)).toBe('valid');
-    for (const wrong of [
+    const wrongs = [
       { clientId: 'other' },
       { subject: 'x' },
       { issuer: 'https://evil.example' },
       { claims: {} },
-    ])
-      expect(await check({ ...token, ...wrong })).toBe('ended');
+    ];
+    for (const wrong of wrongs) expect(await check({ ...token, ...wrong })).toBe('ended');
   });
 });
 
@@ -170,7 +152,7 @@ describe('a revocation', () => {
 
   it('TP-3: a refresh token used twice ends the session and revokes both upstream tokens', async () => {
     const { refresh, session } = await signIn(flow);
-    const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
+    const form = refreshForm(refresh);
     const { body } = await flow.post('/token', form);
     // Past the grace for two refreshes at once.
     flow.clock.ahead += 11;

@@ -2,7 +2,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
-import { authorizationUrl, authorize, newVerifier, notes, redirectUri, signIn, startFlow } from './rig.ts';
+import type { Browser, Page as Shown } from '../browser.ts';
+import {
+  authorizationUrl,
+  authorize,
+  newVerifier,
+  notes,
+  redirectUri,
+  refreshForm,
+  signIn,
+  startFlow,
+} from './rig.ts';
 import type { Bend, Flow } from './rig.ts';
 
 let flow: Flow;
@@ -61,8 +71,7 @@ describe('a sign-in by way of an upstream', () => {
     expect(back.get('code')).not.toBeNull();
     bend({});
     const { refresh } = await signIn(flow);
-    const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
-    const { status, body } = await flow.post('/token', form);
+    const { status, body } = await flow.post('/token', refreshForm(refresh));
     expect([status, await flow.call(body['access_token'])]).toEqual([200, 200]);
   });
 
@@ -139,38 +148,27 @@ describe('consent, before anything is forwarded', () => {
     expect(flow.upstream.state.asked.size).toBe(0);
   });
 
-  it.each<[string, (attempt: Attempt) => Promise<number>]>([
+  it.each<[string, (attempt: Attempt) => Promise<Shown>]>([
     [
       'a yes without the cookie',
-      async ({ page, owner }) =>
-        (
-          await owner.decide(page, 'allow', undefined, {
-            cookie: without(owner.jar.header(new URL(page.url))),
-          })
-        ).status,
+      ({ page, owner, own }) => owner.decide(page, 'allow', undefined, { cookie: without(own) }),
     ],
     [
       'a yes with two cookies of that name',
-      async ({ page, owner, foreign }) =>
-        (
-          await owner.decide(page, 'allow', undefined, {
-            cookie: `${owner.jar.header(new URL(page.url))}; ${foreign}`,
-          })
-        ).status,
+      ({ page, owner, own, foreign }) =>
+        owner.decide(page, 'allow', undefined, { cookie: `${own}; ${foreign}` }),
     ],
     [
       'a yes from another site',
-      async ({ page, owner }) =>
-        (await owner.decide(page, 'allow', undefined, { 'sec-fetch-site': 'cross-site' })).status,
+      ({ page, owner }) => owner.decide(page, 'allow', undefined, { 'sec-fetch-site': 'cross-site' }),
     ],
     [
       'a yes without the form’s token',
-      async ({ page, owner }) =>
-        (await owner.decide(page, 'allow', undefined, {}, { form_token: '' })).status,
+      ({ page, owner }) => owner.decide(page, 'allow', undefined, {}, { form_token: '' }),
     ],
     [
       'an answer of the upstream before the yes',
-      async ({ page, owner }) => (await owner.open(`${page.url}?code=c&state=x`)).status,
+      ({ page, owner }) => owner.open(`${page.url}?code=c&state=x`),
     ],
   ])('TP-10: the consent before anything is forwarded does not count by %s', async (_what, attempt) => {
     const owner = flow.browser();
@@ -179,7 +177,8 @@ describe('consent, before anything is forwarded', () => {
     const otherPage = await other.open(authorizationUrl(flow, newVerifier()));
     flow.upstream.state.asked = new URLSearchParams();
     const foreign = /__Host-[^;]*/.exec(other.jar.header(new URL(otherPage.url)))?.[0] ?? '';
-    expect(await attempt({ page, owner, foreign })).toBe(403);
+    const own = owner.jar.header(new URL(page.url));
+    expect((await attempt({ page, owner, own, foreign })).status).toBe(403);
     expect(flow.upstream.state.asked.size).toBe(0);
     expect(requestsTo('/token')).toHaveLength(0);
   });
@@ -221,8 +220,10 @@ describe('consent in a real browser', () => {
 });
 
 interface Attempt {
-  readonly page: Awaited<ReturnType<ReturnType<Flow['browser']>['open']>>;
-  readonly owner: ReturnType<Flow['browser']>;
+  readonly page: Shown;
+  readonly owner: Browser;
+  /** Cookies. */
+  readonly own: string;
   readonly foreign: string;
 }
 
