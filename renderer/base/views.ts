@@ -43,7 +43,7 @@ export type SettableName = ParamsOn<'settings.set'>['name'];
 export type SettingDetail = ResultOn<'settings.get'>['details'][number];
 export type Explanation = ResultOn<'signIn.show'>['signIns'][number];
 export type SettingValue = Settings[string];
-export type OverrideName = ParamsOn<'exception.set'>['name'];
+export type ExceptionName = ParamsOn<'exception.set'>['name'];
 
 /** `window.keyturn`, as preload makes it. */
 export interface Bridge {

@@ -11,7 +11,7 @@ import { CommandProgram } from './base/requesting-program.tsx';
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
 import { AddressFact, Fact, Facts, TextFact } from '../parts/facts.tsx';
-import { overrideTarget } from '../base/untrusted-text.ts';
+import { exceptionTarget } from '../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
 import { KeyPlace } from '../parts/key-place.tsx';
 import { Notice } from '../parts/notice.tsx';
@@ -83,7 +83,7 @@ function Change({ question }: { readonly question: Question }) {
     server,
     issuer,
     clientId: registration,
-    exception: override,
+    exception,
     until,
   } = question;
   const isPermission = question.command === 'allow';
@@ -97,7 +97,7 @@ function Change({ question }: { readonly question: Question }) {
           </strong>
         </Fact>
       )}
-      {[resource, server && overrideTarget(server, override ?? '')].map(
+      {[resource, server && exceptionTarget(server, exception ?? '')].map(
         (url) =>
           url !== undefined && (
             <Fact key={url} name={strings.card.server}>
@@ -111,10 +111,10 @@ function Change({ question }: { readonly question: Question }) {
       {question.command === 'signIn' && <SignInFacts question={question} />}
       <TextFact name={words.registration} text={registration} />
       <ClientFacts question={question} />
-      {override !== undefined && (
+      {exception !== undefined && (
         <Fact name={words.rule}>
-          {strings.settings.overrideNames[override] ?? override}
-          <p class="small">{strings.settings.overrideDangers[override]}</p>
+          {strings.settings.exceptionNames[exception] ?? exception}
+          <p class="small">{strings.settings.exceptionDangers[exception]}</p>
         </Fact>
       )}
       {isPermission && account !== undefined && <TextFact name={words.account} text={account} />}

@@ -161,7 +161,7 @@ const settingSections: readonly (readonly [label: string, section: Section])[] =
   [settings.lock, 'security'],
   [settings.lockAfter, 'security'],
   [settings.changePassphrase, 'security'],
-  [settings.overrides, 'security'],
+  [settings.exceptions, 'security'],
   [registered.title, 'providers'],
   [settings.clientMetadata, 'providers'],
   [proxies.title, 'advanced'],

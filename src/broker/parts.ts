@@ -18,7 +18,7 @@ import type { Interactions } from './questions/interaction.ts';
 import { ApiKeys } from './records/api-key.ts';
 import { Grants } from './records/grants.ts';
 import { Apps } from './records/app.ts';
-import { OverrideBook } from './records/override.ts';
+import { ExceptionRecords } from './records/exception.ts';
 import { Permissions } from './records/permission.ts';
 import type { Records } from './records/records.ts';
 import { Registrations } from './records/registrations.ts';
@@ -57,7 +57,7 @@ export interface BrokerParts {
   readonly keys: ApiKeys;
   readonly permissions: Permissions;
   readonly leases: Leases;
-  readonly overrides: OverrideBook;
+  readonly exceptions: ExceptionRecords;
   readonly servers: AuthorizationServers;
   readonly rests: ServerRests;
   readonly refresher: Refresher;
@@ -96,17 +96,17 @@ export function brokerParts(
 ): BrokerParts {
   const { clock, vault, requireSettled } = given;
   const { settings } = host;
-  const overrides = new OverrideBook(records.overrides);
-  const network = networkOf(clock, overrides, host);
+  const exceptions = new ExceptionRecords(records.exceptions);
+  const network = networkOf(clock, exceptions, host);
   const grants = new Grants(records.grants, grantsChanged);
   const items = new VaultItems({ ...records, vault });
   const registrations = new Registrations(records.registrations, items);
-  const servers = new AuthorizationServers({ network, overrides });
+  const servers = new AuthorizationServers({ network, exceptions });
   const shared = {
     ...given,
     document: records.document,
     network,
-    overrides,
+    exceptions,
     items,
     grants,
     registrations,
@@ -151,13 +151,13 @@ interface NetworkHost {
 /** Requests for all endpoints share what is known of servers: their clocks, and the forms of secrets that they take. */
 function networkOf(
   clock: Clock,
-  overrides: OverrideBook,
+  exceptions: ExceptionRecords,
   { settings, fetchFor, deadline }: NetworkHost,
 ): BrokerParts['network'] {
   const shared = { serverClocks: new ServerClocks(), secretForms: new Map<string, string>() };
   return (endpoint) => ({
     ...shared,
-    fetch: fetchFor(endpoint, (url) => overrides.isPrivate(url)),
+    fetch: fetchFor(endpoint, (url) => exceptions.isPrivate(url)),
     now: () => clock.now(),
     wall: () => clock.wall(),
     protocolVersion: { header: settings.protocolVersionHeader, value: settings.protocolVersion },

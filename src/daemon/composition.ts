@@ -290,7 +290,7 @@ function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }
     shutdown,
     document: records.document,
     network: async (endpoint) =>
-      handedNetwork(await net.agentFor(endpoint, (url) => parts.overrides.isPrivate(url))),
+      handedNetwork(await net.agentFor(endpoint, (url) => parts.exceptions.isPrivate(url))),
     status: () =>
       statusOf({ ...opened, parts, records, trail, log, vaultLock, homeCheck, proxies, forwards, display }),
     checkSetting: (name, value) => checkSetting(settingParts, name, value),

@@ -88,7 +88,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     apiKeys: records.keys.isLoaded ? records.keys.shown.length : 0,
     apps: records.apps.isLoaded ? records.apps.shown.length : 0,
     requests: parts.interactions.list().length,
-    exceptions: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
+    exceptions: records.exceptions.isLoaded ? [...parts.exceptions.shown()] : [],
     proxies: proxies.standing(),
     forwards: forwards.list().length,
     unreadable: [...(records.document.trouble ? [records.document.trouble] : []), ...missingItems(parts)],

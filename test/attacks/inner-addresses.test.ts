@@ -175,7 +175,7 @@ describe('metadata that names an authorization server in a private network', () 
     const net = daemonFetch(async () => ({ authorities: readAuthorities(world.caFile) }));
     onTestFinished(() => net.close());
     const way: { rig?: Rig } = {};
-    const guarded = net.fetchFor(`${origin}/mcp`, (url) => way.rig?.parts.overrides.isPrivate(url) ?? false);
+    const guarded = net.fetchFor(`${origin}/mcp`, (url) => way.rig?.parts.exceptions.isPrivate(url) ?? false);
     protectedServer.settings.resource = `${origin}/mcp`;
     protectedServer.settings.metadataUrl = `${origin}/.well-known/oauth-protected-resource/mcp`;
     const rig = await brokerRig({

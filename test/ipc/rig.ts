@@ -65,9 +65,9 @@ export interface Rig {
   start(): Promise<void>;
 }
 
-type Overrides = Partial<Omit<ServerDeps, 'path' | 'homeId' | 'log' | 'turnedAway' | 'now' | 'after'>>;
+type Exceptions = Partial<Omit<ServerDeps, 'path' | 'homeId' | 'log' | 'turnedAway' | 'now' | 'after'>>;
 
-export async function startRig(overrides: Overrides = {}): Promise<Rig> {
+export async function startRig(exceptions: Exceptions = {}): Promise<Rig> {
   const paths = temporaryHome();
   const socket = prepareSocket(paths, {});
   const clock = new HandClock();
@@ -92,7 +92,7 @@ export async function startRig(overrides: Overrides = {}): Promise<Rig> {
       turnedAway: (limit) => limits.push(limit),
       now: () => clock.now,
       after: clock.after,
-      ...overrides,
+      ...exceptions,
     });
   let server = await start();
   const stop = async () => {
@@ -134,7 +134,7 @@ export async function startRig(overrides: Overrides = {}): Promise<Rig> {
 }
 
 /** A rig whose vault answers when the test says so; `asked` resolves at the given question to it. */
-export async function startSlowRig(question = 1, overrides: Overrides = {}) {
+export async function startSlowRig(question = 1, exceptions: Exceptions = {}) {
   const asked = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
   let times = 0;
@@ -145,7 +145,7 @@ export async function startSlowRig(question = 1, overrides: Overrides = {}) {
       await opened.promise;
       return rig.keys.get(appId);
     },
-    ...overrides,
+    ...exceptions,
   });
   return { rig, asked: asked.promise, open: opened.resolve, times: () => times };
 }

@@ -1,4 +1,4 @@
-/** Overrides: each breaks a MUST for one server, so each is off until the owner sets it, and shown where it is on. */
+/** Exceptions: each breaks a MUST for one server, so each is off until the owner sets it, and shown where it is on. */
 import { describe, expect, it } from 'vitest';
 import { ground, parameter, refused, rigIn, tokenRequests } from './ground.ts';
 import type { Ground } from './ground.ts';
@@ -8,7 +8,7 @@ type Name = 'issuer-mismatch' | 'no-resource' | 'no-pkce-metadata' | 'audience';
 
 const foreign = 'https://issuer.example';
 
-/** What each server does wrong, and what we say to it without an override. */
+/** What each server does wrong, and what we say to it without an exception. */
 const errs: Readonly<Record<Name, { readonly reason: string; bend(all: Ground): void }>> = {
   'issuer-mismatch': {
     reason: 'issuer_mismatch',
@@ -55,8 +55,8 @@ async function erring(
   return { ...all, set };
 }
 
-describe.each(names)('the override %s', (name) => {
-  it('B-35 O-1 O-2 O-3 O-4: an override is off by default: the server is refused', async () => {
+describe.each(names)('the exception %s', (name) => {
+  it('B-35 O-1 O-2 O-3 O-4: an exception is off by default: the server is refused', async () => {
     const { rig } = await erring(name);
     expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
     expect(rig.parts.grants.all()).toEqual([]);
@@ -71,7 +71,7 @@ describe.each(names)('the override %s', (name) => {
     expect(tokenRequests(authorizationServer)[0]?.form.get('code_verifier')).toBeTruthy();
   });
 
-  it('an override may be set by the name of the issuer as well', async () => {
+  it('an exception may be set by the name of the issuer as well', async () => {
     const { rig, set, authorizationServer } = await erring(name);
     await set(true, authorizationServer.issuer);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
@@ -79,7 +79,7 @@ describe.each(names)('the override %s', (name) => {
     expect(signIns.map(({ exceptions }) => exceptions)).toEqual([[name]]);
   });
 
-  it('an override counts for refresh and after a restart', async () => {
+  it('an exception counts for refresh and after a restart', async () => {
     const { rig, set, restarted, authorizationServer } = await erring(name);
     await set(true);
     await rig.ask();
@@ -88,7 +88,7 @@ describe.each(names)('the override %s', (name) => {
     expect(authorizationServer.counts.refreshes).toBe(1);
   });
 
-  it('an override waives no other rule', async () => {
+  it('an exception waives no other rule', async () => {
     for (const other of names.filter((one) => one !== name)) {
       const { rig, protectedServer } = await erring(name);
       await asOwner(rig)('exception.set', { server: protectedServer.url, name: other, on: true });
@@ -96,18 +96,18 @@ describe.each(names)('the override %s', (name) => {
     }
   });
 
-  it('O-1 O-2 O-3 O-4: an override counts for no other server', async () => {
+  it('O-1 O-2 O-3 O-4: an exception counts for no other server', async () => {
     const { world, rig, set, authorizationServer } = await erring(name);
     const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
     await set(true);
     expect(await refused(rig.login({ resource: other.url }))).toMatchObject({ reason: errs[name].reason });
   });
 
-  it('O-1 O-2 O-3 O-4: only the owner sets an override', async () => {
+  it('O-1 O-2 O-3 O-4: only the owner sets an exception', async () => {
     const { rig, protectedServer } = await erring(name);
     const params = { server: protectedServer.url, name, on: true };
     expect(await refused(asClient(rig)('exception.set', params))).toMatchObject({ reason: 'not_permitted' });
-    expect(rig.parts.overrides.shown()).toEqual([]);
+    expect(rig.parts.exceptions.shown()).toEqual([]);
   });
 
   it('O-1 O-2 O-3 O-4 X-10: is shown beside the grant and in the audit log', async () => {
@@ -131,7 +131,7 @@ describe.each(names)('the override %s', (name) => {
   });
 });
 
-describe('an override', () => {
+describe('an exception', () => {
   it('O-1: about the issuer lets the document’s own count from then on, for iss too', async () => {
     const { rig, set, authorizationServer } = await erring('issuer-mismatch');
     await set(true);

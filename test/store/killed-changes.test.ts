@@ -27,7 +27,7 @@ const changes: Record<string, Act> = {
   end: ({ permissions }, program) => permissions.end(program, server),
   unpair: ({ apps }, program) => apps.remove(program),
   pair: ({ apps }) => apps.add('agent', 0),
-  exception: ({ overrides }) => overrides.set(server, 'audience', true),
+  exception: ({ exceptions }) => exceptions.set(server, 'audience', true),
   proxy: ({ records }) => records.proxies.change(() => [proxy]),
   setting: ({ records }) => records.home.change(() => [{ approvals: 'app' }]),
   pause: ({ records }) => records.access.change(() => [{ pause: { since: 0, until: 2 } }]),
@@ -86,7 +86,7 @@ it.each(Object.entries(changes))('%s', async (name, change) => {
     const next = await start();
     const isNew = kills.indexOf(step) >= kills.indexOf('sync folder');
     expect(stateOf(next), step).toEqual(isNew ? after : before);
-    await next.overrides.set(other, 'audience', true);
+    await next.exceptions.set(other, 'audience', true);
     expect((await start()).troubles(), step).toEqual([]);
   }
 });

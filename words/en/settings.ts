@@ -113,20 +113,20 @@ export const settings = {
     other: 'All settings',
     otherHint: 'Change these with the command keyturn settings.',
     unset: 'not set',
-    overrides: 'Security exceptions',
-    overridesHint:
+    exceptions: 'Security exceptions',
+    exceptionsHint:
       'Each exception turns off one protection for one server. Add one only for a server that you trust.',
-    overridesNone: 'There are no security exceptions.',
-    overrideServer: 'Server or sign-in provider, as https://notes.example',
-    overrideName: 'Exception',
-    overrideNames: {
+    exceptionsNone: 'There are no security exceptions.',
+    exceptionServer: 'Server or sign-in provider, as https://notes.example',
+    exceptionName: 'Exception',
+    exceptionNames: {
       'issuer-mismatch': 'Accept metadata that names another sign-in provider',
       'no-resource': 'Don’t require tokens to be limited to this server',
       'no-pkce-metadata': 'Accept a provider that doesn’t say that it protects the sign-in code (PKCE)',
       audience: 'Accept tokens that name another server',
       'private-address': 'Allow this host an address in a private network',
     } as Readonly<Record<string, string>>,
-    overrideDangers: {
+    exceptionDangers: {
       'issuer-mismatch': 'Danger: anyone who can change that document can send you to a false sign-in page.',
       'no-resource': 'Danger: other servers may accept these tokens too, and can use yours there.',
       'no-pkce-metadata':
@@ -135,11 +135,11 @@ export const settings = {
       'private-address':
         'Danger: servers can then lead Keyturn to this host. Add it only for a host of your own network.',
     } as Readonly<Record<string, string>>,
-    overrideAdd: 'Add an exception',
-    overrideEnd: 'Remove exception',
-    overrideEndFor: 'Remove exception for {server}: {rule}',
+    exceptionAdd: 'Add an exception',
+    exceptionEnd: 'Remove exception',
+    exceptionEndFor: 'Remove exception for {server}: {rule}',
     overridden: '{server} has a security exception now.',
-    overrideEnded: 'The exception for {server} was removed.',
+    exceptionEnded: 'The exception for {server} was removed.',
   },
 
   pause: {

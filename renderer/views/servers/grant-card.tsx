@@ -69,7 +69,7 @@ function GrantFacts({ grant }: { readonly grant: Grant }) {
     lastRefreshedAt,
     apps: clients,
     audience,
-    exceptions: overrides,
+    exceptions,
     tokenType,
   } = grant;
   return (
@@ -102,9 +102,9 @@ function GrantFacts({ grant }: { readonly grant: Grant }) {
           {words.bound}
         </Fact>
       )}
-      {overrides.length > 0 && (
+      {exceptions.length > 0 && (
         <Fact name={words.waived} isWide>
-          {formatList(overrides.map((name) => strings.settings.overrideNames[name] ?? name))}
+          {formatList(exceptions.map((name) => strings.settings.exceptionNames[name] ?? name))}
         </Fact>
       )}
     </>

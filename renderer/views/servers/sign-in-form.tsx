@@ -59,7 +59,7 @@ export function SignInForm({ onDone, isFirst }: SignInFormProps) {
     if (!done) return;
     setOptions(none);
     const server = sanitizeLabel(shown.resource);
-    const exceptions = done.signIn.exceptions.map((name) => strings.settings.overrideNames[name] ?? name);
+    const exceptions = done.signIn.exceptions.map((name) => strings.settings.exceptionNames[name] ?? name);
     announce(
       exceptions.length === 0
         ? words.signedIn({ server })

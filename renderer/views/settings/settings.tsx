@@ -7,7 +7,7 @@ import { useAction, useList } from '../../state/store.ts';
 import { Switch } from '../../parts/field.tsx';
 import { ListFrame } from '../../lists/list-frame.tsx';
 import { Proxies } from './proxies.tsx';
-import { OverrideSettings } from './override-settings.tsx';
+import { ExceptionSettings } from './exception-settings.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { HeadlessSettings } from './headless-settings.tsx';
 import { SettingChoice } from './setting-choice.tsx';
@@ -88,7 +88,7 @@ function SectionSettings({ section, status, details }: SectionSettingsProps) {
         <>
           <AllAccess status={status} />
           <VaultSettings status={status} details={details} />
-          <OverrideSettings status={status} />
+          <ExceptionSettings status={status} />
         </>
       );
     case 'providers':

@@ -15,9 +15,9 @@ import type { Registration } from '../../oauth/client/registration.ts';
 import type { MetadataSource } from '../records/grant.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { union } from '../../oauth/base/scope.ts';
-import type { Overrides } from '../../oauth/base/overrides.ts';
-import { providerAt, providerOverrides } from '../records/company.ts';
-import type { OverrideBook } from '../records/override.ts';
+import type { Exceptions } from '../../oauth/base/exceptions.ts';
+import { providerAt, providerExceptions } from '../records/company.ts';
+import type { ExceptionRecords } from '../records/exception.ts';
 import { withHint } from '../tokens/server-rests.ts';
 import type { SignInMethod } from '../questions/starter.ts';
 import type { AskedResource, ResourceRequest } from './asked-resource.ts';
@@ -53,7 +53,7 @@ export interface Destination {
 }
 
 /**
- * The issuer's own name, the MCP server's name for it, and the resource: the owner may have set an override for
+ * The issuer's own name, the MCP server's name for it, and the resource: the owner may have set an exception for
  * each.
  */
 export function namesOf({ server, source, resource }: Destination): [string, string, string] {
@@ -61,13 +61,13 @@ export function namesOf({ server, source, resource }: Destination): [string, str
 }
 
 /** The rules that are waived there. */
-export function overridesAt(
-  { overrides }: { readonly overrides: OverrideBook },
+export function exceptionsAt(
+  { exceptions }: { readonly exceptions: ExceptionRecords },
   endpoint: string,
   destination: Destination,
-): Overrides {
-  const waived = overrides.for(endpoint, ...namesOf(destination));
-  return destination.isCompany ? { ...waived, ...providerOverrides } : waived;
+): Exceptions {
+  const waived = exceptions.for(endpoint, ...namesOf(destination));
+  return destination.isCompany ? { ...waived, ...providerExceptions } : waived;
 }
 
 /** What our client is registered for: what is asked for now, and what a step-up may ask for later. */

@@ -2,7 +2,7 @@
 import type { AppProcessView } from './app-process.ts';
 import type { ShownKey } from '../records/api-key.ts';
 import type { ForwardOrigin } from '../records/app.ts';
-import type { OverrideName } from '../records/override.ts';
+import type { ExceptionName } from '../records/exception.ts';
 import type { SignInDetails, SignInMethod } from './starter.ts';
 
 /** What a command of the owner would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
@@ -81,7 +81,7 @@ export type ApprovalRequest =
       /** Milliseconds since 1970. */
       readonly until: number;
     }
-  | { readonly command: 'exception'; readonly server: string; readonly exception: OverrideName }
+  | { readonly command: 'exception'; readonly server: string; readonly exception: ExceptionName }
   | {
       readonly command: 'settings';
       readonly name: string;

@@ -5,14 +5,14 @@
  * and the grant is for that provider itself. It is no MCP server: it gets no `resource`, and its access tokens are its
  * own.
  */
-import type { Overrides } from '../../oauth/base/overrides.ts';
+import type { Exceptions } from '../../oauth/base/exceptions.ts';
 import { isLiving } from './grant.ts';
 import type { Grant } from './grant.ts';
 import type { Grants } from './grants.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 
 /** RFC 8707 is about MCP servers. The provider's access token is used for nothing here; its ID token is. */
-export const providerOverrides: Overrides = { noResource: true, otherAudience: true, needsIdToken: true };
+export const providerExceptions: Exceptions = { noResource: true, otherAudience: true, needsIdToken: true };
 
 /** The provider at which the person signs in for this client; undefined if another program keeps the ID token. */
 export function providerOf({ idp }: Pick<RegistrationRecord, 'idp'>): string | undefined {

@@ -190,7 +190,7 @@ export const isWiderThanAsked = (grant: Grant): boolean =>
 
 export const isLiving = ({ state }: Grant): boolean => state.kind !== 'revoked';
 
-/** Every name of the grant's servers for which the owner may have set an override. */
+/** Every name of the grant's servers for which the owner may have set an exception. */
 export function namesOfServers({ endpoints, resource, issuer, server }: Grant): string[] {
   return [...endpoints, resource, issuer, ...(server ? [server.identifier] : [])];
 }

@@ -10,8 +10,8 @@ import { grantRules, grantSchema } from './grant.ts';
 import type { Grant } from './grant.ts';
 import { appSchema } from './app.ts';
 import type { App } from './app.ts';
-import { overrideRules, overrideSchema } from './override.ts';
-import type { OverrideRecord } from './override.ts';
+import { exceptionRules, exceptionSchema } from './exception.ts';
+import type { ExceptionRecord } from './exception.ts';
 import { accessRules, accessSchema } from './pause.ts';
 import type { AccessRecord } from './pause.ts';
 import { permissionRules, permissionSchema } from './permission.ts';
@@ -28,7 +28,7 @@ export interface Records {
   readonly registrations: AuthorityStore<RegistrationRecord>;
   readonly apps: AuthorityStore<App>;
   readonly permissions: AuthorityStore<Permission>;
-  readonly overrides: AuthorityStore<OverrideRecord>;
+  readonly exceptions: AuthorityStore<ExceptionRecord>;
   readonly proxies: AuthorityStore<ProxyRecord>;
   readonly keys: AuthorityStore<ApiKey>;
   readonly access: AuthorityStore<AccessRecord>;
@@ -42,7 +42,7 @@ export function recordsOf(document: AuthorityDocument): Records {
     registrations: listOf(document, 'registrations', registrationRecordSchema, registrationRules),
     apps: listOf(document, 'apps', appSchema),
     permissions: listOf(document, 'permissions', permissionSchema, permissionRules),
-    overrides: listOf(document, 'overrides', overrideSchema, overrideRules),
+    exceptions: listOf(document, 'exceptions', exceptionSchema, exceptionRules),
     proxies: listOf(document, 'proxies', proxySchema, proxyRules),
     keys: listOf(document, 'keys', apiKeySchema, apiKeyRules),
     access: listOf(document, 'access', accessSchema, accessRules),

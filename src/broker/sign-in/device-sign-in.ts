@@ -8,7 +8,7 @@ import { reasonOf } from '../../base/errors.ts';
 import type { DeviceAuthorization, DeviceRequest } from '../../oauth/grants/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import { overridesAt, registeredScope } from '../destination/destination.ts';
+import { exceptionsAt, registeredScope } from '../destination/destination.ts';
 import type { Grant } from '../records/grant.ts';
 import { askedScope } from './asked-scope.ts';
 import { calledOff } from '../refusals/pending-refusals.ts';
@@ -87,7 +87,7 @@ async function prepare(
     registration: record.registration,
     clientSecret,
     resource,
-    overrides: overridesAt(parts, request.endpoint, destination),
+    exceptions: exceptionsAt(parts, request.endpoint, destination),
     scope,
     ...(proofKey ? { proofKey } : {}),
   };

@@ -15,7 +15,7 @@ import {
 } from '../../oauth/grants/authorization-failure.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { StartedAuthorization } from '../../oauth/grants/authorization.ts';
-import { overridesAt, registeredScope } from '../destination/destination.ts';
+import { exceptionsAt, registeredScope } from '../destination/destination.ts';
 import { askedScope } from './asked-scope.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Page } from '../loopback/loopback-page.ts';
@@ -132,7 +132,7 @@ function authorizationRequest(
     isNewClient: isNew,
     resource,
     redirectUri: receiver.redirectUri,
-    overrides: overridesAt(parts, request.endpoint, destination),
+    exceptions: exceptionsAt(parts, request.endpoint, destination),
     scope,
     loginHint,
     ...(prompts.length === 0 ? {} : { prompt: prompts.join(' ') }),

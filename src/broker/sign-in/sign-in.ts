@@ -18,7 +18,7 @@ import { companySignIn, hasEndedCompany } from '../records/company.ts';
 import { CompanySignInNeeded } from './company-session.ts';
 import { withLessOffline } from './asked-scope.ts';
 import { storeConfirmed, storeUnattended } from './issued-tokens.ts';
-import { findDestination, overridesAt, requireSignIn } from '../destination/destination.ts';
+import { findDestination, exceptionsAt, requireSignIn } from '../destination/destination.ts';
 import type { Destination } from '../destination/destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
 import type { SignInContext, OnPage, SignInRequest } from './sign-in-context.ts';
@@ -225,9 +225,9 @@ async function visitUnattended(
 ): Promise<Grant> {
   const { destination, scope, request, proofKey } = context;
   const { endpoint, grantId, isAutomatic } = request;
-  const overrides = overridesAt(parts, endpoint, destination);
+  const exceptions = exceptionsAt(parts, endpoint, destination);
   const isByPerson = !isAutomatic;
-  const asked = { destination, record, scope, overrides, proofKey, grantId, isByPerson, signal };
+  const asked = { destination, record, scope, exceptions, proofKey, grantId, isByPerson, signal };
   return requestUnattended(parts, asked, parts.network(endpoint), async (answer) =>
     storeUnattended(parts, context, { record, answer }, signal),
   );

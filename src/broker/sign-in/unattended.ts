@@ -14,7 +14,7 @@ import {
   requestIdentityAssertion,
 } from '../../oauth/grants/id-jag.ts';
 import type { IdentityAssertionRequest } from '../../oauth/grants/id-jag.ts';
-import type { Overrides } from '../../oauth/base/overrides.ts';
+import type { Exceptions } from '../../oauth/base/exceptions.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { redeemWorkloadAssertion } from '../../oauth/grants/workload.ts';
 import type { Destination } from '../destination/destination.ts';
@@ -28,7 +28,7 @@ export interface UnattendedRequest {
   readonly destination: Destination;
   readonly record: RegistrationRecord;
   readonly scope: readonly string[] | undefined;
-  readonly overrides: Overrides;
+  readonly exceptions: Exceptions;
   readonly proofKey: ProofKey | undefined;
   /** The grant that it should renew. */
   readonly grantId: string | undefined;
@@ -54,7 +54,7 @@ export function unattendedRecord(
  */
 export async function requestUnattended<T>(
   parts: BrokerParts,
-  { destination, record, scope, overrides, proofKey, grantId, isByPerson, signal }: UnattendedRequest,
+  { destination, record, scope, exceptions, proofKey, grantId, isByPerson, signal }: UnattendedRequest,
   http: Http,
   keep: (answer: TokenResponse) => Promise<T>,
 ): Promise<T> {
@@ -67,7 +67,7 @@ export async function requestUnattended<T>(
     registration: record.registration,
     clientSecret,
     resource,
-    overrides,
+    exceptions,
     ...scoped,
     ...(proofKey ? { proofKey } : {}),
   };

@@ -1,7 +1,7 @@
 /**
  * Authorization servers that a sign-in has found: their validated metadata, cached as long as their HTTP headers allow.
  *
- * Invariants: metadata is looked up where it was found before, by the same rules and with the same overrides, and is
+ * Invariants: metadata is looked up where it was found before, by the same rules and with the same exceptions, and is
  * used for its own issuer only. If metadata can't be trusted at the moment, an existing grant treats its server as
  * unreachable: the grant does not end.
  */
@@ -18,12 +18,12 @@ import type { Http } from '../../oauth/base/http.ts';
 import { clockSkew, serverTime } from '../../oauth/base/server-clock.ts';
 import type { ServerUrls } from '../../oauth/base/server-clock.ts';
 import type { Grant, MetadataSource } from '../records/grant.ts';
-import type { OverrideBook } from '../records/override.ts';
+import type { ExceptionRecords } from '../records/exception.ts';
 
 export interface ServerParts {
   /** The way to the network for what starts at an endpoint. */
   readonly network: (endpoint: string) => Http;
-  readonly overrides: OverrideBook;
+  readonly exceptions: ExceptionRecords;
 }
 
 export class AuthorizationServers {
@@ -65,11 +65,11 @@ export class AuthorizationServers {
    */
   async discover(endpoint: string, source: MetadataSource): Promise<AuthorizationServer> {
     const http = this.#parts.network(endpoint);
-    const overrides = this.#parts.overrides.for(endpoint, source.identifier);
+    const exceptions = this.#parts.exceptions.for(endpoint, source.identifier);
     const server =
       source.revision === 'earlier'
-        ? await discoverEarlierRevision(source.identifier, http, overrides)
-        : ((await discoverAuthorizationServer(source.identifier, http, overrides)) ??
+        ? await discoverEarlierRevision(source.identifier, http, exceptions)
+        : ((await discoverAuthorizationServer(source.identifier, http, exceptions)) ??
           withoutMetadata(endpoint, source, http.now()));
     if (server.isDefault && source.isByMetadata) throw metadataGone(source.identifier);
     this.#known.set(keyOf(endpoint, source), server);

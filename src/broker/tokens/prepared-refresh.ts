@@ -6,10 +6,10 @@
 import { offlineAccess } from '../../oauth/base/scope.ts';
 import type { RefreshRequest } from '../../oauth/grants/token.ts';
 import type { GrantSecret, GrantSecrets } from '../grants/grant-secret.ts';
-import { isCompanySignIn, providerOverrides } from '../records/company.ts';
+import { isCompanySignIn, providerExceptions } from '../records/company.ts';
 import { namesOfServers } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
-import type { OverrideBook } from '../records/override.ts';
+import type { ExceptionRecords } from '../records/exception.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import { signInRequired } from './failed-refresh.ts';
@@ -17,7 +17,7 @@ import type { TokenCache } from './token-cache.ts';
 
 export interface PreparedRefreshParts {
   readonly secrets: GrantSecrets;
-  readonly overrides: OverrideBook;
+  readonly exceptions: ExceptionRecords;
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
   readonly cache: TokenCache;
@@ -30,7 +30,7 @@ export interface PreparedRefresh extends Omit<RefreshRequest, 'onRotation'> {
 
 /** `scope` undefined: all scopes of the grant. Throws `login_required` if something is gone, and what the vault throws. */
 export async function prepareRefresh(
-  { secrets, overrides, registrations, servers, cache }: PreparedRefreshParts,
+  { secrets, exceptions, registrations, servers, cache }: PreparedRefreshParts,
   grant: Grant,
   scope: readonly string[] | undefined,
 ): Promise<PreparedRefresh> {
@@ -51,9 +51,9 @@ export async function prepareRefresh(
     resource: grant.resource,
     grantedScope: secret.scope,
     wholeScope: wholeScope(grant),
-    overrides: {
-      ...overrides.for(...namesOfServers(grant)),
-      ...(isCompanySignIn(registrations, grant) ? providerOverrides : {}),
+    exceptions: {
+      ...exceptions.for(...namesOfServers(grant)),
+      ...(isCompanySignIn(registrations, grant) ? providerExceptions : {}),
     },
     ...(secret.proofKey === undefined ? {} : { proofKey: cache.proofKey(grant.id, secret.proofKey) }),
     scope,

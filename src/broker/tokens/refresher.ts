@@ -46,7 +46,7 @@ import {
 import type { Progress, FailedRefresh, HeldGrant } from './failed-refresh.ts';
 import { prepareRefresh } from './prepared-refresh.ts';
 import type { PreparedRefresh } from './prepared-refresh.ts';
-import type { OverrideBook } from '../records/override.ts';
+import type { ExceptionRecords } from '../records/exception.ts';
 import type { Registrations } from '../records/registrations.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 
@@ -54,7 +54,7 @@ import type { AuthorizationServers } from './authorization-servers.ts';
 const reportTrusted = 24 * 60 * 60 * 1000;
 
 export interface RefresherParts {
-  readonly overrides: OverrideBook;
+  readonly exceptions: ExceptionRecords;
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
   readonly cache: TokenCache;

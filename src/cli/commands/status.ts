@@ -59,7 +59,7 @@ function lines(status: Status): string[] {
     `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
     ...auditLines(status),
     `requests   ${status.requests}${status.requests > 0 ? ' (keyturn request)' : ''}`,
-    ...overrideLines(status),
+    ...exceptionLines(status),
     ...status.clocks.map(
       ({ issuer, ahead }) =>
         `CLOCK      ${issuer} is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine`,
@@ -93,7 +93,7 @@ function proxyLines({ proxies }: Status): string[] {
 }
 
 /** A private address is confirmed for a host, at any port and path: its line shows the host as it is typed. */
-function overrideLines({ exceptions }: Status): string[] {
+function exceptionLines({ exceptions }: Status): string[] {
   return exceptions.flatMap(({ server, names }) => {
     const rules = names.filter((name) => name !== 'private-address');
     return [

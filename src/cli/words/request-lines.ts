@@ -156,7 +156,7 @@ function commandWords(question: Question): string {
     issuer,
     clientId: registration,
     server,
-    exception: override,
+    exception,
     setting,
   } = question;
   const { account, accounts, method, newClient, forward, resources = [] } = question;
@@ -179,9 +179,9 @@ function commandWords(question: Question): string {
     case 'forward':
       return `let apps on ${forward?.label}${hostKeyWords(forward)} ask for tokens of ${resources.join(', ')}${until === undefined ? '' : ` until ${when(until)}`}`;
     case 'exception':
-      return override === 'private-address'
+      return exception === 'private-address'
         ? `confirm the private host ${hostOf(server ?? '')}`
-        : `add the exception ${override} for ${server}`;
+        : `add the exception ${exception} for ${server}`;
     case 'settings':
       return setting?.value === undefined
         ? `unset ${setting?.name}`

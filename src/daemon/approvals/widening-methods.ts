@@ -7,7 +7,7 @@
  * gives no more than what is allowed already.
  */
 import type { Broker } from '../../broker/broker.ts';
-import { hostOrigin, privateAddress } from '../../broker/records/override.ts';
+import { hostOrigin, privateAddress } from '../../broker/records/exception.ts';
 import type { Proxies } from '../../broker/records/proxy.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { KeyturnError } from '../../base/errors.ts';

@@ -13,7 +13,7 @@ import { maxLength } from '../../ipc/wire/limits.ts';
 
 export type AllowedRecords = Pick<
   Records,
-  'grants' | 'registrations' | 'apps' | 'permissions' | 'overrides' | 'proxies' | 'keys'
+  'grants' | 'registrations' | 'apps' | 'permissions' | 'exceptions' | 'proxies' | 'keys'
 >;
 
 /** Lines of one group. The rest is counted. */
@@ -21,7 +21,7 @@ const maxLines = 10;
 
 /** The groups that have something. */
 export function allowedIn(records: AllowedRecords): readonly AllowedGroup[] {
-  const { grants, registrations, apps, permissions, overrides, proxies, keys } = records;
+  const { grants, registrations, apps, permissions, exceptions, proxies, keys } = records;
   const nameOf = (id: string): string => apps.items.find((app) => app.id === id)?.name ?? id;
   const placeOf = (subject: string): string => {
     const key = keys.items.find((one) => keySubject(one) === subject);
@@ -36,7 +36,7 @@ export function allowedIn(records: AllowedRecords): readonly AllowedGroup[] {
     permissions: permissions.items
       .filter(({ decision }) => decision === 'allow')
       .map(({ appId, endpoint }) => `${nameOf(appId)}: ${placeOf(endpoint)}`),
-    exceptions: overrides.items.map(({ server, names }) => `${server}: ${names.join(', ')}`),
+    exceptions: exceptions.items.map(({ server, names }) => `${server}: ${names.join(', ')}`),
     oauthClients: registrations.items
       .filter(({ isRejected }) => isRejected !== true)
       .map(({ registration }) => `${quoted(registration.clientId)} at ${registration.issuer}`),
@@ -70,7 +70,7 @@ export async function removeAllowed(records: AllowedRecords, now: number): Promi
       all.filter(({ id }) => needed.has(id)).map((one) => ({ ...one, isRejected: true })),
     ),
     records.apps.change(() => []),
-    records.overrides.change(() => []),
+    records.exceptions.change(() => []),
     records.proxies.change(() => []),
     records.keys.change(() => []),
   ]);

@@ -69,7 +69,7 @@ export async function checkFiles(paths: HomePaths): Promise<void> {
 
 /** Files of the builds before authority.json had everything, and before the folder items. */
 const earlierFiles =
-  /^((home|registrations|clients|permissions|overrides|proxies|keys)\.json|grants\.jsonl|vault\.sealed)$/;
+  /^((home|registrations|clients|permissions|exceptions|proxies|keys)\.json|grants\.jsonl|vault\.sealed)$/;
 
 /** Throws `file_unreadable` for a home of an earlier build. Nothing is changed. */
 export async function refuseEarlier({ state }: Pick<HomePaths, 'state'>): Promise<void> {

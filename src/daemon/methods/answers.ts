@@ -45,7 +45,7 @@ export function grantAnswer(
     account: grant.account,
     scope: formatScope(grant.scope),
     state: shownState(broker, grant),
-    exceptions: broker.parts.overrides.shownFor(...namesOfServers(grant)),
+    exceptions: broker.parts.exceptions.shownFor(...namesOfServers(grant)),
     tokenType: grant.isKeyBound ? 'DPoP' : 'Bearer',
     audience: grant.audience,
     ...(grant.state.kind === 'signInRequired' ? { why: grant.state.why } : {}),

@@ -1,7 +1,7 @@
 /** The owner's methods about the home: waived rules, settings, the audit log, the broker itself. */
 import type { Broker } from '../../broker/broker.ts';
 import { namesOfServers } from '../../broker/records/grant.ts';
-import { hostOrigin, privateAddress } from '../../broker/records/override.ts';
+import { hostOrigin, privateAddress } from '../../broker/records/exception.ts';
 import { settingAnswer } from './answers.ts';
 import type { Handlers } from './services.ts';
 
@@ -18,11 +18,11 @@ export const homeMethods: Pick<
   | 'display.set'
 > = {
   'exception.set': async ({ broker }, _caller, { server, name, on }) => {
-    const { overrides, servers, audit, grants, refresher } = broker.parts;
+    const { exceptions, servers, audit, grants, refresher } = broker.parts;
     const canonical = broker.canonical(server);
     const places =
       name === privateAddress ? new Set([hostOrigin(canonical)]) : spellings(broker, server, canonical);
-    for (const spelling of places) await overrides.set(spelling, name, on);
+    for (const spelling of places) await exceptions.set(spelling, name, on);
     servers.forget();
     // A rule that was waived may be the one by which a refresh was refused.
     const named = grants.all().filter((grant) => namesOfServers(grant).some((one) => places.has(one)));
@@ -63,7 +63,7 @@ export const homeMethods: Pick<
 
 /** An issuer is compared byte for byte, an endpoint by its canonical form: kept, and ended, under each. */
 function spellings(broker: Broker, server: string, canonical: string): ReadonlySet<string> {
-  const known = broker.parts.overrides.shown().map((record) => record.server);
+  const known = broker.parts.exceptions.shown().map((record) => record.server);
   const same = known.filter((other) => URL.parse(other)?.href.replace(/\/+$/, '') === canonical);
   return new Set([server, canonical, ...same]);
 }

@@ -18,7 +18,7 @@ export interface ProxiedAppsParts {
   readonly proxies: Proxies;
   readonly keys: Pick<Keys, 'identityOf'>;
   readonly net: Pick<DaemonFetch, 'agentFor'>;
-  readonly parts: Pick<BrokerParts, 'apps' | 'clock' | 'leases' | 'overrides' | 'pause' | 'permissions'>;
+  readonly parts: Pick<BrokerParts, 'apps' | 'clock' | 'leases' | 'exceptions' | 'pause' | 'permissions'>;
   /** Before records or keys are used. Throws what the vault throws. */
   readonly verify: () => Promise<void>;
   /** The broker's socket. */
@@ -99,7 +99,7 @@ export class ProxiedApps {
     return lost;
   }
 
-  /** Apps that would connect in another way by now: a setting or an override changed since they came. */
+  /** Apps that would connect in another way by now: a setting or an exception changed since they came. */
   async rerouted(): Promise<string[]> {
     const others: string[] = [];
     for (const [id, proxyId] of this.#came) {
@@ -114,7 +114,7 @@ export class ProxiedApps {
 
   async #routeOf({ endpoint }: ProxyRecord): Promise<Admission['agent']> {
     const { net, parts } = this.#parts;
-    return net.agentFor(endpoint, (url) => parts.overrides.isPrivate(url));
+    return net.agentFor(endpoint, (url) => parts.exceptions.isPrivate(url));
   }
 
   /** The app of a proxy has one server to ask for: a token there, or its API key. */

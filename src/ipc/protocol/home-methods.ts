@@ -8,7 +8,7 @@ import { reset } from './schemas/sign-in-schema.ts';
 import { clientIdentifier, registered, registration } from './schemas/oauth-client-schema.ts';
 import { keyturnAppState, setting, settingName, settingValue } from './schemas/settings-schema.ts';
 import { status } from './schemas/status-schema.ts';
-import { empty, instant, overrideName, url } from './schemas/values.ts';
+import { empty, instant, exceptionName, url } from './schemas/values.ts';
 import { display } from './schemas/vault-schema.ts';
 
 export const homeMethods = {
@@ -64,7 +64,7 @@ export const homeMethods = {
     effect: 'mayWiden',
     usesRecords: true,
     /** The MCP server's endpoint, or an issuer. */
-    params: z.object({ server: url, name: overrideName, on: z.boolean() }),
+    params: z.object({ server: url, name: exceptionName, on: z.boolean() }),
     result: empty,
   },
 

@@ -2,7 +2,7 @@
  * The metadata that an authorization server publishes (RFC 8414, OpenID Connect Discovery 1.0).
  *
  * Invariant: an `AuthorizationServer` is made only of metadata that states the expected issuer, has secure
- * endpoints, and offers PKCE with S256. The two exceptions are overrides that the owner set (overrides.ts).
+ * endpoints, and offers PKCE with S256. The two exceptions are exceptions that the owner set (exceptions.ts).
  */
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import { signInPageHint } from '../base/http.ts';
 import type { Http } from '../base/http.ts';
 import { firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
-import type { Overrides } from '../base/overrides.ts';
+import type { Exceptions } from '../base/exceptions.ts';
 import { proofAlgorithm } from '../base/proof-algorithm.ts';
 import { maxUrlLength } from '../base/resource.ts';
 import { readScope } from '../base/scope.ts';
@@ -30,7 +30,7 @@ export interface TokenServer {
 
 export interface AuthorizationServer extends TokenServer {
   /**
-   * Set if the owner's override let the metadata state another issuer: the identifier that led to the metadata, and
+   * Set if the owner's exception let the metadata state another issuer: the identifier that led to the metadata, and
    * that finds it again.
    */
   readonly discoveredAs?: string;
@@ -88,13 +88,13 @@ type Document = z.infer<typeof authorizationServerSchema>;
 export async function discoverAuthorizationServer(
   issuer: string,
   http: Http,
-  overrides: Overrides = {},
+  exceptions: Exceptions = {},
 ): Promise<AuthorizationServer | undefined> {
   const locations = authorizationServerLocations(requireIssuer(issuer, http));
   const found = await publishedMetadata(issuer, locations, http);
   return (
     found &&
-    processAuthorizationServer({ identifier: issuer, issuers: spellings(issuer) }, found, http, overrides)
+    processAuthorizationServer({ identifier: issuer, issuers: spellings(issuer) }, found, http, exceptions)
   );
 }
 
@@ -161,10 +161,10 @@ export function processAuthorizationServer(
   expected: ExpectedIssuer,
   { json, freshUntil }: FoundDocument,
   http: Pick<Http, 'allowInsecureLoopback'>,
-  overrides: Overrides,
+  exceptions: Exceptions,
 ): AuthorizationServer {
   const { identifier } = expected;
-  requireExpectedIssuer(expected, json, overrides);
+  requireExpectedIssuer(expected, json, exceptions);
   const parsed = authorizationServerSchema.safeParse(json);
   if (!parsed.success) {
     const fields = parsed.error.issues.map((issue) => issue.path[0] ?? 'the document').join(', ');
@@ -172,7 +172,7 @@ export function processAuthorizationServer(
   }
   requireIssuer(parsed.data.issuer, http);
   requireSecureEndpoints(parsed.data, http);
-  const lacksPkce = !statesPkce(parsed.data, overrides);
+  const lacksPkce = !statesPkce(parsed.data, exceptions);
   // Client credentials and ID-JAG use no authorization code, so a server for those doesn't need PKCE.
   if (lacksPkce && parsed.data.authorization_endpoint !== undefined)
     throw pkceUnsupported(identifier, parsed.data);
@@ -189,12 +189,12 @@ export function processAuthorizationServer(
 export function requireExpectedIssuer(
   { identifier, issuers }: ExpectedIssuer,
   json: JsonObject,
-  overrides: Overrides,
+  exceptions: Exceptions,
 ): void {
   const stated = json['issuer'];
   if (typeof stated === 'string' && issuers.includes(stated)) return;
   // Breaks RFC 8414 §3.3, "MUST be identical": the owner waived it for this server.
-  if (overrides.issuerMismatch === true && typeof stated === 'string') return;
+  if (exceptions.issuerMismatch === true && typeof stated === 'string') return;
   const shown = typeof stated === 'string' ? quotedWithheld(stated) : 'none';
   throw new RuleRefusal(
     'issuer_mismatch',
@@ -222,12 +222,12 @@ function requireSecureEndpoints(document: Document, http: Pick<Http, 'allowInsec
 /** Spec, Mandatory security requirements 1: S256 has to be listed. */
 function statesPkce(
   document: Pick<Document, 'code_challenge_methods_supported'>,
-  overrides: Overrides,
+  exceptions: Exceptions,
 ): boolean {
   const methods = document.code_challenge_methods_supported;
   // Breaks "if that field is absent, the client MUST refuse to proceed": the owner waived it for this
   // server. S256 is still sent, and a list without it is still refused.
-  return methods?.includes('S256') ?? overrides.noPkceMetadata === true;
+  return methods?.includes('S256') ?? exceptions.noPkceMetadata === true;
 }
 
 /**

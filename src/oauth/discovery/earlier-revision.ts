@@ -12,7 +12,7 @@ import {
 } from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import type { Http } from '../base/http.ts';
-import type { Overrides } from '../base/overrides.ts';
+import type { Exceptions } from '../base/exceptions.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 
 /** An hour, in ms, as for metadata without cache headers: the server may publish metadata later. */
@@ -31,7 +31,7 @@ export function authorizationBaseUrl(endpoint: string): string {
 export async function discoverEarlierRevision(
   baseUrl: string,
   http: Http,
-  overrides: Overrides = {},
+  exceptions: Exceptions = {},
 ): Promise<AuthorizationServer> {
   const base = requireSecureUrl(baseUrl, 'the authorization base URL', http).origin;
   const locations = authorizationServerLocations(new URL(base));
@@ -39,7 +39,7 @@ export async function discoverEarlierRevision(
   if (found === undefined) return defaultServer({ issuer: base, base }, http.now());
   // We know only the origin, and the issuer may be either spelling of it.
   const expected = { identifier: base, issuers: [base, `${base}/`] };
-  return processAuthorizationServer(expected, found, http, overrides);
+  return processAuthorizationServer(expected, found, http, exceptions);
 }
 
 /**

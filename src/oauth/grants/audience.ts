@@ -10,7 +10,7 @@ import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';
 import { shownText } from '../base/oauth-error.ts';
-import type { Overrides } from '../base/overrides.ts';
+import type { Exceptions } from '../base/exceptions.ts';
 import { canonicalResource, resourceCovers } from '../base/resource.ts';
 
 /** `other`: the token names another resource, and the owner waived the refusal. */
@@ -21,7 +21,7 @@ export interface ExpectedAudience {
   readonly resource: string;
   /** The values of `aud` that are no resource: see `nonResourceAudiences`. */
   readonly nonResourceAudiences: readonly string[];
-  readonly overrides?: Overrides;
+  readonly exceptions?: Exceptions;
   /** True if the response belongs to a sign-in. A refusal ends a sign-in. */
   readonly isSignIn?: boolean;
 }
@@ -66,19 +66,19 @@ export function checkAudience(
   if (others.length === 0) return 'unbound';
   // Breaks "a client MUST NOT send the MCP server any token other than one issued by that server's
   // authorization server" for it: the owner waived that for this server.
-  if (expected.overrides?.otherAudience === true) return 'other';
+  if (expected.exceptions?.otherAudience === true) return 'other';
   throw wrongAudience(others, expected);
 }
 
 function wrongAudience(
   others: readonly string[],
-  { issuer, resource, overrides, secrets, isSignIn = false }: ExpectedAudience & WithSecrets,
+  { issuer, resource, exceptions, secrets, isSignIn = false }: ExpectedAudience & WithSecrets,
 ): RuleRefusal {
   const trusted = `If you trust both servers: keyturn exception add ${shellWord(resource)} audience`;
-  // After the override, the broker repeats a refresh by itself. A sign-in has to be started again.
+  // After the exception, the broker repeats a refresh by itself. A sign-in has to be started again.
   const waive = isSignIn ? `${trusted}, then: keyturn login URL` : trusted;
   const hint =
-    overrides?.noResource === true
+    exceptions?.noResource === true
       ? `The exception no-resource left out the parameter that says what the token is for. Try without it: keyturn exception remove ${shellWord(resource)} no-resource. ${waive}`
       : `The authorization server may ignore the resource parameter. Tell its operator. ${waive}`;
   return new RuleRefusal(

@@ -10,8 +10,8 @@ import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, random
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import { offersDeviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
-import { resourceParameter } from '../base/overrides.ts';
-import type { Overrides } from '../base/overrides.ts';
+import { resourceParameter } from '../base/exceptions.ts';
+import type { Exceptions } from '../base/exceptions.ts';
 import { requireRegistrationIssuer } from '../client/registration.ts';
 import type { ProofKey } from '../client/proof-key.ts';
 import type { Registration } from '../client/registration.ts';
@@ -32,7 +32,7 @@ export interface StartedAuthorization extends RefusableRequest {
   /** Set if the sign-in asks for an ID token (scope openid). */
   readonly nonce?: string;
   /** The rules that the owner had waived for this server when the sign-in began. */
-  readonly overrides?: Overrides;
+  readonly exceptions?: Exceptions;
   /** The key that the code and its tokens are bound to. */
   readonly proofKey?: ProofKey;
 }
@@ -51,7 +51,7 @@ export interface AuthorizationRequest {
   /** True if the client was registered just before, so that the server can't have forgotten it. */
   readonly isNewClient?: boolean;
   /** What the owner waived for this server. */
-  readonly overrides?: Overrides;
+  readonly exceptions?: Exceptions;
   /** The key that the tokens should be bound to. */
   readonly proofKey?: ProofKey | undefined;
 }
@@ -75,7 +75,7 @@ export async function buildAuthorizationRequest(
     code_challenge: await calculatePKCECodeChallenge(started.codeVerifier),
     code_challenge_method: 'S256',
     // RFC 8707 §2; the spec says: whether or not the server supports it.
-    ...resourceParameter(started.resource, started.overrides),
+    ...resourceParameter(started.resource, started.exceptions),
     ...(started.scope === undefined ? {} : { scope: formatScope(started.scope) }),
     ...(started.nonce === undefined ? {} : { nonce: started.nonce }),
     ...(request.loginHint === undefined ? {} : { login_hint: request.loginHint }),
@@ -108,7 +108,7 @@ function startAuthorization(request: AuthorizationRequest): StartedAuthorization
     redirectUri,
     ...(scope === undefined || scope.length === 0 ? {} : { scope }),
     ...(scope?.includes('openid') ? { nonce: randomNonce() } : {}),
-    overrides: request.overrides,
+    exceptions: request.exceptions,
     proofKey: request.proofKey,
     mayBeUnknown: mayBeUnknown(request),
     prompt: request.prompt,

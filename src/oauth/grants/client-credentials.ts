@@ -8,8 +8,8 @@ import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
 import type { Http } from '../base/http.ts';
-import { resourceParameter } from '../base/overrides.ts';
-import type { Overrides } from '../base/overrides.ts';
+import { resourceParameter } from '../base/exceptions.ts';
+import type { Exceptions } from '../base/exceptions.ts';
 import { formatScope } from '../base/scope.ts';
 import { expectedTokens, processAccessToken } from './token-response.ts';
 import type { TokenResponse } from './token-response.ts';
@@ -20,7 +20,7 @@ export interface ClientCredentialsRequest extends OAuthClient {
   readonly resource: string;
   readonly scope?: readonly string[];
   /** What the owner waived for this server. */
-  readonly overrides?: Overrides;
+  readonly exceptions?: Exceptions;
   /** The key that the token should be bound to. */
   readonly proofKey?: ProofKey | undefined;
 }
@@ -42,7 +42,7 @@ export async function requestClientCredentials(
   const outcome = await requestToken(request, http, {
     grantType: 'client_credentials',
     parameters: {
-      ...resourceParameter(resource, request.overrides),
+      ...resourceParameter(resource, request.exceptions),
       ...(isScoped ? { scope: formatScope(scope) } : {}),
     },
     failure: (failed, reply, via) => failure(failed, reply, via, isScoped),

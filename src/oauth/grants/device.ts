@@ -16,8 +16,8 @@ import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
 import { responseFields, oauthError, shownError } from '../base/oauth-error.ts';
-import { resourceParameter } from '../base/overrides.ts';
-import type { Overrides } from '../base/overrides.ts';
+import { resourceParameter } from '../base/exceptions.ts';
+import type { Exceptions } from '../base/exceptions.ts';
 import { formatScope } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 import { expectedTokens, processTokenFields } from './token-response.ts';
@@ -31,7 +31,7 @@ export interface DeviceRequest extends OAuthClient {
   readonly resource: string;
   readonly scope?: readonly string[];
   /** What the owner waived for this server. */
-  readonly overrides?: Overrides;
+  readonly exceptions?: Exceptions;
   /** The key that the token should be bound to. */
   readonly proofKey?: ProofKey | undefined;
 }
@@ -97,7 +97,7 @@ export async function startDeviceAuthorization(
   request: DeviceRequest,
   http: Http,
 ): Promise<DeviceAuthorization> {
-  const { server, resource, scope = [], overrides } = request;
+  const { server, resource, scope = [], exceptions } = request;
   const isScoped = scope.length > 0;
   const url = requireDeviceEndpoint(server);
   const answered: { authorization?: DeviceAuthorization } = {};
@@ -112,7 +112,7 @@ export async function startDeviceAuthorization(
       processReply,
     });
     await initiateDeviceAuthorization(config, {
-      ...resourceParameter(resource, overrides),
+      ...resourceParameter(resource, exceptions),
       ...(isScoped ? { scope: formatScope(scope) } : {}),
     });
   } catch (error) {
@@ -190,7 +190,7 @@ export async function pollDeviceAuthorization(
     grantType: deviceGrant,
     parameters: {
       device_code: authorization.deviceCode,
-      ...resourceParameter(resource, request.overrides),
+      ...resourceParameter(resource, request.exceptions),
     },
     failure: (_server, reply) => {
       const error = oauthError(reply);
@@ -198,7 +198,7 @@ export async function pollDeviceAuthorization(
       return pollFailure(server, reply, http);
     },
     proofKey: request.proofKey,
-    needsIdToken: request.overrides?.needsIdToken,
+    needsIdToken: request.exceptions?.needsIdToken,
   });
   if (seen.error === 'authorization_pending') return { kind: 'waiting', interval };
   if (seen.error === 'slow_down') return { kind: 'waiting', interval: bounded(interval + slowDownStep) };

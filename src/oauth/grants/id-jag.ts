@@ -22,8 +22,8 @@ import type { ProofKey } from '../client/proof-key.ts';
 import type { Http } from '../base/http.ts';
 import { firstMetadata } from '../discovery/metadata-document.ts';
 import { shownText } from '../base/oauth-error.ts';
-import { resourceParameter } from '../base/overrides.ts';
-import type { Overrides } from '../base/overrides.ts';
+import { resourceParameter } from '../base/exceptions.ts';
+import type { Exceptions } from '../base/exceptions.ts';
 import { formatScope } from '../base/scope.ts';
 import { serverTime } from '../base/server-clock.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
@@ -168,7 +168,7 @@ export interface RedemptionRequest extends OAuthClient {
   readonly resource: string;
   readonly scope?: readonly string[];
   /** What the owner waived for this server. */
-  readonly overrides?: Overrides;
+  readonly exceptions?: Exceptions;
   /** The key that the token should be bound to. */
   readonly proofKey?: ProofKey | undefined;
 }
@@ -192,7 +192,7 @@ export async function redeemIdentityAssertion(
     grantType: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
     parameters: {
       assertion: assertion.assertion,
-      ...resourceParameter(resource, request.overrides),
+      ...resourceParameter(resource, request.exceptions),
       ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
     },
     failure: redemptionFailed,

@@ -51,7 +51,7 @@ export const refusesResource = ({ code, description = '' }: OAuthError): boolean
   code === 'invalid_target' || (code === 'invalid_request' && /\bresource\b/i.test(description));
 
 /**
- * The hint for servers that refuse every request with the resource parameter. After the override, the broker repeats a
+ * The hint for servers that refuse every request with the resource parameter. After the exception, the broker repeats a
  * refresh by itself; a sign-in has to be started again.
  */
 export function resourceHint({ issuer }: Pick<TokenServer, 'issuer'>, isSignIn: boolean): string {

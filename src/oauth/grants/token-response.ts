@@ -2,7 +2,7 @@
  * Reads and checks the response of the token endpoint.
  *
  * Invariant: a `TokenResponse` has a token that fits into a header: a Bearer token, or, after a request with a proof, one
- * that is bound to the key of the proof. If the token shows its resource, it is the requested one, unless an override
+ * that is bound to the key of the proof. If the token shows its resource, it is the requested one, unless an exception
  * allows another.
  */
 import { z } from 'zod';
@@ -15,7 +15,7 @@ import type { ProofKey } from '../client/proof-key.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { parseJsonObject } from '../base/json-object.ts';
 import { responseFields, shownText } from '../base/oauth-error.ts';
-import type { Overrides } from '../base/overrides.ts';
+import type { Exceptions } from '../base/exceptions.ts';
 import { formatScope, maxScopeLength, readGranted } from '../base/scope.ts';
 import { serverTime } from '../base/server-clock.ts';
 
@@ -108,13 +108,13 @@ export interface ExpectedTokens extends ExpectedAudience {
 interface ForResource extends Pick<OAuthClient, 'server' | 'registration'> {
   readonly resource: string;
   readonly scope?: readonly string[] | undefined;
-  readonly overrides?: Overrides | undefined;
+  readonly exceptions?: Exceptions | undefined;
   readonly proofKey?: ProofKey | undefined;
 }
 
 /** The facts that the response to this request is checked against. */
 export function expectedTokens(
-  { server, registration, resource, scope = [], overrides, proofKey }: ForResource,
+  { server, registration, resource, scope = [], exceptions, proofKey }: ForResource,
   requestedAt: number,
 ): ExpectedTokens {
   return {
@@ -122,7 +122,7 @@ export function expectedTokens(
     tokenEndpoint: server.tokenEndpoint,
     resource,
     nonResourceAudiences: nonResourceAudiences({ server, registration }),
-    ...(overrides === undefined ? {} : { overrides }),
+    ...(exceptions === undefined ? {} : { exceptions }),
     ...(proofKey === undefined ? {} : { proofKey }),
     scope,
     requestedAt,

@@ -2,7 +2,7 @@
  * The token requests of a sign-in and of a refresh: exchanges a code or a refresh token for tokens (OAuth 2.1 §4.1.3,
  * §4.3).
  *
- * Invariant: `resource` is in every request, byte for byte, unless an override leaves it out. A token is returned only
+ * Invariant: `resource` is in every request, byte for byte, unless an exception leaves it out. A token is returned only
  * after all checks passed. A rotated refresh token is passed on even if the rest of the response is refused.
  */
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
@@ -14,8 +14,8 @@ import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
 import { isTransient } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
-import { resourceParameter } from '../base/overrides.ts';
-import type { Overrides } from '../base/overrides.ts';
+import { resourceParameter } from '../base/exceptions.ts';
+import type { Exceptions } from '../base/exceptions.ts';
 import { formatScope } from '../base/scope.ts';
 import { expectedTokens, processTokenFields } from './token-response.ts';
 import type { TokenResponse } from './token-response.ts';
@@ -43,7 +43,7 @@ export interface CodeRequest extends OAuthClient {
  */
 export async function exchangeCode(request: CodeRequest, http: Http): Promise<TokenResponse> {
   const { started, server, callbackUrl, ambiguity } = request;
-  const { resource, overrides, proofKey } = started;
+  const { resource, exceptions, proofKey } = started;
   const { code } = processAuthorizationResponse(started, server, callbackUrl, ambiguity);
   const requestedAt = http.now();
   const outcome = await requestToken(request, http, {
@@ -52,20 +52,20 @@ export async function exchangeCode(request: CodeRequest, http: Http): Promise<To
       code,
       code_verifier: started.codeVerifier,
       redirect_uri: started.redirectUri,
-      ...resourceParameter(resource, overrides),
+      ...resourceParameter(resource, exceptions),
     },
     failure: (issuer, reply, at) =>
       offlineRefusal(started, issuer, reply) ?? exchangeFailure(issuer, reply, at),
     proofKey,
     nonce: started.nonce,
-    needsIdToken: overrides?.needsIdToken,
+    needsIdToken: exceptions?.needsIdToken,
   });
   requireNonce(started, outcome);
   const { scope } = started;
   return processTokenFields(
     requireTokenFields(outcome),
     {
-      ...expectedTokens({ ...request, resource, scope, overrides, proofKey }, requestedAt),
+      ...expectedTokens({ ...request, resource, scope, exceptions, proofKey }, requestedAt),
       isSignIn: true,
       ...subjectOf(outcome),
     },
@@ -83,7 +83,7 @@ export interface RefreshRequest extends OAuthClient {
   /** All scopes as they were asked for: named if the server wants that (Entra ID), and only then. */
   readonly wholeScope?: readonly string[];
   /** What the owner waived for this server. */
-  readonly overrides?: Overrides;
+  readonly exceptions?: Exceptions;
   /** The key that the refresh token is bound to (RFC 9449 §5). */
   readonly proofKey?: ProofKey | undefined;
   /**
@@ -124,12 +124,12 @@ function refreshWith(
     grantType: 'refresh_token',
     parameters: {
       refresh_token: request.refreshToken,
-      ...resourceParameter(resource, request.overrides),
+      ...resourceParameter(resource, request.exceptions),
       ...(scope === undefined ? {} : { scope: formatScope(scope) }),
     },
     failure: refreshFailure(scope !== undefined),
     proofKey: request.proofKey,
-    needsIdToken: request.overrides?.needsIdToken,
+    needsIdToken: request.exceptions?.needsIdToken,
   });
 }
 

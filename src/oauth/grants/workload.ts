@@ -12,8 +12,8 @@ import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
 import type { Http } from '../base/http.ts';
 import { oauthError, shownError } from '../base/oauth-error.ts';
-import { resourceParameter } from '../base/overrides.ts';
-import type { Overrides } from '../base/overrides.ts';
+import { resourceParameter } from '../base/exceptions.ts';
+import type { Exceptions } from '../base/exceptions.ts';
 import { formatScope } from '../base/scope.ts';
 import { serverTime } from '../base/server-clock.ts';
 import { expectedTokens, processAccessToken } from './token-response.ts';
@@ -27,7 +27,7 @@ export interface WorkloadRequest extends OAuthClient {
   readonly resource: string;
   readonly scope?: readonly string[];
   /** What the owner waived for this server. */
-  readonly overrides?: Overrides;
+  readonly exceptions?: Exceptions;
   /** The key that the token should be bound to. */
   readonly proofKey?: ProofKey | undefined;
 }
@@ -49,7 +49,7 @@ export async function redeemWorkloadAssertion(request: WorkloadRequest, http: Ht
     grantType: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
     parameters: {
       assertion,
-      ...resourceParameter(resource, request.overrides),
+      ...resourceParameter(resource, request.exceptions),
       ...(isScoped ? { scope: formatScope(scope) } : {}),
     },
     failure: (failed, reply, via) => {

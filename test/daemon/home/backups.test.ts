@@ -16,10 +16,10 @@ it('an older copy of a whole home under a passphrase is accepted', async () => {
     return startOn(home, store);
   };
   const broker = await open();
-  await broker.overrides.set(server, 'audience', true);
+  await broker.exceptions.set(server, 'audience', true);
   execFileSync('cp', ['-a', home, copy]);
-  await broker.overrides.set(server, 'audience', false);
+  await broker.exceptions.set(server, 'audience', false);
   rmSync(home, { recursive: true });
   execFileSync('cp', ['-a', copy, home]);
-  expect((await open()).overrides.all().map((one) => one.server)).toEqual([server]);
+  expect((await open()).exceptions.all().map((one) => one.server)).toEqual([server]);
 });

@@ -12,7 +12,7 @@ const endpoint = 'https://notes.example/mcp';
 const now = 1_000;
 
 async function oneProxy() {
-  const { records, apps, permissions, overrides } = await startOn(temporaryFolder(), lastingVault());
+  const { records, apps, permissions, exceptions } = await startOn(temporaryFolder(), lastingVault());
   const proxies = new Proxies(records.proxies);
   const { id } = await proxies.add({ name: 'notes', endpoint, port: 4000, createdAt: now });
   const leases = new Leases();
@@ -20,7 +20,7 @@ async function oneProxy() {
   const clock = { wall: () => now, now: () => now, awake: () => now, sleep: async () => undefined };
   const proxiedApps = new ProxiedApps({
     proxies,
-    parts: { apps, permissions, leases, overrides, clock, pause },
+    parts: { apps, permissions, leases, exceptions, clock, pause },
     keys: { identityOf: async (app) => ({ appId: app.id, key: 'k', brokerId: 'b' }) },
     net: daemonFetch(async () => ({})),
     verify: async () => undefined,
@@ -28,7 +28,7 @@ async function oneProxy() {
     changed: () => undefined,
     removeClient: async (app) => apps.remove(app),
   });
-  return { apps, leases, pause, overrides, proxiedApps, comes: () => proxiedApps.admit(id) };
+  return { apps, leases, pause, exceptions, proxiedApps, comes: () => proxiedApps.admit(id) };
 }
 
 describe('the app of a proxy', () => {
@@ -60,15 +60,15 @@ describe('the app of a proxy', () => {
   });
 
   it('connects to private addresses no longer than its person allows that host', async () => {
-    const { comes, proxiedApps, overrides } = await oneProxy();
+    const { comes, proxiedApps, exceptions } = await oneProxy();
     const reaches = async (): Promise<string> => (await comes()).agent.reach;
     expect(await reaches()).toBe('public');
     const { origin } = new URL(endpoint);
-    await overrides.set(origin, 'private-address', true);
+    await exceptions.set(origin, 'private-address', true);
     expect(await proxiedApps.rerouted()).toHaveLength(1);
     expect(await proxiedApps.rerouted()).toEqual([]);
     expect(await reaches()).toBe('anywhere');
-    await overrides.set(origin, 'private-address', false);
+    await exceptions.set(origin, 'private-address', false);
     expect(await proxiedApps.rerouted()).toHaveLength(1);
     expect(await reaches()).toBe('public');
     expect(await proxiedApps.rerouted()).toEqual([]);

@@ -14,7 +14,7 @@ function withoutPkce(document: Readonly<Record<string, unknown>>): unknown {
 }
 
 describe('an exception', () => {
-  /** One home for all, each with servers of its own; each test ends the overrides that it began. */
+  /** One home for all, each with servers of its own; each test ends the exceptions that it began. */
   let shared: SharedHome;
   beforeAll(async () => {
     shared = await openSharedHome();
@@ -57,7 +57,7 @@ describe('an exception', () => {
     async (rule, reason, err) => {
       const there = await homeInBentWorld({ shared });
       const { home, url, authorizationServer } = there;
-      const overridesOf = async (): Promise<unknown> =>
+      const exceptionsOf = async (): Promise<unknown> =>
         (await askBroker(home, 'signIn.list', {})).signIns.find(({ resource }) => resource === url)
           ?.exceptions;
       err(there);
@@ -73,7 +73,7 @@ describe('an exception', () => {
       expect(visit?.query.get('code_challenge_method')).toBe('S256');
       expect(await home.ok(['sign-in', 'list'])).toContain(`active (exception ${rule})`);
       expect(await home.ok(['status'])).toContain(`EXCEPTION  ${url}: ${rule}\n`);
-      expect(await overridesOf()).toEqual([rule]);
+      expect(await exceptionsOf()).toEqual([rule]);
       expect(readFileSync(path.join(home.paths.state, 'audit.jsonl'), 'utf8')).toContain(`"${rule} on"`);
 
       await askBroker(home, 'exception.set', { server: url, name: rule, on: false });

@@ -214,7 +214,7 @@ describe('processAuthorizationResponse', () => {
   });
 
   it.each(['invalid_target', 'invalid_request&error_description=unknown+parameter:+resource'])(
-    'names the override that helps after %s',
+    'names the exception that helps after %s',
     async (error) => {
       const refusal = await refusalOf(() => answer(`error=${error}&state=st4te`));
       expect(refusal.hint).toContain(`keyturn exception add ${issuer} no-resource, then: keyturn login URL`);

@@ -6,7 +6,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Apps } from '../../../src/broker/records/app.ts';
-import { OverrideBook } from '../../../src/broker/records/override.ts';
+import { ExceptionRecords } from '../../../src/broker/records/exception.ts';
 import { Permissions } from '../../../src/broker/records/permission.ts';
 import { homeRecords } from '../../../src/daemon/composition.ts';
 import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
@@ -22,7 +22,7 @@ export interface AuthorityBroker {
   readonly records: ReturnType<typeof homeRecords>;
   readonly apps: Apps;
   readonly permissions: Permissions;
-  readonly overrides: OverrideBook;
+  readonly exceptions: ExceptionRecords;
   /** What `keyturn status` lists as unreadable. */
   troubles(): string[];
 }
@@ -47,7 +47,7 @@ export async function startOn(folder: string, vault: Vault): Promise<AuthorityBr
     records,
     apps: new Apps(records.apps),
     permissions: new Permissions(records.permissions),
-    overrides: new OverrideBook(records.overrides),
+    exceptions: new ExceptionRecords(records.exceptions),
     troubles: () => (document.trouble ? [document.trouble.why] : []),
   };
 }

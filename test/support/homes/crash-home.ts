@@ -204,8 +204,10 @@ export class CrashHome {
       this.numbers.grantsKept += 1;
       return;
     }
+    // While the next refresh is under way, it is shown in place of the one that was cut off.
     const isTold =
-      before?.attempt?.startsWith('Keyturn stopped during the refresh of ') === true &&
+      (before?.refresh?.by === 'underWay' ||
+        before?.attempt?.startsWith('Keyturn stopped during the refresh of ') === true) &&
       after.now.includes('the provider may have replaced the token and its answer may be lost');
     if (!isHonoured && reason === 'login_required' && isTold) this.numbers.answersLost += 1;
     else this.#lost({ isHonoured, reason, before, after });

@@ -197,7 +197,7 @@ const commands: Readonly<Record<string, Question>> = {
     scope: 'notes:read notes:delete',
     newClient: true,
   }),
-  'command-override': commandOf('exception', {
+  'command-exception': commandOf('exception', {
     server: 'https://notes.example',
     exception: 'no-pkce-metadata',
   }),

@@ -20,7 +20,7 @@ const states: Readonly<Record<string, string>> = {
 
 /** With what became of a revocation, what is in the way, and the exceptions of its server. */
 function shownState(grant: Grant): string {
-  const { state, trouble, attempt, audience, exceptions: overrides, tokenType } = grant;
+  const { state, trouble, attempt, audience, exceptions, tokenType } = grant;
   const notes = [
     ...receiptNotes(grant),
     ...(trouble ? [`offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
@@ -28,7 +28,7 @@ function shownState(grant: Grant): string {
     ...(audience === 'unbound' ? ['token bound to no server'] : []),
     ...(audience === 'other' ? ['token for another server'] : []),
     ...(tokenType === 'DPoP' ? ['tokens bound to a key'] : []),
-    ...overrides.map((name) => `exception ${name}`),
+    ...exceptions.map((name) => `exception ${name}`),
   ];
   const words = states[state] ?? state;
   return notes.length === 0 ? words : `${words} (${notes.join(', ')})`;

@@ -10,7 +10,7 @@ import { forwardOrigin } from './app-schema.ts';
 import { keyPlace } from './api-key-schema.ts';
 import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './oauth-client-schema.ts';
 import { allowedGroup, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
-import { account, day, id, instant, overrideName, scope, seconds, shownName, state, url } from './values.ts';
+import { account, day, id, instant, exceptionName, scope, seconds, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
@@ -113,7 +113,7 @@ export const interaction = z.object({
   assertion: assertionSource.optional(),
   /** True where the client that was entered for that issuer, or the key that was set there, would end. */
   replaces: z.boolean().optional(),
-  exception: overrideName.optional(),
+  exception: exceptionName.optional(),
   server: url.optional(),
   /** Without a value: it would be unset. A password in a URL is left out. */
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),

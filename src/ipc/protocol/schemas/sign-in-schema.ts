@@ -6,7 +6,7 @@
 import * as z from 'zod';
 
 import { clientIdentifier } from './oauth-client-schema.ts';
-import { account, id, instant, overrideName, scope, shownName, state, url } from './values.ts';
+import { account, id, instant, exceptionName, scope, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
 /** What became of the tokens of a grant that was ended here. */
@@ -31,7 +31,7 @@ export const signIn = z.object({
   scope,
   state,
   /** Rules that the owner waived for this server. */
-  exceptions: z.array(overrideName),
+  exceptions: z.array(exceptionName),
   /** Why a sign-in is needed. */
   why: z.string().max(maxLength.url).optional(),
   /** Of a revoked grant. */

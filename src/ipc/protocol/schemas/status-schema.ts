@@ -8,14 +8,14 @@ import * as z from 'zod';
 import { keyturnAppState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
 import { pause } from './pause-schema.ts';
 import { proxyStanding } from './proxy-schema.ts';
-import { instant, overrideName, url } from './values.ts';
+import { instant, exceptionName, url } from './values.ts';
 import { vaultState } from './vault-schema.ts';
 import { maxLength } from '../../wire/limits.ts';
 
 const exceptions = z.array(
   z.object({
     server: url,
-    names: z.array(overrideName),
+    names: z.array(exceptionName),
   }),
 );
 

@@ -27,7 +27,7 @@ export const seconds = z.int().nonnegative().max(day);
 export const empty = z.object({});
 
 /** A rule that the owner may waive for a server; `private-address` is for a host. */
-export const overrideName = z.literal([
+export const exceptionName = z.literal([
   'issuer-mismatch',
   'no-resource',
   'no-pkce-metadata',

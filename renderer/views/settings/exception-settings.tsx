@@ -6,16 +6,16 @@ import { useAction } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';
 import { Choice, Field } from '../../parts/field.tsx';
 import { Address } from '../../parts/untrusted-text.tsx';
-import { sanitizeLabel, overrideTarget } from '../../base/untrusted-text.ts';
+import { sanitizeLabel, exceptionTarget } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
-import type { OverrideName, Status } from '../../base/views.ts';
+import type { ExceptionName, Status } from '../../base/views.ts';
 
 const words = strings.settings;
 
-const names: readonly OverrideName[] = [
+const names: readonly ExceptionName[] = [
   'issuer-mismatch',
   'no-resource',
   'no-pkce-metadata',
@@ -23,37 +23,37 @@ const names: readonly OverrideName[] = [
   'private-address',
 ];
 
-export function OverrideSettings({ status: { exceptions } }: { readonly status: Status }) {
+export function ExceptionSettings({ status: { exceptions } }: { readonly status: Status }) {
   const all = exceptions.flatMap(({ server, names: waived }) => waived.map((name) => ({ server, name })));
   return (
-    <section class="card" aria-labelledby="overrides-title">
-      <h3 id="overrides-title">{words.overrides}</h3>
-      <p class="dim small">{words.overridesHint}</p>
-      {all.length === 0 && <p class="dim">{words.overridesNone}</p>}
+    <section class="card" aria-labelledby="exceptions-title">
+      <h3 id="exceptions-title">{words.exceptions}</h3>
+      <p class="dim small">{words.exceptionsHint}</p>
+      {all.length === 0 && <p class="dim">{words.exceptionsNone}</p>}
       <ul class="permissions">
         {all.map(({ server, name }) => (
           <li key={`${name} ${server}`}>
-            <KnownOverride server={server} name={name} />
+            <KnownException server={server} name={name} />
           </li>
         ))}
       </ul>
-      <OverrideForm />
+      <ExceptionForm />
     </section>
   );
 }
 
-interface KnownOverrideProps {
+interface KnownExceptionProps {
   readonly server: string;
-  readonly name: OverrideName;
+  readonly name: ExceptionName;
 }
 
-function KnownOverride({ server, name }: KnownOverrideProps) {
+function KnownException({ server, name }: KnownExceptionProps) {
   const action = useAction();
-  const rule = words.overrideNames[name] ?? name;
-  const place = overrideTarget(server, name);
+  const rule = words.exceptionNames[name] ?? name;
+  const place = exceptionTarget(server, name);
   const end = async (): Promise<void> => {
     if (await action.run('exception.set', { server, name, on: false })) {
-      announce(words.overrideEnded({ server: sanitizeLabel(place) }));
+      announce(words.exceptionEnded({ server: sanitizeLabel(place) }));
     }
   };
   return (
@@ -64,10 +64,10 @@ function KnownOverride({ server, name }: KnownOverrideProps) {
           <div class="actions">
             <button
               type="button"
-              aria-label={words.overrideEndFor({ rule, server: sanitizeLabel(place) })}
+              aria-label={words.exceptionEndFor({ rule, server: sanitizeLabel(place) })}
               onClick={() => void end()}
             >
-              {words.overrideEnd}
+              {words.exceptionEnd}
             </button>
           </div>
           <Refused refusal={action.refusal} />
@@ -75,14 +75,14 @@ function KnownOverride({ server, name }: KnownOverrideProps) {
       }
     >
       <p>{rule}</p>
-      <Caution>{words.overrideDangers[name]}</Caution>
+      <Caution>{words.exceptionDangers[name]}</Caution>
     </ListRow>
   );
 }
 
-function OverrideForm() {
+function ExceptionForm() {
   const [server, setServer] = useState('');
-  const [name, setName] = useState<OverrideName>('issuer-mismatch');
+  const [name, setName] = useState<ExceptionName>('issuer-mismatch');
   const action = useAction();
   const submit = async (): Promise<void> => {
     if (!(await action.run('exception.set', { server: server.trim(), name, on: true }))) return;
@@ -91,22 +91,22 @@ function OverrideForm() {
   };
   return (
     <details class="disclosure">
-      <summary>{words.overrideAdd}</summary>
+      <summary>{words.exceptionAdd}</summary>
       <Form onSubmit={submit}>
         <div class="pair">
-          <Field label={words.overrideServer} type="url" value={server} onInput={setServer} isRequired />
+          <Field label={words.exceptionServer} type="url" value={server} onInput={setServer} isRequired />
           <Choice
-            label={words.overrideName}
+            label={words.exceptionName}
             value={name}
-            options={names.map((value) => ({ value, label: words.overrideNames[value] ?? value }))}
+            options={names.map((value) => ({ value, label: words.exceptionNames[value] ?? value }))}
             onChoose={(chosen) => setName(names.find((known) => known === chosen) ?? name)}
           />
         </div>
-        <Notice kind="warn">{words.overrideDangers[name]}</Notice>
+        <Notice kind="warn">{words.exceptionDangers[name]}</Notice>
         <Refused refusal={action.refusal} />
         <div class="actions">
           <button type="submit" class="danger">
-            {words.overrideAdd}
+            {words.exceptionAdd}
           </button>
         </div>
       </Form>

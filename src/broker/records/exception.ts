@@ -1,22 +1,22 @@
 /**
- * Overrides: rules that the owner waived for one server that errs, or for one host in a private network.
+ * Exceptions: rules that the owner waived for one server that errs, or for one host in a private network.
  *
  * Invariant: off unless the owner set it, for exactly this server or host;
  * every use is shown (list, status, audit). All but `private-address` break a MUST of the specification;
  * PKCE itself is never waived.
  */
 import { z } from 'zod';
-import type { Overrides } from '../../oauth/base/overrides.ts';
+import type { Exceptions } from '../../oauth/base/exceptions.ts';
 import type { RecordRules } from '../../store/list-rules.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
 /** The names that people type, and what each waives of the specification. */
-const overrideNames = {
+const exceptionNames = {
   'issuer-mismatch': 'issuerMismatch',
   'no-resource': 'noResource',
   'no-pkce-metadata': 'noPkceMetadata',
   audience: 'otherAudience',
-} as const satisfies Record<string, keyof Overrides>;
+} as const satisfies Record<string, keyof Exceptions>;
 
 /**
  * Confirms that a host may have a private address (src/base/addresses.ts). It counts for the host, at any port and
@@ -24,48 +24,51 @@ const overrideNames = {
  */
 export const privateAddress = 'private-address';
 
-export type OverrideName = keyof typeof overrideNames | typeof privateAddress;
+export type ExceptionName = keyof typeof exceptionNames | typeof privateAddress;
 
-const allOverrideNames = [privateAddress, ...Object.keys(overrideNames)] as [OverrideName, ...OverrideName[]];
+const allExceptionNames = [privateAddress, ...Object.keys(exceptionNames)] as [
+  ExceptionName,
+  ...ExceptionName[],
+];
 
-export const overrideSchema = z.object({
+export const exceptionSchema = z.object({
   /** The MCP server's canonical endpoint, the issuer as it is written, or a host as `hostOrigin` writes it. */
   server: z.string(),
-  names: z.array(z.enum(allOverrideNames)),
+  names: z.array(z.enum(allExceptionNames)),
 });
 
-export type OverrideRecord = z.infer<typeof overrideSchema>;
+export type ExceptionRecord = z.infer<typeof exceptionSchema>;
 
 /** Fewer rules are waived. */
-export const overrideRules: RecordRules<OverrideRecord> = {
+export const exceptionRules: RecordRules<ExceptionRecord> = {
   keyOf: ({ server }) => server,
   isLess: ({ names }, before) => names.every((name) => before?.names.includes(name)),
 };
 
-export class OverrideBook {
-  readonly #file: AuthorityStore<OverrideRecord>;
+export class ExceptionRecords {
+  readonly #file: AuthorityStore<ExceptionRecord>;
 
-  constructor(file: AuthorityStore<OverrideRecord>) {
+  constructor(file: AuthorityStore<ExceptionRecord>) {
     this.#file = file;
   }
 
-  all(): readonly OverrideRecord[] {
+  all(): readonly ExceptionRecord[] {
     return this.#file.items;
   }
 
   /** To list: verified or not. */
-  shown(): readonly OverrideRecord[] {
+  shown(): readonly ExceptionRecord[] {
     return this.#file.shown;
   }
 
   /** To list: what is waived for an MCP server and its issuer together. */
-  shownFor(...servers: readonly string[]): OverrideName[] {
+  shownFor(...servers: readonly string[]): ExceptionName[] {
     return namesIn(this.#file.shown, servers);
   }
 
-  for(...servers: readonly string[]): Overrides {
+  for(...servers: readonly string[]): Exceptions {
     const waived = namesIn(this.#file.items, servers).filter((name) => name !== privateAddress);
-    return Object.fromEntries(waived.map((name) => [overrideNames[name], true]));
+    return Object.fromEntries(waived.map((name) => [exceptionNames[name], true]));
   }
 
   /** True if the owner confirmed that the host of this URL may have a private address. */
@@ -73,7 +76,7 @@ export class OverrideBook {
     return namesIn(this.#file.items, [url]).includes(privateAddress);
   }
 
-  async set(server: string, name: OverrideName, isOn: boolean): Promise<void> {
+  async set(server: string, name: ExceptionName, isOn: boolean): Promise<void> {
     await this.#file.change((items) => {
       const others = items.filter((record) => record.server !== server);
       const before = items.find((record) => record.server === server)?.names ?? [];
@@ -89,7 +92,7 @@ export function hostOrigin(url: string): string {
   return `https://${new URL(url).hostname.replace(/\.$/, '')}`;
 }
 
-function namesIn(records: readonly OverrideRecord[], servers: readonly string[]): OverrideName[] {
+function namesIn(records: readonly ExceptionRecord[], servers: readonly string[]): ExceptionName[] {
   const hosts = servers.filter((server) => URL.canParse(server)).map(hostOrigin);
   const found = records.flatMap((record) =>
     record.names.filter((name) => (name === privateAddress ? hosts : servers).includes(record.server)),

@@ -1,11 +1,11 @@
 /**
  * The rules that the owner may waive for one server that breaks them.
  *
- * Invariant: each override breaks a MUST, so it is off unless the owner set it for this server. None switches PKCE
- * off. Where the code reads an override, a comment names the rule that it breaks.
+ * Invariant: each exception breaks a MUST, so it is off unless the owner set it for this server. None switches PKCE
+ * off. Where the code reads an exception, a comment names the rule that it breaks.
  */
 
-export interface Overrides {
+export interface Exceptions {
   /** Metadata may state another issuer than the one that led to it. The stated one then counts, for `iss` too. */
   readonly issuerMismatch?: boolean;
   /** The `resource` parameter is left out, for a server that refuses requests with it. */
@@ -21,8 +21,8 @@ export interface Overrides {
 /** The `resource` parameter (RFC 8707 §2), byte for byte, unless the owner waived it for this server. */
 export function resourceParameter(
   resource: string,
-  overrides: Overrides | undefined,
+  exceptions: Exceptions | undefined,
 ): { readonly resource?: string } {
   // Breaks "the client MUST send the resource parameter" (Resource indicators 1).
-  return overrides?.noResource === true ? {} : { resource };
+  return exceptions?.noResource === true ? {} : { resource };
 }
