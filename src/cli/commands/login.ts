@@ -59,7 +59,7 @@ export const command = defineCommand(
     },
     about: 'Sign in to an MCP server. Opens your browser, and prints the address too.',
     notes: [
-      'If a sign-in there waits already, a second login shows its address again and waits for the same sign-in. With --new-client both continue on a page of the new client.',
+      'If the same sign-in waits already, a second login joins it. With --new-client both continue on a page of the new client.',
       "--device and --paste are for machines that your browser can't reach, over ssh for example.",
     ],
     examples: [

@@ -119,8 +119,10 @@ function printBlocks(header: readonly string[], rows: readonly (readonly string[
   const width = Math.max(...header.map((name) => name.length));
   for (const [index, row] of rows.entries()) {
     if (index > 0) print('');
-    for (const [column, name] of header.entries())
-      print(`${name.padEnd(width)}  ${row[column] ?? ''}`.trimEnd());
+    // What a table needs for its columns says nothing here.
+    const cells = header.map((name, column) => [name, row[column] ?? ''] as const);
+    for (const [name, cell] of cells)
+      if (cell !== '' && cell !== '-') print(`${name.padEnd(width)}  ${cell}`);
   }
 }
 

@@ -90,7 +90,7 @@ describe('an answer', () => {
     Object.assign(process.stdout, { isTTY: true, columns: 40 });
     printTable(['GRANT', 'SERVER', 'STATE'], rows);
     expect(printed.stdout).toBe(
-      'GRANT   0123456789abcdef\nSERVER  https://notes.example/a/long/path\nSTATE\n\n' +
+      'GRANT   0123456789abcdef\nSERVER  https://notes.example/a/long/path\n\n' +
         'GRANT   fedcba9876543210\nSERVER  https://notes.example/mcp\nSTATE   active\n',
     );
     printed.stdout = '';
