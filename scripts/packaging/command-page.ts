@@ -58,9 +58,8 @@ function commandPart(level: string, statement: Statement): string {
     ...notes.map(escaped),
     environment ? `${escaped(environment.about)} ${variables}` : '',
     codes.length === 1 ? `Exit code: ${escaped(codes.join())}.` : '',
-    block(
-      examples.filter((line) => !new RegExp(`^keyturn ${name.split(' ')[0]}[ a-z]*(?: --json)?$`).test(line)),
-    ),
+    // A line without an option says no more than the usage does.
+    block(examples.filter((line) => / -|[|>"]/.test(line.replace(/ --json$/, '')))),
   ]);
 }
 

@@ -65,8 +65,8 @@ const statement = {
     'Connect an MCP client that starts its servers as programs (stdio) to an MCP server over HTTP, with tokens of the broker. The client sees no token.',
   notes: [
     'The first start asks you to pair the entry, to allow it and to sign in. It waits 20 seconds for you; the requests stay open for ten minutes. `keyturn connect` does this before.',
-    'It takes the arguments of mcp-remote 0.15.1. Those that it does not need are named on standard error; those that say who signs in are refused, with the command to use.',
-    'It ends with its standard input, or with the process that started it. One message may have 64 MiB. Errors go to standard error, one line each, and to the client as errors of MCP.',
+    "It takes the arguments of mcp-remote 0.15.1, and names those that it doesn't need. Those that say who signs in are refused.",
+    'It ends with its standard input, or with the process that started it. One message may have 64 MiB. Errors go to standard error and to the client.',
   ],
   exitCodes: { 0: 'the client is gone', 2: 'usage' },
   examples: [

@@ -23,7 +23,7 @@ const run = defineCommand(
       },
     },
     about:
-      'Run the broker in this terminal until you interrupt it. You rarely need this: if no broker runs, other commands start one in the background.',
+      'Run the broker in this terminal until you interrupt it. You rarely need this: other commands start one in the background.',
     notes: [
       'A broker in the background writes its log to broker.log in the state folder.',
       'Apps that wait for you repeat their request to the next broker, if one starts soon.',
@@ -56,7 +56,7 @@ const stop = defineCommand(
     summary: 'Stop the broker, after its refreshes',
     operands: [],
     options: {},
-    about: 'Stop the broker of this home. Refreshes under way are finished first. Succeeds if none runs.',
+    about: 'Stop the broker of this home, after its refreshes. Succeeds if none runs.',
     examples: ['keyturn broker stop'],
   },
   stopped,

@@ -21,7 +21,7 @@ export const command = defineCommand(
     operands: [{ name: 'SHELL', values: shells }],
     options: {},
     about:
-      'Print a completion script for a shell. It completes commands, options and fixed words, and what a running broker knows: servers, apps, accounts, proxies and open requests. It starts no broker.',
+      'Print a completion script for a shell. It also completes the servers, apps and requests that a running broker knows.',
     examples: [
       'eval "$(keyturn completion bash)"   # in ~/.bashrc',
       'eval "$(keyturn completion zsh)"    # in ~/.zshrc',

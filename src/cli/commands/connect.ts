@@ -27,7 +27,7 @@ export const command = defineCommand(
     about:
       'Pair, allow and sign in for one MCP server now, and print the entry for the configuration of an MCP client. `keyturn setup` does this for the clients that it finds.',
     notes: [
-      'The entry starts `keyturn bridge`. At a terminal it ends with the lines for the configuration; elsewhere it prints nothing without --json.',
+      'The entry, which is the lines of a configuration, starts `keyturn bridge`. Without a terminal, the command leaves its requests to `keyturn request`, waits for 20 seconds, and prints nothing without --json.',
       'The exit codes are those of `keyturn token`.',
     ],
     examples: [

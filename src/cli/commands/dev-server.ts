@@ -25,7 +25,7 @@ export const command = defineCommand(
       json: jsonOption('the addresses'),
     },
     about:
-      'Run an MCP server and its authorization server on the loopback address until you interrupt them, to try a client against servers that keep the rules. Sign-ins there need no password.',
+      'Run an MCP server and its authorization server on the loopback address until you interrupt them. Sign-ins there need no password.',
     notes: [
       'It needs the package oidc-provider beside Keyturn: `npm install oidc-provider@9`.',
       'Clients have to trust its certificate authority: set NODE_EXTRA_CA_CERTS to the file that it names.',

@@ -29,7 +29,7 @@ export const command = defineCommand(
       },
     },
     about:
-      'Check keychain, socket, files, disk, clock, proxy, certificates, browser, versions and OAuth clients. The most important problem comes first, each with its fix. Starts nothing, sends nothing, changes nothing.',
+      'Check this machine and this home. The most important problem comes first, each with its fix. Starts nothing, sends nothing, changes nothing.',
     terms: {
       problem: 'something does not work, or is not safe',
       warning: 'something will fail later',

@@ -21,14 +21,14 @@ const terms = {
 const add = defineCommand(
   {
     name: 'exception add',
-    summary: 'Switch off one rule for one server that breaks it',
+    summary: 'Make an exception from a rule for one server',
     operands,
     options: {},
     about:
-      'Switch off one rule of the MCP authorization specification for one server that breaks it. SERVER is the URL of an MCP server or an authorization server, and a host for private-address.',
+      "Switch off one rule of the MCP authorization specification, for one server that doesn't keep it. SERVER is the URL of an MCP server or an authorization server; for private-address, a host.",
     terms,
     notes: [
-      'Each of the first four breaks a MUST: ask the operator of the server to fix it. PKCE itself is never switched off.',
+      'Each of the first four is a MUST of the specification: ask the operator of the server to fix it. PKCE itself is never switched off.',
     ],
     examples: [
       'keyturn exception add https://login.example/tenant issuer-mismatch',
@@ -76,7 +76,7 @@ const list = defineCommand(
 
 export const command = defineNoun(
   'exception',
-  'Switch one rule off for one server that breaks it',
+  'Make an exception for a server that breaks the specification',
   { add, list, remove },
   'list',
 );

@@ -42,8 +42,8 @@ export const command = defineCommand(
       'Print {"Authorization": "Bearer …"} for an MCP server, or the header of its API key, for MCP clients that run a command to get their headers.',
     notes: [
       'Without --as it asks as the app cli, which needs a permission once: `keyturn app allow cli URL`.',
-      'The header is good as long as its token; that of an API key has no end. A client that keeps its connection longer has to reconnect, or to use `keyturn bridge`.',
-      'If you are needed, the command ends after its time-out, and the request stays open for up to ten minutes.',
+      'The header is valid as long as its token. A client that keeps its connection longer has to reconnect, or to use `keyturn bridge`.',
+      "If you don't answer in time, the request stays open for ten minutes.",
     ],
     exitCodes: { 0: 'headers', ...tokenExits },
     examples: [

@@ -12,7 +12,7 @@ export const command = defineCommand(
     operands: [],
     options: {},
     about:
-      'Lock the vault until you unlock it: the broker forgets the keys and tokens in its memory, and apps get no tokens. Refreshes under way are finished first.',
+      'Lock the vault until you unlock it: the broker finishes its refreshes, forgets keys and tokens, and apps get no tokens.',
     examples: ['keyturn lock'],
   },
   async () => {

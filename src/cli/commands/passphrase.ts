@@ -8,7 +8,7 @@ import { askPassphrase, choosePassphrase, linesFromStdin } from '../terminal/pas
 export const command = defineCommand(
   {
     name: 'passphrase',
-    summary: 'Change the passphrase of a sealed-file vault',
+    summary: 'Change the passphrase of a vault of sealed files',
     operands: [],
     options: {
       'passphrase-stdin': {
@@ -17,7 +17,7 @@ export const command = defineCommand(
       },
     },
     about:
-      'Change the passphrase of a sealed-file vault. The vault must be unlocked. An old copy of items/root still opens with the old passphrase: if that leaked, use a new home.',
+      'Change the passphrase of the vault, if it is sealed files (`keyturn settings get vault`). Unlock it first. An old copy of items/root still opens with the old passphrase: if that leaked, use a new home.',
     examples: ['keyturn passphrase'],
   },
   async ({ options }) => {

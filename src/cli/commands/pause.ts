@@ -17,7 +17,7 @@ export const command = defineCommand(
       'Pause all access: no app gets a token or an API key, nothing is refreshed, and no request asks you. Sign-ins and permissions stay.',
     notes: [
       'A pause survives a restart and is never shortened: an earlier pause that ends later stays.',
-      'A token that an app already has is valid until it expires, and an API key until you end it at its server. To revoke tokens now: keyturn logout.',
+      'What an app already has stays valid. To revoke tokens now: keyturn logout.',
     ],
     examples: ['keyturn pause', 'keyturn pause --for 1h'],
   },

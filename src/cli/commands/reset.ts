@@ -38,7 +38,7 @@ export const command = defineCommand(
       json: jsonOption('what is left'),
     },
     about:
-      'Remove this home: revoke every sign-in, remove every app, permission and OAuth client, empty the vault, stop the broker, and delete the files and the audit log. Asks first, and prints what is left.',
+      'Remove this home: revoke every sign-in, empty the vault, stop the broker, and delete all files. Asks first, and prints what is left.',
     notes: ['If it was interrupted, run it again: it finishes the work.'],
     examples: ['keyturn audit export > keyturn-audit.jsonl', 'keyturn reset'],
   },

@@ -23,10 +23,10 @@ const run = defineCommand(
       json: { ...jsonOption('it'), more: '; goes with --yes' },
     },
     about:
-      'Find the configurations of MCP clients, show the entries that sign in themselves or hold a secret, ask, and let them start `keyturn bridge` instead. API keys move into the vault.',
+      'Find the configurations of MCP clients, show the servers in them that sign in themselves or hold a secret, ask, and let them start `keyturn bridge` instead. API keys move into the vault.',
     notes: [
       'Looks at your files and at those of the project in this folder. docs/guides/connect-clients.md says what each client has.',
-      'The former text of each file is kept in the home, sealed by the vault, until `keyturn setup undo`. Run that before `keyturn reset`, which removes the backups too.',
+      'The vault seals the former text of each file until `keyturn setup undo`. Run that before `keyturn reset`.',
     ],
     examples: ['keyturn setup', 'keyturn setup --no-connect --yes'],
   },

@@ -32,7 +32,7 @@ const statement = {
   operands: [{ name: 'URL' }],
   options: {
     ...tokenOptions('the token'),
-    'min-validity': validityOption('it'),
+    'min-validity': validityOption('the token'),
     status: {
       type: 'string',
       value: '401|403',
@@ -46,7 +46,7 @@ const statement = {
     nonce: { type: 'string', value: 'NONCE', summary: 'the DPoP-Nonce of the last answer' },
     'no-input': noInputOption,
     timeout: timeoutOption('how long to wait for you', '5m'),
-    json: jsonOption('the whole answer'),
+    json: jsonOption('the token, its end and its scopes'),
   },
   about: 'Print an access token for an MCP server.',
   notes: [

@@ -20,7 +20,7 @@ export const command = defineCommand(
       'passphrase-stdin': { type: 'boolean', summary: 'read the passphrase from standard input' },
     },
     about:
-      'Unlock the vault. A sealed file with a passphrase asks for it here; the first time it asks twice, because you choose it then. A keychain asks in its own window, and you have two minutes.',
+      'Unlock the vault. Sealed files ask for their passphrase here, the first time twice, because you choose it then. A keychain asks in its own window, and you have two minutes.',
     examples: ['keyturn unlock', 'pass show keyturn | keyturn unlock --passphrase-stdin'],
   },
   async ({ options }) => {

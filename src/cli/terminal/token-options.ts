@@ -38,7 +38,7 @@ export const validityOption = (which: string, usual?: string) =>
   ({
     type: 'string',
     value: 'TIME',
-    summary: `${which} must live at least this long, e.g. 60s`,
+    summary: `${which} must still be valid this long, e.g. 60s`,
     ...(usual === undefined ? {} : { more: ` (default ${usual})` }),
   }) as const;
 

@@ -22,7 +22,7 @@ export const allowApp = defineCommand(
       ),
       account: accountOption(
         'this account too, if you have several there',
-        '; scopes and end stay as they are, unless you give others. If the app has no permission there yet, it gets every scope until you revoke it, unless --scope and --for limit that',
+        '; without --scope and --for, a permission that is there keeps its own',
       ),
       for: forOption('; without it, until you revoke it'),
       'api-key': {

@@ -12,7 +12,7 @@ export const denyApp = defineCommand(
     operands: [{ name: 'APP' }, { name: 'URL' }],
     options: { 'api-key': { type: 'boolean', summary: 'the API key there, and no token' } },
     about:
-      'Deny an app access tokens for an MCP server, until you allow it. Nothing is revoked at the server: tokens that the app has stay valid until they expire. `keyturn logout` ends those.',
+      'Deny an app access tokens for an MCP server, until you allow it. Tokens that it has stay valid until they expire; `keyturn logout` ends those.',
     examples: ['keyturn app deny my-editor https://notes.example/mcp'],
   },
   async ({ options, operands: [app, resource] }) => {

@@ -12,7 +12,7 @@ export const removeApp = defineCommand(
     operands: [{ name: 'APP' }],
     options: {},
     about:
-      'Remove an app: its key, with the key file in this home, its permissions, and its open connections. It can be paired again. Of cli, which has no pairing, only the permissions end. Sign-ins stay; `keyturn logout` ends those.',
+      'Remove an app: its key, its permissions and its connections; of cli only the permissions. Sign-ins stay.',
     examples: ['keyturn app remove my-editor'],
   },
   async ({ operands: [app] }) => {

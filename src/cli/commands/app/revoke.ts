@@ -12,7 +12,7 @@ export const revokeApp = defineCommand(
     operands: [{ name: 'APP' }, { name: 'URL' }],
     options: { 'api-key': { type: 'boolean', summary: 'the permission for the API key there' } },
     about:
-      "Revoke an app's permission for an MCP server, or its denial. The app may ask again, and then you are asked. Nothing is revoked at the server.",
+      "Revoke an app's permission for an MCP server, or its denial. The app may ask again. Nothing is revoked at the server.",
     examples: ['keyturn app revoke my-editor https://notes.example/mcp'],
   },
   async ({ options, operands: [app, resource] }) => {

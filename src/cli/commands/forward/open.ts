@@ -36,10 +36,10 @@ export const openForward = defineCommand(
     },
     usage: ['forward open HOST URL... [OPTION]...', 'forward open --socket PATH URL... [OPTION]...'],
     about:
-      'Give apps elsewhere a socket that leads to this broker: on another machine over your ssh, or in a sandbox here. They can ask for tokens of the MCP servers that you name, and of no others.',
+      'Give apps on another machine (over ssh) or in a sandbox a socket that leads to this broker. They can ask for tokens of the MCP servers that you name, and of no others.',
     notes: [
       'Each app has to be paired and allowed here. Sign-ins, keys and refresh tokens stay on this computer.',
-      'The command prints the path of the socket and stays. The forward ends with it. Elsewhere, set KEYTURN_SOCKET to that path; then keyturn token, bridge, headers and exec work there.',
+      'The command prints the path of the socket and stays; the forward ends with it. Elsewhere, set KEYTURN_SOCKET to that path: keyturn token, bridge, headers and exec then work there.',
       'HOST is whatever `ssh HOST` takes. Apps stay paired for as long as the host has the same key.',
     ],
     exitCodes: {

@@ -60,7 +60,7 @@ const statement = {
     'idp-client-id': {
       type: 'string',
       value: 'ID',
-      summary: 'for id-jag with a file: the client id there',
+      summary: 'with --id-token-file: the client id at the identity provider',
     },
     'id-token-file': {
       type: 'string',

@@ -21,7 +21,7 @@ export const approveRequest = defineCommand(
       account: accountOption('the account, if the request is which one an app uses'),
     },
     about:
-      'Approve a request. Before you pair an app, compare the code that it shows. While the Keyturn app runs, approve in its window. ID may be shortened to four characters.',
+      'Approve a request. Before you pair an app, compare the code that it shows. While the Keyturn app runs, approve in its window.',
     notes: [
       'The options limit the approval of an app that asks for tokens; --once goes with neither --this-run nor --for.',
     ],

@@ -10,9 +10,9 @@ export const denyRequest = defineCommand(
     summary: 'Deny a request, or cancel a sign-in',
     operands: [{ name: 'ID' }],
     options: { remember: { type: 'boolean', summary: 'deny the same request of this app from now on' } },
-    about: 'Deny a request, or cancel a sign-in. ID may be shortened to four characters.',
+    about: 'Deny a request, or cancel a sign-in.',
     notes: [
-      'Without --remember the app may ask again. `keyturn app allow` and `keyturn app revoke` undo a remembered denial. A server that asked you to open a page is told that you declined it (with --remember) or dismissed it.',
+      'Without --remember the app may ask again. `keyturn app allow` and `keyturn app revoke` undo a remembered denial.',
     ],
     examples: ['keyturn request deny 1a2b', 'keyturn request deny 1a2b --remember'],
   },

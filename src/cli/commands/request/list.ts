@@ -12,8 +12,7 @@ export const listRequests = defineCommand(
     summary: 'List the requests that wait for you',
     operands: [],
     options: { json: jsonOption('them') },
-    about:
-      'List the requests that wait for you, and how to answer each: with a command, or in the Keyturn window while the app runs.',
+    about: 'List the requests that wait for you, and how to answer each.',
     examples: ['keyturn request', 'keyturn request list --json'],
   },
   async ({ options }) => {

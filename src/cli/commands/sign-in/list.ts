@@ -40,10 +40,9 @@ export const listSignIns = defineCommand(
     summary: 'List your sign-ins to MCP servers',
     operands: [],
     options: { json: jsonOption('them') },
-    about:
-      'List your sign-ins: server, authorization server, account, state, scopes and the apps that may use each. API keys follow.',
+    about: 'List your sign-ins and the apps that may use each. API keys follow.',
     notes: [
-      'States: active, refreshing, sign in again, revoked (with its receipt, and until when an issued access token may work). Beside an active one: offline, since the authorization server gives no token; a refresh that was cut off: see `keyturn sign-in show`; a token that names no server, or another one; tokens that are bound to a key (DPoP).',
+      'States: active, refreshing, sign in again, revoked (with its receipt, and until when an issued token may work). `keyturn sign-in show` explains what is added to one.',
     ],
     examples: ['keyturn sign-in', 'keyturn sign-in list --json'],
   },

@@ -31,7 +31,7 @@ export const revokeCommand = (name: 'logout' | 'sign-in revoke', summary: string
       about:
         'Revoke a sign-in: on this computer at once, and at its authorization server (RFC 7009). API keys stay.',
       notes: [
-        'Waits for the authorization server, and exits with 0 once the sign-in is revoked here. Receipts: confirmed (the authorization server revoked the tokens), not offered (it has no revocation: end the access of Keyturn in your account there), pending (it was unreachable: Keyturn tries again for 30 days), abandoned (it stayed unreachable, or the vault had lost the tokens).',
+        'Exits with 0 once the sign-in is revoked here. Receipts: confirmed (the server revoked the tokens), not offered (end the access of Keyturn in your account there), pending (it was unreachable: Keyturn tries again for 30 days), abandoned (it stayed unreachable, or the tokens were lost).',
       ],
       examples: [`keyturn ${name} https://notes.example/mcp`, `keyturn ${name} --all`],
     },

@@ -17,8 +17,7 @@ export const showSignIn = defineCommand(
     summary: 'Show what happened to a sign-in, and what happens next',
     operands: [{ name: 'URL|ID' }],
     options: { account: accountOption("only this account's sign-in"), json: jsonOption('it') },
-    about:
-      'Show a sign-in: when you signed in, its state, what happens next, and which apps used it. Of a server with an API key: where the key goes, whether the server took it, and which apps got it.',
+    about: 'Show a sign-in, or an API key: its state, what happens next, and which apps used it.',
     examples: ['keyturn sign-in show https://notes.example/mcp', 'keyturn sign-in show 1a2b'],
   },
   async ({ options, operands: [name] }) => {
