@@ -138,7 +138,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
       env: options.env,
       // Recorded settings win: what a desktop session happens to set is nobody's decision.
       autoStarted: true,
-      desk: true,
+      keyturnApp: true,
       openBrowser: (url) => pages.openIfAllowed(url),
       spawnWorker: spawnKeychainChild,
       spawnProxy: spawnProxyChild,
@@ -158,7 +158,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
     stopBeforeQuit(daemon, () => controller?.close());
     await controller.refresh();
   } catch (error) {
-    // Programs are served by now: what is under way is finished first.
+    // Apps are served by now: what is under way is finished first.
     await daemon.stop();
     throw error;
   }

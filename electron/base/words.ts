@@ -1,7 +1,7 @@
 /**
  * The desktop's own words: menu, tray and notifications (words/ has them all). The windows' words are the page's.
  *
- * Invariant: text from servers and programs is bounded before it is put in a sentence, and in quotation marks if it
+ * Invariant: text from servers and apps is bounded before it is put in a sentence, and in quotation marks if it
  * could pass for our own words. What can't be seen in it is written out. A menu
  * never takes a character of it for a mnemonic, and a notification none for markup.
  */

@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { replaceFile } from '../../src/base/private-file.ts';
-import { deskCommandFile } from '../../src/base/paths.ts';
+import { appCommandFile } from '../../src/base/paths.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 
 export interface CommandOptions {
@@ -58,5 +58,5 @@ export function broughtCommand(
 
 /** Throws `file_unreadable`. */
 export async function noteCommand(paths: HomePaths, command: readonly string[]): Promise<void> {
-  await replaceFile(deskCommandFile(paths), `${JSON.stringify(command)}\n`);
+  await replaceFile(appCommandFile(paths), `${JSON.stringify(command)}\n`);
 }

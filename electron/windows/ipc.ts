@@ -3,7 +3,7 @@
  *
  * Invariants: it is answered only to the top frame of one of our windows, showing our own page. The frame is
  * judged as it is when the message arrives, never by what the message says. No window has more than a few
- * requests under way, so that none keeps the broker from serving programs. Only names of the channel table are
+ * requests under way, so that none keeps the broker from serving apps. Only names of the channel table are
  * answered, params and answers pass their schemas, so that a field that the table doesn't know never reaches a
  * window, and a refusal travels as a value.
  */

@@ -21,6 +21,6 @@ export function cardsOf(open: readonly Question[]): readonly Card[] {
   return [...cards].map(([id, questions]) => ({ id, questions }));
 }
 
-/** How many servers they are about: a program may ask for another account, or for more, at one of them. */
+/** How many servers they are about: an app may ask for another account, or for more, at one of them. */
 export const serverCount = (questions: Questions): number =>
   new Set(questions.map(({ resource }) => resource)).size;

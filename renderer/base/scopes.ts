@@ -1,5 +1,5 @@
 /**
- * What the name of a scope says: in words, and how much it lets a program do.
+ * What the name of a scope says: in words, and how much it lets an app do.
  *
  * Invariant: a name is a guess, and the risk is guessed upwards: one word that changes or deletes is enough.
  */
@@ -58,7 +58,7 @@ function rank(name: string): number {
   return /\b(?:read|view|list|readonly)\b/.test(wordsOf(name)) ? 3 : 2;
 }
 
-/** Those that let a program do most first, and one that says nothing before one that only reads; else as they came. */
+/** Those that let an app do most first, and one that says nothing before one that only reads; else as they came. */
 export function byRisk(names: readonly string[]): string[] {
   return names.toSorted((one, other) => rank(one) - rank(other));
 }

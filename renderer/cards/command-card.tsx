@@ -131,7 +131,7 @@ function Change({ question }: { readonly question: Question }) {
   );
 }
 
-/** The machine that programs would ask from, and what for. */
+/** The machine that apps would ask from, and what for. */
 function ForwardFacts({ question: { forward, resources = [] } }: { readonly question: Question }) {
   if (forward === undefined) return null;
   return (

@@ -1,7 +1,7 @@
 /**
- * The card of a program that wants to be paired: the digits to compare, and who asks.
+ * The card of an app that wants to be paired: the digits to compare, and who asks.
  *
- * Invariant: every word of the program is shown as untrusted text.
+ * Invariant: every word of the app is shown as untrusted text.
  */
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';

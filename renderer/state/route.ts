@@ -1,7 +1,7 @@
 /**
  * What a window shows, by the part of its address after `#`.
  *
- * `#overview`, `#servers`, `#programs`, `#activity`, `#settings` and `#welcome` are the main window; a tab's `/ITEM`
+ * `#overview`, `#servers`, `#apps`, `#activity`, `#settings` and `#welcome` are the main window; a tab's `/ITEM`
  * says which server, app, filter or section of it. `#card` is the card's window with the oldest open question,
  * `#card/ID` with that one (`PageFragment` of electron/bridge/channels.ts).
  */

@@ -14,9 +14,9 @@ const hour = 60 * 60 * 1000;
 export interface ActiveHour {
   /** The beginning of the hour: milliseconds since 1970. */
   readonly at: number;
-  /** Tokens and API keys that programs got. */
+  /** Tokens and API keys that apps got. */
   handedOut: number;
-  /** Requests of programs that were refused. */
+  /** Requests of apps that were refused. */
   refused: number;
   /** Tokens that were refreshed. */
   refreshed: number;
@@ -24,7 +24,7 @@ export interface ActiveHour {
   failed: number;
 }
 
-/** A program that got tokens or API keys for an endpoint. */
+/** An app that got tokens or API keys for an endpoint. */
 export interface Use {
   readonly app: string;
   readonly endpoint: string;

@@ -2,7 +2,7 @@
  * Groups repeats of one answer: the first gets a row at once, its repeats within the next minute share one row.
  *
  * Invariant: every request counts in exactly one row: a row of its own, a row with a count, or the row that counts lost
- * ones. A request costs about a microsecond, and memory is bounded, however much programs ask.
+ * ones. A request costs about a microsecond, and memory is bounded, however much apps ask.
  */
 import type { AuditRow, Entry } from './audit-row.ts';
 

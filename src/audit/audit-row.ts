@@ -1,15 +1,15 @@
 /**
  * The rows of the audit log: their fields, and what of an event is written down.
  *
- * Invariant: a row holds no secret. URLs lose query, fragment and user part, because programs put keys there. Every
- * text from outside is bounded, so that no program can fill the log with one name.
+ * Invariant: a row holds no secret. URLs lose query, fragment and user part, because apps put keys there. Every
+ * text from outside is bounded, so that no app can fill the log with one name.
  */
 import { z } from 'zod';
 
 export interface AuditRow {
   readonly event:
     | 'token'
-    /** A proof of the key that a token is bound to, for a request of a program. */
+    /** A proof of the key that a token is bound to, for a request of an app. */
     | 'proof'
     | 'refused'
     | 'refresh'
@@ -19,11 +19,11 @@ export interface AuditRow {
     | 'app'
     | 'revoke'
     | 'oauthClient'
-    /** An API key: set, removed, given to a program, refused by its server. */
+    /** An API key: set, removed, given to an app, refused by its server. */
     | 'apiKey'
     | 'exception'
     | 'proxy'
-    /** A socket for programs elsewhere: opened, ended. */
+    /** A socket for apps elsewhere: opened, ended. */
     | 'forward'
     /** Connections that the socket turned away at a limit. */
     | 'socket'
@@ -35,7 +35,7 @@ export interface AuditRow {
     | 'command'
     /** The owner's answer to an address that an MCP server wants opened. */
     | 'url'
-    /** The owner's answer to which account a program uses at a server. */
+    /** The owner's answer to which account an app uses at a server. */
     | 'account'
     /** The machine was suspended, or somebody set its clock. */
     | 'clock'

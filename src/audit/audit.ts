@@ -24,7 +24,7 @@ import { systemCode } from '../base/system-error.ts';
 export type { AuditRow } from './audit-row.ts';
 
 export interface Audit {
-  /** Written within a second. Repeats of one answer to one program share one row a minute. */
+  /** Written within a second. Repeats of one answer to one app share one row a minute. */
   note(row: AuditRow): void;
   /** On disk when it resolves, or in memory if the disk doesn't take it. Never rejects. */
   record(row: AuditRow): Promise<void>;
@@ -158,7 +158,7 @@ export class AuditFile implements Audit {
     this.#writeSoon();
   }
 
-  /** The row of a minute is written when the minute is over, even if no program asks again. */
+  /** The row of a minute is written when the minute is over, even if no app asks again. */
   #watchRepeats(): void {
     this.#repeatTimer ??= setTimeout(() => {
       this.#repeatTimer = undefined;

@@ -23,7 +23,7 @@ export interface HomePaths {
 export const ownerKeyFile = ({ config }: HomePaths): string => path.join(config, 'owner.key');
 
 /** The command that starts the app of this home, as the app noted it: a JSON list of one or two absolute paths. */
-export const deskCommandFile = ({ state }: HomePaths): string => path.join(state, 'desktop', 'command.json');
+export const appCommandFile = ({ state }: HomePaths): string => path.join(state, 'desktop', 'command.json');
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

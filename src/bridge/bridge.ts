@@ -35,7 +35,7 @@ export interface BridgeOptions {
   /** The MCP server's endpoint, checked by `endpointUrl`. */
   readonly endpoint: URL;
   /**
-   * The broker, as the program of this entry: a new connection with each call. Called again after it rejected, and
+   * The broker, as the app of this entry: a new connection with each call. Called again after it rejected, and
    * for each page; what it rejects with is the answer to the request that needed it.
    */
   readonly connection: () => Promise<Connection>;

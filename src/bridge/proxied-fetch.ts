@@ -9,7 +9,7 @@ import { agentBy, undiciConnector } from '../base/system/proxied-agent.ts';
 import type { Authorities } from '../base/system/tls-trust.ts';
 import { refusedByProxy } from './base/errors.ts';
 
-/** `isWithheld`: the broker knows the proxy's password and hands it out to no program. */
+/** `isWithheld`: the broker knows the proxy's password and hands it out to no app. */
 export function proxiedFetch(
   by: Readonly<Record<'proxy' | 'noProxy', string | undefined>>,
   trusted: Authorities,

@@ -1,9 +1,9 @@
 /**
- * Which of its accounts a program uses at a server if the request doesn't say it: the person is asked once.
+ * Which of its accounts an app uses at a server if the request doesn't say it: the person is asked once.
  *
- * Invariants: a choice is among accounts that the program may use already, and gives no new access. If the person
- * allowed the program without naming an account, the choice is among those that are signed in, and the program may then
- * use the chosen one only. A yes is kept before it takes effect; a no and a "later" are not kept, and make the program's next
+ * Invariants: a choice is among accounts that the app may use already, and gives no new access. If the person
+ * allowed the app without naming an account, the choice is among those that are signed in, and the app may then
+ * use the chosen one only. A yes is kept before it takes effect; a no and a "later" are not kept, and make the app's next
  * question wait longer.
  */
 import type { KeyturnError } from '../base/errors.ts';

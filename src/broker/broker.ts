@@ -93,7 +93,7 @@ export class Broker {
     await this.parts.refresher.settled();
   }
 
-  /** The program is unpaired, or its way here has ended: nobody could use what a yes would give. */
+  /** The app is unpaired, or its way here has ended: nobody could use what a yes would give. */
   withdrawAllOf(appId: string): void {
     this.detached.endAllOf(appId);
     this.parts.interactions.withdrawAllOf(appId);

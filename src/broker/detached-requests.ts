@@ -1,9 +1,9 @@
 /**
- * Requests that the broker goes on with once their time is over, because their program can't wait as long as the person
- * takes: from the question to the sign-in. The program asks again, and finds what came of it.
+ * Requests that the broker goes on with once their time is over, because their app can't wait as long as the person
+ * takes: from the question to the sign-in. The app asks again, and finds what came of it.
  *
  * Invariants: who asks has proved a key, and what is allowed is allowed to that key alone. A request ends after ten
- * minutes, or with its program's pairing. A program that leaves before its time is over withdraws its question.
+ * minutes, or with its app's pairing. An app that leaves before its time is over withdraws its question.
  */
 import { reasonOf } from '../base/errors.ts';
 import type { Reason } from '../base/errors.ts';
@@ -14,7 +14,7 @@ import type { MaybePromise } from './maybe-promise.ts';
 /** What a request whose time is over is answered with. */
 const late: readonly Reason[] = ['consent_pending', 'login_pending', 'authorization_server_unreachable'];
 
-/** Of one program: as many as it may have cards. One more ends when its time is over. */
+/** Of one app: as many as it may have cards. One more ends when its time is over. */
 const maxPerApp = 8;
 
 interface Detached {

@@ -44,8 +44,8 @@ export class KeyRequests {
     try {
       return await this.#serve({ endpoint, request, deadline });
     } catch (error) {
-      const { interactions, isDesk } = this.#parts;
-      const waited = { appId: request.appId, endpoint, isDesk };
+      const { interactions, isKeyturnApp } = this.#parts;
+      const waited = { appId: request.appId, endpoint, isKeyturnApp };
       const refusal = error instanceof DeadlineExceeded ? stillPending(interactions.list(), waited) : error;
       this.#note(request, endpoint, { event: 'refused', outcome: `key: ${reasonOf(refusal)}` });
       throw refusal;

@@ -40,7 +40,7 @@ export interface BrokerParts {
   /** Whether the owner paused all access. */
   readonly pause: AccessPause;
   /** A person sits at windows of the broker's own: a yes takes effect there only, and refusals say so. */
-  readonly isDesk: boolean;
+  readonly isKeyturnApp: boolean;
   /** Before something goes out, or a browser opens. Throws what keeps it here. */
   readonly requireSettled: () => Promise<void>;
   readonly document: AuthorityDocument;
@@ -72,7 +72,15 @@ export interface BrokerParts {
 /** What the host gives as it is. */
 type HostParts = Pick<
   BrokerParts,
-  'clock' | 'audit' | 'vault' | 'cache' | 'loopback' | 'interactions' | 'pause' | 'isDesk' | 'requireSettled'
+  | 'clock'
+  | 'audit'
+  | 'vault'
+  | 'cache'
+  | 'loopback'
+  | 'interactions'
+  | 'pause'
+  | 'isKeyturnApp'
+  | 'requireSettled'
 >;
 
 /** They may change while the broker runs: read at each use. */

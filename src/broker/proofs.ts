@@ -1,5 +1,5 @@
 /**
- * `token.prove`: a proof of a grant's key for one request of a program (RFC 9449 §7). The key stays here.
+ * `token.prove`: a proof of a grant's key for one request of an app (RFC 9449 §7). The key stays here.
  *
  * Invariants: a proof is for a token that this program received, and for a URL within an endpoint where the program may
  * still use it. It names that one method and URL, and the server's time now, so that nobody can stock up on proofs for
@@ -28,7 +28,7 @@ export interface ProofRequest {
   readonly nonce?: string;
 }
 
-/** Proofs of one program in a window: far more than a busy agent sends requests. */
+/** Proofs of one app in a window: far more than a busy agent sends requests. */
 const maxProofs = 1000;
 
 /** Milliseconds. */
@@ -37,7 +37,7 @@ const window = 5000;
 export class Proofs {
   readonly #parts: BrokerParts;
   readonly #current: CurrentPermissions;
-  /** By program: how many proofs since when. The oldest come first, and go once their window is over. */
+  /** By app: how many proofs since when. The oldest come first, and go once their window is over. */
   readonly #counts = new Map<string, { readonly since: number; count: number }>();
 
   constructor(parts: BrokerParts, current: CurrentPermissions) {
@@ -63,7 +63,7 @@ export class Proofs {
     return proof;
   }
 
-  /** The token, and where the program may use it now. Throws as `prove`. */
+  /** The token, and where the app may use it now. Throws as `prove`. */
   #allowed({ appId, tokenId, url: text }: ProofRequest): Allowed {
     const { cache, grants, pause } = this.#parts;
     pause.refuse();
@@ -82,7 +82,7 @@ export class Proofs {
     };
   }
 
-  /** The endpoint that `url` is within and where the program may use the token. */
+  /** The endpoint that `url` is within and where the app may use the token. */
   #endpointOf(appId: string, url: URL, grant: Grant, token: AccessToken): string {
     const around = [...endpointsWithin(grant)].filter((endpoint) => isBelow(endpoint, url));
     const allowed = around.find((endpoint) => this.#isAllowed(appId, endpoint, grant, token));
@@ -93,7 +93,7 @@ export class Proofs {
   }
 
   /**
-   * The permission under which the program received the token, or one like it, still stands. One for one token stands
+   * The permission under which the app received the token, or one like it, still stands. One for one token stands
    * for that token until the owner decides otherwise, as long as it lives. Throws `consent_denied`.
    */
   #isAllowed(appId: string, endpoint: string, grant: Grant, token: AccessToken): boolean {

@@ -43,7 +43,7 @@ export class RequestSignIns {
   readonly #listed = new WeakMap<Grant, readonly string[]>();
 
   /**
-   * Shared grants that ended at the first refresh after a program's own sign-in: servers that keep one sign-in for each
+   * Shared grants that ended at the first refresh after an app's own sign-in: servers that keep one sign-in for each
    * client and user. In memory only, since something else may have ended them.
    */
   readonly #endedByOwn = new Set<string>();
@@ -245,7 +245,7 @@ export class RequestSignIns {
   }
 }
 
-/** The program's own grant ended, and the user has not signed in since. */
+/** The app's own grant ended, and the user has not signed in since. */
 const isEndedAfter = (own: Grant, { signedInAt = 0 }: Grant): boolean =>
   own.state.kind === 'revoked' && own.state.endedAt > signedInAt;
 

@@ -32,15 +32,15 @@ export interface TokenRequest {
   readonly interaction: 'never' | 'allow';
   /** Milliseconds to wait for the user. */
   readonly timeout: number;
-  /** When that time is over, the broker goes on without the program (detached-requests.ts). */
+  /** When that time is over, the broker goes on without the app (detached-requests.ts). */
   readonly isDetached?: boolean | undefined;
-  /** The broker goes on with it: nothing is handed out until the program asks again. */
+  /** The broker goes on with it: nothing is handed out until the app asks again. */
   readonly isLeft?: true;
   /** Aborts when the app disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** An API key, as a program gets it. */
+/** An API key, as an app gets it. */
 export interface HandedKey {
   readonly key: ApiKey;
   /** The key without its scheme. */
@@ -76,7 +76,7 @@ export function isUnnamedStepUp(challenge: AppChallenge | undefined): boolean {
 }
 
 /**
- * The challenge that the program reports. If the permission takes its scopes from the first token, the program must
+ * The challenge that the app reports. If the permission takes its scopes from the first token, the app must
  * not choose them (invariant 11, dev/internals.md).
  */
 export function hintOf(

@@ -2,7 +2,7 @@
  * Addresses that an MCP server asks the person to open: each is a card first, and the browser opens it after a
  * yes.
  *
- * Invariant: only a program that may reach the server shows an address for it, one at a time. Only https, and http on
+ * Invariant: only an app that may reach the server shows an address for it, one at a time. Only https, and http on
  * this machine, is shown or opened, without a user part, in the spelling in which the browser gets it. A program
  * whose card got no yes waits before its next one, each time longer.
  */
@@ -22,19 +22,19 @@ import { askedTooSoon } from './refusals/refusals.ts';
 export interface UrlRequest {
   readonly appId: string;
   readonly asker?: AppProcess;
-  /** The MCP server's endpoint, as the program names it. */
+  /** The MCP server's endpoint, as the app names it. */
   readonly resource: string;
   readonly url: string;
   /** The server's own words about it. */
   readonly message: string;
-  /** Aborts when the program disconnects. */
+  /** Aborts when the app disconnects. */
   readonly signal: AbortSignal;
 }
 
 /** `decline`: the person said no. `cancel`: they put it off, or gave no answer. */
 export type UrlAction = 'accept' | 'decline' | 'cancel';
 
-/** Addresses of one program that may wait behind the one on the card: more than that is no dialogue. */
+/** Addresses of one app that may wait behind the one on the card: more than that is no dialogue. */
 const maxWaiting = 4;
 
 interface Shown extends UrlRequest {

@@ -2,7 +2,7 @@
  * The bound on the step-ups that an app can cause.
  *
  * Invariant: after a few tries a failure is permanent until the user acts (spec, Step-up: "retries are bounded"). The
- * count is per app, resource and operation, so that a loop in one program doesn't lock out another. A second
+ * count is per app, resource and operation, so that a loop in one app doesn't lock out another. A second
  * count covers all operations of an app at a resource, because the caller chooses the names of its operations. The
  * number of stored keys is bounded.
  */
@@ -12,7 +12,7 @@ const maxTries = 3;
 const within = 600_000;
 
 /**
- * Enough for three operations: if one program needs nine step-ups in 10 minutes, the person can sign in for all of
+ * Enough for three operations: if one app needs nine step-ups in 10 minutes, the person can sign in for all of
  * their scopes at once.
  */
 const maxInAll = 9;

@@ -4,7 +4,7 @@
  *
  * Invariants (4, 6 and 10, dev/internals.md): no permission, no token. An app gets a token only if the token's
  * granted scopes lie within its permission, as literal sets. A token belongs to a grant, which is found by the endpoint
- * that led there, never by a name, and goes only to programs whose permission names that grant.
+ * that led there, never by a name, and goes only to apps whose permission names that grant.
  *
  * A valid token in memory is answered without any I/O and without any `await`, as a plain value. This is an invariant:
  * nothing can change between the look-up and the answer, so nothing is checked twice. If a step waits, others go on

@@ -75,8 +75,8 @@ export async function main(name: string | undefined, args: string[]): Promise<nu
 }
 
 async function offerIfClosed(error: unknown): Promise<void> {
-  const { isClosedDesk, offerDesk } = await import('./open-desk.ts');
-  if (isClosedDesk(error)) await offerDesk(process.env);
+  const { isAppClosed, offerApp } = await import('./open-app.ts');
+  if (isAppClosed(error)) await offerApp(process.env);
 }
 
 async function dispatch(name: string | undefined, args: string[]): Promise<number> {

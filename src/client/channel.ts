@@ -144,7 +144,7 @@ export class Channel {
   }
 }
 
-/** Hints for refusals of a program that hasn't proved to be our broker: our words, not its. */
+/** Hints for refusals of an app that hasn't proved to be our broker: our words, not its. */
 const unprovenHints: Readonly<Record<string, string>> = {
   unpaired: 'The broker does not know this key. The key was kept; a person can pair the app again.',
   locked: 'Unlock the vault, then try again.',

@@ -26,7 +26,7 @@ export interface HomeLocation {
 export interface ConnectOptions extends HomeLocation {
   /** The name this program was paired under: its key is read from the home. */
   readonly name?: string;
-  /** Or the identity itself, from a store of the program's own. */
+  /** Or the identity itself, from a store of the app's own. */
   readonly key?: Identity;
 }
 

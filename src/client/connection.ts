@@ -50,7 +50,7 @@ export interface Connection {
    * asks it the same: up to 15 s for one that takes over, up to 10 s after one that died.
    */
   getToken(params: TokenGetParams, options?: RequestOptions): Promise<TokenResult>;
-  /** As `getToken`, for a program that can use an API key as well: answers what the server of `resource` wants. */
+  /** As `getToken`, for an app that can use an API key as well: answers what the server of `resource` wants. */
   getCredential(params: CredentialGetParams, options?: RequestOptions): Promise<TokenResult | KeyResult>;
   /**
    * The value of the DPoP header for one request with a token of the type `DPoP`. Waits for a broker as `getToken`

@@ -35,7 +35,7 @@ export interface FetchOptions {
   /** Seconds that one request waits for the person. The broker's default is 300. */
   readonly timeout?: number;
   /**
-   * What the program can use. With `key`, requests carry the API key that the person set for the endpoint, if there
+   * What the app can use. With `key`, requests carry the API key that the person set for the endpoint, if there
    * is one. Default: tokens only.
    */
   readonly kinds?: readonly [CredentialKind, ...CredentialKind[]];
@@ -89,7 +89,7 @@ export function tokenParams({
 
 type Credential = TokenResult | KeyResult;
 
-/** Tokens in use by one program at one moment: the present one, and those of requests that are still under way. */
+/** Tokens in use by one app at one moment: the present one, and those of requests that are still under way. */
 const maxAccepted = 8;
 
 /** Which of the latest tokens the server has taken: a later refusal of one says less about the token. */

@@ -1,5 +1,5 @@
 /**
- * `@keyturn/client`: what a local program imports to get tokens from the broker.
+ * `@keyturn/client`: what a local app imports to get tokens from the broker.
  *
  * Invariant: needs Node's own modules only, and loads no schema library, no keychain, no OAuth code.
  * The owner's way in (connectAsOwner) is not exported.

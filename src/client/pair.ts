@@ -1,5 +1,5 @@
 /**
- * Pairing: asks the owner, through the broker, to let a program in, and keeps its key.
+ * Pairing: asks the owner, through the broker, to let an app in, and keeps its key.
  *
  * Invariant: a key counts only once a hello has succeeded with it, so that is done at once; a key
  * with which it failed is removed. A key file that exists is never replaced.

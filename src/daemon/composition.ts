@@ -47,7 +47,7 @@ import type { Services } from './methods/services.ts';
 import { changeSetting, checkSetting } from './methods/setting-change.ts';
 import type { DaemonOptions } from './options.ts';
 import { ProxiedApps } from './proxy/proxied-apps.ts';
-import { ProxyDesk } from './proxy/proxy-desk.ts';
+import { RunningProxies } from './proxy/running-proxies.ts';
 import { ProxyProcess } from './proxy/proxy-process.ts';
 import type { SettingsBook } from './settings/settings-book.ts';
 import { askAboutSettings } from './settings/settings-card.ts';
@@ -92,7 +92,7 @@ export type Core = Awaited<ReturnType<typeof openCore>>;
 async function openCore(options: DaemonOptions, opened: OpenedHome) {
   const { env, log, spawnWorker, proxyFor } = options;
   const { home, book } = opened;
-  const isDesk = options.desk === true;
+  const isKeyturnApp = options.keyturnApp === true;
   const stopping = new AbortController();
   const subscribers = new Subscribers();
   const changed = (): void => subscribers.tell('status.changed');
@@ -108,7 +108,7 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
     vault,
     document: records.document,
     records: records.home,
-    isDesk,
+    isKeyturnApp,
     ask: (asked, answered) => askAboutSettings(asking, asked, stopping.signal, answered),
     allowed: records,
     wall: clock.wall,
@@ -118,11 +118,11 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
   interactions.guardBy(() => homeCheck.requireOpen());
   const { extraAuthorities } = book.written;
   // A headless broker without them could reach no server: the start says so.
-  if (!isDesk && extraAuthorities !== undefined) readAuthorities(extraAuthorities);
+  if (!isKeyturnApp && extraAuthorities !== undefined) readAuthorities(extraAuthorities);
   const net = daemonFetch(async () => {
     await homeCheck.requireSettled();
     const { httpsProxy, noProxy } = book.current;
-    const ignoresEnvironment = isDesk || homeCheck.isClosed;
+    const ignoresEnvironment = isKeyturnApp || homeCheck.isClosed;
     return { authorities: homeCheck.authorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
   });
   return { options, opened, stopping, subscribers, changed, secrets, records, interactions, homeCheck, net };
@@ -147,7 +147,7 @@ async function openBroker(core: Core) {
       loopback: new Loopback({ seed: home.homeId }),
       interactions,
       pause: new AccessPause(clock.wall),
-      isDesk: options.desk === true,
+      isKeyturnApp: options.keyturnApp === true,
       requireSettled: () => homeCheck.requireSettled(),
     },
     {
@@ -239,7 +239,7 @@ function openWays({ options, opened, changed, records, homeCheck, net }: Core, r
     admit: (entry) => apps.admit(entry),
     changed,
   });
-  const proxies = new ProxyDesk({ broker, proxies: list, apps, process });
+  const proxies = new RunningProxies({ broker, proxies: list, apps, process });
   return { forwards, unpairing, proxyList: list, proxies, stopProxies: () => process.stop() };
 }
 
@@ -283,7 +283,7 @@ function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }
     trail,
     settings: book,
     processes: new AppProcesses((ended) => broker.consent.endRun(ended)),
-    signIns: socketAccess(() => parts.isDesk),
+    signIns: socketAccess(() => parts.isKeyturnApp),
     homeCheck,
     proxies,
     forwards,
@@ -338,7 +338,7 @@ export async function compose(options: DaemonOptions, opened: OpenedHome) {
   const shutdown = shutdownOf(core, run, ways);
   const services = servicesOf(core, run, ways, shutdown);
   // Without a person at the broker, commands take effect at once.
-  const approvals = options.desk && new Approvals({ ...services, proxies: ways.proxyList });
+  const approvals = options.keyturnApp && new Approvals({ ...services, proxies: ways.proxyList });
   const socketServices: Services = {
     ...services,
     ...(approvals && { approve: (...request) => approvals.require(...request) }),

@@ -81,7 +81,7 @@ async function openLockedHome(options: DaemonOptions, unlock: () => void): Promi
     env,
     isNewHome: home.isNew,
     // Recorded settings win in the app: what a desktop session happens to set is nobody's decision.
-    autoStarted: options.autoStarted || options.desk === true,
+    autoStarted: options.autoStarted || options.keyturnApp === true,
   });
   if (home.isNew) await syncFolder(paths.config);
   const mismatch = homeMismatch(home, book.written);
@@ -145,7 +145,7 @@ function repeatLooks(
 /** Before it listens, so that no program is refused. A vault that stays locked waits for a person. */
 async function openUnattended({ options, opened, vaultLock, stopping }: Composition): Promise<void> {
   const { vault, vaultKey } = opened.book.current;
-  if (options.desk) {
+  if (options.keyturnApp) {
     // A person sits there, who opens the vault when it is needed.
     vaultLock.lookForKeychain(stopping.signal).catch(() => undefined);
     return;

@@ -20,7 +20,7 @@ export interface DaemonOptions {
   /**
    * A person sits at this host: a command of the owner's that widens access waits for that person's yes in a window.
    */
-  readonly desk?: true;
+  readonly keyturnApp?: true;
   /** The system's proxy for a URL, if the settings name none. */
   readonly proxyFor?: ProxyFor;
   /** The process is the broker's alone, so that all of its memory may be collected while the broker is idle. */

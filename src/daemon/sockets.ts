@@ -1,8 +1,8 @@
 /**
- * The sockets of a running broker, the home's own and those of forwards: which keys prove a program, and what is logged
+ * The sockets of a running broker, the home's own and those of forwards: which keys prove an app, and what is logged
  * of connections.
  *
- * Invariant: while the vault is locked no program is paired, since no key could be made for it.
+ * Invariant: while the vault is locked no app is paired, since no key could be made for it.
  */
 import type { ForwardOrigin } from '../broker/records/app.ts';
 import { preparePlace, recordSocket, socketPlaces } from '../ipc/wire/socket-path.ts';
@@ -23,7 +23,7 @@ import type { Level } from './system/log.ts';
 import { version } from './system/version.ts';
 
 export interface SocketParts {
-  readonly options: Pick<DaemonOptions, 'env' | 'log' | 'desk'>;
+  readonly options: Pick<DaemonOptions, 'env' | 'log' | 'keyturnApp'>;
   readonly home: Pick<Home, 'homeId' | 'paths'>;
   readonly keys: Keys;
   readonly vaultLock: Pick<VaultLock, 'refuseIfLocked'>;
@@ -139,7 +139,7 @@ export class Sockets {
     const { options, home, keys, vaultLock, audit, clock } = this.#parts;
     return {
       homeId: home.homeId,
-      capabilities: [...versionCapability(version), ...(options.desk ? [appCapability] : [])],
+      capabilities: [...versionCapability(version), ...(options.keyturnApp ? [appCapability] : [])],
       keyFor: (appId) => keys.keyFor(appId, forward),
       pair: async (request) => {
         vaultLock.refuseIfLocked();

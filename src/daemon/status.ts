@@ -14,7 +14,7 @@ import type { AuditTrouble } from '../audit/audit.ts';
 import type { Forwards } from './forwards/forwards.ts';
 import type { Home } from './home/home.ts';
 import type { HomeCheck } from './home/home-check.ts';
-import type { ProxyDesk } from './proxy/proxy-desk.ts';
+import type { RunningProxies } from './proxy/running-proxies.ts';
 import type { VaultLock } from './vault/vault-lock.ts';
 import type { BrowserDisplay } from './system/display.ts';
 import type { Log } from './system/log.ts';
@@ -32,7 +32,7 @@ export interface StatusParts {
   readonly log: Log;
   readonly vaultLock: VaultLock;
   readonly homeCheck: Pick<HomeCheck, 'state'>;
-  readonly proxies: Pick<ProxyDesk, 'standing'>;
+  readonly proxies: Pick<RunningProxies, 'standing'>;
   readonly forwards: Pick<Forwards, 'list'>;
   readonly display: Pick<BrowserDisplay, 'name'>;
   /** What the process could not be shielded from. */
@@ -82,7 +82,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     vaultState: vaultLock.state(),
     ...(parts.pause.current && { pause: pauseAnswer(parts.pause.current) }),
     browser: settings.browser,
-    display: parts.isDesk ? undefined : display.name,
+    display: parts.isKeyturnApp ? undefined : display.name,
     insecureLoopback: settings.insecureLoopback,
     signIns: parts.grants.shown().length,
     apiKeys: records.keys.isLoaded ? records.keys.shown.length : 0,

@@ -1,5 +1,5 @@
 /**
- * Event streams of the older transport on their way to a program (MCP 2024-11-05, HTTP with SSE): each event called
+ * Event streams of the older transport on their way to an app (MCP 2024-11-05, HTTP with SSE): each event called
  * `endpoint` names an address for messages, and gets another one here.
  *
  * Invariants: no whole `endpoint` event passes as the server wrote it, wherever in the stream it stands. What isn't one

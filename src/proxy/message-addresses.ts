@@ -13,7 +13,7 @@ import type { Destination } from './upstream.ts';
 
 const queryOf = (id: string): string => `?keyturn-messages=${id}`;
 
-/** The addresses for messages of one program, each while its stream is open. */
+/** The addresses for messages of one app, each while its stream is open. */
 export class MessageAddresses {
   readonly #known = new Map<string, Destination>();
 

@@ -41,7 +41,7 @@ export const orderSchema = z.discriminatedUnion('op', [
   z.object({ op: z.literal('serve'), entries: z.array(entrySchema) }),
   z.object({ op: z.literal('admitted'), id, admission: admissionSchema }),
   z.object({ op: z.literal('refused'), id, error: z.unknown() }),
-  /** This program may no longer: what it has open ends. */
+  /** This app may no longer: what it has open ends. */
   z.object({ op: z.literal('cut'), appId: z.string().max(maxLength.id) }),
   /** What was said of how this program connects no longer holds. */
   z.object({ op: z.literal('forget'), appId: z.string().max(maxLength.id) }),

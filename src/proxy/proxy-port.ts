@@ -32,7 +32,7 @@ export interface PortLimits {
   readonly keepAliveTimeout: number;
   /** For the rest of a request that was refused. */
   readonly restTimeout: number;
-  /** A program has a handful, some of them streams. */
+  /** An app has a handful, some of them streams. */
   readonly maxConnections: number;
 }
 

@@ -33,7 +33,7 @@ export function sendVia(dispatcher: Dispatcher): typeof globalThis.fetch {
   };
 }
 
-/** The MCP server of one program. `fetch` attaches that program's token. */
+/** The MCP server of one app. `fetch` attaches that app's token. */
 export interface Destination {
   readonly resource: string;
   readonly fetch: typeof globalThis.fetch;

@@ -50,7 +50,7 @@ export interface RigOptions {
   readonly allowInsecureLoopback?: boolean;
   readonly protocolVersion?: Http['protocolVersion'];
   /** A person sits at the broker's own windows. */
-  readonly isDesk?: boolean;
+  readonly isKeyturnApp?: boolean;
   /** What ends an exchange that takes too long; the machine's clock unless given. */
   readonly deadline?: Http['deadline'];
   /** What all parts except the rig itself use in front of the vault. */
@@ -297,7 +297,7 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
       interactions: new Interactions(() => clock.wall(), stage.changed, requireShowable),
       pause: new AccessPause(() => clock.wall()),
       audit: new AuditFile(folder, () => clock.wall()),
-      isDesk: options.isDesk ?? false,
+      isKeyturnApp: options.isKeyturnApp ?? false,
       requireSettled: async () => undefined,
     },
     {

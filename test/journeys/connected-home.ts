@@ -13,7 +13,7 @@ import { terminalLog } from '../../src/daemon/system/log.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { type TestHome, until } from '../support/home.ts';
 
-type OwnOptions = Partial<Pick<Parameters<typeof startDaemon>[0], 'desk' | 'openBrowser' | 'log'>>;
+type OwnOptions = Partial<Pick<Parameters<typeof startDaemon>[0], 'keyturnApp' | 'openBrowser' | 'log'>>;
 
 /** A broker in the test's own process; it opens no page unless told how. */
 export function brokerOf({ env }: TestHome, options: OwnOptions = {}): Promise<Daemon> {
@@ -57,7 +57,7 @@ export async function signInFor(
 ): Promise<string[]> {
   let signIn: Access['signIn'] | undefined;
   const openBrowser = async (url: string): Promise<void> => void (await signIn?.(url));
-  const daemon = await brokerOf(home, { desk: true, openBrowser });
+  const daemon = await brokerOf(home, { keyturnApp: true, openBrowser });
   const tokens: string[] = [];
   try {
     let owner: InProcessOwner | undefined;

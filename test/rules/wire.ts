@@ -66,7 +66,7 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
       return missing();
     },
     processes: new AppProcesses(() => undefined),
-    signIns: socketAccess(() => broker.parts.isDesk),
+    signIns: socketAccess(() => broker.parts.isKeyturnApp),
     network: missing,
     status: missing,
     changeSetting: missing,

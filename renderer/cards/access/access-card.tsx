@@ -1,7 +1,7 @@
 /**
- * The card of a program that asks for access: who asks, for which servers and scopes, and for how long.
+ * The card of an app that asks for access: who asks, for which servers and scopes, and for how long.
  *
- * Invariant: every word of the program or the server is shown as untrusted text.
+ * Invariant: every word of the app or the server is shown as untrusted text.
  */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
@@ -154,7 +154,7 @@ async function undoDenials(questions: Questions, appId: string): Promise<void> {
 /** Characters of a name in the title; the whole one is below. */
 const maxTitleName = 40;
 
-/** The question in one sentence. The name is the program's own choice, which is below it. */
+/** The question in one sentence. The name is the app's own choice, which is below it. */
 function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
   const [{ app: client = '', resource = '', apiKey: key }] = questions;
   const app = <UntrustedText text={client} bound={maxTitleName} />;

@@ -12,13 +12,13 @@ import type { PairedApp, Permission, Refusal } from '../../base/views.ts';
 
 /** What is to be known of one question's server. */
 export interface ServerContext {
-  /** What the program may do there already. */
+  /** What the app may do there already. */
   readonly permission: Permission | undefined;
   readonly issuers: readonly string[];
 }
 
 export interface AccessContext {
-  /** The paired program of that name; undefined where the name tells nobody. */
+  /** The paired app of that name; undefined where the name tells nobody. */
   readonly asker: Pick<PairedApp, 'appId' | 'executable'> | undefined;
   /** Of each question, in their order. */
   readonly servers: readonly ServerContext[];

@@ -1,5 +1,5 @@
 /**
- * How long a person may allow a program something, and which lease each choice asks of the broker.
+ * How long a person may allow an app something, and which lease each choice asks of the broker.
  *
  * Invariant: a choice is offered only where the wire carries exactly that; nothing is allowed for
  * longer or wider than the choice says. "As before" is only where something was before.
@@ -54,7 +54,7 @@ export function defaultChoice(
 export const endpointIn = (resource: string | undefined): string | undefined =>
   resource?.replace(/\?.*$/s, '');
 
-/** What the asking program may do at that server already, beyond a session. */
+/** What the asking app may do at that server already, beyond a session. */
 export function currentPermission(
   { resource, apiKey: key }: Question,
   asker: PairedApp | undefined,

@@ -11,7 +11,7 @@ const words = strings.card;
 interface LeasePickerProps {
   readonly leases: readonly LeaseChoice[];
   readonly chosen: LeaseChoice;
-  /** The name of the program that asks. */
+  /** The name of the app that asks. */
   readonly client: string;
   readonly onChoose: (choice: LeaseChoice) => void;
 }

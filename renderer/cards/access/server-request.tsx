@@ -1,7 +1,7 @@
 /**
  * What an app asks of one server: which one, as whom, and for which scopes; among several, with a tick of its own.
  *
- * Invariant: every word of the program or the server is shown as untrusted text.
+ * Invariant: every word of the app or the server is shown as untrusted text.
  */
 import type { ComponentChildren } from 'preact';
 import type { ServerContext } from './access-context.ts';

@@ -23,9 +23,9 @@ interface RequestingProgramProps {
   readonly question: Question;
   /** What is to be known of its name. */
   readonly note: string;
-  /** The paired program of that name. */
+  /** The paired app of that name. */
   readonly paired?: Pick<PairedApp, 'executable'> | undefined;
-  /** Whether the paired programs are known yet. */
+  /** Whether the paired apps are known yet. */
   readonly isRead?: boolean;
 }
 

@@ -81,7 +81,7 @@ function Forward({ forward }: { readonly forward: OpenForward }) {
   );
 }
 
-/** Which machine it is, and what its programs may ask for. */
+/** Which machine it is, and what its apps may ask for. */
 function Reach({ of: { hostKey, resources } }: { readonly of: OpenForward }) {
   return (
     <>

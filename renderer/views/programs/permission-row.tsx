@@ -1,4 +1,4 @@
-/** One permission or denial of a program: what, until when; narrow it, end it, undo it. */
+/** One permission or denial of an app: what, until when; narrow it, end it, undo it. */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction, useList } from '../../state/store.ts';
@@ -58,7 +58,7 @@ function Reach({ scope }: Pick<Permission, 'scope'>) {
   return scope === undefined ? <p class="dim">{words.anyScope}</p> : <Scopes names={scopeNames(scope)} />;
 }
 
-/** Whose tokens the program gets there. */
+/** Whose tokens the app gets there. */
 function Accounts({ names = [] }: { readonly names?: Permission['accounts'] }) {
   if (names.length === 0) return null;
   return (

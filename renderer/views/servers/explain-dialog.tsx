@@ -100,7 +100,7 @@ function clockWords(ahead: number): string {
 
 type RefusedTokensProps = NonNullable<Explanation['refusals']>[number];
 
-/** A program whose refused tokens are not replaced for now. */
+/** An app whose refused tokens are not replaced for now. */
 function RefusedTokens({ app, operation, until }: RefusedTokensProps) {
   return (
     <p>

@@ -19,7 +19,7 @@ export function GrantActions({ grant }: { readonly grant: Grant }) {
   const server = sanitizeLabel(endpoint);
   const signIn = async (): Promise<void> => {
     const named = account === undefined || account === unnamed ? {} : { account };
-    // As much as before: without scopes the server would choose, and programs could lose what they have.
+    // As much as before: without scopes the server would choose, and apps could lose what they have.
     const asked = scope === '' ? {} : { scope };
     if (await action.run('signIn.start', { resource: endpoint, ...named, ...asked }))
       announce(words.signedIn({ server }));

@@ -21,7 +21,7 @@ import { formatList, formatNumber } from '../../base/format.ts';
 
 const words = strings.servers;
 
-/** Programs named of one grant; the rest is a number. */
+/** Apps named of one grant; the rest is a number. */
 const maxNamed = 8;
 
 /** Drawn again only for another grant: a list of hundreds is read at every change. */

@@ -1,4 +1,4 @@
-/** Above every view: that the vault keeps programs from their tokens, and the way out of it. */
+/** Above every view: that the vault keeps apps from their tokens, and the way out of it. */
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { sanitizeSentence } from '../../base/untrusted-text.ts';

@@ -23,7 +23,7 @@ export type Fetch = (url: string | URL, init?: RequestInit, purpose?: Purpose) =
 
 interface Parts {
   readonly endpoint: URL;
-  /** The broker. Called again after it rejected, and where the program was unpaired. */
+  /** The broker. Called again after it rejected, and where the app was unpaired. */
   readonly connection: () => Promise<Connection>;
   /** Whose tokens the requests carry. */
   readonly account: string | undefined;

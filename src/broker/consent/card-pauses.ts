@@ -1,9 +1,9 @@
 /**
- * How long a program has to wait for its next card after one that got no yes, so that it can't fill the screen with
+ * How long an app has to wait for its next card after one that got no yes, so that it can't fill the screen with
  * cards.
  *
  * Invariant: each card that the person refuses or puts off, or that the program withdraws, doubles this program's next
- * pause. Cards that end together count once. Only these end the pause: a yes, a permission for the program, or a
+ * pause. Cards that end together count once. Only these end the pause: a yes, a permission for the app, or a
  * sign-in at the only server its cards named.
  */
 import { Backoff } from '../../base/backoff.ts';
@@ -43,7 +43,7 @@ export class CardPauses {
     this.#endpoints.delete(who);
   }
 
-  /** The person acts at an endpoint by themselves: a program whose cards were about nothing else may ask again. */
+  /** The person acts at an endpoint by themselves: an app whose cards were about nothing else may ask again. */
   actedAt(endpoint: string): void {
     for (const [who, endpoints] of this.#endpoints)
       if (endpoints.delete(endpoint) && endpoints.size === 0) this.end(who);

@@ -1,7 +1,7 @@
 /**
- * What the card for a program shows and a yes gives: scopes, and the grant that would be used.
+ * What the card for an app shows and a yes gives: scopes, and the grant that would be used.
  *
- * Invariant: the card lists what the program would get now. A program that names no scopes would get all scopes of its
+ * Invariant: the card lists what the app would get now. An app that names no scopes would get all scopes of its
  * grants, so the card lists those; it lists none only if nobody has signed in yet.
  */
 import { union } from '../../oauth/base/scope.ts';
@@ -14,12 +14,12 @@ import type { OfferedGrant } from '../questions/question.ts';
 
 export interface Offer {
   readonly scope: readonly string[];
-  /** Ids of the grants that the program may use after a yes. */
+  /** Ids of the grants that the app may use after a yes. */
   readonly grants: readonly string[];
   readonly offered: OfferedGrant | undefined;
 }
 
-/** `allowed`: all that the program is allowed there now. */
+/** `allowed`: all that the app is allowed there now. */
 export function offerFor(grants: Grants, wanted: GrantRequest & Need, allowed: readonly Permission[]): Offer {
   const named = union(...allowed.map((had) => had.grants ?? []));
   const grant = serving(grants, wanted, allowed);

@@ -2,7 +2,7 @@
  * Consent: may this app have a token for this endpoint, with these scopes?
  *
  * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is a question, or a
- * refusal. A denial is remembered, of a program as of single scopes; `later` isn't, and leaves no
+ * refusal. A denial is remembered, of an app as of single scopes; `later` isn't, and leaves no
  * trace. If the owner answers a pending question by a command, its card closes; that never grants more than the
  * command said. A program whose card got no yes waits before its next one, each time longer.
  */
@@ -46,7 +46,7 @@ export class Consent {
   }
 
   /**
-   * The person signs in there without a program's request: if a program's cards were only about that server, its pause
+   * The person signs in there without an app's request: if an app's cards were only about that server, its pause
    * ends.
    */
   signingIn(endpoint: string): void {

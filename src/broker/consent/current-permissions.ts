@@ -1,5 +1,5 @@
 /**
- * What a program may have at this moment: its permission on disk, and its leases in memory.
+ * What an app may have at this moment: its permission on disk, and its leases in memory.
  *
  * Invariant: nothing here waits. An answer holds until the caller's next `await`. After that the caller asks again,
  * because the user may have ended or refused something in between.
@@ -14,7 +14,7 @@ import * as refusals from '../refusals/refusals.ts';
 import type { GrantRequest } from './grant-choice.ts';
 
 /**
- * What a program asks for. `scope` is empty if it named none. For an API key, `endpoint` is the key's subject
+ * What an app asks for. `scope` is empty if it named none. For an API key, `endpoint` is the key's subject
  * (records/api-key.ts), and permissions, leases and denials are looked up under that.
  */
 export interface AccessRequest extends GrantRequest, Need {

@@ -1,6 +1,6 @@
 /**
- * Which grant serves a program's request, and how far its permission lets the token of that grant reach: for which
- * resource, at which endpoint, with which scopes. A narrow program gets a narrow token because of `scopesToNarrowTo`.
+ * Which grant serves an app's request, and how far its permission lets the token of that grant reach: for which
+ * resource, at which endpoint, with which scopes. A narrow app gets a narrow token because of `scopesToNarrowTo`.
  *
  * Invariants: a permission's grants are used in the order in which it names them. Where they are of several accounts,
  * the request names one, or the person has chosen one; nothing else decides. A grant that no permission names
@@ -8,7 +8,7 @@
  * living grant of its server. Where it finds several accounts there, the person chooses one of them for it, unless its
  * card showed no scopes: then the next card shows them. A grant that needs a sign-in gives way to one of the same account
  * that another permission of the program names. A grant that belongs to one program serves no other program, and serves
- * its own one instead of the shared grant of the same account that has more scopes than the permission. If a program
+ * its own one instead of the shared grant of the same account that has more scopes than the permission. If an app
  * names an account, it gets no token of another one.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
@@ -24,7 +24,7 @@ import { otherResource, outsideGrant } from '../refusals/refusals.ts';
 export interface GrantRequest {
   readonly appId: string;
   readonly endpoint: string;
-  /** Absent: the program named none. */
+  /** Absent: the app named none. */
   readonly account?: string | undefined;
   /** The one that the person chose for this request. */
   readonly grantId?: string | undefined;
@@ -36,7 +36,7 @@ export type GrantChoice =
   | { readonly kind: 'choose'; readonly permission: Permission; readonly accounts: readonly string[] }
   /** It could be used, but no permission names it. */
   | { readonly kind: 'ask'; readonly grant: Grant }
-  /** Other accounts are signed in there, but not the one that the program names. */
+  /** Other accounts are signed in there, but not the one that the app names. */
   | { readonly kind: 'unknownAccount'; readonly account: string; readonly known: readonly string[] }
   /** No grant can be used. `grant` could be earlier. */
   | { readonly kind: 'signIn'; readonly grant: Grant | undefined };
@@ -128,7 +128,7 @@ function ofAccount(living: readonly Grant[], account: string | undefined): reado
 
 /**
  * The account of a permission to which another one is added: the chosen one, or else the only one that it has given
- * tokens of, so that a program goes on as the account that it works as.
+ * tokens of, so that an app goes on as the account that it works as.
  */
 export function keptAccount(
   grants: Pick<Grants, 'byId'>,
@@ -216,7 +216,7 @@ export function requireEndpoint(grant: Grant, endpoint: string): void {
   if (!endpointsWithin(grant).has(endpoint)) throw outsideGrant(endpoint, grant.id);
 }
 
-/** Whether tokens of this grant may go to the permission's program. */
+/** Whether tokens of this grant may go to the permission's app. */
 export function reaches(permission: Permission, grant: Grant): boolean {
   if (permission.decision !== 'allow' || !grant.endpoints.includes(permission.endpoint)) return false;
   if (!isFor(grant, permission.appId) || refusesGrant(permission, grant.id)) return false;

@@ -1,5 +1,5 @@
 /**
- * Writes down what the user decided about a program: permissions on disk, and leases in memory.
+ * Writes down what the user decided about an app: permissions on disk, and leases in memory.
  *
  * Invariants: a change is valid only while what it was made from is still there, so that a slow yes never revives what
  * the user ended. A yes allows the scopes and the grant that the card showed, and no more. A refusal takes nothing
@@ -142,7 +142,7 @@ export class PermissionChanges {
 
   /**
    * Adds to what is allowed at this very moment, and keeps its end. The write compares: where the permission was
-   * ended or changed since it was read, the yes is void, and the program has to ask again.
+   * ended or changed since it was read, the yes is void, and the app has to ask again.
    */
   async #extend(access: AccessRequest, allowed: Allowed): Promise<void> {
     const before = this.extendable(access);

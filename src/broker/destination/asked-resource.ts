@@ -87,7 +87,7 @@ export function isNamed({ issuer, server }: Grant, offered: readonly string[]): 
  * The rule for keys (RFC 9449): tokens are bound to our key where the authorization server says that it binds them
  * (`dpop_signing_alg_values_supported`), and the MCP server takes no others. It says so in its metadata
  * (`dpop_bound_access_tokens_required`) or by a DPoP challenge without a Bearer one. Elsewhere tokens are Bearer tokens,
- * because programs that make no proofs can use those.
+ * because apps that make no proofs can use those.
  */
 export function bindsTokens(server: AuthorizationServer, { wantsBoundTokens }: AskedResource): boolean {
   return server.bindsTokens === true && wantsBoundTokens === true;

@@ -51,7 +51,7 @@ export const secretSchema = z.strictObject({
   narrowedTo: z.array(z.string()).optional(),
   /** The address or user name of the person at the issuer. It is sent to that issuer only. */
   loginHint: z.string().optional(),
-  /** Of a grant that was ended: access tokens that programs had then. They are kept only to be revoked. */
+  /** Of a grant that was ended: access tokens that apps had then. They are kept only to be revoked. */
   handedOut: z.array(z.strictObject(tokenFields)).optional(),
   ...factFields,
 });

@@ -1,7 +1,7 @@
 /**
  * The answers that a person can give to a question, and their terms.
  *
- * Invariants: only a `yes` to a program has terms, and terms give no scope and no account that the question doesn't
+ * Invariants: only a `yes` to an app has terms, and terms give no scope and no account that the question doesn't
  * show. Terms that can't be kept are refused before the question closes.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';

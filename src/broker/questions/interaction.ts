@@ -38,7 +38,7 @@ interface Open extends Interaction {
 const maxOpen = { cards: 64, 'sign-ins': 32 } as const;
 /**
  * The share of one program: enough for a day's work, and no program crowds out others. The command line counts as one
- * program.
+ * app.
  */
 const maxPerApp = 8;
 
@@ -128,7 +128,7 @@ export class Interactions {
     this.#changed();
   }
 
-  /** Withdraws the questions of one program. */
+  /** Withdraws the questions of one app. */
   withdrawAllOf(appId: string): void {
     const reason = new KeyturnError('interrupted', 'The app that asked can no longer use an answer.');
     for (const { question, withdraw } of this.#open.values())
@@ -206,7 +206,7 @@ interface Share {
   /** Questions with the same value count together. */
   readonly counted: string;
   /**
-   * Undefined for a program that isn't paired yet, for the windows and for the broker itself: they have no stable id
+   * Undefined for an app that isn't paired yet, for the windows and for the broker itself: they have no stable id
    * to count by.
    */
   readonly whose: string | undefined;

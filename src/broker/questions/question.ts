@@ -13,7 +13,7 @@ export type ApprovalRequest =
       readonly endpoint: string;
       /** Absent: the scopes that the user consents to at the issuer. */
       readonly scope?: readonly string[];
-      /** Absent: the accounts that the program uses there stay the same. */
+      /** Absent: the accounts that the app uses there stay the same. */
       readonly account?: string;
       /** Milliseconds since 1970; absent: until the owner ends it. */
       readonly until?: number;
@@ -74,7 +74,7 @@ export type ApprovalRequest =
       readonly name: string;
     }
   | {
-      /** Programs elsewhere could ask for tokens of these servers. */
+      /** Apps elsewhere could ask for tokens of these servers. */
       readonly command: 'forward';
       readonly forward: ForwardOrigin;
       readonly endpoints: readonly string[];
@@ -90,16 +90,16 @@ export type ApprovalRequest =
     }
   | { readonly command: 'unlock' | 'passphrase' | 'backup' | 'resume' };
 
-/** The grant whose tokens a yes would give the program. */
+/** The grant whose tokens a yes would give the app. */
 export interface OfferedGrant {
   readonly id: string;
   readonly issuer: string;
   readonly account: string;
-  /** Its tokens are bound to a key: the program gets proofs, and never the key. */
+  /** Its tokens are bound to a key: the app gets proofs, and never the key. */
   readonly isKeyBound: boolean;
-  /** Other accounts that the program uses there now. */
+  /** Other accounts that the app uses there now. */
   readonly otherAccounts: readonly string[];
-  /** The program may already reach the server; the question is only about the account. */
+  /** The app may already reach the server; the question is only about the account. */
   readonly isAnother: boolean;
 }
 
@@ -134,7 +134,7 @@ export type Question =
       readonly appId: string;
       readonly appName: string;
       readonly endpoint: string;
-      /** Of the URL that the program asks for, with its question mark: shown, and no part of the permission. */
+      /** Of the URL that the app asks for, with its question mark: shown, and no part of the permission. */
       readonly query?: string;
       /**
        * The question is about the endpoint's API key, and about no token. `subject`: what its permission is stored under.
@@ -152,13 +152,13 @@ export type Question =
       readonly isDetached?: true;
       /** The program runs elsewhere; `asker` is what passes its requests on. */
       readonly forward?: ForwardOrigin;
-      /** Whether the program has a permission there now, which a yes "as before" could keep. */
+      /** Whether the app has a permission there now, which a yes "as before" could keep. */
       readonly isAllowed?: () => boolean;
     }
   | {
       readonly kind: 'pair';
       readonly appName: string;
-      /** Six digits that the program also shows. */
+      /** Six digits that the app also shows. */
       readonly code: string;
       readonly asker?: AppProcessView;
       /** As above. */
@@ -231,7 +231,7 @@ export type Question =
       readonly asker?: AppProcessView;
     }
   | {
-      /** Which of its accounts a program uses at a server. A yes names one of them, and gives no other one. */
+      /** Which of its accounts an app uses at a server. A yes names one of them, and gives no other one. */
       readonly kind: 'choice';
       readonly appId: string;
       readonly appName: string;

@@ -143,7 +143,7 @@ export class ApiKeys {
     await this.#items.tidy();
   }
 
-  /** A program says that the server refused it. True for the first time since it was set. */
+  /** An app says that the server refused it. True for the first time since it was set. */
   refused(id: string, now: number): boolean {
     const isNew = !this.#refusedAt.has(id);
     this.#refusedAt.set(id, now);

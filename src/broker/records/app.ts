@@ -13,7 +13,7 @@ import type { AuthorityStore } from '../../store/record-store.ts';
 
 export const appSchema = z.object({
   id: z.string(),
-  /** As the program called itself. Proves nothing. */
+  /** As the app called itself. Proves nothing. */
   name: z.string(),
   generation: z.number().int().positive(),
   pairedAt: z.number(),
@@ -44,7 +44,7 @@ export type ForwardOrigin = NonNullable<App['forward']>;
 export const isSameOrigin = (one: ForwardOrigin | undefined, other: ForwardOrigin | undefined): boolean =>
   one?.label === other?.label && one?.hostKey === other?.hostKey;
 
-/** `NAME@LABEL` for a forwarded program: two machines may have programs of one name. */
+/** `NAME@LABEL` for a forwarded app: two machines may have apps of one name. */
 export const shownName = ({
   name,
   forward,
@@ -103,9 +103,9 @@ export class Apps {
    */
   resolve(nameOrId: string): string {
     if (nameOrId === cliAppId) return cliAppId;
-    // The id first: a program that calls itself by another's id must not make that one unreachable.
+    // The id first: an app that calls itself by another's id must not make that one unreachable.
     if (this.#file.items.some((c) => c.id === nameOrId)) return nameOrId;
-    // The beginning too: a program could call itself by the beginning of another's id.
+    // The beginning too: an app could call itself by the beginning of another's id.
     const found = this.#file.items.filter(
       (app) => shownName(app) === nameOrId || (nameOrId.length >= minTyped && app.id.startsWith(nameOrId)),
     );

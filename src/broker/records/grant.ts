@@ -184,7 +184,7 @@ export function isFor({ purpose }: Grant, appId: string): boolean {
 
 export const isShared = ({ purpose }: Grant): boolean => purpose?.kind !== 'narrow';
 
-/** A sign-in or a refresh for one program alone brought scopes that were not asked for. */
+/** A sign-in or a refresh for one app alone brought scopes that were not asked for. */
 export const isWiderThanAsked = (grant: Grant): boolean =>
   !isShared(grant) && !isWithin(withoutOfflineAccess(grant.scope), grant.requestedScope);
 

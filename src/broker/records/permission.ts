@@ -21,7 +21,7 @@ export const permissionSchema = z.object({
   /** The canonical resource, once discovery verified it. Another one later voids the permission. */
   resource: z.string().optional(),
   /**
-   * Ids of the grants whose tokens the program may have, in the order in which they came. Absent: the first token
+   * Ids of the grants whose tokens the app may have, in the order in which they came. Absent: the first token
    * names one.
    */
   grants: z.array(z.string()).optional(),
@@ -46,7 +46,7 @@ export const permissionSchema = z.object({
 
 export type Permission = z.infer<typeof permissionSchema>;
 
-/** There is one permission of a program for an endpoint. */
+/** There is one permission of an app for an endpoint. */
 const keyOf = ({ appId, endpoint }: PermissionKey): string => JSON.stringify([appId, endpoint]);
 
 const contains = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
@@ -196,7 +196,7 @@ export function isBound({ grants = [] }: Permission): boolean {
 }
 
 /**
- * What a new decision of the owner keeps of `before`: the program's accounts, and what the owner refused on a card,
+ * What a new decision of the owner keeps of `before`: the app's accounts, and what the owner refused on a card,
  * unless the new decision names those very scopes or accounts.
  */
 export function carriedOver(

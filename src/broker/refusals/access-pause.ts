@@ -1,7 +1,7 @@
 /**
  * Whether the owner paused all access, and the refusal of what is asked meanwhile.
  *
- * Invariants: during a pause, no program gets a token or an API key, and nothing is refreshed. A pause is never
+ * Invariants: during a pause, no app gets a token or an API key, and nothing is refreshed. A pause is never
  * shortened: of two, the later end is kept. Only `end`, or its own end, is the end of it. This object is what the running
  * broker goes by; the document keeps the pause (daemon/home/kept-pause.ts).
  */

@@ -4,7 +4,7 @@ import type { Grant } from '../records/grant.ts';
 
 /**
  * Refused, because a mistyped name would otherwise become an account, or another account would serve. `known`: the
- * accounts that the program may hear of.
+ * accounts that the app may hear of.
  */
 export function unknownAccount(endpoint: string, account: string, known: readonly string[]): KeyturnError {
   const others =
@@ -24,7 +24,7 @@ interface AccountChoice {
   readonly isNamed: boolean;
 }
 
-/** Several accounts could serve, and neither the program nor the person has said which. */
+/** Several accounts could serve, and neither the app nor the person has said which. */
 export function accountRequired(
   { name, endpoint, isNamed }: AccountChoice,
   accounts: readonly string[],
@@ -54,7 +54,7 @@ export function chosenEnded(endpoint: string, account: string): KeyturnError {
   );
 }
 
-/** The person kept the account that signed in, but the program asked for another one by name. */
+/** The person kept the account that signed in, but the app asked for another one by name. */
 export function anotherSignedIn(
   name: string,
   endpoint: string,

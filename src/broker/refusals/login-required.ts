@@ -5,7 +5,7 @@
  * Invariants: each sentence states only known facts. An authorization server may keep one authorization for each
  * client and user; if the user revokes one grant, it may end the others too (RFC 7009 §2.1 allows it). Such a grant
  * opens no sign-in page automatically, because the user wanted less access. A page opens again after the user signs in,
- * or allows the program again.
+ * or allows the app again.
  */
 import { moment, quoted } from '../../base/errors.ts';
 import { isWiderThanAsked } from '../records/grant.ts';

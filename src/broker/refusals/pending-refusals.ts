@@ -10,13 +10,13 @@ import type { Question } from '../questions/question.ts';
 
 type Page = Extract<Question, { readonly kind: 'signIn' }>;
 
-export function anotherPageFirst(endpoint: string, isDesk: boolean): KeyturnError {
+export function anotherPageFirst(endpoint: string, isKeyturnApp: boolean): KeyturnError {
   return new KeyturnError(
     'login_pending',
     `The sign-in to ${endpoint} waits until another one is finished.`,
     {
       rule: 'One automatic sign-in page at a time',
-      hint: isDesk
+      hint: isKeyturnApp
         ? 'Open the waiting one in Keyturn’s window and finish it, then ask again.'
         : 'Finish the one that `keyturn request list` shows, then ask again.',
     },
@@ -29,13 +29,13 @@ interface Waited {
   readonly appId: string | undefined;
   readonly endpoint: string;
   /** True if the person answers in the broker's own windows; false if by commands. */
-  readonly isDesk: boolean;
+  readonly isKeyturnApp: boolean;
 }
 
 /** What the request was waiting for when its time ran out: its open question, if any. */
 export function stillPending(
   interactions: readonly Interaction[],
-  { appId, endpoint, isDesk }: Waited,
+  { appId, endpoint, isKeyturnApp }: Waited,
 ): KeyturnError {
   // What only this program waits for comes first: another sign-in at the endpoint doesn't answer it.
   const isOwn = ({ question }: Interaction): boolean =>
@@ -48,7 +48,7 @@ export function stillPending(
         'consent_pending',
         `${question.appName} waits for your approval to use ${endpoint}.`,
         {
-          hint: answerWith(id, isDesk),
+          hint: answerWith(id, isKeyturnApp),
         },
       );
     }
@@ -56,14 +56,16 @@ export function stillPending(
       return new KeyturnError(
         'consent_pending',
         `${question.appName} waits until you choose its account at ${endpoint}.`,
-        { hint: isDesk ? answerWith(id, isDesk) : choiceHint(id, question.accounts) },
+        { hint: isKeyturnApp ? answerWith(id, isKeyturnApp) : choiceHint(id, question.accounts) },
       );
     }
     const isSignIn = question.kind === 'signIn' || question.kind === 'device';
     if (isSignIn && question.endpoint === endpoint) {
-      // A program asks again: for it the sign-in still waits.
+      // An app asks again: for it the sign-in still waits.
       const stateless = appId === undefined && question.kind === 'signIn' ? question.stateless : undefined;
-      return stateless === undefined ? unfinished(question, isDesk) : cameStateless(question, stateless);
+      return stateless === undefined
+        ? unfinished(question, isKeyturnApp)
+        : cameStateless(question, stateless);
     }
     if (question.kind === 'account' && question.endpoint === endpoint) {
       return new KeyturnError(
@@ -71,7 +73,7 @@ export function stillPending(
         `The sign-in at ${question.issuer} is by another account, and waits for your approval.`,
         {
           rule: 'A sign-in as another account is kept only if you approve it',
-          hint: answerWith(id, isDesk),
+          hint: answerWith(id, isKeyturnApp),
         },
       );
     }
@@ -81,8 +83,8 @@ export function stillPending(
   });
 }
 
-function answerWith(id: string, isDesk: boolean): string {
-  return isDesk
+function answerWith(id: string, isKeyturnApp: boolean): string {
+  return isKeyturnApp
     ? 'Answer in Keyturn’s window, then ask again.'
     : `Answer with: keyturn request approve ${shellWord(id)}   (or deny)`;
 }
@@ -94,21 +96,21 @@ function choiceHint(id: string, accounts: readonly string[]): string {
 
 function unfinished(
   question: Extract<Question, { readonly kind: 'signIn' | 'device' }>,
-  isDesk: boolean,
+  isKeyturnApp: boolean,
 ): KeyturnError {
-  const finish = isDesk
+  const finish = isKeyturnApp
     ? 'Open it in Keyturn’s window and finish it in the browser, then ask again.'
     : 'Finish it in the browser, then ask again. `keyturn request list` shows its address.';
-  const ways = question.kind === 'signIn' ? pageFails(question, isDesk) : '';
+  const ways = question.kind === 'signIn' ? pageFails(question, isKeyturnApp) : '';
   return new KeyturnError('login_pending', `The sign-in at ${question.issuer} is not finished.`, {
     hint: `${finish}${ways}`,
   });
 }
 
 /** Follows a hint; empty if no remedy is known. */
-function pageFails(page: Page, isDesk: boolean): string {
+function pageFails(page: Page, isKeyturnApp: boolean): string {
   const { hint } = page;
-  const way = wayPastError(page, isDesk);
+  const way = wayPastError(page, isKeyturnApp);
   if (way === undefined) return hint === undefined ? '' : ` If the page shows an error: ${hint}.`;
   return ` ${way}${hint === undefined ? '' : `. If that does not help: ${hint}.`}`;
 }
@@ -117,11 +119,11 @@ function pageFails(page: Page, isDesk: boolean): string {
  * A server that has forgotten its client shows that only to the user (OAuth 2.1 §4.1.2.1). A sentence without its
  * full stop.
  */
-function wayPastError(page: Page, isDesk: boolean): string | undefined {
+function wayPastError(page: Page, isKeyturnApp: boolean): string | undefined {
   const { ifForgotten } = page;
   if (ifForgotten === undefined) return undefined;
   if (ifForgotten === 'byHand') return `If the page shows an error, ${enterAgain(page)}`;
-  if (isDesk) return 'If the page shows an error, say so there';
+  if (isKeyturnApp) return 'If the page shows an error, say so there';
   return `If the page shows an error: ${loginAgain(page, '--new-client')}`;
 }
 

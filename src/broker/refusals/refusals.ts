@@ -1,7 +1,7 @@
 /**
  * Explains why a request gets no token: each message names the rule and the next step.
  *
- * Invariant: messages name the endpoint, the program, scopes and the issuer, never a token.
+ * Invariant: messages name the endpoint, the app, scopes and the issuer, never a token.
  */
 import {
   KeyturnError,
@@ -16,7 +16,7 @@ import type { ApiKey } from '../records/api-key.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Permission } from '../records/permission.ts';
 
-/** A program whose last card got no yes. `retryAfter` in seconds. */
+/** An app whose last card got no yes. `retryAfter` in seconds. */
 export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
   return new KeyturnError(
     'rate_limited',
@@ -73,7 +73,7 @@ export function keyInstead(endpoint: string): KeyturnError {
   );
 }
 
-/** The program reports a 401 for the key: another try brings the same answer. */
+/** The app reports a 401 for the key: another try brings the same answer. */
 export function keyRefused(endpoint: string): KeyturnError {
   return new KeyturnError('key_refused', `${endpoint} refused the API key.`, {
     rule: 'A refused API key is not sent again until you replace it',
@@ -86,9 +86,9 @@ interface Unallowed {
   readonly name: string;
   readonly endpoint: string;
   readonly scope: readonly string[];
-  /** The program may already have some access there. */
+  /** The app may already have some access there. */
   readonly isMore: boolean;
-  /** The grant that would be used, if the program may not use it yet. */
+  /** The grant that would be used, if the app may not use it yet. */
   readonly grant: Grant | undefined;
 }
 
@@ -109,7 +109,7 @@ function accountOption(grant: Grant | undefined): string {
   return grant ? ` ${shellOption('account', grant.account)}` : '';
 }
 
-/** No program gets a token with more scopes than its permission (invariant 10, dev/internals.md). */
+/** No app gets a token with more scopes than its permission (invariant 10, dev/internals.md). */
 export function notNarrowed({ appId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',
@@ -137,7 +137,7 @@ export class NarrowsForGood extends KeyturnError {
   }
 }
 
-/** Scopes that the refresh token lost through a program's narrower token, and that no sign-in has restored. */
+/** Scopes that the refresh token lost through an app's narrower token, and that no sign-in has restored. */
 export function scopesLost(issuer: string, lost: readonly string[]): string {
   return `${issuer} took ${lost.join(' ')} from its refresh token when an app asked for a narrower one, so it needs a new sign-in`;
 }
@@ -201,7 +201,7 @@ export function serverResting(name: string, left: number): Unreachable {
 
 /**
  * A server that failed and gets no request yet. `last` is its last failure; `left` is in milliseconds and depends on
- * who asks: a person's own sign-in may try sooner than a program.
+ * who asks: a person's own sign-in may try sooner than an app.
  */
 export function resting(last: Unreachable, left: number, isByPerson: boolean): Unreachable {
   const seconds = Math.ceil(left / 1000);

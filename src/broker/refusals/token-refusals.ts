@@ -4,7 +4,7 @@
  * Invariants: a refusal replaces the token, so a server that refuses every token could cause endless refreshes. After
  * a few refusals, further ones replace no token for a while. That pause ends automatically, and doubles if the refusals
  * continue. It applies to one program, grant and operation, and in total to one program and grant. It withholds no
- * token: programs still get a token that is in memory.
+ * token: apps still get a token that is in memory.
  */
 import { doubled } from '../../base/backoff.ts';
 import type { AppChallenge } from '../request.ts';
@@ -29,11 +29,11 @@ const maxOperations = 64;
  */
 export const expiryGrace = 1000;
 
-/** The program that reports a refusal, and the grant of the token. */
+/** The app that reports a refusal, and the grant of the token. */
 export interface RefusedUse {
   readonly appId: string;
   readonly grantId: string;
-  /** The operation that the token was for; absent if the program names none. */
+  /** The operation that the token was for; absent if the app names none. */
   readonly operation?: string | undefined;
 }
 

@@ -98,7 +98,7 @@ export interface Read {
   readonly failure?: unknown;
   /** The grant's refresh token is missing, or can't be read now: nothing answers for it. */
   readonly isOwnUnread: boolean;
-  /** The vault has the access tokens that programs have. */
+  /** The vault has the access tokens that apps have. */
   readonly isWritten?: boolean;
 }
 

@@ -23,7 +23,7 @@ const commandTimeout = 10_000;
 /** Milliseconds. A server would give the same assertion the same answer, unless its operator changes something. */
 const refusedPause = 60_000;
 
-/** Milliseconds: what a program that asks in a loop may cost. */
+/** Milliseconds: what an app that asks in a loop may cost. */
 const failedPause = 10_000;
 
 /** The same text would bring the same answer. Of any other reason, another scope may bring another answer. */

@@ -96,7 +96,7 @@ function mismatch(endpoint: string, known: readonly string[], signedIn: string |
 
 /**
  * Client credentials and a workload name no person, so there is no question about the account. An identity assertion
- * names one: for another one than before a program's request ends, and only the owner can say yes.
+ * names one: for another one than before an app's request ends, and only the owner can say yes.
  */
 export async function storeUnattended(
   parts: BrokerParts,
@@ -130,7 +130,7 @@ export async function storeConfirmed(
       closed();
     }
     try {
-      // A permission is for an account: another one would be no answer to the program's request.
+      // A permission is for an account: another one would be no answer to the app's request.
       if (!isAsked) throw anotherAccount(context.request.endpoint, another);
       await requireYes(parts, context, another, signal);
     } catch (error) {

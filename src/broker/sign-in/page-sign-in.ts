@@ -158,7 +158,7 @@ async function visit(
   { url, started, redirect, refused: before }: Shown,
   signal: AbortSignal,
 ): Promise<RedirectCallback | 'errorPage'> {
-  // No page for a program that went away in the meantime.
+  // No page for an app that went away in the meantime.
   signal.throwIfAborted();
   const { request, destination } = context;
   const { server, formerIssuer } = destination;

@@ -35,7 +35,7 @@ export interface SignInRequest extends SignInDetails {
   readonly isUnattended: boolean;
   /** The grant that it should renew; absent if there is none. */
   readonly grantId?: string;
-  /** The one program that its tokens are for, because this server can't narrow by a refresh. Absent: all programs. */
+  /** The one app that its tokens are for, because this server can't narrow by a refresh. Absent: all apps. */
   readonly onlyFor?: string | undefined;
   /** The last sign-in there came back as another account. */
   readonly isChoosing?: boolean;

@@ -245,8 +245,8 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
     authorizationServerScopes: server.scopesSupported,
   });
   if (!request.bound) return selected;
-  // Least privilege: if a program may have only some scopes, no more are requested. A refresh token is for Keyturn, not
-  // for the program, but offline_access is requested only if the server offers it (newer revisions, refresh tokens).
+  // Least privilege: if an app may have only some scopes, no more are requested. A refresh token is for Keyturn, not
+  // for the app, but offline_access is requested only if the server offers it (newer revisions, refresh tokens).
   const { bound } = request;
   const kept = selected?.filter((scope) => bound.includes(scope)) ?? [];
   return withOfflineAccess(kept.length > 0 ? kept : bound, server.scopesSupported);

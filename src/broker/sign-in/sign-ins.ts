@@ -1,7 +1,7 @@
 /**
  * The sign-ins under way: those that requests start automatically, and those that the user starts.
  *
- * Invariants (5, dev/internals.md): at most one automatic page is open. It opens only if a program still waits for it
+ * Invariants (5, dev/internals.md): at most one automatic page is open. It opens only if an app still waits for it
  * and may still reach the endpoint. After a failed page none opens until the user acts. After a withdrawn page the
  * next one waits. When the user signs in, waiting pages for that endpoint are withdrawn.
  */
@@ -53,9 +53,9 @@ export class SignIns {
 
   /** What a request was waiting for when its time ran out. `appId`: absent for the person's own sign-in. */
   stillPending({ appId, endpoint }: { readonly appId?: string; readonly endpoint: string }): KeyturnError {
-    const { interactions, isDesk } = this.#parts;
-    if (this.#pages.isQueued(endpoint)) return anotherPageFirst(endpoint, isDesk);
-    return stillPending(interactions.list(), { appId, endpoint, isDesk });
+    const { interactions, isKeyturnApp } = this.#parts;
+    if (this.#pages.isQueued(endpoint)) return anotherPageFirst(endpoint, isKeyturnApp);
+    return stillPending(interactions.list(), { appId, endpoint, isKeyturnApp });
   }
 
   userActed(endpoint: string): void {
@@ -108,7 +108,7 @@ export class SignIns {
           if (!isAwaited() || !this.#isAllowed(endpoint)) throw notNeeded(endpoint);
           return work(opened, closed);
         },
-        // The person can do nothing about a scope that a program mistyped, and the step-ups are bounded.
+        // The person can do nothing about a scope that an app mistyped, and the step-ups are bounded.
         (error) => !(request.isStepUp && error instanceof ScopeRefused),
       );
     try {
@@ -125,7 +125,7 @@ export class SignIns {
   async byUser(asked: UserSignIn, caller: AbortSignal): Promise<Grant> {
     // Two spellings of one endpoint are one sign-in.
     const { isNewClient = false, typed: _typed, ...plain } = asked;
-    const shared = this.#parts.isDesk ? plain : { ...plain, starter: undefined };
+    const shared = this.#parts.isKeyturnApp ? plain : { ...plain, starter: undefined };
     const key = `user ${JSON.stringify(shared)}`;
     const page = this.#runs.has(key) ? this.#pageOf(asked) : undefined;
     // A user who wants a new client has seen the open page. One who came back from none may have seen an error there.
@@ -150,7 +150,7 @@ export class SignIns {
   }
 
   /**
-   * The page of a program there is of the client that shows an error: its request goes on with what the user's
+   * The page of an app there is of the client that shows an error: its request goes on with what the user's
    * sign-in brings.
    */
   #holdAutomatic({ endpoint, account }: UserSignIn): void {
@@ -162,9 +162,9 @@ export class SignIns {
 
   /** The page that the user's sign-in waits at. */
   #pageOf({ endpoint, account, method, starter }: UserSignIn): Page | undefined {
-    const { isDesk, interactions } = this.#parts;
+    const { isKeyturnApp, interactions } = this.#parts;
     const isOwn = (page: Page): boolean =>
-      isDesk
+      isKeyturnApp
         ? starter?.by === 'command' && isStartedBy(page, starter.connection)
         : page.starter?.by !== 'app';
     return interactions
@@ -229,7 +229,7 @@ function notNeeded(endpoint: string): KeyturnError {
   });
 }
 
-/** A program that may ask the user doesn't share the refusal of one that may not. */
+/** An app that may ask the user doesn't share the refusal of one that may not. */
 function keyOfAutomatic({
   isUnattended,
   grantId = '',

@@ -37,7 +37,7 @@ export interface NewTokens {
   readonly account?: string;
   /** The grant that the sign-in should renew; with `onlyFor`, or the shared grant of the same account. */
   readonly grantId?: string;
-  /** The one program that the tokens are for. */
+  /** The one app that the tokens are for. */
   readonly onlyFor?: string | undefined;
   /** The user named the scopes. */
   readonly isExactScope: boolean;
@@ -111,7 +111,7 @@ function targetOf({ grants }: BrokerParts, received: NewTokens, isConfirmed: boo
   return match.kind === 'another' && isConfirmed ? { grant: match.grant, account } : match;
 }
 
-/** The program's own grant of the account that was expected. The shared grant stays as it is. */
+/** The app's own grant of the account that was expected. The shared grant stays as it is. */
 function ownOf(alone: readonly Grant[], account: string): Target {
   return { grant: alone.find((one) => isLiving(one) && one.account === account), account };
 }

@@ -32,7 +32,7 @@ export interface UnattendedRequest {
   readonly proofKey: ProofKey | undefined;
   /** The grant that it should renew. */
   readonly grantId: string | undefined;
-  /** The owner's own sign-in, not a program's request. */
+  /** The owner's own sign-in, not an app's request. */
   readonly isByPerson: boolean;
   readonly signal: AbortSignal;
 }

@@ -5,8 +5,8 @@
  *
  * Invariants: scopes are lost only if a full refresh returns no more than an earlier narrower one requested.
  * Errors call them lost, never refused by the server. After an issuer did either once, no shared grant there is
- * narrowed by a refresh, and no program gets a wider token instead: a narrow program gets a sign-in for itself alone.
- * What a refresh showed is remembered permanently, in the records; what a program reports, for a time only
+ * narrowed by a refresh, and no app gets a wider token instead: a narrow app gets a sign-in for itself alone.
+ * What a refresh showed is remembered permanently, in the records; what an app reports, for a time only
  * (`sawOtherEnd`).
  */
 import { isWithin, openidScopes } from '../../oauth/base/scope.ts';

@@ -76,7 +76,7 @@ export class Refresher {
   readonly #parts: RefresherParts;
   readonly #shared = new SharedWork<AccessToken>({ finishes: true });
   readonly failures: RefreshFailures;
-  /** By grant, until when a program is believed that a refresh ended its access token with other scopes. */
+  /** By grant, until when an app is believed that a refresh ended its access token with other scopes. */
   readonly #endsOthers = new Map<string, number>();
 
   constructor(parts: RefresherParts) {
@@ -86,7 +86,7 @@ export class Refresher {
   }
 
   /**
-   * A program says that a refresh for one scope set ended the token of another one. Keyturn can't see that itself. The
+   * An app says that a refresh for one scope set ended the token of another one. Keyturn can't see that itself. The
    * report may be false, or about a server's passing fault, and costs the other programs a sign-in each: so it is
    * believed in memory and for a time only.
    */
@@ -129,7 +129,7 @@ export class Refresher {
     if (scope !== undefined) this.failures.obeyBackoff(keyOfSet(grantId, scope), read);
     await this.#confirmed();
     const grant = activeGrant(grants, grantId);
-    // What is taken from a grant of one program is taken from nobody else.
+    // What is taken from a grant of one app is taken from nobody else.
     if (scope !== undefined && isShared(grant)) this.#refuseLosing(grant);
     const parts = { ...this.#parts, secrets: this.secrets };
     const request = await prepareRefresh(parts, grant, scope).catch((error: unknown) =>

@@ -2,7 +2,7 @@
  * Servers that failed a moment ago, and when each may be asked again. Discovery, registration and sign-ins send their
  * requests through this class.
  *
- * Invariant: the data is in memory and bounded, and every rest ends automatically. A program's request reaches no resting
+ * Invariant: the data is in memory and bounded, and every rest ends automatically. An app's request reaches no resting
  * server; the refusal says when the rest ends. A person's own sign-in is tried at once. If a server asked for no requests,
  * a person has one try in ten seconds.
  */
@@ -20,7 +20,7 @@ export interface Asking {
 
 /** Steady instants, in milliseconds. */
 interface Rest {
-  /** Until then no program's request goes there. */
+  /** Until then no app's request goes there. */
   readonly until: number;
   /** Until then the server itself asked for no requests. */
   readonly askedUntil: number;

@@ -34,7 +34,7 @@ export interface AccessToken {
 /** As its server issued it. */
 type IssuedToken = Omit<AccessToken, 'tokenId' | 'handedTo' | 'margin'>;
 
-/** More sets mean that a program tries many scopes; the oldest set is removed. */
+/** More sets mean that an app tries many scopes; the oldest set is removed. */
 const maxSets = 8;
 /** Refresh when less than this is left … in milliseconds. */
 const maxMargin = 300_000;

@@ -2,7 +2,7 @@
  * The broker's regular work: refreshes tokens that are in use, and notes changes of the clock.
  *
  * Invariants: there is one coarse tick that compares times, so a suspend changes nothing. It opens no page, no question
- * and no keychain prompt. A token is refreshed before its margin only if a program got it; an unused one is left to
+ * and no keychain prompt. A token is refreshed before its margin only if an app got it; an unused one is left to
  * expire. A failure goes to the audit log only; the next request reports it. Refreshes that are due together start one
  * after another, so that no request waits behind all of them.
  */

@@ -29,7 +29,7 @@ const proxies = async (connection: Connection): Promise<unknown[]> =>
 const keys = async (connection: Connection): Promise<unknown[]> =>
   listIn(await connection.request('apiKey.list'), 'apiKeys');
 
-/** The id of a program whose name is no plain word, e.g. one that came by a proxy. */
+/** The id of an app whose name is no plain word, e.g. one that came by a proxy. */
 const wordFor = (program: unknown): unknown => {
   const name = field(program, 'name');
   return typeof name === 'string' && plainWord.test(name) ? name : field(program, 'appId');

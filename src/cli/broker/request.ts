@@ -55,7 +55,7 @@ export async function ask<M extends MethodName>(method: M, params: ParamsOf<M>):
 interface LocatedAnswer<M extends MethodName> {
   readonly answer: Answer<M>;
   /** The broker is the app: what gives somebody something is answered in its window. */
-  readonly isDesk: boolean;
+  readonly isKeyturnApp: boolean;
 }
 
 /** As `ask`, and tells who the broker is, for commands that say where the person answers. */
@@ -79,7 +79,7 @@ async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Pr
     const connection = await connect();
     reached();
     const answer = await interruptible(connection, () => call(connection, method, params));
-    return { answer, isDesk: connection.capabilities.includes(appCapability) };
+    return { answer, isKeyturnApp: connection.capabilities.includes(appCapability) };
   };
   // What only reads may be asked twice. A broker that ends may close the connection instead of saying that it stops.
   return methodRow(method).effect === 'reads'

@@ -1,7 +1,7 @@
 /** `keyturn service`: runs the broker as a service of the user's systemd. */
 import { existsSync } from 'node:fs';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
-import { deskCommandFile, homePaths } from '../../base/paths.ts';
+import { appCommandFile, homePaths } from '../../base/paths.ts';
 import { stopBroker } from '../broker/restart.ts';
 import { systemctl, unitState } from '../../service/systemctl.ts';
 import { removeService, removeUnits, unitFile, unitNames } from '../../service/user-units.ts';
@@ -70,7 +70,7 @@ async function onLinux(work: () => Promise<void>): Promise<number> {
 }
 
 async function install(withSocket: boolean): Promise<void> {
-  if (withSocket && existsSync(deskCommandFile(homePaths())))
+  if (withSocket && existsSync(appCommandFile(homePaths())))
     throw new KeyturnError(
       'conflict',
       'The Keyturn app uses this home, and systemd would keep the socket from it.',

@@ -84,10 +84,10 @@ const unset = defineCommand(
 export const command = defineNoun('settings', 'List and change settings', { list, get, set, unset }, 'list');
 
 async function change(name: string, value: string | null): Promise<number> {
-  const { answer, isDesk } = await askWhere('settings.set', { name, value });
+  const { answer, isKeyturnApp } = await askWhere('settings.set', { name, value });
   if (answer.inForce === 'now') return exitCodes.ok;
   const isVaults = name === 'vault' || name === 'vaultKey';
-  if (isVaults && !isDesk && (await isInBackground())) return restartWithNewVault();
+  if (isVaults && !isKeyturnApp && (await isInBackground())) return restartWithNewVault();
   say(`keyturn: ${name} takes effect at the broker's next start: keyturn broker restart`);
   return exitCodes.ok;
 }

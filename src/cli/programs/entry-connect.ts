@@ -77,7 +77,7 @@ export async function connectEntry(
 }
 
 /**
- * A broker that doesn't know a key pairs its program again, under another one. The old key stays beside it. Where the
+ * A broker that doesn't know a key pairs its app again, under another one. The old key stays beside it. Where the
  * broker can't read its list of programs, or another process pairs this one, nothing is moved.
  */
 async function moveForgottenKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
@@ -149,7 +149,7 @@ function tellQuestions(
   { name, resource, account }: Entry,
   { together, signal }: { readonly together: Together; readonly signal: AbortSignal },
 ): { readonly code: (code: string) => void; readonly offer: () => string } {
-  const isDesk = owner.capabilities.includes(appCapability);
+  const isKeyturnApp = owner.capabilities.includes(appCapability);
   const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
   const codes = new Set<string>();
   const shown = new Set<string>();
@@ -170,8 +170,8 @@ function tellQuestions(
       const { id } = question;
       if (question.kind === 'allow') offer = offerWords(question);
       // A yes to a choice names an account.
-      if (isDesk || !isAtTerminal() || question.kind === 'choice')
-        tell(question, wordsOf(question, { name, resource }), isDesk);
+      if (isKeyturnApp || !isAtTerminal() || question.kind === 'choice')
+        tell(question, wordsOf(question, { name, resource }), isKeyturnApp);
       else
         prompts.ask(
           id,
@@ -242,11 +242,11 @@ async function accountsNote(owner: Connection, endpoint: string): Promise<string
 const offerWords = ({ account, scope }: Question): string =>
   (account === undefined ? '' : ` as ${quoted(account)}`) + (scope === undefined ? '' : ` with ${scope}`);
 
-function tell({ id, kind, accounts = [] }: Question, words: string, isDesk: boolean): void {
+function tell({ id, kind, accounts = [] }: Question, words: string, isKeyturnApp: boolean): void {
   say(words);
   const [option = ''] = kind === 'choice' ? choiceOptions(accounts) : [];
   say(
-    isDesk
+    isKeyturnApp
       ? `  ${kind === 'pair' ? 'Compare the code, and answer' : 'Answer'} in Keyturn’s window.`
       : `  Answer in another terminal: keyturn request approve ${shellWord(id)}${option}   (or deny)`,
   );

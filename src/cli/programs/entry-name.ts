@@ -11,7 +11,7 @@ import { readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { maxNameLength } from '../../ipc/wire/limits.ts';
 
-/** Characters of the program's name in it. */
+/** Characters of the app's name in it. */
 const maxProgram = 20;
 
 /** Hexadecimal digits, 24 bits: sets apart names that share their letters, in a name that a person can still read. */

@@ -161,7 +161,7 @@ async function unanswered(
   { again, code }: { readonly again: string; readonly code?: string | undefined },
 ): Promise<KeyturnError> {
   const isElsewhere = forwardedSocket(process.env) !== undefined;
-  const isDesk = !isElsewhere && (await isAtDesk());
+  const isKeyturnApp = !isElsewhere && (await isKeyturnAppRunning());
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
   const question = reason === 'unpaired' ? `Pairing of ${quoted(name)} hasn’t been approved yet.` : message;
   const option = account === undefined ? [] : [shellOption('account', account)];
@@ -171,13 +171,13 @@ async function unanswered(
   return new KeyturnError(reason === 'login_pending' ? reason : 'consent_pending', question, {
     hint: isElsewhere
       ? `Answer on the machine where the broker runs${compare}. Then ${again}.`
-      : isDesk
+      : isKeyturnApp
         ? `Answer the card in Keyturn’s window${compare}. Then ${again}.`
         : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn request list\` shows${compare}. Then ${again}.`,
   });
 }
 
-async function isAtDesk(): Promise<boolean> {
+async function isKeyturnAppRunning(): Promise<boolean> {
   const connection = await connectIfRunning().catch(() => undefined);
   connection?.close();
   return connection?.capabilities.includes(appCapability) ?? false;

@@ -1,5 +1,5 @@
 /**
- * `keyturn token` at the far end of a forward, where no owner is: a program like any other, paired once.
+ * `keyturn token` at the far end of a forward, where no owner is: an app like any other, paired once.
  *
  * Invariant: without a person to ask, nothing is asked.
  */

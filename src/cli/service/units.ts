@@ -46,17 +46,17 @@ WantedBy=default.target
 }
 
 export interface Listening {
-  /** Where programs look for the socket. */
+  /** Where apps look for the socket. */
   readonly path: string;
   /** The file that shows that the home is an app's. */
-  readonly deskFile: string;
+  readonly appFile: string;
 }
 
-export function socketUnit({ path, deskFile }: Listening): string {
+export function socketUnit({ path, appFile }: Listening): string {
   return `[Unit]
 Description=Socket of Keyturn, the token broker of this user
 # The desktop app makes the socket itself, and could not while systemd holds it.
-ConditionPathExists=!${literal(deskFile)}
+ConditionPathExists=!${literal(appFile)}
 
 [Socket]
 ListenStream=${literal(path)}

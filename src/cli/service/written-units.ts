@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { deskCommandFile, homePaths } from '../../base/paths.ts';
+import { appCommandFile, homePaths } from '../../base/paths.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { socketPlaces } from '../../ipc/wire/socket-path.ts';
 import { isOurs, mark, unitFile } from '../../service/user-units.ts';
@@ -21,7 +21,7 @@ export function writeUnits(withSocket: boolean): string | undefined {
     : [program, ...nodeFlags, ...script, 'broker', 'run'];
   const made = write('keyturn.service', serviceUnit({ command, home }));
   if (withSocket)
-    write('keyturn.socket', socketUnit({ path: socketPlaces(paths)[0], deskFile: deskCommandFile(paths) }));
+    write('keyturn.socket', socketUnit({ path: socketPlaces(paths)[0], appFile: appCommandFile(paths) }));
   return made;
 }
 

@@ -125,27 +125,27 @@ function isEqual(question: Fields, { resource, account = '', method }: SignIn): 
   );
 }
 
-/** `isDesk`: the broker is the app, whose window has the card, and opens the page after a click. */
-function tell(question: Fields, own: OwnLogin | undefined, isDesk: boolean): void {
+/** `isKeyturnApp`: the broker is the app, whose window has the card, and opens the page after a click. */
+function tell(question: Fields, own: OwnLogin | undefined, isKeyturnApp: boolean): void {
   switch (question['kind']) {
     case 'signIn':
-      return tellLogin(question, own?.onPage ? 'elsewhere' : isDesk ? 'window' : 'browser');
+      return tellLogin(question, own?.onPage ? 'elsewhere' : isKeyturnApp ? 'window' : 'browser');
     case 'device':
       return own && tellDevice(question);
     case 'account':
-      return tellAccount(question, isDesk);
+      return tellAccount(question, isKeyturnApp);
     case 'allow':
-      return question['app'] === 'cli' ? tellAllow(question, isDesk) : undefined;
+      return question['app'] === 'cli' ? tellAllow(question, isKeyturnApp) : undefined;
     case 'choice':
-      return question['app'] === 'cli' ? tellChoice(question, isDesk) : undefined;
+      return question['app'] === 'cli' ? tellChoice(question, isKeyturnApp) : undefined;
   }
 }
 
-function tellAccount(question: Fields, isDesk: boolean): void {
+function tellAccount(question: Fields, isKeyturnApp: boolean): void {
   const account = text(question, 'account');
   const who = account === '' ? 'an account that the server did not name' : quoted(account);
   say(`keyturn: ${who} signed in at ${hostIn(question)}, and another account was expected. Keep both?`);
-  tellAnswer(question, isDesk);
+  tellAnswer(question, isKeyturnApp);
 }
 
 const waysToSignIn = {
@@ -218,12 +218,12 @@ function tellDevice(question: Fields): void {
   say(text(question, 'url'));
 }
 
-function tellAllow(question: Fields, isDesk: boolean): void {
+function tellAllow(question: Fields, isKeyturnApp: boolean): void {
   if (isFields(question['apiKey'])) {
     say(
       `keyturn: may the command line, and so any program you run, have your API key for ${text(question, 'resource')}?`,
     );
-    return tellAnswer(question, isDesk);
+    return tellAnswer(question, isKeyturnApp);
   }
   const scope = text(question, 'scope');
   const account = text(question, 'account');
@@ -231,20 +231,20 @@ function tellAllow(question: Fields, isDesk: boolean): void {
   say(
     `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${as}${scope ? ` with ${scope}` : ''}?`,
   );
-  tellAnswer(question, isDesk);
+  tellAnswer(question, isKeyturnApp);
 }
 
-function tellChoice(question: Fields, isDesk: boolean): void {
+function tellChoice(question: Fields, isKeyturnApp: boolean): void {
   const accounts = accountsIn(question);
   const client = '`keyturn token`';
   say(`keyturn: ${choiceQuestion({ client, resource: text(question, 'resource'), accounts })}`);
   const [first = '', ...others] = choiceOptions(accounts);
-  tellAnswer(question, isDesk, first, others.length > 0 ? 'another one, or deny' : undefined);
+  tellAnswer(question, isKeyturnApp, first, others.length > 0 ? 'another one, or deny' : undefined);
 }
 
-function tellAnswer(question: Fields, isDesk: boolean, option = '', others = 'deny'): void {
+function tellAnswer(question: Fields, isKeyturnApp: boolean, option = '', others = 'deny'): void {
   say(
-    isDesk
+    isKeyturnApp
       ? '  Answer in Keyturn’s window.'
       : `  Answer in another terminal: keyturn request approve ${shellWord(text(question, 'id'))}${option}   (or ${others})`,
   );

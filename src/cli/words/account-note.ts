@@ -1,4 +1,4 @@
-/** Accounts in words: which one a program will use after `keyturn app allow` without --account. */
+/** Accounts in words: which one an app will use after `keyturn app allow` without --account. */
 import { quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';

@@ -1,4 +1,4 @@
-/** The question which of its accounts a program uses at a server, in words for a terminal. */
+/** The question which of its accounts an app uses at a server, in words for a terminal. */
 import { quoted, shellOption } from '../../base/errors.ts';
 
 interface Choice {

@@ -8,7 +8,7 @@ export function sayNothingRevoked(what: string): void {
   if (process.stdout.isTTY) say(`keyturn: nothing was revoked at the server; ${what} does that.`);
 }
 
-/** The same for an API key: it has no end, and the program may have kept it. */
+/** The same for an API key: it has no end, and the app may have kept it. */
 export function sayKeyLives(): void {
   if (process.stdout.isTTY)
     say('keyturn: the key itself stays good. If the app must not use it any more, end it at the server.');

@@ -8,10 +8,10 @@ import { hostOf, processName, when } from '../terminal/output.ts';
 export type Question = ResultOf<'request.list'>['requests'][number];
 
 /** While the Keyturn app runs, only its window approves. */
-export function requestLines(question: Question, isDesk: boolean): string[] {
+export function requestLines(question: Question, isKeyturnApp: boolean): string[] {
   const { id, app, resource, scope, code } = question;
   const deny = `  keyturn request deny ${shellWord(id)}`;
-  const answer = isDesk
+  const answer = isKeyturnApp
     ? ['  Answer in Keyturn’s window. To deny it from here:', deny]
     : [`  keyturn request approve ${shellWord(id)}`, deny];
   const end = `${deny}   cancels it`;
@@ -34,18 +34,18 @@ export function requestLines(question: Question, isDesk: boolean): string[] {
         ...answer,
       ];
     case 'signIn':
-      return [...signInLines(question), ...errorPageLines(question, isDesk), end];
+      return [...signInLines(question), ...errorPageLines(question, isKeyturnApp), end];
     case 'device':
       return [...signInLines(question), end];
     case 'account':
       return [`${id}  ${accountQuestion(question)}`, ...answer];
     case 'url':
-      return [...pageLines(question, isDesk), ...askerLines(question), ...answer];
+      return [...pageLines(question, isKeyturnApp), ...askerLines(question), ...answer];
     case 'choice':
       return [
         ...choiceLines(question),
         ...askerLines(question),
-        ...(isDesk ? answer : choiceAnswers(question)),
+        ...(isKeyturnApp ? answer : choiceAnswers(question)),
       ];
     case 'settings':
       return settingsLines(question, answer);
@@ -72,10 +72,13 @@ function choiceAnswers({ id, accounts = [] }: Question): string[] {
 }
 
 /** While the app runs, without the address: only the window shows it. */
-function pageLines({ id, app, resource, server, url, message = '' }: Question, isDesk: boolean): string[] {
+function pageLines(
+  { id, app, resource, server, url, message = '' }: Question,
+  isKeyturnApp: boolean,
+): string[] {
   return [
     `${id}  ${resource}, which ${app} uses, asks you to open a page at ${hostOf(server ?? '')}. Open it?`,
-    ...(url === undefined || isDesk ? [] : [`  ${url}`]),
+    ...(url === undefined || isKeyturnApp ? [] : [`  ${url}`]),
     ...(message === '' ? [] : [`  the server says: ${quoted(message)}`]),
   ];
 }
@@ -88,9 +91,9 @@ function signInLines({ id, kind, resource, issuer, account, code, url }: Questio
 }
 
 /** A server that has forgotten Keyturn shows the error on its page only. */
-function errorPageLines(question: Question, isDesk: boolean): string[] {
+function errorPageLines(question: Question, isKeyturnApp: boolean): string[] {
   const { resource, newClient, account, replacedByHand } = question;
-  if (isDesk || newClient) return [];
+  if (isKeyturnApp || newClient) return [];
   const option = account === undefined ? '' : ` ${shellOption('account', account)}`;
   const login = `  keyturn login ${shellWord(resource ?? 'URL')}${option}`;
   return [
@@ -103,7 +106,7 @@ function errorPageLines(question: Question, isDesk: boolean): string[] {
 const accountWords = (account: string | undefined): string =>
   account === undefined ? '' : ` as ${quoted(account)}`;
 
-/** Whose tokens a program would get, and whose it may get there now. */
+/** Whose tokens an app would get, and whose it may get there now. */
 function offeredWords({ issuer, account, accounts }: Question): string {
   if (account === undefined) return '';
   const now = accounts?.length ? `; it works there as ${accounts.map(quoted).join(', ')}` : '';

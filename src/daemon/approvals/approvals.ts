@@ -4,7 +4,7 @@
  * Invariants: a request that widens access runs only after a yes to its own card. The process that asked must still be
  * the one that the card showed, and a permission is set only as the card showed it. The request is checked before the
  * card appears, without a wait. No answer is remembered. If the broker ends first, no other broker is asked. Each
- * refused card makes the next one wait longer, so that no program can fill the screen with cards.
+ * refused card makes the next one wait longer, so that no app can fill the screen with cards.
  */
 import type { Verdict } from '../../broker/questions/answer.ts';
 import { CardPauses } from '../../broker/consent/card-pauses.ts';

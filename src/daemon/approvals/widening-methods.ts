@@ -191,9 +191,9 @@ const wideningMethods: {
       const kind = broker.parts.interactions.find(id)?.question.kind;
       const isSignIn = kind === 'signIn' || kind === 'device';
       // A yes to a sign-in calls it off, as any answer does.
-      if (answer === 'yes' && kind !== undefined && !isSignIn) throw answeredAtTheDesk();
+      if (answer === 'yes' && kind !== undefined && !isSignIn) throw answeredInTheApp();
       // A no decides as much as a yes: requests would go past the proxy that was written there.
-      if (answer === 'no' && kind === 'settings') throw decidedAtTheDesk();
+      if (answer === 'no' && kind === 'settings') throw decidedInTheApp();
       return undefined;
     },
     // Interactions asks no question while the app is closed, so there is none to answer.
@@ -241,14 +241,14 @@ function refuseUnshowable(name: string, value: CheckedSetting['value']): void {
   });
 }
 
-function answeredAtTheDesk(): KeyturnError {
+function answeredInTheApp(): KeyturnError {
   return new KeyturnError('not_permitted', 'This question must be answered in the Keyturn window.', {
     rule: 'While the app is running, commands that grant access must be approved in its window',
     hint: 'Answer it in Keyturn’s window. From here you can say "no" and "later".',
   });
 }
 
-function decidedAtTheDesk(): KeyturnError {
+function decidedInTheApp(): KeyturnError {
   return new KeyturnError('not_permitted', 'Settings changes must be approved in the Keyturn window.', {
     rule: 'While the Keyturn app is running, nothing goes to the network before you confirm or refuse such settings',
     hint: 'Answer it in Keyturn’s window. From here you can say "later".',

@@ -21,7 +21,7 @@ import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
 export type PermissionParams = ParamsOf<'permission.set'>;
 export type EndParams = ParamsOf<'permission.end'>;
 
-/** What the person refused a program at an endpoint. */
+/** What the person refused an app at an endpoint. */
 export interface Refusal {
   /** Single scopes; absent, with no accounts either: everything. */
   readonly scope?: readonly string[];
@@ -51,7 +51,7 @@ export function refusalOf({ parts }: Broker, appId: string, endpoint: string): R
 }
 
 /**
- * True if a refusal would end as well: the program could then ask again. Throws what `permission.end` would throw.
+ * True if a refusal would end as well: the app could then ask again. Throws what `permission.end` would throw.
  */
 export function endsRefusal(broker: Broker, { app, resource }: EndParams): boolean {
   const appId = broker.parts.apps.resolve(app);

@@ -25,8 +25,8 @@ export const windowAccess: SignInAccess = {
   mayFinish: () => true,
 };
 
-/** `isDesk`: whether a person sits at windows of the broker's own. */
-export function socketAccess(isDesk: () => boolean): SignInAccess {
+/** `isKeyturnApp`: whether a person sits at windows of the broker's own. */
+export function socketAccess(isKeyturnApp: () => boolean): SignInAccess {
   const numbers = new WeakMap<Caller, number>();
   let last = 0;
   const numberOf = (caller: Caller): number => {
@@ -37,7 +37,7 @@ export function socketAccess(isDesk: () => boolean): SignInAccess {
   return {
     starterOf: (caller) => ({ by: 'command', connection: numberOf(caller) }),
     mayFinish: (caller, question) => {
-      if (!isDesk()) return true;
+      if (!isKeyturnApp()) return true;
       // Some server's own sign-in may lie behind it.
       if (question.kind === 'url') return false;
       return !isSignIn(question) || isStartedBy(question, numberOf(caller));

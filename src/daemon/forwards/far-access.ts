@@ -1,5 +1,5 @@
 /**
- * What a program elsewhere may ask the broker: tokens of the named servers, and what belongs to them.
+ * What an app elsewhere may ask the broker: tokens of the named servers, and what belongs to them.
  *
  * Invariants: a method that isn't listed here is refused, so a method that is added to the wire isn't served far away by
  * itself. No API key leaves this machine. After the forward's time nothing is answered.

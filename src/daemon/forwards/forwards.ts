@@ -1,5 +1,5 @@
 /**
- * The forwards that are open: each a socket of its own, for programs of one other machine or one sandbox.
+ * The forwards that are open: each a socket of its own, for apps of one other machine or one sandbox.
  *
  * Invariants: a forward lives as long as the connection that opened it, and no longer than it was opened for. Its
  * socket knows no key but those that were paired through the same label and host key. Nothing of it is kept but those

@@ -1,5 +1,5 @@
 /**
- * A desk's home whose app doesn't run: how a broker without a window refuses there.
+ * A home of the Keyturn app whose app doesn't run: how a broker without a window refuses there.
  *
  * Invariant: such a broker serves what is allowed and takes access away. It gives nobody more than they have, because
  * nobody could be asked. approvals/widening-methods.ts says which requests give more. Questions are refused where they
@@ -7,7 +7,7 @@
  */
 import { KeyturnError } from '../../base/errors.ts';
 
-/** Of every such refusal: the command line offers to open the app (cli/open-desk.ts). */
+/** Of every such refusal: the command line offers to open the app (cli/open-app.ts). */
 export const appClosedRule = 'While the app is not running, nobody can give an app more access in this home';
 
 export function appClosed(): KeyturnError {

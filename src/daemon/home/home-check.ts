@@ -49,7 +49,7 @@ export interface HomeCheckParts {
   /** One record at most. */
   readonly records: Pick<DocumentList<HomeRecord>, 'items' | 'change' | 'changeVerified'>;
   /** The running broker is the tray app. */
-  readonly isDesk: boolean;
+  readonly isKeyturnApp: boolean;
   /** Why nothing is served, if the files don't belong together. */
   readonly mismatch: Mismatch | undefined;
   readonly ask: AskAboutSettings;
@@ -98,8 +98,8 @@ export class HomeCheck {
    * forgotten every answer. Opens no vault.
    */
   begin(): void {
-    const { home, vault, isDesk } = this.#parts;
-    if (this.#mismatch || !isDesk || !(home.isNew || vault.kind === 'memory')) return;
+    const { home, vault, isKeyturnApp } = this.#parts;
+    if (this.#mismatch || !isKeyturnApp || !(home.isNew || vault.kind === 'memory')) return;
     this.#different = this.#differencesFrom(nothingConfirmed);
     if (this.#different.length > 0) this.#askOnce();
   }
@@ -140,7 +140,7 @@ export class HomeCheck {
 
   /** Before something is widened. Throws as `verify`, `not_permitted` while the app is closed, and `consent_pending`. */
   async requireOpen(): Promise<void> {
-    if (this.#parts.isDesk) return this.decision();
+    if (this.#parts.isKeyturnApp) return this.decision();
     await this.verify();
     this.#known();
     if (this.isClosed) throw appClosed();
@@ -150,7 +150,7 @@ export class HomeCheck {
 
   /** True once it is known that this is an app's home without its app. */
   get isClosed(): boolean {
-    return !this.#parts.isDesk && this.#record?.approvals === 'app';
+    return !this.#parts.isKeyturnApp && this.#record?.approvals === 'app';
   }
 
   /** True once a vault of this home was opened. */
@@ -167,7 +167,7 @@ export class HomeCheck {
   get state(): HomeState {
     const { vault } = this.#parts;
     const common = {
-      keyturnApp: this.#deskState(),
+      keyturnApp: this.#appState(),
       isEmpty: !this.hasRoot,
       differing: this.#different,
       isWaiting: this.#isWaiting,
@@ -180,13 +180,13 @@ export class HomeCheck {
   }
 
   /**
-   * The owner sets it, with a yes where one was needed. The document is written, then the caller writes the file. In a
-   * desk's home without its app the document's settings decide what widens: file and variables may say anything. Throws
+   * The owner sets it, with a yes where one was needed. The document is written, then the caller writes the file. While
+   * the Keyturn app of this home is closed, the document's settings decide what widens: file and variables may say anything. Throws
    * as `requireSettled` and `requireOpen`, and `file_unreadable` for authorities that can't be read.
    */
   async confirm(name: SettingName, value: Settings[SettingName]): Promise<void> {
     // No vault was ever opened: its first use notes what the file says by then.
-    if (!this.#parts.isDesk && !this.hasRoot) return;
+    if (!this.#parts.isKeyturnApp && !this.hasRoot) return;
     await this.requireSettled();
     const authorities =
       name === 'extraAuthorities' && typeof value === 'string' ? readAuthorities(value) : this.#authorities;
@@ -212,16 +212,16 @@ export class HomeCheck {
    * widens nothing here any more: that makes every copy of the document an older one.
    */
   async load(): Promise<void> {
-    const { isDesk, records, changed } = this.#parts;
+    const { isKeyturnApp, records, changed } = this.#parts;
     const before = JSON.stringify(this.state);
     const record = records.items[0] ?? { approvals: 'command' };
-    if (isDesk) await this.#loadAtDesk(record);
+    if (isKeyturnApp) await this.#loadInApp(record);
     else if (record.approvals === 'app') this.#applyConfirmed(record);
     else await this.#loadHeadless(record);
     if (JSON.stringify(this.state) !== before) changed();
   }
 
-  async #loadAtDesk(record: HomeRecord): Promise<void> {
+  async #loadInApp(record: HomeRecord): Promise<void> {
     if (record.settings === undefined) this.#allowed = allowedIn(this.#parts.allowed);
     const known = this.#allowed.length > 0 ? record : decided(record, this.#written(), this.#early);
     // Until it is answered, nothing is noted: a start after a crash asks again.
@@ -317,7 +317,7 @@ export class HomeCheck {
 
   /** The settings that a person confirmed count here. */
   #governs({ approvals }: HomeRecord): boolean {
-    return this.#parts.isDesk || approvals === 'app';
+    return this.#parts.isKeyturnApp || approvals === 'app';
   }
 
   get #asked(): Asked {
@@ -325,16 +325,16 @@ export class HomeCheck {
   }
 
   get #isUndecided(): boolean {
-    return this.#parts.isDesk && this.#record !== undefined && this.#record.settings === undefined;
+    return this.#parts.isKeyturnApp && this.#record !== undefined && this.#record.settings === undefined;
   }
 
   get #isWaiting(): boolean {
     return this.#isUndecided || (this.#record === undefined && this.#card.isOpen);
   }
 
-  #deskState(): HomeState['keyturnApp'] {
-    const { isDesk } = this.#parts;
-    if (isDesk) return this.#record?.approvals === 'released' ? 'released' : 'running';
+  #appState(): HomeState['keyturnApp'] {
+    const { isKeyturnApp } = this.#parts;
+    if (isKeyturnApp) return this.#record?.approvals === 'released' ? 'released' : 'running';
     if (!this.#record) return 'unknown';
     return ({ command: 'none', app: 'closed', released: 'released' } as const)[this.#record.approvals];
   }

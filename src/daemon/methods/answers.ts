@@ -241,8 +241,8 @@ function permissionAnswer(
 /** By name, as far as they have a value; and each with where it comes from. */
 export function settingAnswer(
   details: ResultOf<'settings.get'>['details'],
-  desk: ResultOf<'settings.get'>['keyturnApp'],
+  keyturnApp: ResultOf<'settings.get'>['keyturnApp'],
 ): ResultOf<'settings.get'> {
   const set = details.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const]));
-  return { settings: Object.fromEntries(set), details, keyturnApp: desk };
+  return { settings: Object.fromEntries(set), details, keyturnApp };
 }

@@ -61,7 +61,7 @@ async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<R
   // First: a broker that is killed later must leave no permission for a key that is no more, since no list shows one.
   if (ends) await endPermissionsFor(broker, ends);
   await keys.set(place, value, more);
-  // Race: a program may have been allowed that key in the meantime.
+  // Race: an app may have been allowed that key in the meantime.
   if (ends) await endPermissionsFor(broker, ends);
   const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
   await audit.record({ event: 'apiKey', outcome, endpoint });

@@ -87,7 +87,7 @@ export const appMethods: Pick<
   },
 };
 
-/** Unpairs a program: its permissions, its key and its connections end. */
+/** Unpairs an app: its permissions, its key and its connections end. */
 export async function removeClient(
   {
     broker,

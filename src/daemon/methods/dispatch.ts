@@ -116,11 +116,11 @@ function dispatch(services: Services, caller: Caller, method: string, params: un
 function answer(services: Services, caller: Caller, method: string, params: unknown): unknown {
   if (!isMethod(method)) throw unknownMethod(method);
   const { who, clientHint, inMismatchedHome, usesRecords } = methodRow(method);
-  // No program acts as the owner.
+  // No app acts as the owner.
   if (who === 'owner' && caller.role !== 'owner') throw forOwner(method, clientHint);
   // Nothing is served or adopted in a home that may belong to another vault.
   if (!inMismatchedHome) services.homeCheck.refuseMismatch();
-  // No program gets anything while the vault is locked.
+  // No app gets anything while the vault is locked.
   services.vaultLock.admit(caller, method);
   const request = { services, caller, method, params: checkedParams(method, params) };
   // The records are verified before they are used. Only the owner has methods that use none.

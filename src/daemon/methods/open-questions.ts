@@ -2,7 +2,7 @@
  * Open questions in the wire's words: what a card or `keyturn request list` shows.
  *
  * Invariants: the URL and the code that finish a sign-in go only to callers that may finish it. An address that a
- * server wants opened goes where those of a program's sign-in go. A question whose words the wire's schema doesn't take
+ * server wants opened goes where those of an app's sign-in go. A question whose words the wire's schema doesn't take
  * isn't opened: one such answer would make the whole list unreadable, and hide every other question.
  */
 import { shownKey } from '../../broker/records/api-key.ts';

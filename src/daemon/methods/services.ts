@@ -9,7 +9,7 @@ import type { Forwards } from '../forwards/forwards.ts';
 import type { BackupKeys } from '../vault/backup-keys.ts';
 import type { VaultLock } from '../vault/vault-lock.ts';
 import type { HomeCheck } from '../home/home-check.ts';
-import type { ProxyDesk } from '../proxy/proxy-desk.ts';
+import type { RunningProxies } from '../proxy/running-proxies.ts';
 import type { KeptPause } from '../home/kept-pause.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
@@ -33,7 +33,7 @@ export interface Services {
   readonly document: Pick<AuthorityDocument, 'isOwed'>;
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run(request: () => unknown): unknown };
-  readonly proxies: Pick<ProxyDesk, 'list' | 'add' | 'rotate' | 'remove'>;
+  readonly proxies: Pick<RunningProxies, 'list' | 'add' | 'rotate' | 'remove'>;
   readonly forwards: Pick<Forwards, 'open' | 'list' | 'end'>;
   /** How the broker would reach this endpoint, without what is secret of it. */
   network(endpoint: string): Promise<ResultOf<'network.get'>>;

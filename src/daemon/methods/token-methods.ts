@@ -39,7 +39,7 @@ export const tokenMethods: Pick<
       signal: caller.signal,
     };
     const { kinds } = params;
-    // A program that doesn't name keys gets none, whatever it may have.
+    // An app that doesn't name keys gets none, whatever it may have.
     const ask = (asked: TokenRequest): MaybePromise<Answer> =>
       kinds?.includes('apiKey') ? keyOrToken(broker, asked, kinds) : tokenFor(broker, asked);
     return params.detached ? broker.detached.ask(request, ask) : ask(request);
@@ -120,7 +120,7 @@ function subjectsAt(
   return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [keySubject(key)] : [])];
 }
 
-/** Throws `not_found` if the program has none of them. */
+/** Throws `not_found` if the app has none of them. */
 async function releaseAll(broker: Broker, appId: string, subjects: readonly string[]): Promise<void> {
   const missing: unknown[] = [];
   for (const subject of subjects) {

@@ -77,12 +77,12 @@ export class ProxyProcess {
     return entries.some((entry) => entry.id === id && entry.path === before?.path);
   }
 
-  /** Ends what a program has open. */
+  /** Ends what an app has open. */
   cut(appId: string): void {
     this.#post({ op: 'cut', appId });
   }
 
-  /** Ends what a program has open, and how it connects: its next request is a newcomer's. */
+  /** Ends what an app has open, and how it connects: its next request is a newcomer's. */
   forget(appId: string): void {
     this.#post({ op: 'forget', appId });
   }

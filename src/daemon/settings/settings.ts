@@ -57,7 +57,7 @@ export const settingsSchema = z.object({
     ])
     .refine(({ length }) => length <= maxLength.setting)
     .default('passphrase'),
-  /** Seconds without a request by a local program after which the vault is locked; absent: never. */
+  /** Seconds without a request by a local app after which the vault is locked; absent: never. */
   lockAfter: z.int().min(1).max(maxIdle).optional(),
   /** Whether the desktop app locks the vault when the screen is locked. */
   lockWithScreen: z.boolean().default(false),

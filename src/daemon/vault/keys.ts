@@ -1,8 +1,8 @@
 /**
- * Which key opens the socket for whom, and how a program gets one.
+ * Which key opens the socket for whom, and how an app gets one.
  *
  * Invariant: no app's key is stored: it is derived from the root key, the app's id and its
- * generation, and given to the program that the user said yes to: to its connection, or to who shows its ticket. It opens the socket that it was made
+ * generation, and given to the app that the user said yes to: to its connection, or to who shows its ticket. It opens the socket that it was made
  * on: the home's own, or those of one forward. The owner's key opens the home's own alone.
  */
 import type { KeyObject } from 'node:crypto';
@@ -38,7 +38,7 @@ export class Keys {
   }
 
   /**
-   * Undefined for a program that is not paired there. `forward`: whose socket it came by; absent: the home's own.
+   * Undefined for an app that is not paired there. `forward`: whose socket it came by; absent: the home's own.
    * Throws what the vault throws.
    */
   async keyFor(appId: string, forward?: ForwardOrigin): Promise<KeyObject | undefined> {
@@ -75,7 +75,7 @@ export class Keys {
     // The path of a forwarded program is one of another machine, or of another view of the disk.
     const from = forward === undefined ? executableOf(asker) : { forward };
     return async () => {
-      // First: without it no program is paired.
+      // First: without it no app is paired.
       await this.#parts.root();
       const app = await apps.add(request.name, clock.wall(), from);
       return { appId: app.id, key: await this.#keyOf(app) };

@@ -93,7 +93,7 @@ export class VaultLock {
     if (role === 'app' || !isPolled) this.#idle?.touch();
   }
 
-  /** For whom no key could be made now: handshakes and pairings of local programs. */
+  /** For whom no key could be made now: handshakes and pairings of local apps. */
   refuseIfLocked(): void {
     if (this.#isLocked) throw this.#parts.secrets.watch.block?.error ?? lockedVault();
   }

@@ -9,7 +9,7 @@ import { procLink, procText } from './proc.ts';
 export interface Claim {
   /** The first argument that is no flag and belongs to none. */
   readonly script?: string;
-  /** All of them, without the program's own name. A secret is shown as `…`. */
+  /** All of them, without the app's own name. A secret is shown as `…`. */
   readonly arguments: readonly string[];
   /** There are more arguments than are shown here. */
   readonly isCut: boolean;

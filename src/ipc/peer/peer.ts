@@ -2,7 +2,7 @@
  * Who is at the other end of a Unix socket, as the kernel says. Loaded on the broker's side only.
  *
  * Invariant: facts are for refusing other users, for display and for audit. They never prove which
- * program asks: what can't be read is left out, and a missing fact is never a pass.
+ * app asks: what can't be read is left out, and a missing fact is never a pass.
  */
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';

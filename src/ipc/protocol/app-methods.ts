@@ -59,7 +59,7 @@ export const appMethods = {
   },
   'request.answer': { who: 'owner', effect: 'mayWiden', params: interactionAnswer, result: empty },
 
-  // Proxies: addresses for programs without a key
+  // Proxies: addresses for apps without a key
   'proxy.add': {
     who: 'owner',
     effect: 'widens',
@@ -80,14 +80,14 @@ export const appMethods = {
     params: proxyNamed,
     result: z.object({ proxy }),
   },
-  /** The programs that came by it end with it. */
+  /** The apps that came by it end with it. */
   'proxy.remove': {
     ...ownersEnd,
     params: proxyNamed,
     result: empty,
   },
 
-  // Forwards: sockets for programs of another machine or of a sandbox
+  // Forwards: sockets for apps of another machine or of a sandbox
   /** It ends with this connection, which then gets `forward.ended`. */
   'forward.open': {
     who: 'owner',

@@ -33,7 +33,7 @@ export interface Method {
   readonly signsIn?: true;
   /** Success changes no list that anybody shows. For `narrows`, `widens` and `mayWiden`, which otherwise do. */
   readonly changesNoList?: true;
-  /** A program may call it again and again to show something. It doesn't keep the vault from locking when idle. */
+  /** An app may call it again and again to show something. It doesn't keep the vault from locking when idle. */
   readonly isPolled?: true;
   /** A person acts and waits: the keychain may ask at once, though it asked a moment ago. */
   readonly mayPrompt?: true;

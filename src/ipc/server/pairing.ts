@@ -1,7 +1,7 @@
 /**
  * The queue in which programs without a key wait for the owner's answer.
  *
- * Invariant: at most three wait. A program that leaves withdraws its card, after two minutes at the latest. With a ticket
+ * Invariant: at most three wait. An app that leaves withdraws its card, after two minutes at the latest. With a ticket
  * the card stays for ten minutes without it, and the owner's answer for ten more, for who shows that ticket. After a
  * refusal nobody may ask for a while, under any name: names prove nothing.
  */
@@ -13,7 +13,7 @@ import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { PeerFacts } from '../peer/peer.ts';
 import type { After } from '../wire/timer.ts';
 
-/** What the owner is asked. `signal` ends the question: the program left, or nobody answered in time. */
+/** What the owner is asked. `signal` ends the question: the app left, or nobody answered in time. */
 export interface PairRequest {
   readonly name: string;
   /** Six digits, shown by the program and on the card: it ties the card to the asker. */
@@ -76,7 +76,7 @@ const detachedLifetime = 10 * 60_000;
 /** Milliseconds in which the other processes of an entry find the key that the first one took. */
 const sharedFor = 30_000;
 
-/** Programs waiting at once, with those that share a card: each holds a connection. */
+/** Apps waiting at once, with those that share a card: each holds a connection. */
 const maxAskers = 64;
 
 /** Milliseconds of the first pause; it doubles each time. */

@@ -36,13 +36,13 @@ export function passedDescriptor(
 export interface PassedSocket {
   /** Name of the socket, as `listenAt` gives it. */
   readonly endpoint: string;
-  /** Connections that programs made before; nothing was read from them. */
+  /** Connections that apps made before; nothing was read from them. */
   readonly early: readonly Socket[];
 }
 
 export interface Passed {
   readonly fd: number;
-  /** Where programs look for the socket. */
+  /** Where apps look for the socket. */
   readonly path: string;
   readonly readPeer: PeerReader;
   readonly after: After;

@@ -1,4 +1,4 @@
-/** What a broker says of itself in the handshake. Nothing is decided by it but what a program shows. */
+/** What a broker says of itself in the handshake. Nothing is decided by it but what an app shows. */
 
 /** A capability: has neither the comma nor the line feed that the transcript joins with. */
 export const capabilityPattern = /^[a-z0-9.-]{1,32}$/;

@@ -1,7 +1,7 @@
 /**
- * The socket of a forward, as programs at its other end name it.
+ * The socket of a forward, as apps at its other end name it.
  *
- * Invariant: both ends name it `forward:LABEL` in the handshake, however the socket got to where the program finds it.
+ * Invariant: both ends name it `forward:LABEL` in the handshake, however the socket got to where the app finds it.
  * So a hello for a forward is worth nothing on the home's own socket, and the other way round.
  */
 import path from 'node:path';
@@ -13,13 +13,13 @@ export const forwardLabelPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
 
 /**
  * Follows the label in the name of a socket on another machine: it differs for each machine that opened it and each
- * host key. So two machines don't take one socket from each other, and a program pairs again where it has to.
+ * host key. So two machines don't take one socket from each other, and an app pairs again where it has to.
  */
 const markPattern = /^[0-9a-f]{8}$/;
 
 export interface ForwardedSocket {
   readonly label: string;
-  /** `LABEL` or `LABEL@MARK`: programs keep their keys for each of them. */
+  /** `LABEL` or `LABEL@MARK`: apps keep their keys for each of them. */
   readonly name: string;
   /** An absolute path, which ends in `LABEL.sock` or `LABEL@MARK.sock`. */
   readonly socket: string;

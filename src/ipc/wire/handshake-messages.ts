@@ -13,7 +13,7 @@ export const protocolVersion = 1;
 /** The id under which the owner's key (owner.key) says hello; no app is ever given it. */
 export const ownerId = 'owner';
 
-/** First message of a paired program. `nonce`: 32 random bytes, base64url. */
+/** First message of a paired app. `nonce`: 32 random bytes, base64url. */
 export interface HelloParams {
   readonly versions: readonly number[];
   readonly appId: string;
@@ -35,12 +35,12 @@ export interface ProveParams {
   readonly proof: string;
 }
 
-/** First message of a program that has no key yet. */
+/** First message of an app that has no key yet. */
 export interface PairParams {
   readonly versions: readonly number[];
   readonly name: string;
   readonly endpoint: string;
-  /** SHA-256 of the program's ticket, base64url: the question stays without the program, and the answer for it. */
+  /** SHA-256 of the app's ticket, base64url: the question stays without the app, and the answer for it. */
   readonly ticket?: string;
 }
 

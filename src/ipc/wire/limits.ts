@@ -20,7 +20,7 @@ export const handshakeTimeout = 5000;
  */
 export const brokerTimeout = 30_000;
 
-/** Characters of a program's name: what fits on one line of the card that shows it. */
+/** Characters of an app's name: what fits on one line of the card that shows it. */
 export const maxNameLength = 64;
 
 /** The most characters of each text. Each is several times what is seen in practice. */
@@ -41,7 +41,7 @@ export const maxLength = {
   key: 8192,
   /** A WWW-Authenticate header: Node refuses header blocks beyond 16 KiB. */
   challenge: 8192,
-  /** What a program was about to do, e.g. `POST /reports`. */
+  /** What an app was about to do, e.g. `POST /reports`. */
   operation: 256,
   /** An HTTP method: those in use have up to 17 characters. */
   httpMethod: 32,

@@ -14,7 +14,7 @@ export interface NetworkResult {
   readonly httpsProxy?: string;
   /** Hosts that are reached without it, as NO_PROXY lists them. */
   readonly noProxy?: string;
-  /** The broker's proxy has a user name and a password, which no program gets. */
+  /** The broker's proxy has a user name and a password, which no app gets. */
   readonly proxyCredentials?: 'withheld';
 }
 

@@ -45,7 +45,7 @@ export interface TokenGetParams {
   readonly detached?: boolean;
 }
 
-/** The kinds that the program can use. If both are named, the endpoint's API key is the answer where it has one. */
+/** The kinds that the app can use. If both are named, the endpoint's API key is the answer where it has one. */
 export interface CredentialGetParams extends TokenGetParams {
   readonly kinds: readonly [CredentialKind, ...CredentialKind[]];
 }
@@ -84,7 +84,7 @@ export function isBound({ token_type: type }: Pick<TokenResult, 'token_type'>): 
   return type.toLowerCase() === 'dpop';
 }
 
-/** One request that a program is about to send with a token whose `token_type` is `DPoP`. */
+/** One request that an app is about to send with a token whose `token_type` is `DPoP`. */
 export interface TokenProveParams {
   readonly tokenId: string;
   readonly method: string;
@@ -107,7 +107,7 @@ export interface TokenRejectParams {
   readonly access_token?: string;
   readonly status: number;
   readonly challenge?: Challenge;
-  /** What the program was about to do, e.g. `POST /reports`: refusals are counted for each. */
+  /** What the app was about to do, e.g. `POST /reports`: refusals are counted for each. */
   readonly operation?: string;
   /** The MCP server took this very token before: then the refusal says less about the token. */
   readonly worked?: boolean;

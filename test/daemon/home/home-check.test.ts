@@ -53,7 +53,7 @@ async function desk(write: () => Promise<void>, written: object = unconfirmedPro
     vault,
     document,
     records,
-    isDesk: true,
+    isKeyturnApp: true,
     mismatch: undefined,
     allowed: recordsOf(document),
     wall: () => 7,

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { deskCommandFile } from '../../../src/base/paths.ts';
+import { appCommandFile } from '../../../src/base/paths.ts';
 import { builtBin } from '../../support/built.ts';
 import { openDesk } from '../../support/homes/desk-home.ts';
 import { newHome, until, type TestHome } from '../../support/home.ts';
@@ -26,7 +26,7 @@ it('desktop/command.json: a refused command starts the app after a yes only', as
   const { owner, stop } = await openDesk(home);
   await owner.call('permission.set', { app: 'cli', resource: `${resource}/other`, decision: 'allow' });
   await stop();
-  const file = deskCommandFile(home.paths);
+  const file = appCommandFile(home.paths);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const sign = path.join(home.folder, 'started');
   const app = path.join(home.folder, 'app.mjs');

@@ -52,7 +52,7 @@ export async function openHeadless(home: TestHome, env: NodeJS.ProcessEnv = {}):
 
 interface Starting {
   readonly env: NodeJS.ProcessEnv;
-  readonly desk?: true;
+  readonly keyturnApp?: true;
   readonly said?: string[];
   readonly browsers?: (string | undefined)[];
   readonly pages?: string[];
@@ -60,13 +60,13 @@ interface Starting {
 
 async function started(
   home: TestHome,
-  { env, said = [], browsers = [], pages = [], ...desk }: Starting,
+  { env, said = [], browsers = [], pages = [], ...rest }: Starting,
 ): Promise<{ daemon: Daemon; line: Connection }> {
   const daemon = await startDaemon({
     paths: home.paths,
     env,
     autoStarted: false,
-    ...desk,
+    ...rest,
     openBrowser: async (url, command) => {
       browsers.push(command);
       pages.push(url);
@@ -89,7 +89,7 @@ export async function openDesk(
   { leaves = false }: { readonly leaves?: boolean } = {},
 ): Promise<Desk> {
   const browsers: (string | undefined)[] = [];
-  const { daemon, line } = await started(home, { env: home.env, desk: true, browsers });
+  const { daemon, line } = await started(home, { env: home.env, keyturnApp: true, browsers });
   const heard: string[] = [];
   const owner = daemon.owner((name) => heard.push(name));
   const cards = async (): Promise<Card[]> =>

@@ -188,7 +188,7 @@ async function untilOver(connection: Connection, open: () => Promise<Standing>):
 
 type Forward = ResultOf<'forward.open'>['forward'];
 
-/** `at`: the socket as programs there find it. */
+/** `at`: the socket as apps there find it. */
 function tell(at: string, forward: Forward, isJson: boolean): void {
   if (isJson) printJson({ ...forward, socket: at });
   else print(at);

@@ -16,11 +16,11 @@ export const listRequests = defineCommand(
     examples: ['keyturn request', 'keyturn request list --json'],
   },
   async ({ options }) => {
-    const { answer, isDesk } = await askWhere('request.list', {});
+    const { answer, isKeyturnApp } = await askWhere('request.list', {});
     const { requests: interactions } = answer;
     if (options.json) printJson(interactions);
     else if (interactions.length === 0) say('Nothing waits for you.');
-    else for (const line of interactions.flatMap((one) => requestLines(one, isDesk))) print(line);
+    else for (const line of interactions.flatMap((one) => requestLines(one, isKeyturnApp))) print(line);
     return exitCodes.ok;
   },
 );

@@ -28,9 +28,9 @@ export const keyListed = keyPlace.extend({
   unchecked: z.literal(true).optional(),
   /** When the server last refused it, since the broker started. */
   refusedAt: instant.optional(),
-  /** Names of the programs that may have it. */
+  /** Names of the apps that may have it. */
   apps: z.array(z.string().max(maxLength.id)),
 });
 
-/** `replaced`: there was a key. `permissionsStay`: it had the same header and scheme, so that its programs keep it. */
+/** `replaced`: there was a key. `permissionsStay`: it had the same header and scheme, so that its apps keep it. */
 export const keyIsSet = z.object({ replaced: z.boolean(), permissionsStay: z.boolean() });

@@ -21,7 +21,7 @@ export const permission = z.object({
 const heldPermission = permission.extend({
   /** It is for the endpoint's API key, which goes in this header, and for no token. */
   apiKey: keyPlace.optional(),
-  /** The accounts that the program works as there; absent until its first token. */
+  /** The accounts that the app works as there; absent until its first token. */
   accounts: z.array(account).optional(),
   /** Of several: the one for requests that name none; absent while nobody has chosen. */
   account: account.optional(),
@@ -77,7 +77,7 @@ const forward = forwardOrigin.extend({
   resources: z.array(url),
   /** It ends then, or with the connection that opened it. */
   until: instant,
-  /** Connections of programs that proved themselves there. */
+  /** Connections of apps that proved themselves there. */
   connections: z.int().nonnegative(),
 });
 

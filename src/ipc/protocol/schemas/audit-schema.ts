@@ -1,7 +1,7 @@
 /**
  * The audit log, as schemas of the wire: its rows, and what they come to hour by hour.
  *
- * Invariant: a row names programs, servers and scopes, and has no field for a token.
+ * Invariant: a row names apps, servers and scopes, and has no field for a token.
  */
 import * as z from 'zod';
 
@@ -28,7 +28,7 @@ export const activeHour = z.object({
   failed: instant,
 });
 
-/** A program that got tokens or API keys for an endpoint: when last (milliseconds), and how many in each hour. */
+/** An app that got tokens or API keys for an endpoint: when last (milliseconds), and how many in each hour. */
 export const use = z.object({
   app: z.string(),
   endpoint: z.string(),

@@ -25,7 +25,7 @@ export const interactionAnswer = z.object({
   scope: scope.min(1).optional(),
   /**
    * For the run that asked, for so many seconds, or both; or for one token of that run; or for as long as what
-   * the program may do there already, as that stands when the answer is kept.
+   * the app may do there already, as that stands when the answer is kept.
    */
   lease: z
     .object({
@@ -77,7 +77,7 @@ export const interaction = z.object({
   detached: z.literal(true).optional(),
   /** Of `allow` and `pair`: the program runs elsewhere. Of a forward that would be opened: its other end. */
   forward: forwardOrigin.optional(),
-  /** Of a forward that would be opened: what its programs could ask for. */
+  /** Of a forward that would be opened: what its apps could ask for. */
   resources: z.array(url).optional(),
   resource: url.optional(),
   /** The question is about the API key for `resource`, which goes in this header, and about no token. */
@@ -94,7 +94,7 @@ export const interaction = z.object({
   /** Of `allow`: what a yes allows; `DPoP`: tokens that are bound to a key. Absent where nobody has signed in yet. */
   tokenType: z.literal(['Bearer', 'DPoP']).optional(),
   /**
-   * Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a
+   * Of `allow`, where the question is about the account: those that the app works as there now. Of the end of a
    * denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name:
    * those beside it. Of `choice`: those to choose among, of which a yes names one where there are several.
    */

@@ -76,7 +76,7 @@ export const explanation = z.object({
   clock: sentence.optional(),
   /** How far the issuer’s clock is ahead of ours, where `clock` speaks of it; negative: behind. */
   clockAhead: z.int().optional(),
-  /** Programs whose refused tokens are not replaced for now; an app sees its own. */
+  /** Apps whose refused tokens are not replaced for now; an app sees its own. */
   refusals: z
     .array(
       z.object({

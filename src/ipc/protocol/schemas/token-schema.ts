@@ -54,7 +54,7 @@ const kinds = z
 
 export const tokenGet = z.object({
   resource: url,
-  /** What the program can use. */
+  /** What the app can use. */
   kinds,
   scope: scope.min(1).optional(),
   account: account.optional(),
@@ -67,10 +67,10 @@ export const tokenGet = z.object({
   detached: z.boolean().optional(),
 });
 
-/** What the program gives up there. */
+/** What the app gives up there. */
 export const permissionRelease = z.object({ resource: url, kinds });
 
-/** One request of the program. */
+/** One request of the app. */
 export const tokenProve = z.object({
   tokenId: id,
   method: z.string().max(maxLength.httpMethod).regex(methodPattern),

@@ -8,19 +8,19 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { KeyturnError, shellWord } from '../base/errors.ts';
-import { deskCommandFile, homePaths } from '../base/paths.ts';
+import { appCommandFile, homePaths } from '../base/paths.ts';
 import { readPrivate } from '../base/private-file.ts';
 import { appClosedRule } from '../daemon/home/app-closed.ts';
 import { hasDisplay } from './broker/desktop-session.ts';
 import { say } from './terminal/output.ts';
 import { confirmed, isAtTerminal } from './terminal/standard-input.ts';
 
-export function isClosedDesk(error: unknown): boolean {
+export function isAppClosed(error: unknown): boolean {
   return error instanceof KeyturnError && error.rule === appClosedRule;
 }
 
 /** After the refusal was shown. */
-export async function offerDesk(env: NodeJS.ProcessEnv): Promise<void> {
+export async function offerApp(env: NodeJS.ProcessEnv): Promise<void> {
   if (!isAtTerminal() || !hasDisplay(env)) return;
   const [program, ...script] = (await ownCommand(env)) ?? [];
   if (program === undefined) return;
@@ -39,7 +39,7 @@ export async function offerDesk(env: NodeJS.ProcessEnv): Promise<void> {
 /** Undefined where the app never ran here, or where the file isn't what the app writes. */
 async function ownCommand(env: NodeJS.ProcessEnv): Promise<readonly string[] | undefined> {
   try {
-    const command: unknown = JSON.parse(String(await readPrivate(deskCommandFile(homePaths(env)))));
+    const command: unknown = JSON.parse(String(await readPrivate(appCommandFile(homePaths(env)))));
     return isCommand(command) ? command : undefined;
   } catch {
     return undefined;

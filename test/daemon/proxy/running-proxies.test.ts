@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { Proxies, proxyRules, proxySchema } from '../../../src/broker/records/proxy.ts';
 import { ProxiedApps } from '../../../src/daemon/proxy/proxied-apps.ts';
-import { ProxyDesk } from '../../../src/daemon/proxy/proxy-desk.ts';
+import { RunningProxies } from '../../../src/daemon/proxy/running-proxies.ts';
 import { ProxyProcess } from '../../../src/daemon/proxy/proxy-process.ts';
 import type { ProxyEntry, ProxyOrder } from '../../../src/proxy/messages.ts';
 import { listOf } from '../../../src/store/authority.ts';
@@ -64,7 +64,7 @@ async function newDesk() {
     changed: () => undefined,
     removeClient,
   });
-  const desk = new ProxyDesk({ broker, proxies, apps, process });
+  const desk = new RunningProxies({ broker, proxies, apps, process });
   const paths = (): string[] => proxies.all().map(({ path }) => path);
   return { desk, proxies, apps, parts, served, paths };
 }

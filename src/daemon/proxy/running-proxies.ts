@@ -3,7 +3,7 @@
  *
  * Invariants: the process serves what is in the list and nothing else. A change that fails at any step leaves the
  * proxy as it was; programs that a removal already ended stay ended. Before the list is verified, the process gets only
- * ports and paths: no program gets anything before the list is verified (proxied-apps.ts).
+ * ports and paths: no app gets anything before the list is verified (proxied-apps.ts).
  */
 import { createServer } from 'node:net';
 import { wholeSeconds } from '../../base/clock.ts';
@@ -17,7 +17,7 @@ import { newProxyName } from './proxied-apps.ts';
 import type { ProxiedApps } from './proxied-apps.ts';
 import type { ProxyProcess } from './proxy-process.ts';
 
-export interface ProxyDeskParts {
+export interface RunningProxiesParts {
   readonly broker: Broker;
   readonly proxies: Proxies;
   readonly apps: Pick<ProxiedApps, 'appOf' | 'endWith' | 'rerouted' | 'withoutPermission'>;
@@ -26,10 +26,10 @@ export interface ProxyDeskParts {
 
 export type ProxyAnswer = ResultOf<'proxy.list'>['proxies'][number];
 
-export class ProxyDesk {
-  readonly #parts: ProxyDeskParts;
+export class RunningProxies {
+  readonly #parts: RunningProxiesParts;
 
-  constructor(parts: ProxyDeskParts) {
+  constructor(parts: RunningProxiesParts) {
     this.#parts = parts;
   }
 
