@@ -33,7 +33,6 @@ const soakRuns = [
     'test/broker/tokens/day-of-suspends.test.ts',
     'test/vault/sealed/sealed-crash.test.ts',
     'test/e2e/broker/shared-home.test.ts',
-    'test/e2e/programs/askers.test.ts',
     'test/e2e/broker/short-tokens.test.ts',
   ],
   ['--config', path.join('test', 'soak', 'vitest.config.ts')],
