@@ -77,20 +77,15 @@ async function scene(path: string, { dies, type }: End) {
   return { tokens, ask: async () => program.fetch(url, { method: 'POST', body: '{}' }) };
 }
 
-it('a token that the broker gave before the permission ended does not leave the proxy after its end', async () => {
-  const { tokens, ask } = await scene('/mcp', { dies: 'token.get' });
-  await expect(ask()).rejects.toMatchObject({ reason: 'not_permitted' });
-  expect(tokens).toEqual([]);
-});
-
-it('a token that comes for a refused one does not leave the proxy after the permission’s end', async () => {
-  const { tokens, ask } = await scene('/refusing', { dies: 'token.reject' });
-  await expect(ask()).rejects.toMatchObject({ reason: 'not_permitted' });
-  expect(tokens).toEqual(['Bearer secret-1']);
-});
-
-it('a bound token whose proof the broker gave before the permission ended does not leave the proxy after its end', async () => {
-  const { tokens, ask } = await scene('/mcp', { dies: 'token.prove', type: 'DPoP' });
-  await expect(ask()).rejects.toMatchObject({ reason: 'not_permitted' });
-  expect(tokens).toEqual([]);
-});
+it.each<[string, string, End, readonly string[]]>([
+  ['a token', '/mcp', { dies: 'token.get' }, []],
+  ['a token in place of a refused one', '/refusing', { dies: 'token.reject' }, ['Bearer secret-1']],
+  ['a proof of a bound token', '/mcp', { dies: 'token.prove', type: 'DPoP' }, []],
+])(
+  '%s that is given before the end of a permission does not leave after it',
+  async (_what, path, end, sent) => {
+    const { tokens, ask } = await scene(path, end);
+    await expect(ask()).rejects.toMatchObject({ reason: 'not_permitted' });
+    expect(tokens).toEqual(sent);
+  },
+);

@@ -7,6 +7,18 @@ import { lines, openPort, reached, sendAllThenRead, sendBytes, verdict } from '.
 
 const isRoot = process.getuid?.() === 0;
 
+type Place = Awaited<ReturnType<typeof openPort>>;
+
+/** How the port refuses these bytes, of which the broker hears nothing. */
+async function refusal(bytes: (place: Place) => string, options?: Parameters<typeof openPort>[0]) {
+  const place = await openPort(options);
+  const answer = await sendBytes(place.port, bytes(place));
+  expect(place.asked).toEqual([]);
+  return { answer, ...verdict(answer) };
+}
+
+const notPermitted = { status: 403, reason: 'not_permitted' };
+
 describe('a proxy’s port', () => {
   it('hands a plain request to its own address on', async () => {
     const { port, host, target, asked, state } = await openPort();
@@ -26,13 +38,10 @@ describe('a proxy’s port', () => {
     ['no port', ['Host: 127.0.0.1']],
     ['an IPv6 address', ['Host: [::1]:PORT']],
   ])('H-9: refuses the Host of %s', async (_what, headers) => {
-    const { port, target, asked } = await openPort();
-    const named = headers.map((line) => line.replace('PORT', String(port)));
-    expect(verdict(await sendBytes(port, lines({ target, headers: named })))).toEqual({
-      status: 403,
-      reason: 'not_permitted',
-    });
-    expect(asked).toEqual([]);
+    const named = ({ port }: Place) => headers.map((line) => line.replace('PORT', String(port)));
+    expect(await refusal((place) => lines({ target: place.target, headers: named(place) }))).toMatchObject(
+      notPermitted,
+    );
   });
 
   it.each([
@@ -42,19 +51,17 @@ describe('a proxy’s port', () => {
     'Sec-Fetch-Site: cross-site',
     'Sec-Fetch-Site: none',
   ])('H-8: refuses a page of a browser, whoever it says it is: %s', async (line) => {
-    const { port, host, target, asked } = await openPort();
-    const headers = [`Host: ${host}`, line.replace('PORT', String(port))];
-    const answer = await sendBytes(port, lines({ target, headers }));
-    expect(verdict(answer)).toEqual({ status: 403, reason: 'not_permitted' });
+    const { answer, ...how } = await refusal(({ port, host, target }) =>
+      lines({ target, headers: [`Host: ${host}`, line.replace('PORT', String(port))] }),
+    );
+    expect(how).toEqual(notPermitted);
     expect(answer.toLowerCase()).not.toContain('access-control');
-    expect(asked).toEqual([]);
   });
 
   it('reads nothing more of what a page sends, which could fill the port with long bodies', async () => {
-    const { port, target } = await openPort({ restTimeout: 2 ** 30 });
-    const head = [`POST ${target} HTTP/1.1`, `Host: 127.0.0.1:${port}`, 'Origin: https://evil.example'];
-    const sent = `${[...head, 'Content-Length: 1000000000'].join('\r\n')}\r\n\r\nx`;
-    expect(verdict(await sendBytes(port, sent)).status).toBe(403);
+    const head = 'Origin: https://evil.example\r\nContent-Length: 1000000000';
+    const sent = ({ host, target }: Place) => `POST ${target} HTTP/1.1\r\nHost: ${host}\r\n${head}\r\n\r\nx`;
+    expect((await refusal(sent, { restTimeout: 2 ** 30 })).status).toBe(403);
   });
 
   it.each([
@@ -75,39 +82,30 @@ describe('a proxy’s port', () => {
     ['another server in the form of a proxy', 'http://evil.exampleTARGET'],
     ['no slash at all', '*'],
   ])('H-10: refuses %s as its path', async (_what, spelled) => {
-    const { port, path, host, target, asked } = await openPort();
-    const there = spelled.replace('TARGET', target).replace('PATH', path).replace('PORT', String(port));
-    const answer = verdict(await sendBytes(port, lines({ target: there, headers: [`Host: ${host}`] })));
-    expect(answer).toEqual({ status: 404, reason: 'not_found' });
-    expect(asked).toEqual([]);
+    const how = await refusal(({ port, path, host, target }) => {
+      const there = spelled.replace('TARGET', target).replace('PATH', path).replace('PORT', String(port));
+      return lines({ target: there, headers: [`Host: ${host}`] });
+    });
+    expect(how).toMatchObject({ status: 404, reason: 'not_found' });
   });
 
   it.each(['OPTIONS', 'PUT', 'PATCH', 'TRACE', 'PROPFIND'])('H-11: refuses the method %s', async (method) => {
-    const { port, host, target, asked } = await openPort();
-    const answer = await sendBytes(port, lines({ method, target, headers: [`Host: ${host}`] }));
-    expect(verdict(answer).status).toBe(405);
+    const { answer, status } = await refusal(({ host, target }) =>
+      lines({ method, target, headers: [`Host: ${host}`] }),
+    );
+    expect(status).toBe(405);
     expect(answer).toMatch(/allow: POST, GET, DELETE/i);
-    expect(asked).toEqual([]);
   });
 
   it('H-11: opens no tunnel', async () => {
-    const { port, asked } = await openPort();
-    const answer = await sendBytes(
-      port,
-      `CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n`,
-    );
-    expect(verdict(answer).status).toBe(405);
-    expect(asked).toEqual([]);
+    const connecting = 'CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n';
+    expect((await refusal(() => connecting)).status).toBe(405);
   });
 
   it('H-11: changes to no other protocol', async () => {
-    const { port, host, target, asked } = await openPort();
-    const headers = [`Host: ${host}`, 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x'];
-    expect(verdict(await sendBytes(port, lines({ target, headers })))).toEqual({
-      status: 400,
-      reason: 'invalid_request',
-    });
-    expect(asked).toEqual([]);
+    const more = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x'];
+    const how = await refusal(({ host, target }) => lines({ target, headers: [`Host: ${host}`, ...more] }));
+    expect(how).toMatchObject({ status: 400, reason: 'invalid_request' });
   });
 
   it.each([
@@ -120,36 +118,32 @@ describe('a proxy’s port', () => {
     ['a line feed alone', ['X-A: 1\nX-B: 2']],
     ['a header without end', [`X-A: ${'a'.repeat(20_000)}`]],
   ])('H-12: refuses a request that could be read in two ways: %s', async (_what, more) => {
-    const { port, host, target, asked } = await openPort();
-    const answer = await sendBytes(port, lines({ target, headers: [`Host: ${host}`, ...more], body: '{}' }));
-    expect(verdict(answer).status).toBeGreaterThanOrEqual(400);
-    expect(asked).toEqual([]);
+    const { status } = await refusal(({ host, target }) =>
+      lines({ target, headers: [`Host: ${host}`, ...more], body: '{}' }),
+    );
+    expect(status).toBeGreaterThanOrEqual(400);
   });
 
   it('H-12: takes what stands behind a refused request for no second one', async () => {
-    const { port, host, target, asked } = await openPort();
-    const second = lines({ target, headers: [`Host: ${host}`] });
-    const first = lines({ target: '/', headers: [`Host: ${host}`], body: second });
-    const answer = await sendBytes(port, first);
-    expect(verdict(answer)).toEqual({ status: 404, reason: 'not_found' });
+    const { answer, status } = await refusal(({ host, target }) => {
+      const headers = [`Host: ${host}`];
+      return lines({ target: '/', headers, body: lines({ target, headers }) });
+    });
+    expect(status).toBe(404);
     expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
-    expect(asked).toEqual([]);
   });
 
   it('H-18: reads no body that says it is too long', async () => {
-    const { port, host, target, asked } = await openPort();
-    const head = `POST ${target} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 17000000\r\n\r\n`;
-    expect(verdict(await sendBytes(port, head))).toEqual({ status: 413, reason: 'invalid_request' });
-    expect(asked).toEqual([]);
+    const sent = ({ host, target }: Place) =>
+      `POST ${target} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 17000000\r\n\r\n`;
+    expect(await refusal(sent)).toMatchObject({ status: 413, reason: 'invalid_request' });
   });
 
   it('H-18: reads no more of a body that doesn’t say how long it is', async () => {
-    const { port, host, target, asked } = await openPort();
     const chunk = `100000\r\n${'a'.repeat(0x100000)}\r\n`;
-    const head = `POST ${target} HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n`;
-    const answer = await sendBytes(port, head + chunk.repeat(17));
-    expect(verdict(answer)).toEqual({ status: 413, reason: 'invalid_request' });
-    expect(asked).toEqual([]);
+    const sent = ({ host, target }: Place) =>
+      `POST ${target} HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(17)}`;
+    expect(await refusal(sent)).toMatchObject({ status: 413, reason: 'invalid_request' });
   });
 
   it.each([
@@ -175,10 +169,8 @@ describe('a proxy’s port', () => {
       ['headers without end', 'POST TARGET HTTP/1.1\r\nHost: HOST\r\nX-A: '],
       ['a body that doesn’t come', 'POST TARGET HTTP/1.1\r\nHost: HOST\r\nContent-Length: 9\r\n\r\n{'],
     ])('H-18: answers %s with a 408, and closes it', async (_what, sent) => {
-      const { port, host, target, asked } = await openPort(soon);
-      const answer = await sendBytes(port, sent.replace('TARGET', target).replace('HOST', host));
-      expect(verdict(answer).status).toBe(408);
-      expect(asked).toEqual([]);
+      const bytes = ({ host, target }: Place) => sent.replace('TARGET', target).replace('HOST', host);
+      expect((await refusal(bytes, soon)).status).toBe(408);
     });
 
     it('H-18: refuses connections beyond its places, and serves again once a place is free', async () => {

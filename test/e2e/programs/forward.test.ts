@@ -77,21 +77,9 @@ it('an app in a sandbox gets a token of the named server, and nothing else', asy
     code: 4,
     stderr: expect.stringContaining('The forward "agent" is not for'),
   });
-  for (const command of [['sign-in'], ['logout', resource]]) {
-    const refused = await far.keyturn(command);
-    expect(refused, command[0]).toMatchObject({
-      code: 4,
-      stderr: expect.stringContaining('where the broker runs'),
-    });
-  }
-  const program = await connect({ name: 'token', env: far.env });
-  onTestFinished(() => program.close());
-  const methods = ['network.get', 'url.show', 'signIn.list', 'app.list', 'status', 'nothing'];
-  for (const method of methods) {
-    await expect(program.request(method, { resource })).rejects.toMatchObject({ reason: 'not_permitted' });
-  }
-  await expect(program.request('token.get', { resource, kinds: ['apiKey'] })).rejects.toMatchObject({
-    reason: 'not_permitted',
+  expect(await far.keyturn(['logout', resource])).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('where the broker runs'),
   });
 
   const [listed] = await home.json<{ label: string; connections: number }[]>('forward', 'list');
@@ -210,10 +198,6 @@ it('apps of another machine ask over ssh, under its verified host key', async ()
   expect(statSync(machine.far).mode & 0o777).toBe(0o700);
 
   const far = farHome(socket);
-  const farAt = (other: string): Pick<TestHome, 'keyturn' | 'start'> => ({
-    keyturn: (words) => far.keyturn(words, { env: { KEYTURN_SOCKET: other } }),
-    start: (words) => far.start(words, { env: { KEYTURN_SOCKET: other } }),
-  });
   const token = far.start(['token', resource]);
   await token.says('Its code is ');
   const origin = { label: 'buildbox', hostKey: machine.hostKey };
@@ -222,8 +206,7 @@ it('apps of another machine ask over ssh, under its verified host key', async ()
     forward: origin,
   });
   expect(await token.ended).toMatchObject({ code: 0 });
-  const headers = await far.ok(['token', resource, '--no-input']);
-  expect(headers).toMatch(/^\S+\n$/);
+  expect(await far.ok(['token', resource, '--no-input'])).toMatch(/^\S+\n$/);
 
   // Attacks: the other end opens connections without end, and ssh notes each; another program removes the notes.
   const [notes = ''] = readdirSync(temporary).filter((name) => name.startsWith('keyturn-ssh-'));
@@ -231,10 +214,6 @@ it('apps of another machine ask over ssh, under its verified host key', async ()
   appendFileSync(log, 'debug1: a connection\n'.repeat(100_000));
   await until('the notes are cut', () => statSync(log).size < 1_000_000);
   rmSync(log);
-
-  const second = await home.keyturn(['forward', 'open', 'buildbox', resource], { env });
-  expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });
-  expect(await far.ok(['token', resource, '--no-input'])).toMatch(/^\S+\n$/);
 
   machine.stop();
   expect(await forward.ended).toMatchObject({
@@ -247,15 +226,14 @@ it('apps of another machine ask over ssh, under its verified host key', async ()
   const anew = home.start(['forward', 'open', 'buildbox', resource], {
     env: { TMPDIR: temporary, PATH: pathBefore(other.commands) },
   });
-  const elsewhere = (await anew.prints('.sock')).trim();
-  const moved = farAt(elsewhere);
-  expect(await moved.keyturn(['token', resource, '--no-input'])).toMatchObject({
+  const elsewhere = { env: { KEYTURN_SOCKET: (await anew.prints('.sock')).trim() } };
+  expect(await far.keyturn(['token', resource, '--no-input'], elsewhere)).toMatchObject({
     code: 4,
     stderr: expect.stringContaining('unpaired'),
   });
   // Another machine of this name can't take the name of the app of before. Nothing has to be moved away there.
   await home.ok(['app', 'remove', 'token@buildbox']);
-  const pairing = moved.start(['token', resource]);
+  const pairing = far.start(['token', resource], elsewhere);
   await pairing.says('Its code is ');
   const hostKey = other.hostKey;
   expect(await answered(home, 'pair')).toMatchObject({ app: 'token@buildbox', forward: { hostKey } });

@@ -14,54 +14,35 @@ const open = (options: Parameters<typeof programInBentWorld>[0] = {}) =>
     authorization: { consent: 'page', ...options.authorization },
   });
 
-describe('a person who clicks "Allow" in Chromium', () => {
-  it('B-37: signs in with a client that was entered by hand', async () => {
-    const { home, program, authorizationServer } = await open({ authorization: { registration: 'absent' } });
-    const { issuer } = authorizationServer;
-    const redirectUri = (await home.ok(['oauth-client', 'add', issuer, '--client-id', 'by-hand'])).trim();
-    authorizationServer.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });
-    expect((await program.call()).status).toBe(200);
-    expect(authorizationServer.counts).toMatchObject({
-      registrations: 0,
-      authorizations: 1,
-      codesRedeemed: 1,
-    });
-    // The page was shown, and its form was sent by a click.
-    expect(authorizationServer.server.asked('/authorize').map(({ method }) => method)).toEqual([
-      'GET',
-      'POST',
-    ]);
-  });
+type Options = Parameters<typeof programInBentWorld>[0];
 
-  it('B-37: signs in with a client ID metadata document', async () => {
-    const { program, authorizationServer } = await open({
+it.each<[string, Options, number]>([
+  ['entered by hand', { authorization: { registration: 'absent' } }, 0],
+  [
+    'a document',
+    {
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
-    });
-    expect((await program.call()).status).toBe(200);
-    expect(authorizationServer.counts).toMatchObject({
-      registrations: 0,
-      authorizations: 1,
-      codesRedeemed: 1,
-    });
-    const visits = authorizationServer.server.asked('/authorize');
-    expect(visits.map(({ method, query }) => [method, query.get('client_id')])).toEqual([
-      ['GET', clientUrl],
-      ['POST', clientUrl],
-    ]);
-  });
-
-  it('B-37: signs in with a dynamic registration, once', async () => {
-    const { program, authorizationServer } = await open();
-    expect((await program.call()).status).toBe(200);
-    authorizationServer.expireAccessTokens();
-    expect((await program.call()).status).toBe(200);
-    expect(authorizationServer.counts).toMatchObject({ registrations: 1, authorizations: 1, refreshes: 1 });
-    expect(authorizationServer.server.asked('/authorize').map(({ method }) => method)).toEqual([
-      'GET',
-      'POST',
-    ]);
-  });
+    },
+    0,
+  ],
+  ['registered dynamically', {}, 1],
+])('B-37: a click on "Allow" signs in with a client that is %s', async (what, options, registrations) => {
+  const { home, program, authorizationServer } = await open(options);
+  const { issuer } = authorizationServer;
+  if (what === 'entered by hand') {
+    const redirectUri = (await home.ok(['oauth-client', 'add', issuer, '--client-id', 'by-hand'])).trim();
+    authorizationServer.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });
+  }
+  expect((await program.call()).status).toBe(200);
+  authorizationServer.expireAccessTokens();
+  expect((await program.call()).status).toBe(200);
+  expect(authorizationServer.counts).toMatchObject({ registrations, authorizations: 1, refreshes: 1 });
+  // The page was shown, and its form was sent by a click.
+  const visits = authorizationServer.server.asked('/authorize');
+  expect(visits.map(({ method }) => method)).toEqual(['GET', 'POST']);
+  const isDocument = what === 'a document';
+  expect(visits.every(({ query }) => (query.get('client_id') === clientUrl) === isDocument)).toBe(true);
 });
 
 describe('a person who clicks "Deny" in Chromium', () => {
