@@ -15,12 +15,8 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { throwAwayCertificates } from '../src/serve/certificate.ts';
 import { listenOnLoopback } from '../src/serve/tls-listener.ts';
-import { trustingFetch } from '../src/serve/trusting-fetch.ts';
 import { workshop } from '../test/support/servers/workshop.ts';
-import { startAuthorizationServer } from '../test/support/world/authorization-server.ts';
-import { notebookScopes } from '../test/support/world/notebook.ts';
-import { basicScopes, startProtectedServer } from '../test/support/world/protected-server.ts';
-import { introspectionAt } from '../test/support/world/servers.ts';
+import { openWorld } from '../test/support/world.ts';
 
 /** RFC 9728 §3.1. */
 const protectedPath = '/.well-known/oauth-protected-resource';
@@ -80,21 +76,8 @@ const metadataOf = (issuer: string): object => ({
 
 /** Answers as the SDK does. A token is asked about once in five minutes, so that the time of a call is that of its way. */
 async function startTools(): Promise<string> {
-  const authorizationServer = await startAuthorizationServer({
-    accessTokenLifetime: 3600,
-    certificates,
-    port: 0,
-    scopes: notebookScopes,
-  });
-  const { resource } = await startProtectedServer({
-    certificates,
-    issuer: authorizationServer.issuer,
-    service: workshop(),
-    tokens: introspectionAt(authorizationServer.introspection, 300),
-    fetch: trustingFetch(certificates.ca).fetch,
-  });
-  authorizationServer.addResource({ resource, scopes: notebookScopes, defaultScopes: basicScopes });
-  return resource;
+  const { protectedServer } = await openWorld({ certificates, service: workshop(), cacheSeconds: 300 });
+  return protectedServer.resource;
 }
 
 process.stdin.on('data', () => process.stdout.write(`${refreshes}\n`)).on('end', () => process.exit());

@@ -133,7 +133,7 @@ describe('somebody else who signs in', () => {
     rig.parts.interactions.answer(id, 'no');
     expect(await outcome).toMatchObject({ reason: 'account_mismatch' });
     expect(accounts(rig)).toEqual(['alice']);
-    expect(rig.fetched.filter((url) => url.endsWith('/token/revocation'))).toHaveLength(2);
+    expect(rig.fetched.filter((url) => url.endsWith('/revoke'))).toHaveLength(2);
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 });

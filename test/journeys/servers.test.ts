@@ -74,7 +74,7 @@ describe('servers at one desk', () => {
       const [token = ''] = tokens;
       const tabs = seat.tabs();
       const { authorizationServer } = revoked;
-      const live = authorizationServer.issued.filter((one) => authorizationServer.honours(one));
+      const live = authorizationServer.refreshTokens.filter((one) => authorizationServer.honours(one));
       expect(live).toHaveLength(1);
       const main = await openMain(seat, 'servers');
       const server = await shownIn(main, resource);

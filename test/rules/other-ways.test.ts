@@ -120,7 +120,7 @@ describe('a code on another device', () => {
 
   it('P-6: polls five seconds less often after slow_down', async () => {
     const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
-    authorizationServer.slowDown(1);
+    authorizationServer.slowDown();
     await poll(1);
     authorizationServer.approveDevice(userCode);
     rig.clock.advance(5_900);

@@ -21,13 +21,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import type { WorldOptions } from './world/servers.ts';
+
 import { builtBin } from './built.ts';
 import { compileCache } from './processes/compiled.ts';
 import { forgetItems, homeIdIn } from './homes/keychain-items.ts';
 import { learnKeys, scan } from './secret-scan.ts';
 import { keepSecret } from './secrets.ts';
-import { openWorld, type TestWorld } from './world.ts';
+import { openWorld, type TestWorld, type WorldOptions } from './world.ts';
 
 /** What a command did. */
 export interface Run {

@@ -1,77 +1,141 @@
 /**
- * The servers of a test: started with its authority in a file, ended with nothing left behind.
+ * The servers of a test whose subject is no rule: an authorization server with a sign-in page, and an MCP server of the
+ * SDK that trusts it. Both are over TLS, with an authority in a file.
  *
  * Invariant: what these helpers do to a world is done at its authorization server, as an
- * administrator or a bad network would do it; the code under test is never touched.
+ * administrator or a bad network would do it; the code under test is never touched. After `close` nothing of it is left.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type LoopbackAnswer, signInAt, type UserAgentOptions } from '../../demo/user-agent.ts';
+import { introspection } from '../../src/server/index.ts';
+import { type Certificates, throwAwayCertificates } from '../../src/serve/certificate.ts';
+import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
+import {
+  type BentAuthorizationServer,
+  type BentCounts,
+  openBentAuthorizationServer,
+  type Settings,
+  type TokenVerdict,
+} from './bent/authorization-server.ts';
 import { browserHere } from './browsers/browser-here.ts';
-import type { TokenVerdict } from './world/authorization-server.ts';
-import { type World, type WorldOptions, startWorld } from './world/servers.ts';
+import { notebookScopes } from './world/notebook.ts';
+import {
+  basicScopes,
+  type ProtectedServer,
+  type ProtectedService,
+  type RequestCounts,
+  startProtectedServer,
+} from './world/protected-server.ts';
 
-export interface TestWorld extends World {
-  /** The authority as a file, for NODE_EXTRA_CA_CERTS. */
+export interface WorldOptions extends Partial<
+  Pick<Settings, 'accessTokenLifetime' | 'sharesGrants' | 'refreshGrace'>
+> {
+  /** What is protected; notebooks unless told otherwise. */
+  readonly service?: ProtectedService;
+  /** The MCP server takes only tokens that are bound to a key, and both want nonces. */
+  readonly takesBoundTokens?: boolean;
+  /** Shared with another world; its own unless given. */
+  readonly certificates?: Certificates;
+  /** Seconds between two looks at a token. The default, 0, is for tests that end tokens. */
+  readonly cacheSeconds?: number;
+}
+
+export interface TestWorld {
+  /** PEM text of the authority, and the same as a file for NODE_EXTRA_CA_CERTS. */
+  readonly ca: string;
   readonly caFile: string;
+  readonly authorizationServer: BentAuthorizationServer;
+  readonly protectedServer: ProtectedServer;
+  /** Trusts this world's authority only. */
+  readonly fetch: typeof globalThis.fetch;
+  /** A copy of all numbers as they are now. */
+  counts(): { authorizationServer: BentCounts; protectedServer: RequestCounts };
   /** A headless person: follows an authorization URL to the loopback address. */
   signIn(url: string | URL, person?: Partial<UserAgentOptions>): Promise<LoopbackAnswer>;
   /** A person who does that wherever a broker opens a browser; `flags`: those of demo/user-agent.ts, e.g. `--deny`. */
   browser(flags?: string): string;
   /** The next `count` token requests get this answer instead of a token; 503 unless told otherwise. */
   failTokenRequests(count: number, verdict?: TokenVerdict): void;
-  /** Token requests wait from now on, until `release`. */
-  holdTokenRequests(): HeldRequests;
-  /** Ends all access tokens that were issued, as if they had expired. Opaque tokens only. */
+  /** Token requests wait from now on, until `release`. `arrived` resolves when one waits. */
+  holdTokenRequests(): { readonly arrived: Promise<void>; release(): void };
+  /** Ends all access tokens that were issued, as if they had expired. */
   expireAccessTokens(): void;
   /** Ends all grants: access tokens and refresh tokens are worth nothing from now on. */
   endGrants(): void;
+  close(): Promise<void>;
 }
 
-export interface HeldRequests {
-  /** Resolves when a request waits. */
-  readonly arrived: Promise<void>;
-  release(): void;
-}
-
-/**
- * Access tokens outlast every test: one that should end is ended by `expireAccessTokens`, not by the
- * clock. In seconds.
- */
-const testLifetime = 3600;
+/** RFC 7662: what the MCP server shows the authorization server to ask about tokens. */
+const introspecting = { clientId: 'protected-server', secret: 'only the MCP server has this' };
 
 export async function openWorld(options: WorldOptions = {}): Promise<TestWorld> {
-  const world = await startWorld({ accessTokenLifetime: testLifetime, ...options });
+  const { service, takesBoundTokens = false, cacheSeconds = 0, ...issuing } = options;
+  const { certificates = await throwAwayCertificates(), ...settings } = issuing;
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-world-'));
   const caFile = path.join(folder, 'ca.pem');
-  await writeFile(caFile, world.ca);
-  const server = world.authorizationServer;
+  await writeFile(caFile, certificates.ca);
+  const known = ['openid', 'offline_access', ...notebookScopes];
+  const authorizationServer = await openBentAuthorizationServer({
+    certificates,
+    consent: 'signIn',
+    redirectMatching: 'anyLoopbackPort',
+    scopesSupported: known,
+    defaultScope: basicScopes,
+    dpop: takesBoundTokens,
+    ...settings,
+  });
+  authorizationServer.bend.grantedScopes = (asked) => asked.filter((scope) => known.includes(scope));
+  authorizationServer.addClient({ ...introspecting, authMethod: 'client_secret_basic' });
+  const trusting = trustingFetch(certificates.ca);
+  const protectedServer = await startProtectedServer({
+    certificates,
+    issuer: authorizationServer.issuer,
+    // A lifetime is exact, and a revocation counts at once.
+    tokens: introspection({
+      client: { id: introspecting.clientId, secret: introspecting.secret },
+      endpoint: `${authorizationServer.server.base}/introspect`,
+      cacheSeconds,
+      negativeCacheSeconds: 0,
+    }),
+    fetch: trusting.fetch,
+    ...(service ? { service } : {}),
+    ...(takesBoundTokens ? { dpop: { required: true, nonceSeconds: 60 } } : {}),
+  });
   const signIn: TestWorld['signIn'] = (url, person = {}) =>
-    signInAt(url, { account: 'alice', ca: world.ca, ...person });
+    signInAt(url, { account: 'alice', ca: certificates.ca, ...person });
   const browser = browserHere(path.join(folder, 'tabs'), signIn);
   return {
-    ...world,
+    ca: certificates.ca,
     caFile,
+    authorizationServer,
+    protectedServer,
+    fetch: trusting.fetch,
+    counts: () => ({
+      authorizationServer: { ...authorizationServer.counts },
+      protectedServer: { ...protectedServer.counts },
+    }),
     signIn,
     browser: (flags) => browser.command(flags),
     failTokenRequests(count, verdict = { status: 503 }) {
       let left = count;
-      server.setTokenGate(() => (left-- > 0 ? verdict : 'pass'));
+      authorizationServer.setTokenGate(() => (left-- > 0 ? verdict : 'pass'));
     },
     holdTokenRequests() {
       const arrived = Promise.withResolvers<void>();
       const released = Promise.withResolvers<TokenVerdict>();
-      server.setTokenGate(async () => {
+      authorizationServer.setTokenGate(async () => {
         arrived.resolve();
         return released.promise;
       });
       return { arrived: arrived.promise, release: () => released.resolve('pass') };
     },
-    expireAccessTokens: () => void server.forget('AccessToken'),
-    endGrants: () => void server.forget('Grant'),
+    expireAccessTokens: () => authorizationServer.expireAccessTokens(),
+    endGrants: () => authorizationServer.endGrants(),
     async close() {
-      await world.close();
+      await trusting.close();
+      await Promise.all([authorizationServer.close(), protectedServer.close()]);
       await browser.close();
       await rm(folder, { recursive: true });
     },

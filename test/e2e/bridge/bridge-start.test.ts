@@ -105,7 +105,7 @@ describe('the first start', () => {
     impatient.signal('SIGKILL');
     await impatient.ended;
     await owner.answer(home, second, 'yes');
-    await until('it is signed in', () => world.counts().authorizationServer.codeExchanges === 1);
+    await until('it is signed in', () => world.counts().authorizationServer.codesRedeemed === 1);
 
     const { client } = await clientOf(home, resource, '--as', entry);
     expect((await client.listTools()).tools).toHaveLength(2);

@@ -26,7 +26,7 @@ it('BR-1: the bridge calls tools, renews tokens, steps up, and shows no token', 
 
   const added = await client.callTool({ name: 'add-note', arguments: { note: 'milk' } });
   expect(JSON.stringify(added)).toContain('milk');
-  expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
+  expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codesRedeemed: 2 });
 
   expect(output.stderr).toBe(waitingLine('an-editor', resource));
   expect(processFacts(pid).argv.join(' ')).not.toMatch(/bearer/i);

@@ -109,7 +109,7 @@ describe('unlike clients on one server', () => {
     expect(world.counts().authorizationServer).toMatchObject({
       signIns: 1,
       registrations: 1,
-      codeExchanges: 1,
+      codesRedeemed: 1,
     });
     const { signIns: grants } = await askBroker(home, 'signIn.list', {});
     expect(grants).toHaveLength(1);
@@ -149,7 +149,7 @@ describe('unlike clients on one server', () => {
       expect(await client(name).ask('call', 'add-note', { note })).toBe(`added ${note}`);
       expect(service.ran(note)).toBe(1);
     }
-    expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
+    expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codesRedeemed: 2 });
   });
 
   it('DOOR-5: make 300 calls while tokens are refused, each of which runs once', async () => {

@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { accounts, CrashHome, crashRun, killUnderLoad } from '../../support/homes/crash-home.ts';
 import { until } from '../../support/home.ts';
-import type { TokenVerdict } from '../../support/world/authorization-server.ts';
+import type { TokenVerdict } from '../../support/bent/authorization-server.ts';
 import { type TestWorld, openWorld } from '../../support/world.ts';
 import { numberFrom } from '../../soak/report.ts';
 

@@ -42,7 +42,7 @@ describe('a program that pairs', () => {
 
     expect(await useNotebook(world, { fetch }, 'add-note')).toContain('milk');
     expect(world.counts().protectedServer.insufficientScope).toBe(1);
-    expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
+    expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codesRedeemed: 2 });
     connection.close();
   });
 

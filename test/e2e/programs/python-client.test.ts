@@ -84,7 +84,7 @@ it('the Python client replaces a refused token, and answers a step-up', async ()
   expect(world.counts().authorizationServer).toMatchObject({
     registrations: 1,
     refreshes: 1,
-    codeExchanges: 2,
+    codesRedeemed: 2,
   });
 });
 

@@ -44,5 +44,5 @@ it.each(['1', '2'] as const)('a client of SDK %s outlives its token, and steps u
 
   expect(await call('add-note', { note: 'milk' })).toContain('milk');
   expect(world.counts().protectedServer.insufficientScope).toBe(1);
-  expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
+  expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codesRedeemed: 2 });
 });

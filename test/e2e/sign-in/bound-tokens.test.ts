@@ -32,13 +32,13 @@ describe('a server that takes bound tokens only', () => {
     expect(await useNotebook(world, { fetch })).toContain('alice');
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1 });
     expect(await useNotebook(world, { fetch }, 'add-note')).toContain('milk');
-    expect(world.counts().authorizationServer).toMatchObject({ codeExchanges: 2 });
+    expect(world.counts().authorizationServer).toMatchObject({ codesRedeemed: 2 });
 
     // The key comes back from the vault: the refresh token is worth nothing without it.
     await stopBroker(home);
     await startBroker(home);
     expect(await useNotebook(world, { fetch })).toContain('alice');
-    expect(world.counts().authorizationServer).toMatchObject({ codeExchanges: 2, refreshes: 2 });
+    expect(world.counts().authorizationServer).toMatchObject({ codesRedeemed: 2, refreshes: 2 });
     expect((await askBroker(home, 'signIn.list', {})).signIns).toMatchObject([{ tokenType: 'DPoP' }]);
     connection.close();
   });

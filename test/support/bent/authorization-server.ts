@@ -7,7 +7,6 @@
  * Three ways to bend it, from mild to wild: `settings` (another server that is right too), `bend`
  * (one step answers wrongly), `server.on` (anything at all in place of an endpoint).
  */
-import { clientDocument } from '../../../src/daemon/system/client-document.ts';
 import type { Certificates } from '../../../src/serve/certificate.ts';
 import { type BentServer, json, openBentServer, type RecordedRequest } from './server.ts';
 import { authorize } from './authorize.ts';
@@ -21,11 +20,18 @@ import {
   noBentCounts,
   type Parts,
   type Settings,
-  unbent,
+  type TokenVerdict,
 } from './parties.ts';
-import { answerRegistration, answerRevocation } from './registration.ts';
+import { answerIntrospection, answerRegistration, answerRevocation } from './registration.ts';
 import { answerTokenRequest, knownGrantTypes } from './token-endpoint.ts';
-import { emptyTokenStore, idToken, type IssuedToken, randomValue, validToken } from './token-store.ts';
+import {
+  emptyTokenStore,
+  idToken,
+  isSpent,
+  type IssuedToken,
+  randomValue,
+  validToken,
+} from './token-store.ts';
 import { metadataDocument, metadataPaths } from './metadata.ts';
 
 export type {
@@ -36,9 +42,10 @@ export type {
   JsonReply,
   MetadataPlace,
   Settings,
+  TokenVerdict,
 } from './parties.ts';
 export type { IssuedToken } from './token-store.ts';
-export { decodeJwt, type Json, newSigningKey, type SigningKey } from './jwt.ts';
+export { type Json, newSigningKey, type SigningKey } from './jwt.ts';
 
 export interface BentAuthorizationServerOptions extends Partial<Settings> {
   /** Comes after the origin in the issuer: '' (the default), '/', '/tenant', '/tenant/'. */
@@ -61,8 +68,6 @@ export interface BentAuthorizationServer extends IdentityProvider {
   readonly counts: Readonly<BentCounts>;
   readonly clients: Map<string, BentClient>;
   readonly key: SigningKey;
-  /** The paths of its metadata, in the order that clients try them. */
-  readonly metadataPaths: readonly string[];
   /** A pre-registered client; public, with one loopback redirect URI, unless told otherwise. */
   addClient(client?: Partial<BentClient>): BentClient;
   /** An access token if it is good at this moment, for whatever resource. */
@@ -78,23 +83,19 @@ export interface BentAuthorizationServer extends IdentityProvider {
   approveDevice(userCode: string): void;
   denyDevice(userCode: string): void;
   expireDevice(userCode: string): void;
-  /** The next polls are answered `slow_down`. */
-  slowDown(polls?: number): void;
+  /** The next poll is answered `slow_down`. */
+  slowDown(): void;
   /** An ID token of this identity provider, for enterprise-managed authorization. */
   idToken(clientId: string, subject?: string): string;
+  /** Asked before each token request, and waited for; none lets all pass. */
+  setTokenGate(gate?: () => TokenVerdict | Promise<TokenVerdict>): void;
+  /** True while this refresh token, as its holder has it, would be taken. */
+  honours(refreshToken: string): boolean;
   close(): Promise<void>;
 }
 
 /** Of a client that is added without one; a test that redirects for real gives its own. */
 const exampleRedirect = 'http://127.0.0.1:4711/callback';
-
-/** Where the tests' metadata document is hosted. */
-export const exampleDocument = 'https://keyturn.example/client.json';
-
-/** Keyturn's own document at each of these URLs, as `keyturn oauth-client metadata URL` prints it. */
-export function hostedDocuments(...urls: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(urls.map((url) => [url, JSON.stringify(clientDocument(url))]));
-}
 
 /** An hour, in seconds: no token ends during a test unless the test says so. */
 const longLifetime = 3600;
@@ -110,13 +111,16 @@ function defaults(): Settings {
     refreshTokens: 'always',
     failsOnPrompts: false,
     rotation: 'rotate',
+    refreshGrace: 0,
+    sharesGrants: false,
+    dpop: false,
     narrowing: 'accessToken',
     resourceRequired: true,
     consent: 'auto',
+    accounts: ['alice', 'bob'],
     issInResponse: true,
     redirectMatching: 'exact',
     registration: 'open',
-    registrationStatus: 201,
     registeredAuthMethod: undefined,
     acceptsRedirect: () => true,
     acceptsGrants: () => true,
@@ -128,9 +132,7 @@ function defaults(): Settings {
     clientIdMetadataDocuments: false,
     refusesDocuments: false,
     unknownClients: 'page',
-    hosted: hostedDocuments(exampleDocument),
     deviceAuthorization: false,
-    deviceInterval: 1,
     grantTypes: knownGrantTypes,
     identityProviders: [],
     platforms: [],
@@ -149,18 +151,19 @@ export async function openBentAuthorizationServer(
     server,
     issuer: server.base + issuerPath,
     settings: { ...defaults(), ...settings },
-    bend: unbent(),
-    counts: noBentCounts(),
+    bend: {},
+    counts: { ...noBentCounts },
     clients: new Map(),
     store: emptyTokenStore(),
     key: newSigningKey(),
+    gate: undefined,
+    nonce: randomValue(),
   };
   server.now = () => parts.settings.now();
   addRoutes(parts, issuerPath);
   return {
     ...parts,
     jwk: parts.key.jwk,
-    metadataPaths: [...new Set(Object.values(metadataPaths(issuerPath)))],
     addClient(client) {
       const added: BentClient = {
         clientId: `client-${parts.clients.size + 1}`,
@@ -196,8 +199,13 @@ function administration(parts: Parts) {
     approveDevice: (userCode: string) => endDevice(parts, userCode, 'approved'),
     denyDevice: (userCode: string) => endDevice(parts, userCode, 'denied'),
     expireDevice: (userCode: string) => endDevice(parts, userCode, 'expired'),
-    slowDown: (polls = 1) => void (store.slowDowns = polls),
+    slowDown: () => void (store.slowDowns = 1),
     idToken: (clientId: string, subject = parts.settings.subject) => idToken(parts, { clientId, subject }),
+    setTokenGate: (gate?: typeof parts.gate) => void (parts.gate = gate),
+    honours(refreshToken: string) {
+      const known = store.refreshTokens.get(refreshToken);
+      return known !== undefined && !known.grant.ended && !isSpent(parts, known);
+    },
   };
 }
 
@@ -219,6 +227,7 @@ function addRoutes(parts: Parts, issuerPath: string): void {
   server.on('POST', '/token', (request) => answerTokenRequest(parts, request));
   server.on('POST', '/register', (request) => answerRegistration(parts, request));
   server.on('POST', '/revoke', (request) => answerRevocation(parts, request));
+  server.on('POST', '/introspect', (request) => answerIntrospection(parts, request));
   server.on('POST', '/device_authorization', (request) =>
     settings.deviceAuthorization ? answerDeviceRequest(parts, request) : undefined,
   );

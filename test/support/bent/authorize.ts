@@ -5,7 +5,7 @@
  * bent later, but the error for a client that isn't known, where `unknownClients` says so; and no code is
  * made without an S256 challenge.
  */
-import { consentPage } from '../world/pages.ts';
+import { consentPage, signInPage } from './pages.ts';
 import { type Answer, html, type RecordedRequest, redirectTo } from './server.ts';
 import { findClient } from './client-authentication.ts';
 import { loopbackHosts } from './client-document.ts';
@@ -25,11 +25,31 @@ export function authorize(parts: Parts, request: RecordedRequest): Answer {
     return html('<h1>The redirect URI is not registered</h1>', 400);
   const { failsOnPrompts } = parts.settings;
   if (failsOnPrompts === 'page' && query.has('prompt')) return html('<h1>An error occurred</h1>', 500);
-  const asksPerson = parts.settings.consent === 'page' && request.method === 'GET';
   const failure = errorOf(parts, request);
-  if (failure === undefined && asksPerson)
-    return html(consentPage(request.url.pathname + request.url.search, questionOf(parts, client, request)));
-  return redirected(parts, request, redirectUri, failure ?? { code: newCode(parts, client, request) });
+  const page = failure === undefined ? pageFor(parts, client, request) : undefined;
+  return (
+    page ?? redirected(parts, request, redirectUri, failure ?? { code: newCode(parts, client, request) })
+  );
+}
+
+/** What the person has to fill in before an answer goes back. */
+function pageFor(
+  parts: Parts,
+  client: BentClient,
+  { form, url, query }: RecordedRequest,
+): Answer | undefined {
+  const { consent, accounts } = parts.settings;
+  if (consent === 'auto' || form.has('decision')) return undefined;
+  const action = url.pathname + url.search;
+  const login = form.get('login');
+  if (consent === 'signIn' && (login === null || !accounts.includes(login)))
+    return html(
+      signInPage(action, login === null ? '' : 'There is no such account.'),
+      login === null ? 200 : 400,
+    );
+  if (login !== null) parts.counts.signIns += 1;
+  const asked = [...query.getAll('resource'), ...(scopesOf(query) ?? [])];
+  return html(consentPage(action, client.name ?? client.clientId, login ?? '', asked));
 }
 
 /** OAuth 2.1 §4.1.2.1: a page, and no redirect. Some servers redirect all the same: here to loopback hosts only. */
@@ -116,7 +136,7 @@ function newCode(parts: Parts, client: BentClient, request: RecordedRequest): st
   parts.store.codes.set(code, {
     grant: {
       clientId: client.clientId,
-      subject: parts.settings.subject,
+      subject: request.form.get('account') || parts.settings.subject,
       scopes: parts.bend.grantedScopes?.(asked, request) ?? asked,
       resources: query.getAll('resource'),
       ...(nonce === null ? {} : { nonce }),
@@ -134,14 +154,4 @@ function newCode(parts: Parts, client: BentClient, request: RecordedRequest): st
 function consented(scope: readonly string[], query: URLSearchParams): readonly string[] {
   const isAsked = query.get('prompt')?.split(' ').includes('consent') ?? false;
   return isAsked ? scope : scope.filter((name) => name !== 'offline_access');
-}
-
-function questionOf(parts: Parts, client: BentClient, { query }: RecordedRequest) {
-  return {
-    client: client.name ?? client.clientId,
-    account: parts.settings.subject,
-    redirectHost: new URL(query.get('redirect_uri') ?? '').host,
-    resources: query.getAll('resource'),
-    scopes: scopesOf(query) ?? parts.settings.defaultScope,
-  };
 }

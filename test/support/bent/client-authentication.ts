@@ -37,7 +37,7 @@ export function findClient({ clients, settings }: Parts, clientId: string): Bent
   if (settings.refusesDocuments && URL.canParse(clientId)) return undefined;
   const known = clients.get(clientId);
   if (known !== undefined || !settings.clientIdMetadataDocuments) return known;
-  return clientFromDocument(settings, clientId);
+  return clientFromDocument(clientId);
 }
 
 function credentialsOf(parts: Parts, { headers, form }: RecordedRequest): Credentials {

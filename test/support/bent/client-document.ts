@@ -6,7 +6,11 @@
  * redirect URI of another kind is no client at all.
  */
 import { z } from 'zod';
-import type { BentClient, Settings } from './parties.ts';
+import { clientDocument as keyturnsDocument } from '../../../src/daemon/system/client-document.ts';
+import type { BentClient } from './parties.ts';
+
+/** Where the tests' metadata document is: as `keyturn oauth-client metadata URL` prints it. */
+const hostedAt = 'https://keyturn.example/client.json';
 
 export const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
@@ -27,14 +31,9 @@ const clientDocument = z.looseObject({
 });
 
 /** The client that the document at this URL describes; undefined where it describes none. */
-export function clientFromDocument(
-  { hosted }: Pick<Settings, 'hosted'>,
-  clientId: string,
-): BentClient | undefined {
-  const url = URL.parse(clientId);
-  if (url?.protocol !== 'https:' || url.pathname === '/') return undefined;
-  const { success, data } = clientDocument.safeParse(parsed(hosted.get(clientId)));
-  // Compared as text: the same bytes, not the same address.
+export function clientFromDocument(clientId: string): BentClient | undefined {
+  if (clientId !== hostedAt) return undefined;
+  const { success, data } = clientDocument.safeParse(keyturnsDocument(hostedAt));
   if (!success || data.client_id !== clientId) return undefined;
   return {
     clientId,
@@ -43,12 +42,4 @@ export function clientFromDocument(
     grantTypes: data.grant_types,
     name: data.client_name,
   };
-}
-
-function parsed(text = ''): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -25,8 +25,7 @@ const lifetime = 600;
 const letters = 'BCDFGHJKLMNPQRSTVWXZ';
 
 export function answerDeviceRequest(parts: Parts, request: RecordedRequest): Answer {
-  const { deviceAnswer: answer, deviceError: error } = parts.bend;
-  return answerJson(parts, request, { answer, error }, () => {
+  return answerJson(parts, request, { answer: parts.bend.deviceAnswer }, () => {
     refuseRepeated(request.form);
     const client = authenticate(parts, request);
     if (client.grantTypes?.includes('urn:ietf:params:oauth:grant-type:device_code') === false) {
@@ -53,7 +52,7 @@ export function answerDeviceRequest(parts: Parts, request: RecordedRequest): Ans
       verification_uri: page,
       verification_uri_complete: `${page}?user_code=${device.userCode}`,
       expires_in: lifetime,
-      interval: parts.settings.deviceInterval,
+      interval: 1,
     };
   });
 }

@@ -34,6 +34,7 @@ export function metadataDocument({ server, issuer, settings }: Parts): Json {
     jwks_uri: at('/jwks'),
     ...(registration === 'absent' ? {} : { registration_endpoint: at('/register') }),
     ...(deviceAuthorization ? { device_authorization_endpoint: at('/device_authorization') } : {}),
+    ...(settings.dpop ? { dpop_signing_alg_values_supported: ['ES256'] } : {}),
     ...(scopesSupported === undefined ? {} : { scopes_supported: scopesSupported }),
     response_types_supported: ['code'],
     grant_types_supported: grantTypes,

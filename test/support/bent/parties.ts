@@ -52,8 +52,14 @@ export interface Settings {
   refreshTokens: 'always' | 'offline_access' | 'afterConsent' | 'never';
   /** A request with a `prompt` gets an error page, as better-auth answers select_account, or is sent back with an error. */
   failsOnPrompts: 'page' | 'redirect' | false;
-  /** `rotate`: a used one ends the grant; `keepOld`: a new one comes and the old stays good; `same`: none comes. */
-  rotation: 'rotate' | 'keepOld' | 'same';
+  /** `rotate`: a used one ends the grant; `same`: no new one comes. */
+  rotation: 'rotate' | 'same';
+  /** Seconds in which a used refresh token may come again, because its answer may be lost (RFC 9700 §4.14.2). */
+  refreshGrace: number;
+  /** Revoking a grant ends all grants of its client and user. */
+  sharesGrants: boolean;
+  /** Issues tokens that are bound to the key of a proof, and wants its nonce in it (RFC 9449 §8). */
+  dpop: boolean;
   /**
    * What a refresh with less scope changes: RFC 6749 §6 says the access token; `forGood`: the refresh token too;
    * `endsOthers`: each refresh ends the earlier access tokens.
@@ -61,16 +67,16 @@ export interface Settings {
   narrowing: 'accessToken' | 'forGood' | 'endsOthers';
   /** RFC 8707: a code or refresh request without `resource` is refused. */
   resourceRequired: boolean;
-  /** `page`: a consent page that a person clicks; `auto`: a redirect at once. */
-  consent: 'auto' | 'page';
+  /** `auto`: a redirect at once; `page`: a consent page that a person clicks; `signIn`: before it, a page that asks for an account. */
+  consent: 'auto' | 'page' | 'signIn';
+  /** Who can sign in at that page. */
+  accounts: readonly string[];
   /** RFC 9207: `iss` in the redirect, and said in the metadata. */
   issInResponse: boolean;
   /** `exact` (OAuth 2.1), or any port on a loopback address, not on `localhost` (RFC 8252 §7.3). */
   redirectMatching: 'exact' | 'anyLoopbackPort';
   /** `absent`: no endpoint at all; `closed`: it refuses everybody. */
   registration: 'open' | 'closed' | 'absent';
-  /** 201 by RFC 7591; some servers say 200. */
-  registrationStatus: number;
   /** What a registered client gets whatever it asked for; undefined: what it asked for. */
   registeredAuthMethod: AuthMethod | undefined;
   /** Which redirect URIs may be registered; others are `invalid_redirect_uri`. */
@@ -88,15 +94,11 @@ export interface Settings {
   newSecret: () => string;
   /** Takes the URL of a document as a client id, and reads what is hosted there. */
   clientIdMetadataDocuments: boolean;
-  /** The texts of metadata documents by their URLs, as this server finds them at each request; others are 404. */
-  hosted: ReadonlyMap<string, string>;
   /** Refuses every document all the same, as a server does that can't fetch one. */
   refusesDocuments: boolean;
   /** What a client that isn't known gets: a page without a redirect, as OAuth 2.1 §4.1.2.1 has it, or a redirect with this error. */
   unknownClients: 'page' | 'invalid_client' | 'unauthorized_client' | 'invalid_request';
   deviceAuthorization: boolean;
-  /** Seconds between two polls, as the answer says it; polls that come sooner aren't punished. */
-  deviceInterval: number;
   grantTypes: readonly string[];
   /** Whose ID-JAGs are redeemed here. */
   identityProviders: readonly IdentityProvider[];
@@ -119,98 +121,70 @@ export interface JsonReply {
   readonly body: Json;
 }
 
-/** All undefined: the server keeps the rules. */
+/** None: the server keeps the rules. */
 export interface Bends {
   /** The metadata document; other answers than a document are routes (`server.on`). */
-  metadata: Bend<[document: Json, request: RecordedRequest], unknown>;
+  metadata?: Bend<[document: Json, request: RecordedRequest], unknown>;
   /** Before anything else at the authorization endpoint: parameters of an error redirect, e.g. `{error: 'access_denied'}`. */
-  authorizeError: Bend<[request: RecordedRequest], Readonly<Record<string, string>> | undefined>;
+  authorizeError?: Bend<[request: RecordedRequest], Readonly<Record<string, string>> | undefined>;
   /** The parameters that go back to the client, of success and error alike; change them or answer others. */
-  authorizeResponse: Bend<[parameters: URLSearchParams, request: RecordedRequest], URLSearchParams | void>;
+  authorizeResponse?: Bend<[parameters: URLSearchParams, request: RecordedRequest], URLSearchParams | void>;
   /** The redirect itself. */
-  authorizeAnswer: Bend<[reply: Reply, request: RecordedRequest], Answer>;
+  authorizeAnswer?: Bend<[reply: Reply, request: RecordedRequest], Answer>;
   /** Before anything else at the token endpoint: an answer here leaves the server's state untouched. */
-  tokenRequest: Bend<[request: RecordedRequest], Answer | undefined | Promise<Answer | undefined>>;
-  tokenAnswer: ReplyBend;
+  tokenRequest?: Bend<[request: RecordedRequest], Answer | undefined | Promise<Answer | undefined>>;
+  tokenAnswer?: ReplyBend;
   /** A refusal of the token endpoint: `invalid_grant` in another shape, say. */
-  tokenError: ReplyBend;
+  tokenError?: ReplyBend;
   /** Claims of each access token; its audience, scope, subject and end are those of the answer here. */
-  accessTokenClaims: Bend<[claims: Json], Json>;
-  idTokenClaims: Bend<[claims: Json], Json>;
+  accessTokenClaims?: Bend<[claims: Json], Json>;
+  idTokenClaims?: Bend<[claims: Json], Json>;
   /** Claims of an ID-JAG that is issued here. */
-  idJagClaims: Bend<[claims: Json], Json>;
+  idJagClaims?: Bend<[claims: Json], Json>;
   /** Which scopes are granted: fewer, more or others than asked for. */
-  grantedScopes: Bend<[asked: readonly string[], request: RecordedRequest], readonly string[]>;
-  registrationAnswer: ReplyBend;
-  registrationError: ReplyBend;
-  revocationAnswer: ReplyBend;
-  revocationError: ReplyBend;
-  deviceAnswer: ReplyBend;
-  deviceError: ReplyBend;
-}
-
-export function unbent(): Bends {
-  return {
-    metadata: undefined,
-    authorizeError: undefined,
-    authorizeResponse: undefined,
-    authorizeAnswer: undefined,
-    tokenRequest: undefined,
-    tokenAnswer: undefined,
-    tokenError: undefined,
-    accessTokenClaims: undefined,
-    idTokenClaims: undefined,
-    idJagClaims: undefined,
-    grantedScopes: undefined,
-    registrationAnswer: undefined,
-    registrationError: undefined,
-    revocationAnswer: undefined,
-    revocationError: undefined,
-    deviceAnswer: undefined,
-    deviceError: undefined,
-  };
+  grantedScopes?: Bend<[asked: readonly string[], request: RecordedRequest], readonly string[]>;
+  registrationAnswer?: ReplyBend;
+  registrationError?: ReplyBend;
+  revocationAnswer?: ReplyBend;
+  deviceAnswer?: ReplyBend;
 }
 
 /** What really happened, whatever was answered. */
-export interface BentCounts {
-  metadataRequests: number;
+export const noBentCounts = {
+  metadataRequests: 0,
+  /** Filled-in sign-in pages. */
+  signIns: 0,
   /** Redirects with a code. */
-  authorizations: number;
-  registrations: number;
-  tokenRequests: number;
-  codesRedeemed: number;
+  authorizations: 0,
+  registrations: 0,
+  tokenRequests: 0,
+  codesRedeemed: 0,
   /** A code came a second time. */
-  codeReuses: number;
-  refreshes: number;
+  codeReuses: 0,
+  refreshes: 0,
   /** A rotated refresh token came again. */
-  refreshReuses: number;
-  clientCredentials: number;
-  devicePolls: number;
-  tokenExchanges: number;
-  jwtBearers: number;
-  revocations: number;
+  refreshReuses: 0,
+  clientCredentials: 0,
+  devicePolls: 0,
+  tokenExchanges: 0,
+  jwtBearers: 0,
+  revocations: 0,
   /** Refusals of all endpoints but the authorization endpoint. */
-  refusals: number;
-}
+  refusals: 0,
+};
 
-export function noBentCounts(): BentCounts {
-  return {
-    metadataRequests: 0,
-    authorizations: 0,
-    registrations: 0,
-    tokenRequests: 0,
-    codesRedeemed: 0,
-    codeReuses: 0,
-    refreshes: 0,
-    refreshReuses: 0,
-    clientCredentials: 0,
-    devicePolls: 0,
-    tokenExchanges: 0,
-    jwtBearers: 0,
-    revocations: 0,
-    refusals: 0,
-  };
-}
+export type BentCounts = typeof noBentCounts;
+
+/**
+ * What happens to the next token request. `pass`: it is served. `loseAnswer`: it is served, but the connection breaks
+ * before the answer. `answerAfter`: it is served, and the answer waits. A status: it is answered so, and not served;
+ * `retryAfter` in seconds.
+ */
+export type TokenVerdict =
+  | 'pass'
+  | 'loseAnswer'
+  | { readonly answerAfter: Promise<unknown> }
+  | { readonly status: number; readonly retryAfter?: number };
 
 /** Everything that the endpoints of one server share. */
 export interface Parts {
@@ -222,6 +196,10 @@ export interface Parts {
   readonly clients: Map<string, BentClient>;
   readonly store: TokenStore;
   readonly key: SigningKey;
+  /** Asked before each token request; none lets all pass. */
+  gate: (() => TokenVerdict | Promise<TokenVerdict>) | undefined;
+  /** What proofs must repeat. */
+  readonly nonce: string;
 }
 
 /** A refusal by RFC 6749 §5.2 and its relatives. */
@@ -247,8 +225,8 @@ export class Refusal extends Error {
 const noStore = { 'cache-control': 'no-store' } as const;
 
 interface Endpoint {
-  readonly answer: ReplyBend;
-  readonly error: ReplyBend;
+  readonly answer?: ReplyBend;
+  readonly error?: ReplyBend;
   /** Of a success; 200 unless told otherwise. */
   readonly status?: number;
 }
@@ -260,7 +238,7 @@ export function answerJson(
   endpoint: Endpoint,
   work: () => Json,
 ): Answer {
-  const finish = (reply: JsonReply, bend: ReplyBend): Answer =>
+  const finish = (reply: JsonReply, bend: ReplyBend | undefined): Answer =>
     bend ? bend(reply, request) : json(reply.body, reply.status, reply.headers);
   try {
     return finish({ status: endpoint.status ?? 200, headers: noStore, body: work() }, endpoint.answer);

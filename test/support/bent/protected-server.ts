@@ -32,11 +32,10 @@ export interface ProtectedSettings {
   otherEnd: 301 | 302 | 307 | 308 | undefined;
 }
 
-/** What a request gets. `error`, `error_description` and `scope` become parameters of the challenge. */
+/** What a request gets. `error` and `scope` become parameters of the challenge. */
 export interface Verdict {
   readonly status: number;
   readonly error?: string;
-  readonly errorDescription?: string;
   readonly scope?: string;
   /** Of a 200: whose token it was. */
   readonly token?: IssuedToken;
@@ -47,17 +46,17 @@ export type Challenge = Readonly<Record<string, string>>;
 
 export interface ProtectedBends {
   /** The metadata document; other answers than a document are routes (`server.on`). */
-  metadata: ((document: Readonly<Record<string, unknown>>, request: RecordedRequest) => unknown) | undefined;
+  metadata?: ((document: Readonly<Record<string, unknown>>, request: RecordedRequest) => unknown) | undefined;
   /** Which scopes this request needs. */
-  neededScopes: ((request: RecordedRequest) => readonly string[]) | undefined;
+  neededScopes?: ((request: RecordedRequest) => readonly string[]) | undefined;
   /** Another verdict than the right one. */
-  verdict: ((verdict: Verdict, request: RecordedRequest) => Verdict) | undefined;
+  verdict?: ((verdict: Verdict, request: RecordedRequest) => Verdict) | undefined;
   /** Other parameters; or the whole header as text, several headers as a list; undefined sends none. */
-  challenge:
+  challenge?:
     | ((challenge: Challenge, verdict: Verdict) => Challenge | string | readonly string[] | undefined)
     | undefined;
   /** Anything at all in place of the answer: a redirect, markup, nothing. */
-  answer: ((answer: Answer, verdict: Verdict, request: RecordedRequest) => Answer) | undefined;
+  answer?: ((answer: Answer, verdict: Verdict, request: RecordedRequest) => Answer) | undefined;
 }
 
 /** One request to the endpoint, as it was judged. */
@@ -79,8 +78,8 @@ export interface BentProtectedServer {
   readonly metadataUrls: Readonly<Record<ResourceMetadataPlace, string>>;
   /** The document as it is served, unbent: for a test that puts it on another server. */
   document(): Record<string, unknown>;
-  /** The next requests to the endpoint get these verdicts, whatever they bring; then it judges again. */
-  next(...verdicts: readonly Verdict[]): void;
+  /** The next request to the endpoint gets this verdict, whatever it brings; then it judges again. */
+  next(verdict: Verdict): void;
   /** Every request gets this verdict from now on: endless 401s or 403s. Undefined: it judges again. */
   always(verdict: Verdict | (() => Verdict) | undefined): void;
   close(): Promise<void>;
@@ -99,7 +98,7 @@ interface Parts {
   readonly settings: ProtectedSettings;
   readonly bend: ProtectedBends;
   readonly visits: Visit[];
-  readonly queue: Verdict[];
+  next: Verdict | undefined;
   always: (() => Verdict) | undefined;
 }
 
@@ -131,15 +130,9 @@ export async function openBentProtectedServer(
       otherEnd: undefined,
       ...settings,
     },
-    bend: {
-      metadata: undefined,
-      neededScopes: undefined,
-      verdict: undefined,
-      challenge: undefined,
-      answer: undefined,
-    },
+    bend: {},
     visits: [],
-    queue: [],
+    next: undefined,
     always: undefined,
   };
   const document = (): Record<string, unknown> => metadataDocument(parts.settings);
@@ -163,7 +156,7 @@ export async function openBentProtectedServer(
     visits: parts.visits,
     metadataUrls,
     document,
-    next: (...verdicts) => void parts.queue.push(...verdicts),
+    next: (verdict) => void (parts.next = verdict),
     always: (verdict) => void (parts.always = typeof verdict === 'object' ? () => verdict : verdict),
     close: async () => (given === undefined ? server.close() : undefined),
   };
@@ -184,8 +177,9 @@ function metadataDocument(settings: ProtectedSettings): Record<string, unknown> 
 }
 
 function visit(parts: Parts, request: RecordedRequest): Answer {
-  const { bend, visits, queue } = parts;
-  const scripted = parts.always?.() ?? queue.shift();
+  const { bend, visits } = parts;
+  const scripted = parts.always?.() ?? parts.next;
+  parts.next = undefined;
   const right = judge(parts, request);
   const verdict = scripted ?? bend.verdict?.(right, request) ?? right;
   visits.push({
@@ -224,7 +218,6 @@ function answerFor({ settings, bend }: Parts, verdict: Verdict): Answer {
   if (status !== 401 && status !== 403) return json(body, status);
   const challenge: Challenge = {
     ...(verdict.error === undefined ? {} : { error: verdict.error }),
-    ...(verdict.errorDescription === undefined ? {} : { error_description: verdict.errorDescription }),
     ...(verdict.scope === undefined ? {} : { scope: verdict.scope }),
     ...(settings.metadataUrl === undefined ? {} : { resource_metadata: settings.metadataUrl }),
   };

@@ -8,7 +8,7 @@ import type { Answer, RecordedRequest } from './server.ts';
 import { authenticate } from './client-authentication.ts';
 import type { Json } from './jwt.ts';
 import { answerJson, type BentClient, type Parts, Refusal, refuseRepeated, required } from './parties.ts';
-import { randomValue } from './token-store.ts';
+import { type BentGrant, randomValue, validToken } from './token-store.ts';
 
 const registrationRequest = z.looseObject({
   client_name: z.string().optional(),
@@ -29,7 +29,7 @@ export function answerRegistration(parts: Parts, request: RecordedRequest): Answ
   const hooks = {
     answer: bend.registrationAnswer,
     error: bend.registrationError,
-    status: settings.registrationStatus,
+    status: 201,
   };
   return answerJson(parts, request, hooks, () => {
     if (settings.registration === 'closed')
@@ -84,8 +84,7 @@ function register(parts: Parts, asked: z.infer<typeof registrationRequest>): Jso
 
 /** RFC 7009 §2.2: an unknown token is no error. A refresh token takes its whole grant along. */
 export function answerRevocation(parts: Parts, request: RecordedRequest): Answer {
-  const { revocationAnswer: answer, revocationError: error } = parts.bend;
-  return answerJson(parts, request, { answer, error }, () => {
+  return answerJson(parts, request, { answer: parts.bend.revocationAnswer }, () => {
     refuseRepeated(request.form);
     const client = authenticate(parts, request);
     const token = required(request.form, 'token');
@@ -94,7 +93,34 @@ export function answerRevocation(parts: Parts, request: RecordedRequest): Answer
     if (grant?.clientId !== client.clientId) return {};
     parts.counts.revocations += 1;
     if (access) parts.store.accessTokens.delete(token);
-    else grant.ended = true;
+    else for (const one of endingWith(parts, grant)) one.ended = true;
     return {};
+  });
+}
+
+function endingWith({ store, settings }: Parts, grant: BentGrant): BentGrant[] {
+  const all = settings.sharesGrants ? [...store.refreshTokens.values()].map((one) => one.grant) : [grant];
+  return all.filter((one) => one.clientId === grant.clientId && one.subject === grant.subject);
+}
+
+/** RFC 7662, for the MCP server. */
+export function answerIntrospection(parts: Parts, request: RecordedRequest): Answer {
+  return answerJson(parts, request, {}, () => {
+    authenticate(parts, request);
+    const token = validToken(parts, required(request.form, 'token'));
+    if (token === undefined) return { active: false };
+    const { clientId, subject, scopes, audience, expiresAt, grant } = token;
+    return {
+      active: true,
+      iss: parts.issuer,
+      sub: subject,
+      aud: audience,
+      client_id: clientId,
+      scope: scopes.join(' '),
+      ...(expiresAt === undefined ? {} : { exp: Math.floor(expiresAt / 1000) }),
+      ...(grant.jkt === undefined
+        ? { token_type: 'Bearer' }
+        : { token_type: 'DPoP', cnf: { jkt: grant.jkt } }),
+    };
   });
 }

@@ -57,6 +57,8 @@ export interface BentServer {
   holding(text: string): RecordedRequest[];
   /** The server's clock, which dates its answers. Milliseconds since the epoch. */
   now: () => number;
+  /** True while anybody is connected, or a request is being served though its client may be gone. */
+  isBusy(): boolean;
   /** Ends every connection. Throws what a route threw. */
   close(): Promise<void>;
 }
@@ -92,6 +94,7 @@ export async function openBentServer(options: BentServerOptions = {}): Promise<B
   const entries: Entry[] = [];
   const requests: RecordedRequest[] = [];
   const failures: unknown[] = [];
+  let underWay = 0;
   const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await record(incoming);
     requests.push(request);
@@ -99,11 +102,14 @@ export async function openBentServer(options: BentServerOptions = {}): Promise<B
     await send(incoming, response, await decide(entries, request));
   };
   const serve: RequestListener = (incoming, response) => {
-    void answer(incoming, response).catch((error: unknown) => {
-      // A client that left while it sent is no mistake of the test.
-      if (!incoming.socket.destroyed) failures.push(error);
-      if (!response.headersSent) response.writeHead(500).end();
-    });
+    underWay += 1;
+    void answer(incoming, response)
+      .catch((error: unknown) => {
+        // A client that left while it sent is no mistake of the test.
+        if (!incoming.socket.destroyed) failures.push(error);
+        if (!response.headersSent) response.writeHead(500).end();
+      })
+      .finally(() => (underWay -= 1));
   };
   const secure = await listenOnLoopback(certificates, 0);
   secure.serve(serve);
@@ -131,6 +137,7 @@ export async function openBentServer(options: BentServerOptions = {}): Promise<B
     },
     asked: (path, method) =>
       requests.filter((request) => request.path === path && (method ?? request.method) === request.method),
+    isBusy: () => secure.connections() > 0 || underWay > 0,
     holding: (wanted) => requests.filter((request) => holds(request, wanted)),
     async close() {
       await Promise.all([secure.close(), plain?.close()]);

@@ -19,9 +19,10 @@ import {
   scopesOf,
 } from './parties.ts';
 import type { Json } from './jwt.ts';
-import { issue, issueWithRefresh, newRefreshToken, requestedResources } from './token-store.ts';
+import { provenKey } from './proof.ts';
+import { isSpent, issue, issueWithRefresh, newRefreshToken, requestedResources } from './token-store.ts';
 
-export type GrantHandler = (parts: Parts, client: BentClient, request: RecordedRequest) => Json;
+type GrantHandler = (parts: Parts, client: BentClient, request: RecordedRequest) => Json;
 
 const handlers: Readonly<Record<string, GrantHandler>> = {
   authorization_code: redeemCode,
@@ -36,6 +37,19 @@ export const knownGrantTypes: readonly string[] = Object.keys(handlers);
 
 export async function answerTokenRequest(parts: Parts, request: RecordedRequest): Promise<Answer> {
   parts.counts.tokenRequests += 1;
+  const verdict = (await parts.gate?.()) ?? 'pass';
+  if (verdict === 'pass') return served(parts, request);
+  if (typeof verdict === 'object' && 'status' in verdict) {
+    const { status, retryAfter } = verdict;
+    return { status, headers: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) } };
+  }
+  const answer = await served(parts, request);
+  if (verdict === 'loseAnswer') return 'destroy';
+  await verdict.answerAfter;
+  return answer;
+}
+
+async function served(parts: Parts, request: RecordedRequest): Promise<Answer> {
   const instead = await parts.bend.tokenRequest?.(request);
   if (instead !== undefined) return instead;
   const { tokenAnswer: answer, tokenError: error } = parts.bend;
@@ -55,7 +69,8 @@ export async function answerTokenRequest(parts: Parts, request: RecordedRequest)
 /** RFC 7636 §4.1. */
 const verifierForm = /^[\w.~-]{43,128}$/;
 
-function redeemCode(parts: Parts, client: BentClient, { form }: RecordedRequest): Json {
+function redeemCode(parts: Parts, client: BentClient, request: RecordedRequest): Json {
+  const { form } = request;
   const code = parts.store.codes.get(required(form, 'code'));
   if (code === undefined || code.grant.clientId !== client.clientId)
     throw invalidGrant('the code is unknown');
@@ -71,22 +86,27 @@ function redeemCode(parts: Parts, client: BentClient, { form }: RecordedRequest)
   const challenge = createHash('sha256').update(verifier).digest('base64url');
   if (challenge !== code.challenge) throw invalidGrant('code_verifier does not fit the challenge');
   const resources = requestedResources(parts, code.grant, form);
+  const jkt = provenKey(parts, request);
+  if (jkt !== undefined) code.grant.jkt = jkt;
   code.used = true;
   parts.counts.codesRedeemed += 1;
   return issueWithRefresh(parts, code.grant, resources);
 }
 
-function refresh(parts: Parts, client: BentClient, { form }: RecordedRequest): Json {
+function refresh(parts: Parts, client: BentClient, request: RecordedRequest): Json {
+  const { form } = request;
   const { store, counts, settings } = parts;
   const presented = store.refreshTokens.get(required(form, 'refresh_token'));
   const grant = presented?.grant;
   if (presented === undefined || grant?.clientId !== client.clientId)
     throw invalidGrant('the refresh token is unknown');
-  if (presented.used) {
+  if (isSpent(parts, presented)) {
     grant.ended = true;
     counts.refreshReuses += 1;
   }
   if (grant.ended) throw invalidGrant('the grant has ended');
+  // RFC 9449 §5: the refresh token of a public client is bound to the key.
+  if (provenKey(parts, request) !== grant.jkt) throw invalidGrant('the proof is by another key');
   const scopes = scopesOf(form) ?? presented.scopes;
   // RFC 6749 §6: a refresh narrows, it never widens.
   if (scopes.some((scope) => !presented.scopes.includes(scope))) {
@@ -94,7 +114,7 @@ function refresh(parts: Parts, client: BentClient, { form }: RecordedRequest): J
   }
   const resources = requestedResources(parts, grant, form);
   counts.refreshes += 1;
-  presented.used = settings.rotation === 'rotate';
+  if (settings.rotation === 'rotate') presented.usedAt ??= settings.now();
   if (settings.narrowing === 'forGood') presented.scopes = scopes;
   if (settings.narrowing === 'endsOthers')
     for (const one of store.accessTokens.values())

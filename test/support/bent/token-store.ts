@@ -14,6 +14,8 @@ export interface BentGrant {
   /** The `resource` parameters of the authorization, byte for byte. */
   readonly resources: readonly string[];
   readonly nonce?: string;
+  /** The thumbprint of the key that its tokens are bound to. */
+  jkt?: string;
   ended: boolean;
 }
 
@@ -39,7 +41,8 @@ export interface RefreshToken {
   readonly token: string;
   readonly grant: BentGrant;
   scopes: readonly string[];
-  used: boolean;
+  /** When it was used first. Milliseconds since the epoch. */
+  usedAt?: number;
 }
 
 export interface DeviceRequest {
@@ -107,7 +110,7 @@ export function issue(parts: Parts, grant: BentGrant, issuing: Issuing): Json {
   store.accessTokens.set(token, issuedToken(token, grant, claims));
   return {
     access_token: token,
-    token_type: 'Bearer',
+    token_type: grant.jkt === undefined ? 'Bearer' : 'DPoP',
     ...(lifetime === undefined ? {} : { expires_in: lifetime }),
     scope: scopes.join(settings.scopeSeparator),
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
@@ -146,8 +149,13 @@ export function idToken(parts: Parts, grant: Pick<BentGrant, 'subject' | 'client
 
 export function newRefreshToken(parts: Parts, grant: BentGrant, scopes = grant.scopes): string {
   const token = randomValue();
-  parts.store.refreshTokens.set(token, { token, grant, scopes, used: false });
+  parts.store.refreshTokens.set(token, { token, grant, scopes });
   return token;
+}
+
+/** Used, and its grace is over. */
+export function isSpent({ settings }: Parts, { usedAt }: RefreshToken): boolean {
+  return usedAt !== undefined && settings.now() - usedAt >= settings.refreshGrace * 1000;
 }
 
 /** The first tokens of a grant, with a refresh token where the settings give one. */

@@ -187,7 +187,7 @@ function isPage(page: Page): (response: Response) => boolean {
   };
 }
 
-/** What the page asks for; undefined where it asks nothing. The pages are those of test/support/world/pages.ts. */
+/** What the page asks for; undefined where it asks nothing. The pages are those of test/support/bent/pages.ts. */
 async function actionOf(page: Page, person: Person): Promise<(() => Promise<void>) | undefined> {
   const name = page.locator('input[name=login]');
   if ((await name.count()) > 0) {

@@ -10,8 +10,7 @@ import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/m
 import { type HomeOptions, TestHome, until } from '../home.ts';
 import { askBroker, type Question } from './ask-broker.ts';
 import { startBroker } from './owner-acts.ts';
-import { openWorld, type TestWorld } from '../world.ts';
-import type { WorldOptions } from '../world/servers.ts';
+import { openWorld, type TestWorld, type WorldOptions } from '../world.ts';
 
 export interface CommonHome {
   readonly home: TestHome;

@@ -177,7 +177,7 @@ export class CrashHome {
   /** Whether the server would take what the vault holds, by account. The broker must not run. */
   async honoured(grants: Answer<'signIn.list'>['signIns']): Promise<Map<string, boolean>> {
     // A request that arrived is served though its client is gone.
-    await until('the server is done', () => !this.#world.authorizationServer.isBusy());
+    await until('the server is done', () => !this.#world.authorizationServer.server.isBusy());
     const honoured = new Map<string, boolean>();
     const items = signInItems(this.home.paths.state);
     for (const { id, account = '' } of grants) {
