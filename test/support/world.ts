@@ -76,17 +76,18 @@ export async function openWorld(options: WorldOptions = {}): Promise<TestWorld> 
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-world-'));
   const caFile = path.join(folder, 'ca.pem');
   await writeFile(caFile, certificates.ca);
-  const known = ['openid', 'offline_access', ...notebookScopes];
+  const granted = ['openid', ...notebookScopes];
   const authorizationServer = await openBentAuthorizationServer({
     certificates,
     consent: 'signIn',
     redirectMatching: 'anyLoopbackPort',
-    scopesSupported: known,
+    metadataAt: ['oauth', 'oidc'],
+    scopesSupported: [...granted, 'offline_access'],
     defaultScope: basicScopes,
     dpop: takesBoundTokens,
     ...settings,
   });
-  authorizationServer.bend.grantedScopes = (asked) => asked.filter((scope) => known.includes(scope));
+  authorizationServer.bend.grantedScopes = (asked) => asked.filter((scope) => granted.includes(scope));
   authorizationServer.addClient({ ...introspecting, authMethod: 'client_secret_basic' });
   const trusting = trustingFetch(certificates.ca);
   const protectedServer = await startProtectedServer({

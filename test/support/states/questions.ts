@@ -67,6 +67,17 @@ const header = { header: 'Authorization', scheme: 'Bearer' };
 /** A machine that a program asks from. */
 const elsewhere = { label: 'build.example', hostKey: `SHA256:${'aB3/'.repeat(10)}xyz` };
 
+const choice: Question = {
+  id: 'choice',
+  kind: 'choice',
+  app: 'Quill',
+  asker: allow.asker,
+  resource: notes.resource,
+  accounts: ['anna@work.example', 'anna@home.example'],
+  createdAt: exampleNow - 20,
+  state: 'open',
+};
+
 /** Requests of apps, by what is special about each. */
 const requests: Readonly<Record<string, Question>> = {
   allow,
@@ -86,9 +97,10 @@ const requests: Readonly<Record<string, Question>> = {
     resource: 'https://keys.example/v1',
     scope: '',
     account: undefined,
+    issuer: undefined,
     apiKey: header,
   },
-  'allow-proxied': { ...allow, app: 'notes', proxied: true },
+  'allow-proxied': { ...allow, app: 'notes', proxied: true, asker: undefined },
   'allow-forwarded': { ...allow, app: 'quill@build.example', forward: elsewhere, asker },
   'allow-sandboxed': { ...allow, app: 'quill@box', forward: { label: 'box' }, asker },
   'allow-unverified': {
@@ -119,16 +131,9 @@ const requests: Readonly<Record<string, Question>> = {
   },
   pair,
   'pair-long': { ...pair, app: longName, asker: hostileAsker(longName) },
-  choice: {
-    ...allow,
-    kind: 'choice',
-    app: 'Quill',
-    resource: notes.resource,
-    accounts: ['anna@work.example', 'anna@home.example'],
-  },
+  choice,
   'choice-long': {
-    ...allow,
-    kind: 'choice',
+    ...choice,
     app: longName,
     asker: hostileAsker(longName),
     resource: longAddress,
@@ -166,7 +171,7 @@ const signIns: Readonly<Record<string, Question>> = {
   'login-long': signIn({ resource: longAddress, issuer: longAddress, url: longAddress, account: longName }),
   device: signIn({ kind: 'device', code: 'WDJB-MJHT', url: 'https://login.example/device' }),
   'device-long': signIn({ kind: 'device', code: 'WDJB-MJHT-'.repeat(6), url: longAddress }),
-  account: signIn({ kind: 'account', account: 'anna@work.example', accounts: ['anna@home.example', 'anna'] }),
+  account: signIn({ kind: 'account', url: undefined, account: 'anna@work.example', accounts: ['anna@home.example', 'anna'] }),
   'account-long': signIn({ kind: 'account', accounts: [longName, longName.slice(1)] }),
 };
 
