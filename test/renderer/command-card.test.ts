@@ -1,11 +1,11 @@
-/** What the card of a command says, over answers that are written down: what would change, and who asks. */
+/** The card of a command: its words for what would change, and that it keeps the rules of every card. */
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer, exampleNow } from '../support/homes/example-desk.ts';
+import { exampleAnswer, exampleNow, exampleQuestions } from '../support/homes/example-desk.ts';
+import type { Question } from '../support/states/questions.ts';
 import {
   approvable,
   button,
   idle,
-  openDetails,
   releaseTimers,
   takesKeys,
   timerHeld,
@@ -15,12 +15,16 @@ import {
 const openWindow = windowsOfTests();
 
 describe('the card of a command', () => {
-  const asker = exampleQuestions.command.asker;
+  const { asker } = exampleQuestions.command;
   const common = { id: 'q1', kind: 'command' as const, asker, createdAt: exampleNow, state: 'open' };
 
-  const changes: readonly (readonly [object, readonly string[]])[] = [
+  type Fields = Partial<Question>;
+  const changes: readonly (readonly [Fields, readonly string[]])[] = [
     [{ command: 'allow', app: 'editor', scope: 'notes:read' }, ['Read notes', 'until you revoke it']],
-    [{ command: 'allow', app: 'editor', until: exampleNow }, [`${new Date(exampleNow * 1000).getFullYear()}, `]],
+    [
+      { command: 'allow', app: 'editor', until: exampleNow },
+      [`${new Date(exampleNow * 1000).getFullYear()}, `],
+    ],
     [
       { command: 'oauthClient', grantType: 'id-jag', authMethod: 'private_key_jwt', replaces: true },
       ['without your approval', 'replaces the current client', 'enterprise-managed', 'Private key'],
@@ -44,7 +48,7 @@ describe('the card of a command', () => {
       ...fields,
       id: `q${at}`,
     }));
-    const { page } = await openWindow({ answer: answering({ 'request.list': { requests } }) });
+    const { page } = await openWindow({ answer: exampleAnswer({ 'request.list': { requests } }) });
     for (const [at, [, parts]] of changes.entries()) {
       await page.evaluate(`location.hash = "card/q${at}"`);
       await page.getByText(`Request ${at + 1} of`).waitFor();

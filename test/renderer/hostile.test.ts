@@ -6,14 +6,24 @@
  */
 import { describe, expect, it } from 'vitest';
 import { hostileAsker } from '../support/homes/example-askers.ts';
-import { emptyStatus as status, exampleLater } from '../support/homes/example-desk.ts';
+import {
+  emptyStatus as status,
+  exampleLater,
+  exampleNow as now,
+  exampleQuestions,
+} from '../support/homes/example-desk.ts';
+import { ahead, clientOf, empty, grantOf, hour, type Lists } from '../support/states/lists.ts';
+import { answerIn } from '../support/states/states.ts';
 import { type Answer, overflowing, type PageWindow, windowsOfTests } from './page-window.ts';
-import { answering, grant, hour, inHours, type Lists, now, program, question } from './written-lists.ts';
 
 const openWindow = windowsOfTests();
 
-const show = (lists: Lists, hash: string, asked?: [unknown, unknown][]): Promise<PageWindow> =>
-  openWindow({ answer: answering(lists, asked), hash, later: exampleLater() });
+const { allow } = exampleQuestions;
+
+const answering = (lists: object): Answer => answerIn({ name: '', hash: '', sign: '', lists });
+
+const show = (lists: object, hash: string): Promise<PageWindow> =>
+  openWindow({ answer: answering(lists), hash, later: exampleLater() });
 
 const override = '\u202egnitfihs\u202c';
 const hostile = [
@@ -34,10 +44,10 @@ const scopeOf = (text: string): string => text.replace(/\s/g, '_');
 
 const entered = { source: 'preregistered', authMethod: 'none', registeredAt: now };
 
-const hostileLists: Lists = {
+const hostileLists: { readonly [name in keyof Lists]: object } = {
   'signIn.list': {
     signIns: texts.map((text, at) =>
-      grant({
+      grantOf({
         id: `g${at}`,
         resource: `${text}/`,
         endpoint: text,
@@ -46,13 +56,13 @@ const hostileLists: Lists = {
         scope: scopeOf(text),
         state: text,
         apps: [text],
-        trouble: { reason: text, since: now - 2 * hour, nextTryAt: inHours(1) },
+        trouble: { reason: text, since: now - 2 * hour, nextTryAt: ahead(hour) },
       }),
     ),
   },
   'app.list': {
     apps: texts.map((text, at) =>
-      program({
+      clientOf({
         appId: `c${at}`,
         name: text,
         executable: text,
@@ -64,7 +74,11 @@ const hostileLists: Lists = {
     requests: texts.flatMap((text, at) => {
       const common = { app: text, resource: text, asker: hostileAsker(text) };
       const page = { id: `u${at}`, kind: 'url', server: text, url: text, message: text };
-      return [question({ ...common, id: `q${at}`, scope: scopeOf(text) }), question({ ...common, ...page })];
+      const asked = { ...allow, ...common };
+      return [
+        { ...asked, id: `q${at}`, scope: scopeOf(text) },
+        { ...asked, ...page },
+      ];
     }),
   },
   'audit.tail': {
@@ -148,7 +162,7 @@ describe('hostile texts', () => {
             ok: false,
             refusal: { reason: 'internal', message, hint: message, rule: message, retryAfter: 60 },
           }
-        : answering({})(channel, {});
+        : answering(empty)(channel, {});
     const { page } = await openWindow({
       answer: refusing,
       hash: 'servers',

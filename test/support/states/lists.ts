@@ -51,7 +51,7 @@ export const waiting = (...interactions: Question[]): Lists => ({
   'request.list': { requests: interactions },
 });
 
-const grantOf = (fields: Partial<Grant>): Grant => ({
+export const grantOf = (fields: Partial<Grant>): Grant => ({
   id: 'g1',
   resource: 'https://notes.example/mcp',
   endpoint: 'https://notes.example/mcp',
@@ -64,7 +64,7 @@ const grantOf = (fields: Partial<Grant>): Grant => ({
   ...fields,
 });
 
-const clientOf = (fields: Partial<Client>): Client => ({
+export const clientOf = (fields: Partial<Client>): Client => ({
   appId: 'c1',
   name: 'Quill',
   pairedAt: ago(90 * hour),

@@ -92,6 +92,13 @@ const requests: Readonly<Record<string, Question>> = {
   'allow-command': { ...allow, app: 'cli', asker },
   'allow-any-scope': { ...allow, scope: '' },
   'allow-60-scopes': { ...allow, scope: scopesOf(60) },
+  /** As long as the wire lets it be. */
+  'allow-whole': {
+    ...allow,
+    scope: `${scopesOf(60)} files:${'x'.repeat(900)}:admin`,
+    resource: `https://notes.example/${'path/'.repeat(300)}end`,
+    asker: { ...allow.asker, executable: `/opt/${'deep/'.repeat(700)}editor` },
+  },
   'allow-key': {
     ...allow,
     resource: 'https://keys.example/v1',
@@ -171,7 +178,12 @@ const signIns: Readonly<Record<string, Question>> = {
   'login-long': signIn({ resource: longAddress, issuer: longAddress, url: longAddress, account: longName }),
   device: signIn({ kind: 'device', code: 'WDJB-MJHT', url: 'https://login.example/device' }),
   'device-long': signIn({ kind: 'device', code: 'WDJB-MJHT-'.repeat(6), url: longAddress }),
-  account: signIn({ kind: 'account', url: undefined, account: 'anna@work.example', accounts: ['anna@home.example', 'anna'] }),
+  account: signIn({
+    kind: 'account',
+    url: undefined,
+    account: 'anna@work.example',
+    accounts: ['anna@home.example', 'anna'],
+  }),
   'account-long': signIn({ kind: 'account', accounts: [longName, longName.slice(1)] }),
 };
 
