@@ -103,36 +103,6 @@ describe('a desk where an app has its token', () => {
   );
 });
 
-describe('a sealed file', () => {
-  it('takes its passphrase in the window, and shows it nowhere', async () => {
-    const passphrase = 'correct horse battery staple';
-    const seat = await sitDown(newDesk(world.caFile, { env: { KEYTURN_VAULT: 'sealed-file' } }));
-    await iconShows(seat.app, names.icon.locked);
-    const main = await openMain(seat, 'settings');
-    const dialog = main.getByRole('dialog');
-    const type = (label: string, text: string): Promise<void> =>
-      dialog.getByLabel(label, { exact: true }).fill(text);
-    await button(main, names.settings.choose).first().click();
-    await type(names.settings.passphrase, passphrase);
-    await type(names.settings.repeat, 'wrong horse');
-    await lookAt(main);
-    await dialog.getByRole('button', { name: names.settings.choose }).click();
-    await main.getByText(names.settings.differs).waitFor();
-    await type(names.settings.passphrase, passphrase);
-    await type(names.settings.repeat, passphrase);
-    await dialog.getByRole('button', { name: names.settings.choose }).click();
-    await iconShows(seat.app, names.icon.fine);
-
-    await seat.app.choose(names.menu.lock);
-    await iconShows(seat.app, names.icon.locked);
-    await button(main, names.settings.unlock).first().click();
-    await type(names.settings.passphrase, passphrase);
-    await dialog.getByRole('button', { name: names.settings.unlock }).click();
-    await iconShows(seat.app, names.icon.fine);
-    expect(await main.content()).not.toContain('horse');
-  });
-});
-
 describe('a headless broker', () => {
   it('hands its question to the app, where the app that asked gets its token', async () => {
     const desk = newDesk(world.caFile);

@@ -4,11 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Locator, Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { iconShows, lookAt } from '../electron/rig.ts';
 import { until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';
-import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
 import {
@@ -18,28 +16,21 @@ import {
   newDesk,
   openCard,
   openMain,
-  pairs,
   type Place,
   programOf,
   sharedSeat,
-  tab,
   usedDesk,
 } from './person.ts';
 
-/** Two servers, each with a sign-in provider of its own, under one authority. */
 let world: TestWorld;
-let other: TestWorld;
 let place: Place;
-let resource: string;
 
 beforeAll(async () => {
-  const certificates = await throwAwayCertificates();
-  [world, other] = await Promise.all([openWorld({ certificates }), openWorld({ certificates })]);
-  ({ resource } = world.protectedServer);
-  place = { ...world, resource };
+  world = await openWorld();
+  place = { ...world, resource: world.protectedServer.resource };
 });
 
-afterAll(() => Promise.all([world.close(), other.close()]));
+afterAll(() => world.close());
 
 /** All about this app, in the main window. */
 async function shownIn(main: Page, name: string): Promise<Locator> {
@@ -84,35 +75,11 @@ describe('the first run', () => {
 
 describe('a program', () => {
   // The desk is signed in at the first server; each test has an app of its own.
-  const desk = sharedSeat((group) =>
-    usedDesk(place.caFile, group, { editor: place, helper: undefined, reader: undefined, writer: undefined }),
-  );
-
-  it('is paired by its digits, allowed on its card, and gets its token', async () => {
-    const seat = desk.current();
-    const { resource: unknown } = other.protectedServer;
-    const { app, tabs } = seat;
-    await iconShows(app, names.icon.fine);
-    await pairs(seat, 'agent');
-    const program = await programOf(seat, 'agent');
-    const asking = asks(program, { resource: unknown });
-    await iconShows(app, names.icon.waiting);
-    const card = await openCard(seat, names.notice.asking);
-    expect(tabs()).toEqual([]);
-    const text = await card.locator('main').innerText();
-    for (const part of ['agent', unknown, process.execPath]) expect(text).toContain(part);
-    await answerCard(card, names.card.allow);
-    const page = await tab(seat, 1);
-    await iconShows(app, names.icon.waiting);
-    expect(await other.signIn(page)).toMatchObject({ status: 200 });
-    const { access_token: token } = await asking;
-    expect((await verdictOn(other, token)).status).toBe(200);
-    await iconShows(app, names.icon.fine);
-    expect(tabs()).toEqual([page]);
-  });
+  const desk = sharedSeat((group) => usedDesk(place.caFile, group, { editor: place, helper: undefined }));
 
   it('is refused without a card once it was denied, until that is undone', async () => {
     const seat = desk.current();
+    const { resource } = place;
     const program = await programOf(seat, 'helper');
     const tabs = seat.tabs();
     const asking = asks(program, { resource });

@@ -10,8 +10,18 @@ const openWindow = windowsOfTests();
 
 /** What the page says in words of its own, or what is no fact for the person. */
 const worded: ReadonlySet<string> = new Set([
-  ...['id', 'card', 'kind', 'state', 'command', 'method', 'grantType', 'authMethod', 'exception'],
-  ...['file', 'changeableBy', 'scheme'],
+  'id',
+  'card',
+  'kind',
+  'state',
+  'command',
+  'method',
+  'grantType',
+  'authMethod',
+  'exception',
+  'file',
+  'changeableBy',
+  'scheme',
 ]);
 
 /** Every text in a question but those. A list of scopes is a text for each. */

@@ -2,13 +2,11 @@
 import type { Page } from 'playwright';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Connection } from '../../src/client/connection.ts';
-import { settled } from '../support/electron/window-page.ts';
 import { type PageBroker, startPageBroker, questionId } from './page-broker.ts';
 import {
   approvable,
   button,
   noteDialogFocus,
-  openDetails,
   type PageWindow,
   releaseTimers,
   takesKeys,
@@ -70,33 +68,6 @@ async function askedForMore(scope: string) {
 }
 
 describe('the card of a program that asks for access', () => {
-  it('says who asks for what, and how far that is known', async () => {
-    const { page, broker } = await asked();
-    await approvable(page);
-    const first = await page.locator('.question').innerText();
-    for (const part of [
-      'editor',
-      process.execPath,
-      'This file runs scripts',
-      broker.resource,
-      'notes:read',
-    ]) {
-      expect(first).toContain(part);
-    }
-    expect(first).not.toContain('Process');
-    await openDetails(page);
-    const text = await page.locator('.question').innerText();
-    for (const part of [`Process ${process.pid}`, 'Claimed by the app', 'Asked']) {
-      expect(text).toContain(part);
-    }
-    // The very process of this test asks, and node tells nothing of what it runs.
-    expect(await page.locator('.question .good').count()).toBe(0);
-    const name = page.locator('.question .party-name').first();
-    expect(await name.innerText()).toBe('editor');
-    expect(text).toContain('Shown when you sign in');
-    expect(broker.shownCards).toEqual([await questionId(broker.owner, 'allow')]);
-  });
-
   it('can be approved only half a second after it was seen, and anew after a break', async () => {
     const { page } = await asked({ areTimersHeld: true });
     const allow = button(page, 'Allow');
@@ -149,20 +120,6 @@ describe('the card of a program that asks for access', () => {
     expect(await page.locator('.question').innerText()).toContain('This file runs scripts');
   });
 
-  it('allows nothing "as before" once what was before is revoked, and says so', async () => {
-    const { page, broker, token } = await askedForMore('notes:write');
-    const { owner, resource } = broker;
-    await approvable(page);
-    await page.getByLabel('As long as its current access').check();
-    await owner.request('permission.end', { app: 'editor', resource });
-    await button(page, 'Allow').click();
-    await page.getByText('What editor was allowed there before has ended.').waitFor();
-    expect(await isOpen(broker)).toBe(true);
-    expect(await owner.request('app.list')).toMatchObject({ apps: [{}, { permissions: [] }] });
-    await button(page, 'Don’t allow').click();
-    await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
-  });
-
   it('takes no approval from a script', async () => {
     const { page, broker } = await asked();
     await approvable(page);
@@ -190,23 +147,6 @@ describe('the card of a program that asks for access', () => {
     expect(await broker.owner.request('app.list')).toMatchObject({ apps: [{}, { permissions: [] }] });
   });
 
-  it('remembers a refusal only with "Don’t ask again", which can be undone at once', async () => {
-    const { page, broker, editor, token } = await asked();
-    // "Undo" needs the list of programs, which may come after the card's buttons.
-    await page.evaluate(settled);
-    await page.getByLabel('Don’t ask again').check();
-    await page.getByText('Keyturn will refuse it without asking').waitFor();
-    expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    await button(page, 'Don’t allow').click();
-    await expect(token).rejects.toMatchObject({ reason: 'consent_denied' });
-    await gone(page);
-    const again = editor.getToken({ resource: broker.resource, interaction: 'allow' });
-    await expect(again).rejects.toMatchObject({ reason: 'consent_denied' });
-    await button(page, 'Undo').click();
-    await page.getByText('editor can ask for').waitFor();
-    expect(await broker.owner.request('app.list')).toMatchObject({ apps: [{}, { permissions: [] }] });
-  });
-
   it('is not approved by Enter on "Allow", but by the space bar, for an hour', async () => {
     const { page, broker, token } = await asked();
     await approvable(page);
@@ -229,47 +169,6 @@ describe('the card of a program that asks for access', () => {
     expect(permission?.until).toBeGreaterThan(now + 3000);
     expect(permission?.until).toBeLessThanOrEqual(now + 3600);
   });
-
-  it('is approved by a click until the person ends it, and by that only once', async () => {
-    const { page, broker, token } = await asked();
-    await page.getByLabel('Until you revoke it').check();
-    await approvable(page);
-    await button(page, 'Allow').click();
-    const { access_token: secret } = await token;
-    await gone(page);
-    expect(await broker.owner.request('app.list')).toMatchObject({
-      apps: [{}, { permissions: [{ decision: 'allow', scope: 'notes:read' }] }],
-    });
-    const seen = [...broker.asked, ...broker.answered, await page.content()].join('\n');
-    for (const issued of await broker.secrets([secret])) expect(seen).not.toContain(issued);
-  });
-
-  it('is put off by "Don’t allow", which nobody remembers', async () => {
-    const { page, broker, token } = await asked();
-    await button(page, 'Don’t allow').click();
-    await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
-    await gone(page);
-    expect(await broker.owner.request('app.list')).toMatchObject({ apps: [{}, { permissions: [] }] });
-  });
-
-  it('asks for more scopes without touching how long the earlier ones last', async () => {
-    const scope = 'notes:read notes:write';
-    const { page, broker, token } = await askedForMore(scope);
-    const { owner } = broker;
-    await page.getByText('Already has access to this server').waitFor();
-    expect(await page.locator('.scopes li').allInnerTexts()).toEqual([
-      expect.stringMatching(/notes:write\s*makes changes\s*new$/),
-      'Read notes notes:read',
-    ]);
-    await page.getByLabel('As long as its current access').check();
-    expect(await page.getByLabel('Until you revoke it').count()).toBe(0);
-    await approvable(page);
-    await button(page, 'Allow').click();
-    await token;
-    expect(await owner.request('app.list')).toMatchObject({
-      apps: [{}, { permissions: [{ scope, decision: 'allow' }] }],
-    });
-  });
 });
 
 it('a card allows the ticked permissions only, and nothing if none is ticked', async () => {
@@ -291,33 +190,6 @@ it('a card allows the ticked permissions only, and nothing if none is ticked', a
 });
 
 const clientsOf = async (broker: PageBroker): Promise<unknown> => broker.owner.request('app.list');
-
-describe('how long it is allowed', () => {
-  it('for once serves the waiting token, and the next request asks again', async () => {
-    const { page, broker, editor, token } = await asked();
-    await page.getByLabel('Just this time').check();
-    await approvable(page);
-    await button(page, 'Allow').click();
-    expect((await token).access_token).not.toBe('');
-    await gone(page);
-    const { resource } = broker;
-    const again = editor.getToken({ resource, scope: 'notes:read', interaction: 'never' });
-    await expect(again).rejects.toMatchObject({ reason: 'consent_required' });
-  });
-
-  it('a yes for this session leaves nothing once the program is gone', async () => {
-    const { page, broker, editor, token } = await asked();
-    await approvable(page);
-    await page.getByLabel('Until editor quits').check();
-    await button(page, 'Allow').click();
-    expect((await token).access_token).not.toBe('');
-    expect(await clientsOf(broker)).toMatchObject({
-      apps: [{}, { permissions: [{ decision: 'allow', run: { pid: process.pid } }] }],
-    });
-    editor.close();
-    await expect.poll(() => clientsOf(broker)).toMatchObject({ apps: [{}, { permissions: [] }] });
-  });
-});
 
 describe('the card of a program that pairs', () => {
   it('shows the program’s digits, and gives the focus back', async () => {

@@ -134,6 +134,7 @@ describe('the card of several questions of one run', () => {
     await expect.poll(() => calls).toEqual([['card.answer', { answers: each('later') }]]);
     await idle(page);
     await page.getByLabel('Don’t ask again').check();
+    expect(await button(page, 'Allow').isDisabled()).toBe(true);
     await button(page, 'Don’t allow').click();
     await expect.poll(() => calls.at(-1)).toEqual(['card.answer', { answers: each('no') }]);
     calls.length = 0;

@@ -290,25 +290,3 @@ describe('the clients at issuers', () => {
     expect(complaints).toEqual([]);
   });
 });
-
-describe('the first run', () => {
-  it('welcomes once: the apps on this computer, a first server, start at login', async () => {
-    const broker = await startPageBroker();
-    broker.preferences.isWelcomed = false;
-    const { page } = await openWindow({ answer: broker.answer });
-    await page.getByRole('heading', { name: 'Welcome to Keyturn' }).waitFor();
-    await page.getByText('npm run setup && npm install --global .').waitFor();
-    expect(await page.locator('main').innerText()).toContain('six digits');
-    expect(await page.getByLabel('Server address').count()).toBe(0);
-    await page.getByRole('button', { name: 'Next' }).click();
-    await page.getByLabel('Server address').fill(broker.resource);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await page.getByText('Signed in.').waitFor();
-    await page.getByRole('button', { name: 'Next' }).click();
-    await page.getByLabel('Start when I log in').check();
-    await expect.poll(() => broker.preferences.openAtLogin).toBe(true);
-    await page.getByRole('button', { name: 'Show my servers' }).click();
-    await page.getByRole('heading', { name: 'Servers' }).waitFor();
-    expect(broker.preferences.isWelcomed).toBe(true);
-  });
-});

@@ -116,21 +116,3 @@ it.each(odd)('signs in and gives a token in spite of %s', async (_what, options,
   const token = await all.rig.ask({ interaction: 'never' });
   expect(token).toMatchObject({ accessToken: expect.stringMatching(/./), account: 'default' });
 });
-
-it.each([
-  [
-    'a list of PKCE methods without S256',
-    metadata({ code_challenge_methods_supported: 'plain' }),
-    'pkce_unsupported',
-  ],
-  ['another issuer', metadata({ issuer: 'https://other.example' }), 'issuer_mismatch'],
-  ['no issuer at any location', metadata({ issuer: undefined }), 'issuer_mismatch'],
-  ['a type of its own', tokenAnswer((body) => json({ ...body, token_type: 'mac' })), 'token_invalid'],
-] satisfies readonly (readonly [string, Prepare, string])[])(
-  'still refuses %s',
-  async (_what, prepare, reason) => {
-    const all = await ground();
-    prepare(all);
-    expect(await refused(all.rig.login())).toMatchObject({ reason });
-  },
-);
