@@ -75,9 +75,9 @@ export function emptyTokenStore(): TokenStore {
   };
 }
 
-/** 128 bits: more than anybody guesses during a test. */
+/** 256 bits, as servers issue them. */
 export function randomValue(): string {
-  return randomBytes(16).toString('base64url');
+  return randomBytes(32).toString('base64url');
 }
 
 export interface Issuing {
