@@ -3,64 +3,11 @@
  * the owner's commands.
  */
 import { describe, expect, it } from 'vitest';
-import { ApiKeys, keySubject } from '../../src/broker/records/api-key.ts';
-import { getIfAny } from '../../src/vault/base/vault.ts';
-import type { Vault } from '../../src/vault/base/vault.ts';
-import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
-import type { AuthorityBroker } from '../support/homes/authority-home.ts';
-import { itemsOf } from '../broker/rig.ts';
 import { openDesk } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const endpoint = 'https://tickets.example/mcp';
-const evil = 'https://evil.example/mcp';
-const place = { endpoint, header: 'X-Api-Key' };
 const value = 'ak_only-for-tickets';
-const now = 1_000;
-
-const keysOf = ({ records }: AuthorityBroker, vault: Vault): ApiKeys =>
-  new ApiKeys(records.keys, itemsOf(records, vault));
-
-/** A home with one key, which the program `editor` may have. */
-async function scene() {
-  const [folder, vault] = [temporaryFolder(), lastingVault()];
-  const broker = await startOn(folder, vault);
-  const key = await keysOf(broker, vault).set(place, value, { setAt: now });
-  const allowed = {
-    appId: 'editor',
-    endpoint: keySubject(key),
-    decision: 'allow',
-    createdAt: now,
-  } as const;
-  await broker.permissions.set(allowed);
-  const restart = (): Promise<AuthorityBroker> => startOn(folder, vault);
-  return { vault, broker, keys: keysOf(broker, vault), key, attacker: intruder(folder), restart };
-}
-
-describe('another program’s version', () => {
-  it('authority.json: of the list of keys sends a key nowhere else', async () => {
-    const { vault, attacker, key, restart } = await scene();
-    attacker.forges({ keys: [{ ...key, endpoint: evil }] });
-    const restarted = await restart();
-    expect(() => keysOf(restarted, vault).for(evil)).toThrow(/authority\.json/);
-    expect(restarted.troubles()).toEqual([expect.stringContaining('authority.json')]);
-  });
-
-  it('authority.json: of an older copy restores no removed key, and grants no later one', async () => {
-    const { vault, broker, keys, key, attacker, restart } = await scene();
-    attacker.keeps('authority.json');
-    await broker.permissions.endAllFor(keySubject(key));
-    await keys.remove(key);
-    const later = await keys.set({ ...place, header: 'Authorization' }, 'ak_a-later-one', { setAt: now });
-    await keys.tidy();
-    expect(await getIfAny(vault, key.item)).toBeUndefined();
-    attacker.restores('authority.json');
-    const next = await restart();
-    expect(() => keysOf(next, vault).for(endpoint)).toThrow(/not the newest one/);
-    expect(() => next.permissions.find('editor', keySubject(later), now)).toThrow(/not the newest one/);
-  });
-});
 
 describe('the owner’s key, in another program’s hands,', () => {
   const set = { resource: endpoint, header: 'X-Api-Key', value, unchecked: true } as const;

@@ -44,26 +44,4 @@ describe('a headless broker on a copy of the home', () => {
     const { line } = await openHeadless(home);
     await expect(line.request('permission.set', evil)).rejects.toMatchObject(closed);
   });
-
-  it('authority.json: adds nothing valid at the desk, whenever its file is put back', async () => {
-    const home = newHome({ vault: 'keychain' });
-    const early = await openHeadless(home);
-    await early.line.request('permission.set', allowed('early'));
-    await early.stop();
-    const copy = copyOf(home);
-    const desk = await openDesk(home);
-    await desk.owner.call('permission.set', allowed('desk'));
-    await desk.stop();
-    const document = path.join('state', 'authority.json');
-    // A broker on the copy does not get beyond the number that the vault has.
-    const other = await openHeadless(copy);
-    await expect(other.line.request('permission.set', evil)).rejects.toMatchObject({
-      message: expect.stringMatching(/not the newest one|app isn’t running/),
-    });
-    await other.stop();
-    cpSync(path.join(copy.folder, document), path.join(home.folder, document));
-    const next = await openDesk(home);
-    const older = { reason: 'file_unreadable', message: expect.stringContaining('authority.json') };
-    await expect(next.owner.call('permission.set', allowed('next'))).rejects.toMatchObject(older);
-  });
 });

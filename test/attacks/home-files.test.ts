@@ -5,17 +5,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { takeLock } from '../../src/daemon/home/single-instance.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
-
-const app = { id: 'mine', name: 'mine', generation: 1, pairedAt: 0, confirmed: true };
-const permission = {
-  clientId: 'mine',
-  endpoint: 'https://notes.example/mcp',
-  decision: 'allow',
-  createdAt: 0,
-};
+import { lastingVault, startOn } from '../support/homes/authority-home.ts';
 
 /** A home that was used: its vault holds the root key. */
 async function usedHome() {
@@ -24,31 +15,6 @@ async function usedHome() {
   await broker.apps.add('editor', 0);
   return { folder, vault };
 }
-
-describe('a document that Keyturn did not write', () => {
-  it('authority.json: is ignored if the broker was killed right after it made the root key', async () => {
-    const [folder, vault] = [temporaryFolder(), lastingVault()];
-    const made = Promise.withResolvers<void>();
-    const root = async (): Promise<never> => {
-      await vault.root();
-      made.resolve();
-      return new Promise(() => undefined);
-    };
-    void startOn(folder, { ...vault, root });
-    await made.promise;
-    const attacker = intruder(folder);
-    attacker.forges({ permissions: [{ ...permission, appId: 'cli' }] });
-    const broker = await startOn(folder, vault);
-    expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
-  });
-
-  it('authority.json: is ignored if the vault was emptied, too', async () => {
-    const { folder } = await usedHome();
-    intruder(folder).forges({ apps: [app], permissions: [permission] });
-    const emptied = lastingVault({ hadRoot: async () => true });
-    await expect(startOn(folder, emptied)).rejects.toMatchObject({ reason: 'locked' });
-  });
-});
 
 describe('a key file', () => {
   it('owner.key: of the owner, deleted or rewritten, changes no permission', async () => {
@@ -80,17 +46,5 @@ describe('a key file', () => {
     await apps.add('editor', 0);
     const next = await startOn(folder, vault);
     expect(next.apps.usable(old, 0)).toBeUndefined();
-  });
-});
-
-describe('broker.lock that was deleted', () => {
-  it('broker.lock: lets no second broker of the home start', async () => {
-    const folder = temporaryFolder();
-    const unlock = await takeLock(folder);
-    rmSync(path.join(folder, 'broker.lock'));
-    await expect(takeLock(folder)).rejects.toMatchObject({ reason: 'broker_running' });
-    unlock();
-    const again = await takeLock(folder);
-    again();
   });
 });

@@ -199,19 +199,6 @@ describe('an answer', () => {
 });
 
 describe('the authorization request', () => {
-  it.each([
-    'javascript:alert(1)',
-    'data:text/html,x',
-    'file:///etc/passwd',
-    'http://issuer.example/authorize',
-    'vbscript:x',
-  ])('N-11: an authorization request at %s reaches no browser', async (endpoint) => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.metadata = (document) => ({ ...document, authorization_endpoint: endpoint });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
-    expect(rig.pages).toEqual([]);
-  });
-
   it('N-11: reaches no browser if the endpoint sets one of our parameters', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({

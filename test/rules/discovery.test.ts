@@ -127,15 +127,6 @@ describe('metadata that no challenge names', () => {
     expect(metadataPaths(protectedServer.server)).toEqual([pathDocument, rootDocument]);
   });
 
-  it.each([401, 403, 404])(
-    'D-3 N-12: looks for protected resource metadata at the next place after a %i',
-    async (status) => {
-      const { rig, protectedServer } = await ground(unnamed('root'));
-      protectedServer.server.on('GET', pathDocument, { status });
-      expect((await rig.ask()).resource).toBe(protectedServer.url);
-    },
-  );
-
   it.each([
     ['a 500', { status: 500 }],
     ['a broken connection', 'destroy'],
@@ -211,12 +202,6 @@ describe('the metadata of an authorization server', () => {
     ]);
   });
 
-  it.each([401, 403, 404])('N-12: looks for server metadata at the next place after a %i', async (status) => {
-    const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
-    authorizationServer.server.on('GET', serverDocument, { status });
-    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
-  });
-
   it('M-1 M-2 M-3: an authorization server without metadata is an error', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { metadataAt: [] } });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
@@ -232,6 +217,20 @@ describe('the metadata of an authorization server', () => {
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
     expect(rig.pages).toEqual([]);
+  });
+
+  it.each([
+    ['authorization_endpoint', 'javascript:alert(1)'],
+    ['token_endpoint', 'http://issuer.example/x'],
+    ['registration_endpoint', '/relative'],
+    ['revocation_endpoint', 'file:///etc/passwd'],
+    ['device_authorization_endpoint', 'data:text/html,x'],
+  ])('M-5 X-3: refuses an authorization server whose %s is %s', async (name, url) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.metadata = (document) => ({ ...document, [name]: url });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
+    expect(rig.pages).toEqual([]);
+    expect(authorizationServer.counts.registrations).toBe(0);
   });
 
   it('N-3: uses an issuer that ends in a slash if its metadata says so itself', async () => {

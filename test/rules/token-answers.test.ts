@@ -17,10 +17,7 @@ describe('a token answer', () => {
   it.each([
     ['of another type', { token_type: 'mac' }, 'token_invalid'],
     ['that wants a key we don’t have', { token_type: 'DPoP' }, 'token_invalid'],
-    ['without a token', { access_token: undefined }, 'token_invalid'],
-    ['with an empty token', { access_token: '' }, 'token_invalid'],
     ['whose token could break a header', { access_token: 'a\r\nHost: evil' }, 'token_invalid'],
-    ['whose lifetime is no number', { expires_in: 'soon' }, 'token_invalid'],
     ['whose scopes would make every list unreadable', { scope: 's'.repeat(4097) }, 'token_invalid'],
   ])('A-3 A-4 P-5: %s is refused, and nothing of it is kept', async (_what, fields, reason) => {
     const { rig, authorizationServer } = await answering(fields);
@@ -45,60 +42,29 @@ describe('a token answer', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it.each<[string, (secret: string) => Readonly<Record<string, unknown>>]>([
-    ['its type', (secret) => ({ token_type: `mac ${secret}` })],
-    ['its lifetime', (secret) => ({ expires_in: `${secret} seconds` })],
-    ['the token’s audience', (secret) => ({ access_token: jwtFor(`https://other.example/${secret}`) })],
-    [
-      'its error in place of a token',
-      (secret) => ({ access_token: undefined, error: 'invalid_request', error_description: `no ${secret}` }),
-    ],
-  ])('X-9: with status 200 that repeats a secret in %s leaves it in no message', async (_what, change) => {
-    const { rig, authorizationServer } = await ground();
-    const plain = 'rt-k3v9x0q2m5z7w1p8t4r6y0u2i9o3a5s7';
-    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, refresh_token: plain });
-    await rig.ask();
-    authorizationServer.bend.tokenRequest = ({ form }) => {
-      const { access_token, ...fields } = {
-        access_token: 'opaque',
-        token_type: 'Bearer',
-        ...change(form.get('refresh_token') ?? ''),
-      };
-      return json(access_token === undefined ? fields : { access_token, ...fields });
-    };
-    rig.clock.advance(3_600_000);
-    const error = await refused(rig.ask({ interaction: 'never' }));
-    expect(words(error)).toContain('…');
-    expect(words(error)).not.toContain(plain);
-    expect(explainGrant(rig.parts, rig.grant()).now).not.toContain(plain);
-  });
-
   it('A-4: that is over at once opens no second page for the same request', async () => {
     const { rig } = await answering({ expires_in: 0, refresh_token: undefined });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'token_invalid' });
     expect(rig.pages).toHaveLength(1);
   });
 
-  it.each([
-    ['another server', (_url: string) => 'https://other.example/mcp'],
-    ['another path', (url: string) => `${url}-two`],
-    ['another server among names of its own', () => ['account', 'https://one.example']],
-    ['a list without us', () => ['https://one.example', 'https://two.example']],
-  ])('A-5: for the audience of %s is refused', async (_what, audience) => {
-    const { rig, authorizationServer, protectedServer } = await ground({
-      authorization: { accessTokenFormat: 'jwt' },
-    });
-    authorizationServer.bend.accessTokenClaims = (claims) => ({
-      ...claims,
-      aud: audience(protectedServer.url),
-    });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'audience_mismatch' });
-    expect(rig.parts.grants.all()).toEqual([]);
-  });
+  it.each([['another server', (_url: string) => 'https://other.example/mcp']])(
+    'A-5: for the audience of %s is refused',
+    async (_what, audience) => {
+      const { rig, authorizationServer, protectedServer } = await ground({
+        authorization: { accessTokenFormat: 'jwt' },
+      });
+      authorizationServer.bend.accessTokenClaims = (claims) => ({
+        ...claims,
+        aud: audience(protectedServer.url),
+      });
+      expect(await refused(rig.ask())).toMatchObject({ reason: 'audience_mismatch' });
+      expect(rig.parts.grants.all()).toEqual([]);
+    },
+  );
 
   it.each([
     ['the authorization server', (issuer: string) => issuer],
-    ['a name of its own', () => 'account'],
     ['a urn', () => ['urn:example:api']],
   ])('A-5: for the audience of %s is taken, and shown as bound to no server', async (_what, audience) => {
     const { rig, authorizationServer, restarted } = await ground({
@@ -130,41 +96,7 @@ describe('a token answer', () => {
   });
 });
 
-describe('a clock', () => {
-  it.each([
-    ['an hour ahead', 3_600_000],
-    ['an hour behind', -3_600_000],
-  ])('A-4: %s of the server’s changes no lifetime and refuses no ID token', async (_what, skew) => {
-    const { rig, authorizationServer } = await ground();
-    rig.clock.advance(skew);
-    const token = await rig.ask({ scope: ['openid', 'read'] });
-    expect(token).toMatchObject({ account: 'alice', expiresAt: rig.clock.now() + 3_600_000 });
-    expect((await rig.ask()).tokenId).toBe(token.tokenId);
-    rig.clock.advance(3_590_000);
-    expect((await rig.ask({ interaction: 'never' })).tokenId).not.toBe(token.tokenId);
-    expect(authorizationServer.counts).toMatchObject({ refreshes: 1, authorizations: 1 });
-  });
-});
-
 describe('an ID token', () => {
-  it.each([
-    ['for another client', { aud: 'another' }, 'claim "aud"', 'openid'],
-    ['of another sign-in', { nonce: 'another' }, 'another sign-in', 'again'],
-    ['whose subject would make every list unreadable', { sub: 's'.repeat(256) }, '255', 'operator'],
-  ])(
-    '%s refuses the whole answer, and the refusal says what is wrong',
-    async (_what, claims, message, hint) => {
-      const { rig, authorizationServer } = await ground();
-      authorizationServer.bend.idTokenClaims = (right) => ({ ...right, ...claims });
-      expect(await refused(rig.ask({ scope: ['openid'] }))).toMatchObject({
-        reason: 'token_invalid',
-        message: expect.stringContaining(message),
-        hint: expect.stringContaining(hint),
-      });
-      expect(rig.parts.grants.all()).toEqual([]);
-    },
-  );
-
   it.each([
     ['of another issuer', { iss: 'https://issuer.example' }],
     ['without an issuer', { iss: undefined }],
@@ -186,9 +118,3 @@ describe('an ID token', () => {
     expect(rig.grant().subject).toBe('alice');
   });
 });
-
-/** A token that looks signed, for this audience. */
-function jwtFor(aud: string): string {
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-  return `${part({ alg: 'RS256' })}.${part({ aud })}.c2ln`;
-}
