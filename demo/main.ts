@@ -106,7 +106,7 @@ async function unauthorized(stage: Stage): Promise<void> {
   });
   const challenge = response.headers.get('www-authenticate') ?? 'no challenge';
   printStep(
-    `a program calls ${url} without a token: ${response.status}, ${challenge.split(' ')[0]} challenge`,
+    `an app calls ${url} without a token: ${response.status}, ${challenge.split(' ')[0]} challenge`,
   );
   expect('status without a token', 401, response.status);
 }
@@ -135,7 +135,7 @@ async function sharedGrant(stage: Stage, you: Person, second: Program): Promise<
   const call = second.callTool('list-notes');
   await Promise.race([you.answer('allow'), call]);
   await call;
-  printStep(`${second.name} shares the grant and called list-notes: 200, with no second sign-in`);
+  printStep(`${second.name} uses the same sign-in and called list-notes: 200, with no further sign-in`);
   expect('further sign-ins for the second program', 0, stage.servers.counts().signIns - before);
 }
 
@@ -178,7 +178,7 @@ async function stepUp(stage: Stage, you: Person, reader: Program): Promise<void>
 async function narrowToken(stage: Stage, second: Program): Promise<void> {
   const resource = stage.servers.url;
   const { scope } = await second.connection.getToken({ resource });
-  printStep(`${second.name} may only read: its token carries "${scope}", although the grant has more`);
+  printStep(`${second.name} may only read: its token carries "${scope}", although the sign-in has more`);
   expect('scope of the narrow program', 'notes:read', scope);
 }
 
@@ -243,7 +243,7 @@ async function revoke(stage: Stage, reader: Program): Promise<void> {
     (error: unknown) => (error instanceof KeyturnError ? error.reason : 'an unknown error'),
   );
   printStep(
-    `you revoked the grant: ${isConfirmed ? 'confirmed by the authorization server (RFC 7009)' : 'not confirmed'}`,
+    `you revoked the sign-in: ${isConfirmed ? 'confirmed by the authorization server (RFC 7009)' : 'not confirmed'}`,
   );
   printStep(
     `the last token lived out its ${tokenLifetime} s and now gets ${after.status}; the broker refuses the next request: ${reason}`,
