@@ -11,7 +11,7 @@ type Proxy = Awaited<ReturnType<typeof ask<'proxy.list'>>>['proxies'][number];
 const add = defineCommand(
   {
     name: 'proxy add',
-    summary: 'Add a local URL for an MCP server, and print it',
+    summary: 'Add a local address for an MCP server, and print it',
     operands: [{ name: 'URL' }],
     options: {
       as: { type: 'string', value: 'NAME', summary: 'its name, as an app', more: '; by default its host' },
@@ -19,9 +19,9 @@ const add = defineCommand(
       json: jsonOption('it'),
     },
     about:
-      'Add a URL on this computer (http://127.0.0.1:PORT/…) for an app that can hold no key. Keyturn passes requests to it on to the MCP server, with a token that the app never sees.',
+      'Add an address on this computer (http://127.0.0.1:PORT/…) for an app that can hold no key. Keyturn passes requests to it on to the MCP server, with a token that the app never sees.',
     notes: [
-      'Each URL is one app: you are asked about it once, and any program that knows the URL uses it.',
+      'Each address is one app: you are asked about it once, and any program that knows the address uses it.',
       'It works while the broker runs, for your programs only. Treat it as a secret: keep it out of shared files.',
     ],
     examples: ['keyturn proxy add https://notes.example/mcp'],
@@ -44,7 +44,7 @@ const list = defineCommand(
     summary: 'List the proxies and their MCP servers',
     operands: [],
     options: { json: jsonOption('them') },
-    about: 'List the proxies, their MCP servers and URLs.',
+    about: 'List the proxies, their MCP servers and addresses.',
     examples: ['keyturn proxy list'],
   },
   async ({ options: { json = false } }) => {
@@ -70,10 +70,10 @@ const list = defineCommand(
 const rotate = defineCommand(
   {
     name: 'proxy rotate',
-    summary: 'Give a proxy a new URL',
+    summary: 'Give a proxy a new address',
     operands: [{ name: 'NAME' }],
     options: { json: jsonOption('it') },
-    about: 'Give a proxy a new URL, and print it. The old one stops working.',
+    about: 'Give a proxy a new address, and print it. The old one stops working.',
     examples: ['keyturn proxy rotate notes.example'],
   },
   async ({ options: { json = false }, operands: [name] }) => {
@@ -99,7 +99,7 @@ const remove = defineCommand(
 
 export const command = defineNoun(
   'proxy',
-  'Give an app a local URL of an MCP server instead of a token',
+  'Give an app a local address of an MCP server instead of a token',
   { add, list, rotate, remove },
   'list',
 );
