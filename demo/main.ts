@@ -105,9 +105,7 @@ async function unauthorized(stage: Stage): Promise<void> {
     headers: { 'content-type': 'application/json' },
   });
   const challenge = response.headers.get('www-authenticate') ?? 'no challenge';
-  printStep(
-    `an app calls ${url} without a token: ${response.status}, ${challenge.split(' ')[0]} challenge`,
-  );
+  printStep(`an app calls ${url} without a token: ${response.status}, ${challenge.split(' ')[0]} challenge`);
   expect('status without a token', 401, response.status);
 }
 
