@@ -1,12 +1,13 @@
 /**
  * Everything that runs in a broker of one home, put together bottom up: first vault and document, then what may go out,
  * the broker, what listens, and last what requests use. Nothing here is filled in later: a part that waits for another
- * one registers with it (`listen`, `beside`, `afterwards`, `guardBy`).
+ * one registers with it (`listen`, `afterwards`, `guardBy`).
  *
  * Invariants: nothing here opens the vault, and nothing is started. The vault's first use verifies the home before
  * anything else, and then the document. Nothing goes out before that; while the app runs, not before you confirmed or
  * refused the settings that were written outside Keyturn.
  */
+import type { KeyObject } from 'node:crypto';
 import { KeyturnError } from '../base/errors.ts';
 import type { ShieldGap } from '../base/shield.ts';
 import { forkChild } from '../base/system/child.ts';
@@ -97,7 +98,12 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
   const subscribers = new Subscribers();
   const changed = (): void => subscribers.tell('status.changed');
   const secrets = await openSecrets({ home, settings: book.current, env, spawnWorker, now: clock.wall });
-  const { vault, root, trail } = secrets;
+  const { vault, trail } = secrets;
+  const root = async (): Promise<KeyObject> => {
+    // In a home that may be another vault's, nothing is verified.
+    if (opened.mismatch) throw opened.mismatch;
+    return secrets.root();
+  };
   const place = { home: home.homeId, vault: vaultName(book.current) };
   const records = homeRecords({ folder: home.paths.state, place, vault, root });
   const tellQuestions = (): void => subscribers.tell('request.changed');
@@ -159,8 +165,6 @@ async function openBroker(core: Core) {
     },
   );
   const pause = new KeptPause({ ...parts, ...records, changed });
-  // First: in a home that may be another vault's, nothing is verified.
-  document.beside(async () => homeCheck.refuseMismatch());
   document.afterwards(async () => pause.restore());
   document.afterwards(() => homeCheck.load());
   // Not awaited: it waits for this verification.

@@ -12,10 +12,9 @@ import type { Vault } from '../vault/base/vault.ts';
 import { AuthorityDocument } from './document.ts';
 import { placeIn } from './document-text.ts';
 import type { Place } from './document-text.ts';
-import { newestIn } from './newest.ts';
+import { Numbers } from './newest.ts';
 import { rulesOf } from './list-rules.ts';
 import type { RecordRules, State } from './list-rules.ts';
-import type { AuthorityStore } from './record-store.ts';
 import { withUnused } from './unused-items.ts';
 
 export interface AuthorityParts {
@@ -39,7 +38,7 @@ export function openDocument({ folder, place, vault, root }: AuthorityParts): Au
       const key = hkdfSync('sha256', await root(), place.home, 'keyturn/1 document', 32);
       return createSecretKey(Buffer.from(key));
     },
-    newest: newestIn(vault),
+    numbers: new Numbers(vault),
   });
 }
 
@@ -61,7 +60,13 @@ export function listOf<Item>(
   return new DocumentList<Item>(document, name, rules.itemsOf);
 }
 
-export class DocumentList<Item> implements AuthorityStore<Item> {
+/** One list of the document, in memory: reading it does no I/O. Its records decide only once the document was verified. */
+export type AuthorityStore<Item> = Pick<
+  DocumentList<Item>,
+  'items' | 'isLoaded' | 'shown' | 'verify' | 'change'
+>;
+
+export class DocumentList<Item> {
   readonly #document: AuthorityDocument;
   readonly #name: string;
   readonly #itemsOf: RecordRules<Item>['itemsOf'];
@@ -72,29 +77,32 @@ export class DocumentList<Item> implements AuthorityStore<Item> {
     this.#itemsOf = itemsOf;
   }
 
+  /** The records in force. Throws `file_unreadable` if the list has none. */
   get items(): readonly Item[] {
     return this.#in(this.#document.state);
   }
 
+  /** The records as read, verified or not. Only for lists; nothing may act upon them. Throws `file_unreadable`. */
   get shown(): readonly Item[] {
     return this.#in(this.#document.shown);
   }
 
+  /** True once the file was read or found absent. */
   get isLoaded(): boolean {
     return this.#document.isLoaded;
   }
 
+  /** Call it before using `items`. As `verify` of the document. */
   verify(): Promise<void> {
     return this.#document.verify();
   }
 
+  /**
+   * Replaces the records by the result of `edit`, which must have no effect beside its result: it may run again on newer
+   * records. As `change` of the document.
+   */
   change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
     return this.#document.change((state) => this.#edited(state, edit));
-  }
-
-  /** The same for a step of the verification. */
-  changeVerified(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
-    return this.#document.changeVerified((state) => this.#edited(state, edit));
   }
 
   #edited(state: State, edit: (items: readonly Item[]) => readonly Item[]): State {

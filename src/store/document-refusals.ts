@@ -78,3 +78,17 @@ export function notStored(error: unknown): unknown {
     cause: error,
   });
 }
+
+/** Why a file is not valid. */
+export interface FileTrouble {
+  readonly file: string;
+  /** A sentence. Text from the file is quoted. */
+  readonly why: string;
+  /** What the owner can do. */
+  readonly hint?: string;
+}
+
+/** The trouble of a file or an item that failed with `error`. */
+export function troubleWith(file: string, { message, hint }: KeyturnError): FileTrouble {
+  return { file, why: message, hint };
+}

@@ -15,26 +15,16 @@
  * that the next start begins paused (`held`), until something is given. If another broker has set `newest`, nothing
  * decides any more.
  */
-import { randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { KeyturnError } from '../base/errors.ts';
 import { readPrivate, replaceFile, unreadableFile } from '../base/private-file.ts';
-import {
-  isOtherBroker,
-  notStored,
-  older,
-  otherBroker,
-  refusalOf,
-  unreadable,
-  withoutNumber,
-} from './document-refusals.ts';
+import { isOtherBroker, notStored, older, refusalOf, troubleWith, unreadable } from './document-refusals.ts';
+import type { FileTrouble } from './document-refusals.ts';
 import { documentText, readDocument } from './document-text.ts';
-import type { Mark, Place, ReadDocument } from './document-text.ts';
+import type { Place, ReadDocument } from './document-text.ts';
 import { takesAway } from './list-rules.ts';
 import type { ListRules, State } from './list-rules.ts';
-import type { Known, Newest } from './newest.ts';
-import type { FileTrouble } from './record-store.ts';
-import { troubleWith } from './record-store.ts';
+import type { Numbers } from './newest.ts';
 
 export interface DocumentParts {
   /** Absolute path of authority.json; undefined: the document ends with the broker, as a memory vault does. */
@@ -42,7 +32,7 @@ export interface DocumentParts {
   readonly place: Place;
   /** The key of the HMAC. Called once. Throws the vault's errors. */
   readonly key: () => Promise<KeyObject>;
-  readonly newest: Newest;
+  readonly numbers: Numbers;
 }
 
 /** A state made of another one. It has no effect beside its result: it may run again on a newer state. */
@@ -55,15 +45,12 @@ interface Waiting extends PromiseWithResolvers<void> {
   readonly takes: boolean;
 }
 
-const randomId = (): string => randomBytes(16).toString('base64url');
-
 const emptyState: State = new Map();
 
 export class AuthorityDocument {
   readonly path: string;
   readonly #parts: DocumentParts;
   readonly #lists = new Map<string, ListRules>();
-  readonly #before: (() => Promise<void>)[] = [];
   readonly #afterwards: (() => Promise<void>)[] = [];
   /** The file as read; `absent` if there is none. */
   #read: ReadDocument | 'absent' | undefined;
@@ -72,18 +59,10 @@ export class AuthorityDocument {
   #verifying: Promise<void> | undefined;
   /** The state that decides; undefined until it is verified. */
   #inEffect: State | undefined;
-  /** The document on the disk. */
-  #mark: Mark = { number: 0, id: randomId() };
-  /** The vault has this one. */
-  #noted: Mark | undefined;
-  /** The ids that the vault may have instead: setting them failed, and may have been done. */
-  #perhaps: string[] = [];
-  /** Every id that this broker has seen in the vault or written. */
-  readonly #ours = new Set<string>();
   #waiting: Waiting[] = [];
   /** What takes away and is not on the disk, also after its write failed. */
   #unsaved: Waiting[] = [];
-  #turn: Promise<void> | undefined;
+  #isWriting = false;
   #isHeld = false;
   isVerified = false;
 
@@ -95,11 +74,6 @@ export class AuthorityDocument {
   /** Before the file is read: which lists there are. */
   define(name: string, rules: ListRules): void {
     this.#lists.set(name, rules);
-  }
-
-  /** Runs `check` in each verification, after the key was read and before any record decides. */
-  beside(check: () => Promise<void>): void {
-    this.#before.push(check);
   }
 
   /** Runs `step` once after the verification. `step` may change the document. */
@@ -146,12 +120,12 @@ export class AuthorityDocument {
 
   /** True while the vault doesn't have the number of the document on the disk. */
   get isOwed(): boolean {
-    return this.#inEffect !== undefined && this.#mark.number > 0 && this.#noted?.id !== this.#mark.id;
+    return this.#inEffect !== undefined && this.#parts.numbers.isOwed;
   }
 
   /** Of the newest document that the vault has. */
   get number(): number {
-    return this.#noted?.number ?? 0;
+    return this.#parts.numbers.noted;
   }
 
   /** An item of the vault was written beside document `number`. If that is newer, nothing decides here any more. */
@@ -193,7 +167,7 @@ export class AuthorityDocument {
 
   /** Writes the number that the vault lacks. Never rejects. */
   async settle(): Promise<void> {
-    if (this.isOwed) await this.#next();
+    if (this.isOwed) await this.#queued(asIs, false).catch(() => undefined);
   }
 
   /**
@@ -201,13 +175,8 @@ export class AuthorityDocument {
    * `file_unreadable`; what takes away is then in effect until the broker ends.
    */
   async change(change: Change): Promise<void> {
-    // What takes away waits for nothing.
-    if (!this.isVerified) await this.verify();
-    await this.changeVerified(change);
-  }
-
-  /** The same for a step of `afterwards`: `change` would wait for that step. */
-  async changeVerified(change: Change): Promise<void> {
+    // Not once there is a state: a step of `afterwards` would wait for itself.
+    if (!this.#inEffect) await this.verify();
     const before = this.state;
     const after = change(before);
     if (after === before) return;
@@ -220,7 +189,7 @@ export class AuthorityDocument {
     const mine = { ...Promise.withResolvers<void>(), change, takes };
     this.#waiting.push(mine);
     if (takes) this.#unsaved.push(mine);
-    void this.#next();
+    if (!this.#isWriting) void this.#writeAll();
     await mine.promise;
   }
 
@@ -231,43 +200,35 @@ export class AuthorityDocument {
   async confirm(): Promise<void> {
     await this.verify();
     void this.state;
-    await this.#ownNewest();
+    await this.#ours(this.#parts.numbers.read());
   }
 
   async #verify(): Promise<void> {
     await this.load().catch(() => undefined);
     // The key first: in another keyring it is missing, which says more than a missing number.
     this.#key ??= await this.#parts.key();
-    for (const check of this.#before) await check();
     if (this.#read && !this.#inEffect && !this.#trouble) await this.#judge(this.#read, this.#key);
     if (this.#inEffect) for (const step of this.#afterwards) await step();
     this.isVerified = true;
   }
 
   async #judge(read: ReadDocument | 'absent', key: KeyObject): Promise<void> {
-    const { place, newest } = this.#parts;
-    const known = await newest.read();
+    const { place, numbers } = this.#parts;
     const found = read === 'absent' ? undefined : read;
     const isOurs = found?.home === place.home && found.isGenuine(key);
-    if (isOurs && !known) throw withoutNumber();
+    const known = await numbers.first(isOurs);
     this.#trouble = refusalOf(this.path, { found, isOurs, known });
     if (this.#trouble) return;
-    const { number, id } = found ?? known ?? this.#mark;
-    this.#mark = { number, id };
-    if (known) this.#has(known);
+    numbers.begin(found ?? known, known);
     this.#isHeld = known?.held === true;
     this.#inEffect = found?.state ?? emptyState;
     // A broker ended between its two writes: the vault follows.
     if (this.isOwed) await this.#noteIfPossible().catch(() => undefined);
   }
 
-  /** Runs one turn after another. Never rejects. */
-  #next(): Promise<void> {
-    this.#turn ??= this.#turns().finally(() => (this.#turn = undefined));
-    return this.#turn;
-  }
-
-  async #turns(): Promise<void> {
+  /** One document after another, until nothing waits. Never rejects. */
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true;
     do {
       const batch = this.#waiting;
       this.#waiting = [];
@@ -275,19 +236,22 @@ export class AuthorityDocument {
         for (const { takes, reject } of batch) reject(takes ? notStored(error) : error);
       });
     } while (this.#waiting.length > 0);
+    // In the same moment as that look: else a change that comes between them would wait for the next one.
+    this.#isWriting = false;
   }
 
   /** One document for all of these. Throws `file_unreadable`, and that another broker works on a copy. */
   async #write(batch: readonly Waiting[]): Promise<void> {
-    const owed = await this.#readNewest().then(() => undefined, asIs);
+    const { numbers } = this.#parts;
+    const owed = await this.#ours(numbers.learn()).then(() => undefined, asIs);
     if (isOtherBroker(owed)) throw owed;
-    const refusal = owed ?? (await this.#notedFirst());
+    const refusal = owed ?? (this.isOwed ? await this.#note().then(() => undefined, asIs) : undefined);
     let next = this.state;
     for (const one of batch.filter(({ takes }) => !takes)) next = applied(one, next, refusal);
     const hasGiven = next !== this.state;
     if (hasGiven || this.#unsaved.length > 0) {
       // Before the first document, so that the next start doesn't refuse it.
-      if (!this.#noted) await this.#note();
+      if (numbers.isFirst) await this.#note();
       const saved = [...this.#unsaved];
       const isDurable = await this.#replacedOrHeld(next);
       this.#unsaved = this.#unsaved.filter((one) => !saved.includes(one));
@@ -299,17 +263,12 @@ export class AuthorityDocument {
     for (const { resolve } of batch) resolve();
   }
 
-  /** Step 1. Throws the vault's errors. */
-  async #readNewest(): Promise<void> {
-    const known = await this.#ownNewest();
-    if (known) this.#has(known);
-  }
-
-  async #ownNewest(): Promise<Known | undefined> {
-    const known = await this.#parts.newest.read();
-    if (known && !this.#ours.has(known.id)) throw (this.#trouble = otherBroker());
-    if (!known && this.#noted) throw withoutNumber();
-    return known;
+  /** Steps 1 and 4. If another broker works on a copy, nothing decides here any more. */
+  async #ours<T>(work: Promise<T>): Promise<T> {
+    return work.catch((error: unknown) => {
+      if (isOtherBroker(error)) this.#trouble = error;
+      throw error;
+    });
   }
 
   /** If the file can't be replaced, the next start must not go on as if nothing had been taken away. */
@@ -317,49 +276,25 @@ export class AuthorityDocument {
     try {
       return await this.#replace(state);
     } catch (failure) {
-      const hasNoted = this.#noted?.id === this.#mark.id;
-      if (hasNoted && this.#unsaved.length > 0) await this.#note().catch(() => undefined);
+      if (!this.isOwed && this.#unsaved.length > 0) await this.#note().catch(() => undefined);
       throw failure;
     }
   }
 
-  /** Why the vault can't have the number of the document on the disk. */
-  async #notedFirst(): Promise<unknown> {
-    return this.isOwed ? this.#note().then(() => undefined, asIs) : undefined;
-  }
-
   /** Step 3. False if a power cut could still undo it. Throws `file_unreadable`; then nothing was stored. */
   async #replace(state: State): Promise<boolean> {
-    const { file, place } = this.#parts;
-    const mark = { number: (this.#noted?.number ?? 0) + 1, id: randomId() };
+    const { file, place, numbers } = this.#parts;
+    const next = numbers.next();
     let isDurable = true;
-    if (file !== undefined && this.#key) {
-      const after = [this.#noted?.id ?? '', ...this.#perhaps];
-      const text = documentText({ ...place, after, ...mark }, state, this.#key);
-      isDurable = await replaced(file, text);
-    }
-    this.#mark = mark;
-    this.#ours.add(mark.id);
+    if (file !== undefined && this.#key)
+      isDurable = await replaced(file, documentText({ ...place, ...next }, state, this.#key));
+    numbers.wrote(next);
     return isDurable;
   }
 
   /** Step 4. Throws the vault's errors. */
-  async #note(): Promise<void> {
-    const mark = this.#mark;
-    this.#ours.add(mark.id);
-    const isHeld = this.#isHeld || this.#unsaved.length > 0;
-    const asked = isHeld ? ({ ...mark, held: true } as const) : mark;
-    try {
-      let known = await this.#parts.newest.write(asked);
-      // A write that was given up may have come through after the last read.
-      if (known?.id !== mark.id && this.#ours.has(known?.id ?? ''))
-        known = await this.#parts.newest.write(asked);
-      if (known?.id !== mark.id) throw (this.#trouble = otherBroker());
-    } catch (error) {
-      this.#perhaps.push(mark.id);
-      throw error;
-    }
-    this.#has(mark);
+  #note(): Promise<void> {
+    return this.#ours(this.#parts.numbers.note(this.#isHeld || this.#unsaved.length > 0));
   }
 
   /** Else the number is owed. Throws that another broker works on a copy. */
@@ -368,16 +303,9 @@ export class AuthorityDocument {
       if (isOtherBroker(error)) throw error;
     });
   }
-
-  #has({ number, id }: Mark): void {
-    const mark = { number, id };
-    this.#noted = mark;
-    this.#perhaps = [];
-    this.#ours.add(mark.id);
-  }
 }
 
-const asIs = (error: unknown): unknown => error;
+const asIs = <T>(value: T): T => value;
 
 /** The state after this change; the same one if it is refused, which its caller learns. */
 function applied({ change, reject }: Waiting, state: State, refusal?: unknown): State {

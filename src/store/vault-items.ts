@@ -7,7 +7,7 @@
 import { mutex } from '../base/mutex.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import type { AuthorityDocument } from './document.ts';
-import type { AuthorityStore } from './record-store.ts';
+import type { AuthorityStore } from './authority.ts';
 import { newItemName } from './unused-items.ts';
 import type { ItemKind, UnusedItem } from './unused-items.ts';
 

@@ -30,7 +30,7 @@ describe('a headless broker on a copy of the home', () => {
     const other = await openHeadless(copyOf(home));
     await other.line.request('proxy.list');
     const desk = await openDesk(home);
-    await desk.owner.call('permission.set', allowed('desk'));
+    await desk.owner.call('proxy.list', {});
     await desk.answer((await desk.card()).id, 'yes');
     const settled = { homeState: { isWaiting: false } };
     await expect.poll(() => desk.owner.call('status', {})).toMatchObject(settled);

@@ -77,6 +77,25 @@ describe('the document', () => {
   });
 });
 
+it('takes a change at any moment of the end of the one before', async () => {
+  for (let moments = 0; moments < 20; moments += 1) {
+    const { home, broker } = await savedHome();
+    const second = Promise.withResolvers<void>();
+    const { replace } = home.vault;
+    home.vault.replace = async (...asked) => {
+      home.vault.replace = replace;
+      const kept = await replace.apply(home.vault, asked);
+      void (async () => {
+        for (let n = 0; n < moments; n += 1) await undefined;
+        second.resolve(broker.list.change(add({ name: 'd' })));
+      })();
+      return kept;
+    };
+    await Promise.all([broker.list.change(add({ name: 'c' })), second.promise]);
+    expect(namesOf(await home.start())).toEqual(['a', 'b', 'c', 'd']);
+  }
+});
+
 describe('a file against the newest document that the vault knows', () => {
   it('is accepted with the same number and id', async () => {
     const { home } = await savedHome();

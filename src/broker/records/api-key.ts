@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { RecordRules } from '../../store/list-rules.ts';
-import type { AuthorityStore } from '../../store/record-store.ts';
+import type { AuthorityStore } from '../../store/authority.ts';
 import { itemNameSchema } from '../../store/unused-items.ts';
 import type { VaultItems } from '../../store/vault-items.ts';
 

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { PermissionKey } from './permission.ts';
 import type { ProxyRecord } from './proxy.ts';
-import type { AuthorityStore } from '../../store/record-store.ts';
+import type { AuthorityStore } from '../../store/authority.ts';
 
 export const appSchema = z.object({
   id: z.string(),

@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import type { Exceptions } from '../../oauth/base/exceptions.ts';
 import type { RecordRules } from '../../store/list-rules.ts';
-import type { AuthorityStore } from '../../store/record-store.ts';
+import type { AuthorityStore } from '../../store/authority.ts';
 
 /** The names that people type, and what each waives of the specification. */
 const exceptionNames = {

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { AuthorityStore } from '../../store/record-store.ts';
+import type { AuthorityStore } from '../../store/authority.ts';
 import { isFor, isLiving, isShared } from './grant.ts';
 import type { Grant } from './grant.ts';
 

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { isWithin, union } from '../../oauth/base/scope.ts';
 import type { RecordRules } from '../../store/list-rules.ts';
-import type { AuthorityStore } from '../../store/record-store.ts';
+import type { AuthorityStore } from '../../store/authority.ts';
 
 export const permissionSchema = z.object({
   appId: z.string(),

@@ -1,7 +1,7 @@
 /** The lists that the broker keeps in a home's document. Reads nothing. */
 import { listOf } from '../../store/authority.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
-import type { AuthorityStore } from '../../store/record-store.ts';
+import type { AuthorityStore } from '../../store/authority.ts';
 import { unusedList, unusedRules, unusedSchema } from '../../store/unused-items.ts';
 import type { UnusedItem } from '../../store/unused-items.ts';
 import { apiKeyRules, apiKeySchema } from './api-key.ts';

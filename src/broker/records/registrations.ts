@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { registrationSchema } from '../../oauth/client/registration.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import type { RecordRules } from '../../store/list-rules.ts';
-import type { AuthorityStore } from '../../store/record-store.ts';
+import type { AuthorityStore } from '../../store/authority.ts';
 import { itemNameSchema } from '../../store/unused-items.ts';
 import type { VaultItems } from '../../store/vault-items.ts';
 

@@ -47,7 +47,7 @@ export interface HomeCheckParts {
   readonly vault: Pick<Vault, 'kind'>;
   readonly document: Pick<AuthorityDocument, 'verify' | 'isVerified' | 'confirm'>;
   /** One record at most. */
-  readonly records: Pick<DocumentList<HomeRecord>, 'items' | 'change' | 'changeVerified'>;
+  readonly records: Pick<DocumentList<HomeRecord>, 'items' | 'change'>;
   /** The running broker is the tray app. */
   readonly isKeyturnApp: boolean;
   /** Why nothing is served, if the files don't belong together. */
@@ -229,7 +229,7 @@ export class HomeCheck {
     const noted =
       isDecided && known.approvals === 'command' ? { ...known, approvals: 'app' as const } : known;
     // Nothing is served before it is noted: else a broker without a window could grant access here after the app.
-    if (noted.approvals !== record.approvals) await this.#parts.records.changeVerified(() => [noted]);
+    if (noted.approvals !== record.approvals) await this.#parts.records.change(() => [noted]);
     else if (isDecided) await this.#keep(record, noted);
     this.#applyConfirmed(noted);
     if (this.#isUndecided || !isDeclined(this.#different, known.declined)) this.#askOnce();
@@ -266,7 +266,7 @@ export class HomeCheck {
     if (isDeepStrictEqual(before, known)) return;
     const { records, log } = this.#parts;
     try {
-      await records.changeVerified(() => [known]);
+      await records.change(() => [known]);
     } catch (error) {
       const why = error instanceof KeyturnError ? error.message : 'the document could not be written';
       log(`what was learned of the settings was not stored: ${why}`, 'warn');

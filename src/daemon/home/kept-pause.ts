@@ -12,7 +12,7 @@ import { mutex } from '../../base/mutex.ts';
 import type { AccessRecord, Pause } from '../../broker/records/pause.ts';
 import type { AccessPause } from '../../broker/refusals/access-pause.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
-import type { AuthorityStore } from '../../store/record-store.ts';
+import type { AuthorityStore } from '../../store/authority.ts';
 
 export interface KeptPauseParts {
   readonly pause: AccessPause;

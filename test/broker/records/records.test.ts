@@ -4,7 +4,7 @@ import { grantRules, type Grant } from '../../../src/broker/records/grant.ts';
 import { Grants } from '../../../src/broker/records/grants.ts';
 import { Apps, appSchema } from '../../../src/broker/records/app.ts';
 import { Permissions, permissionSchema, type Permission } from '../../../src/broker/records/permission.ts';
-import type { AuthorityStore } from '../../../src/store/record-store.ts';
+import type { AuthorityStore } from '../../../src/store/authority.ts';
 import { Registrations } from '../../../src/broker/records/registrations.ts';
 import type { z } from 'zod';
 import { memoryVault } from '../../../src/vault/memory.ts';
