@@ -481,11 +481,11 @@ class _Channel:
     """One socket: requests, one at a time, and their answers."""
 
     def __init__(self, env: Environment) -> None:
-        self._line, self.endpoint = _dial(env)
+        self._line, self.socket_id = _dial(env)
         forwarded = _forwarded(env)
         if forwarded:
             # The socket here is another one than the broker's.
-            self.endpoint = f"forward:{forwarded[0].partition('@')[0]}"
+            self.socket_id = f"forward:{forwarded[0].partition('@')[0]}"
         self._pending = b""
         self._last_id = 0
         self.proven = False
@@ -588,7 +588,7 @@ def _prove(channel: _Channel, identity: Identity) -> None:
         "versions": [VERSION],
         "appId": identity.app_id,
         "nonce": _text(secrets.token_bytes(32)),
-        "endpoint": channel.endpoint,
+        "socketId": channel.socket_id,
         "capabilities": [],
     }
     frame, offer = channel.call("hello", params, HANDSHAKE_TIMEOUT)
@@ -822,7 +822,7 @@ def _ask_to_pair(name: str, on_code: Callable[[str], object], env: Environment) 
 
     channel = _Channel(env)
     try:
-        params = {"versions": [VERSION], "name": name, "endpoint": channel.endpoint}
+        params = {"versions": [VERSION], "name": name, "socketId": channel.socket_id}
         identity = _identity(channel.call("pair", params, PAIRING_TIMEOUT, heard)[1])
     finally:
         channel.close()

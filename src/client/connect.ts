@@ -36,7 +36,7 @@ interface Located {
   /** Throws `socket_unsafe`. */
   readonly socket: () => SocketSearch;
   /** How both ends name the socket, where that isn't the file that it is. */
-  readonly endpoint?: string;
+  readonly socketId?: string;
 }
 
 /**
@@ -49,10 +49,10 @@ export function locate(place: HomeLocation = {}): Located {
   const paths = place.paths ?? homePaths(env);
   const forwarded = forwardedSocket(env);
   if (!forwarded) return { paths, socket: () => findSockets(paths, env) };
-  const { name, socket, endpoint } = forwarded;
+  const { name, socket, socketId } = forwarded;
   const below = (folder: string): string => path.join(folder, 'forwarded', name);
   const own = { config: below(paths.config), state: below(paths.state), run: below(paths.run) };
-  return { paths: own, socket: () => ({ places: [socket], isRecorded: true }), endpoint };
+  return { paths: own, socket: () => ({ places: [socket], isRecorded: true }), socketId };
 }
 
 /**
@@ -71,19 +71,19 @@ export async function connectStarting(
   try {
     return await openAs(options, startBroker);
   } catch (error) {
-    if (!isUnanswered(error) || locate(options).endpoint !== undefined) throw error;
+    if (!isUnanswered(error) || locate(options).socketId !== undefined) throw error;
   }
   await startBroker();
   return openAs(options, startBroker);
 }
 
 async function openAs(options: ConnectOptions, startBroker?: () => Promise<void>): Promise<Connection> {
-  const { paths, socket, endpoint } = locate(options);
+  const { paths, socket, socketId } = locate(options);
   const identity = options.key ?? readKeyFile(appKeyFile(paths, options.name ?? missingName()));
-  if (endpoint === undefined) return openConnection({ identity, socket, after, startBroker });
+  if (socketId === undefined) return openConnection({ identity, socket, after, startBroker });
   try {
     // Only the machine at the other end can start its broker.
-    return await openConnection({ identity, socket, endpoint, after });
+    return await openConnection({ identity, socket, socketId, after });
   } catch (error) {
     throw error instanceof Unreachable ? forwardEnded(error) : error;
   }
@@ -98,8 +98,8 @@ function forwardEnded({ reason, message, cause }: Unreachable): Unreachable {
 
 /** Connects with the owner's key: sees and narrows everything. For the command line only. */
 export async function connectAsOwner(place: HomeLocation = {}): Promise<Connection> {
-  const { paths, socket, endpoint } = locate(place);
-  if (endpoint !== undefined) throw ownerIsElsewhere();
+  const { paths, socket, socketId } = locate(place);
+  if (socketId !== undefined) throw ownerIsElsewhere();
   const file = ownerKeyFile(paths);
   const identity = readOwner(file);
   try {

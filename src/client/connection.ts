@@ -7,7 +7,7 @@
  */
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
-import { connectTo } from '../ipc/wire/endpoint.ts';
+import { connectTo } from '../ipc/wire/socket.ts';
 import type { Identity } from '../ipc/wire/handshake-messages.ts';
 import type { SocketSearch } from '../ipc/wire/socket-path.ts';
 import type { After } from '../ipc/wire/timer.ts';
@@ -70,7 +70,7 @@ export interface OpenOptions {
   /** A path, or where to look for it: asked again for each new channel, since the next broker may listen elsewhere. */
   readonly socket: string | (() => SocketSearch);
   /** How both ends name the socket; by the file that it is unless given. */
-  readonly endpoint?: string | undefined;
+  readonly socketId?: string | undefined;
   readonly after: After;
   /** False: a caller that connects again itself doesn't wait until somebody starts a broker. */
   readonly waitsForRestart?: boolean;
@@ -93,11 +93,11 @@ async function openChannel(options: OpenOptions): Promise<Opened> {
 }
 
 async function openAt(place: string, options: OpenOptions): Promise<Opened> {
-  const { socket, endpoint } = await connectTo(place);
+  const { socket, socketId } = await connectTo(place);
   const channel = new Channel(socket);
   return {
     channel,
-    ...(await hello(channel, options.identity, options.endpoint ?? endpoint, options.after)),
+    ...(await hello(channel, options.identity, options.socketId ?? socketId, options.after)),
   };
 }
 

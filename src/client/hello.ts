@@ -27,7 +27,7 @@ import type { Channel } from './channel.ts';
 export async function hello(
   channel: Channel,
   identity: Identity,
-  endpoint: string,
+  socketId: string,
   after: After,
 ): Promise<{ readonly proven: Promise<unknown>; readonly capabilities: readonly string[] }> {
   const end = (error: unknown): never => {
@@ -35,7 +35,7 @@ export async function hello(
     channel.fail(known);
     throw known;
   };
-  const { capabilities, answer } = await prove(channel, identity, endpoint, after).catch(end);
+  const { capabilities, answer } = await prove(channel, identity, socketId, after).catch(end);
   const proven = answer.catch(end);
   // A caller that doesn't wait for it gets the failure with its next request.
   proven.catch(() => {});
@@ -46,14 +46,14 @@ export async function hello(
 async function prove(
   channel: Channel,
   identity: Identity,
-  endpoint: string,
+  socketId: string,
   after: After,
 ): Promise<{ readonly capabilities: readonly string[]; readonly answer: Promise<unknown> }> {
   const { line, answer } = channel.start('hello', {
     versions: [protocolVersion],
     appId: identity.appId,
     nonce: newNonce(),
-    endpoint,
+    socketId,
     capabilities: [],
   });
   const offer = await inTime(channel, answer, after);

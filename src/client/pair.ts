@@ -6,7 +6,7 @@
  */
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError } from '../base/errors.ts';
-import { connectTo } from '../ipc/wire/endpoint.ts';
+import { connectTo } from '../ipc/wire/socket.ts';
 import { type Identity, isIdentity, isPairCode, protocolVersion } from '../ipc/wire/handshake-messages.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { Channel } from './channel.ts';
@@ -35,17 +35,17 @@ export interface PairOptions extends HomeLocation {
  * `broker_unreachable`, `socket_unsafe`.
  */
 export async function pair(options: PairOptions): Promise<Identity> {
-  const { paths, socket, endpoint } = locate(options);
+  const { paths, socket, socketId } = locate(options);
   const file = appKeyFile(paths, options.name);
   refuseExisting(file);
   options.signal?.throwIfAborted();
   const { identity, place } = await firstThatAnswers(socket(), async (at) => ({
-    identity: await ask(at, endpoint, options),
+    identity: await ask(at, socketId, options),
     place: at,
   }));
   writeKeyFile(file, identity);
   try {
-    await checkHandshake({ identity, socket: place, endpoint, after });
+    await checkHandshake({ identity, socket: place, socketId, after });
   } catch (error) {
     removeKeyFile(file);
     throw error;
@@ -54,14 +54,14 @@ export async function pair(options: PairOptions): Promise<Identity> {
 }
 
 async function ask(socketPath: string, named: string | undefined, options: PairOptions): Promise<Identity> {
-  const { socket, endpoint } = await connectTo(socketPath);
+  const { socket, socketId } = await connectTo(socketPath);
   const channel = new Channel(socket);
   channel.listen((method, params) => {
     if (method === 'pair.code' && isPairCode(params)) options.onCode(params.code);
   });
   try {
     const { name, ticket } = options;
-    const params = { versions: [protocolVersion], name, endpoint: named ?? endpoint, ticket };
+    const params = { versions: [protocolVersion], name, socketId: named ?? socketId, ticket };
     const { answer } = channel.start('pair', params);
     const result = await (options.signal ? untilAborted(answer, options.signal) : answer);
     if (isIdentity(result)) return { appId: result.appId, key: result.key, brokerId: result.brokerId };

@@ -56,7 +56,7 @@ export class Sockets {
   /** Opens the socket of a forward. Throws as `listen`. */
   serve(
     forward: ForwardOrigin,
-    own: Pick<ServerDeps, 'path' | 'endpoint' | 'dispatch'>,
+    own: Pick<ServerDeps, 'path' | 'socketId' | 'dispatch'>,
   ): Promise<BrokerServer> {
     return startServer({ ...this.#served(forward), ...own });
   }

@@ -67,7 +67,7 @@ describe('a program that asks to be paired', () => {
       },
     });
     const raw = new RawClient(rig.socket);
-    const params = { versions: [1], name, endpoint: rig.server.endpoint };
+    const params = { versions: [1], name, socketId: rig.server.socketId };
     raw.send({ jsonrpc: '2.0', id: 1, method: 'pair', params });
     const answer = await raw.next();
     expect(answer).toMatchObject({

@@ -38,7 +38,7 @@ test('makes the proofs of the test vectors', async () => {
   const code = `
 import json, sys, keyturn
 for v in json.load(open(sys.argv[1])):
-    offer = {"version": v["version"], "brokerId": v["homeId"], "nonce": v["brokerNonce"], "capabilities": v["capabilities"]}
+    offer = {"version": v["version"], "brokerId": v["brokerId"], "nonce": v["brokerNonce"], "capabilities": v["capabilities"]}
     print(*keyturn._proofs(keyturn._bytes(v["K"]), v["helloLine"].encode(), offer, v["brokerProof"]))
 `;
   const vectors = JSON.parse(readFileSync(vectorsFile, 'utf8')) as Vector[];

@@ -215,17 +215,17 @@ export function request(id: number, method: string, params: object = {}): object
 
 export interface HelloChanges {
   readonly versions?: readonly number[];
-  readonly endpoint?: string;
+  readonly socketId?: string;
   readonly appId?: string;
   readonly nonce?: string;
 }
 
-export function helloLine(identity: Identity, endpoint: string, changes: HelloChanges = {}): string {
+export function helloLine(identity: Identity, socketId: string, changes: HelloChanges = {}): string {
   const params = {
     versions: [1],
     appId: identity.appId,
     nonce: newNonce(),
-    endpoint,
+    socketId,
     capabilities: [],
     ...changes,
   };
@@ -257,7 +257,7 @@ export function prove(proof: string): object {
 /** A raw client that said hello and got an answer, and what it can prove with. */
 export async function greeted(rig: Rig, identity: Identity = rig.enrol(), line?: string) {
   const client = new RawClient(rig.socket);
-  const hello = line ?? helloLine(identity, rig.server.endpoint);
+  const hello = line ?? helloLine(identity, rig.server.socketId);
   client.send(hello);
   const answer = await client.next();
   return { client, identity, line: hello, answer, ...proofsFor(identity, hello, answer) };

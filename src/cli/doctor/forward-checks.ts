@@ -4,7 +4,7 @@
  * Invariant: nothing is sent. What the broker needs (keychain, browser) is not looked for here, since it runs elsewhere.
  */
 import { quoted, reasonOf } from '../../base/errors.ts';
-import { connectTo } from '../../ipc/wire/endpoint.ts';
+import { connectTo } from '../../ipc/wire/socket.ts';
 import type { ForwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { type Finding, findingOf } from './finding.ts';
 

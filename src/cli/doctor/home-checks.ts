@@ -18,7 +18,7 @@ import {
   type Settings,
   settingsSchema,
 } from '../../daemon/settings/settings.ts';
-import { endpointId } from '../../ipc/wire/endpoint.ts';
+import { socketIdOf } from '../../ipc/wire/socket.ts';
 import { findSockets, requireOwnRuntime } from '../../ipc/wire/socket-path.ts';
 import { type Finding, findingOf, refusalOf } from './finding.ts';
 
@@ -67,7 +67,7 @@ async function socketFindings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise
   const unsafe = places.map((place) =>
     refusalOf('socket.unsafe', () => {
       if (existsSync(path.dirname(place))) checkFolder(path.dirname(place));
-      if (existsSync(place)) endpointId(place);
+      if (existsSync(place)) socketIdOf(place);
     }),
   );
   return [...foreign, ...(await Promise.all(unsafe)).flat()];

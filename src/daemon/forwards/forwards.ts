@@ -13,7 +13,7 @@ import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { BrokerServer, Caller } from '../../ipc/server/server.ts';
-import { forwardEndpoint } from '../../ipc/wire/forwarded.ts';
+import { forwardSocketId } from '../../ipc/wire/forwarded.ts';
 import { requireSocketLength } from '../../ipc/wire/socket-path.ts';
 import type { Sockets } from '../sockets.ts';
 import { farDispatch } from './far-access.ts';
@@ -134,7 +134,7 @@ export class Forwards {
     const socket = params.path ?? socketFor(`forward-${digest(label).slice(0, 12)}.sock`);
     const server = await sockets.serve(origin, {
       path: socket,
-      endpoint: forwardEndpoint(label),
+      socketId: forwardSocketId(label),
       dispatch: farDispatch({ label, endpoints, canonical, isOver, given: new Set() }, (...request) =>
         sockets.dispatch(...request),
       ),

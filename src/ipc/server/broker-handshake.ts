@@ -40,11 +40,11 @@ export function isExpected(expected: Proven, proof: string): boolean {
 
 /** A hello for another socket was relayed to us; it must get no proof that could be carried back. */
 export function refuseOtherAddress(
-  { versions, endpoint }: { readonly versions: readonly number[]; readonly endpoint: string },
+  { versions, socketId }: { readonly versions: readonly number[]; readonly socketId: string },
   own: string,
 ): void {
   if (!versions.includes(protocolVersion)) throw otherVersion(versions);
-  if (endpoint !== own) throw handshakeRefusal('the hello was meant for another socket');
+  if (socketId !== own) throw handshakeRefusal('the hello was meant for another socket');
 }
 
 export function unknownProgram(): KeyturnError {

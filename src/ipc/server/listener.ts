@@ -8,7 +8,7 @@ import net, { type Socket } from 'node:net';
 
 import { lookAt } from '../../base/private-folder.ts';
 import type { PeerReader } from '../peer/peer.ts';
-import { listenAt, nameOf } from '../wire/endpoint.ts';
+import { listenAt, nameOf } from '../wire/socket.ts';
 import { isPipe } from '../wire/pipe.ts';
 import type { After } from '../wire/timer.ts';
 import { listenOnPassed } from './passed-socket.ts';
@@ -30,25 +30,25 @@ export class Listener {
   readonly #deps: ListenerDeps;
   #server: net.Server;
   #path: string;
-  #endpoint: string;
+  #socketId: string;
   readonly #ended: Promise<void>[] = [];
 
-  private constructor(deps: ListenerDeps, server: net.Server, endpoint: string) {
+  private constructor(deps: ListenerDeps, server: net.Server, socketId: string) {
     this.#deps = deps;
     this.#server = server;
     this.#path = deps.path;
-    this.#endpoint = endpoint;
+    this.#socketId = socketId;
   }
 
   /** Throws `broker_running` or `socket_unsafe`. */
   static async open(deps: ListenerDeps): Promise<Listener> {
     const server = newServer();
     const { path, passed: fd } = deps;
-    const { endpoint, early } =
+    const { socketId, early } =
       fd === undefined
-        ? { endpoint: await listenPrivately(server, path), early: [] as readonly Socket[] }
+        ? { socketId: await listenPrivately(server, path), early: [] as readonly Socket[] }
         : await listenOnPassed(server, { ...deps, fd });
-    const listener = new Listener(deps, server, endpoint);
+    const listener = new Listener(deps, server, socketId);
     // Others can't have come in yet: 'connection' is emitted from the event loop, later than this.
     receiveFrom(server, deps);
     for (const socket of early) deps.receive(socket);
@@ -56,8 +56,8 @@ export class Listener {
   }
 
   /** Name of the socket, e.g. `unix:66306:131`. */
-  get endpoint(): string {
-    return this.#endpoint;
+  get socketId(): string {
+    return this.#socketId;
   }
 
   get path(): string {
@@ -69,7 +69,7 @@ export class Listener {
     if (isPipe(this.#path)) return false;
     try {
       const found = lookAt(this.#path);
-      return !found || nameOf(found) !== this.#endpoint;
+      return !found || nameOf(found) !== this.#socketId;
     } catch {
       return true;
     }
@@ -80,7 +80,7 @@ export class Listener {
     // Before the new file is made: it may get the path of the old one.
     this.#stop();
     const server = newServer();
-    this.#endpoint = await listenPrivately(server, path);
+    this.#socketId = await listenPrivately(server, path);
     this.#server = server;
     this.#path = path;
     receiveFrom(server, this.#deps);
@@ -121,12 +121,12 @@ function receiveFrom(server: net.Server, { receive, failed }: ListenerDeps): voi
 
 /** A socket is private by its mode, a pipe by its rights. Throws `socket_unsafe`, and listens no more then. */
 async function listenPrivately(server: net.Server, path: string): Promise<string> {
-  const endpoint = await listenAt(server, path);
-  if (!isPipe(path)) return endpoint;
+  const socketId = await listenAt(server, path);
+  if (!isPipe(path)) return socketId;
   try {
     const { loadWindowsAccess } = await import('../../base/windows/access.ts');
     (await loadWindowsAccess()).restrictPipe(path);
-    return endpoint;
+    return socketId;
   } catch (error) {
     server.close();
     throw error;

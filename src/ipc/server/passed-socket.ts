@@ -9,7 +9,7 @@ import type { Server, Socket } from 'node:net';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { socketRule } from '../../base/private-file.ts';
 import type { PeerReader } from '../peer/peer.ts';
-import { connectTo, maxQueue } from '../wire/endpoint.ts';
+import { connectTo, maxQueue } from '../wire/socket.ts';
 import type { After } from '../wire/timer.ts';
 
 /** The first descriptor that systemd passes. */
@@ -35,7 +35,7 @@ export function passedDescriptor(
 
 export interface PassedSocket {
   /** Name of the socket, as `listenAt` gives it. */
-  readonly endpoint: string;
+  readonly socketId: string;
   /** Connections that apps made before; nothing was read from them. */
   readonly early: readonly Socket[];
 }
@@ -72,8 +72,8 @@ export async function listenOnPassed(
   const cancel = after(ownConnection, () => arrived.reject(led()));
   const connected = connectTo(path);
   try {
-    const [{ endpoint }] = await Promise.all([connected, arrived.promise]);
-    return { endpoint, early };
+    const [{ socketId }] = await Promise.all([connected, arrived.promise]);
+    return { socketId, early };
   } catch (error) {
     for (const socket of early) socket.destroy();
     server.close();

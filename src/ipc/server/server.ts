@@ -41,7 +41,7 @@ export interface ServerDeps {
   /** A descriptor that listens there already: see passed-socket.ts. */
   readonly passed?: number | undefined;
   /** How both ends name this socket; by the file that it is unless given. */
-  readonly endpoint?: string;
+  readonly socketId?: string;
   /** The broker's id on the wire. */
   readonly homeId: string;
   /** What the broker says of itself in the handshake: see docs/reference/wire-protocol.md. Nothing unless given. */
@@ -69,7 +69,7 @@ export interface ServerDeps {
 
 export interface BrokerServer {
   /** Name of the socket, e.g. `unix:66306:131`. */
-  readonly endpoint: string;
+  readonly socketId: string;
   /** Where it listens. */
   readonly path: string;
   /** The socket's file is gone, or another one is in its place: no program can connect. */
@@ -114,7 +114,7 @@ const blameless: readonly Reason[] = [
 export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
   const { path, passed, after = realAfter } = deps;
   const readPeer = deps.readPeer ?? (await loadPeerReader());
-  const reception = new Reception(deps, readPeer, () => deps.endpoint ?? listener.endpoint);
+  const reception = new Reception(deps, readPeer, () => deps.socketId ?? listener.socketId);
   const listener = await Listener.open({
     path,
     passed,
@@ -124,8 +124,8 @@ export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
     failed: () => deps.log?.({ event: 'refused', reason: 'internal', peer: { kind: 'unverified' } }),
   });
   return {
-    get endpoint() {
-      return deps.endpoint ?? listener.endpoint;
+    get socketId() {
+      return deps.socketId ?? listener.socketId;
     },
     get path() {
       return listener.path;
@@ -157,7 +157,7 @@ class Reception {
   /** Sessions whose handshake counts as failed if they end now. */
   readonly #unproven = new Set<Session>();
 
-  constructor(deps: ServerDeps, readPeer: PeerReader, endpoint: () => string) {
+  constructor(deps: ServerDeps, readPeer: PeerReader, socketId: () => string) {
     this.#deps = deps;
     this.#readPeer = readPeer;
     const after = deps.after ?? realAfter;
@@ -166,8 +166,8 @@ class Reception {
     this.#requests = new RateLimits(requestRate, deps.now);
     this.#host = {
       homeId: deps.homeId,
-      get endpoint() {
-        return endpoint();
+      get socketId() {
+        return socketId();
       },
       capabilities: deps.capabilities ?? [],
       pairings: new PairingQueue({ pair: deps.pair, now: deps.now, after }),

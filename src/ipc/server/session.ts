@@ -2,7 +2,7 @@
  * One connection on the broker's side: hello, prove, then requests; or one pairing.
  *
  * Invariant: nothing is dispatched before the client has proved its key, and the broker never proves
- * towards a hello that names another endpoint. Every failure before that ends the connection.
+ * towards a hello that names another socket. Every failure before that ends the connection.
  */
 import type { KeyObject } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -44,7 +44,7 @@ export interface Caller {
 export interface SessionHost {
   readonly homeId: string;
   /** Name of the socket that the server listens on. */
-  readonly endpoint: string;
+  readonly socketId: string;
   /** What the broker says of itself in the handshake. */
   readonly capabilities: readonly string[];
   readonly pairings: PairingQueue;
@@ -259,7 +259,7 @@ export class Session {
 
   async #hello(id: MessageId, params: unknown, line: Buffer): Promise<void> {
     if (!isHelloParams(params)) throw handshakeRefusal('a hello lacks a field, or one is malformed');
-    refuseOtherAddress(params, this.#host.endpoint);
+    refuseOtherAddress(params, this.#host.socketId);
     this.appId = params.appId;
     const key = await this.#host.keyFor(params.appId);
     if (!key) throw unknownProgram();
@@ -296,7 +296,7 @@ export class Session {
   async #pair(id: MessageId, params: unknown): Promise<void> {
     if (!isPairParams(params)) throw handshakeRefusal('a pairing lacks a field, or one is malformed');
     requireAppName(params.name);
-    refuseOtherAddress(params, this.#host.endpoint);
+    refuseOtherAddress(params, this.#host.socketId);
     const asker = {
       name: params.name,
       ticket: params.ticket,

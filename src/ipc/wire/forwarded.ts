@@ -24,10 +24,10 @@ export interface ForwardedSocket {
   /** An absolute path, which ends in `LABEL.sock` or `LABEL@MARK.sock`. */
   readonly socket: string;
   /** What is in a hello and in a pairing. */
-  readonly endpoint: string;
+  readonly socketId: string;
 }
 
-export const forwardEndpoint = (label: string): string => `forward:${label}`;
+export const forwardSocketId = (label: string): string => `forward:${label}`;
 
 /** The forward that KEYTURN_SOCKET names; undefined where it is not set. Throws `invalid_request`. */
 export function forwardedSocket(
@@ -39,7 +39,7 @@ export function forwardedSocket(
   const [label = '', mark = '00000000', ...more] = name.split('@');
   const isName = forwardLabelPattern.test(label) && markPattern.test(mark) && more.length === 0;
   if (path.isAbsolute(socket) && socket.endsWith('.sock') && isName)
-    return { label, name, socket, endpoint: forwardEndpoint(label) };
+    return { label, name, socket, socketId: forwardSocketId(label) };
   throw new KeyturnError(
     'invalid_request',
     `KEYTURN_SOCKET is ${quoted(socket)}, which is no forward’s socket.`,

@@ -18,7 +18,7 @@ export interface HelloParams {
   readonly versions: readonly number[];
   readonly appId: string;
   readonly nonce: string;
-  readonly endpoint: string;
+  readonly socketId: string;
   readonly capabilities: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface ProveParams {
 export interface PairParams {
   readonly versions: readonly number[];
   readonly name: string;
-  readonly endpoint: string;
+  readonly socketId: string;
   /** SHA-256 of the app's ticket, base64url: the question stays without the app, and the answer for it. */
   readonly ticket?: string;
 }
@@ -69,7 +69,7 @@ export function isHelloParams(value: unknown): value is HelloParams {
     isVersions(value['versions']) &&
     isId(value['appId']) &&
     isBase64url(value['nonce'], 32) &&
-    isText(value['endpoint'], maxLength.account) &&
+    isText(value['socketId'], maxLength.account) &&
     isCapabilities(value['capabilities'])
   );
 }
@@ -94,7 +94,7 @@ export function isPairParams(value: unknown): value is PairParams {
     isObject(value) &&
     isVersions(value['versions']) &&
     isText(value['name'], maxLength.account) &&
-    isText(value['endpoint'], maxLength.account) &&
+    isText(value['socketId'], maxLength.account) &&
     (value['ticket'] === undefined || isBase64url(value['ticket'], 32))
   );
 }

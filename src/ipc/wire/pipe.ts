@@ -30,7 +30,7 @@ export function pipeName(runFolder: string, user = userInfo().username): string 
 }
 
 /** How both ends name the pipe between them: a relay has another name. */
-export function pipeEndpoint(pipe: string): string {
+export function pipeId(pipe: string): string {
   return `pipe:${pipe.slice(prefix.length)}`;
 }
 
@@ -50,7 +50,7 @@ export async function listenAtPipe(server: net.Server, pipe: string): Promise<st
     if (systemCode(error) === 'EADDRINUSE') throw running(pipe);
     throw new KeyturnError('socket_unsafe', `nothing can listen on ${quoted(pipe)}`, { cause: error });
   });
-  return pipeEndpoint(pipe);
+  return pipeId(pipe);
 }
 
 function running(pipe: string): KeyturnError {

@@ -45,7 +45,7 @@ async function newForwards() {
         await Promise.resolve();
         listening.set(origin.label, own.dispatch);
         return {
-          endpoint: own.endpoint ?? '',
+          socketId: own.socketId ?? '',
           path: own.path,
           isLost: () => false,
           listenAgain: async () => undefined,

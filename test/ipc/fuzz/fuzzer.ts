@@ -139,7 +139,7 @@ class Fuzzer {
   readonly #answering = new Map<string, Dice>();
   #violation: string | undefined;
   #connections = 0;
-  endpoint = '';
+  socketId = '';
   frames = 0;
   requests = 0;
   answers = 0;
@@ -213,9 +213,9 @@ class Fuzzer {
 
   async #stranger(dice: Dice): Promise<void> {
     const witness = new Witness(this.#socket);
-    const hello = helloLine(this.#identity('stranger'), this.endpoint);
+    const hello = helloLine(this.#identity('stranger'), this.socketId);
     const pair = JSON.stringify(
-      request(1, 'pair', { versions: [1], name: 'editor', endpoint: this.endpoint }),
+      request(1, 'pair', { versions: [1], name: 'editor', socketId: this.socketId }),
     );
     const proof = JSON.stringify(prove(randomBytes(32).toString('base64url')));
     const bend = (line: string) =>
@@ -266,7 +266,7 @@ class Fuzzer {
 
   async #admit(witness: Witness, name: string): Promise<void> {
     const identity = this.#identity(name);
-    const line = helloLine(identity, this.endpoint);
+    const line = helloLine(identity, this.socketId);
     witness.socket.write(`${line}\n`);
     await witness.until(1);
     const { proofC } = proofsFor(identity, line, witness.answers[0]);
@@ -361,7 +361,7 @@ export async function fuzz({ frames, seed }: FuzzOptions): Promise<FuzzReport> {
   const descriptors = openDescriptors();
   const fuzzer = new Fuzzer(seed);
   const server = await fuzzer.start();
-  fuzzer.endpoint = server.endpoint;
+  fuzzer.socketId = server.socketId;
   const run = (until: number) =>
     Promise.all(Array.from({ length: lanes }, (_, lane) => fuzzer.lane(lane, until)));
   try {

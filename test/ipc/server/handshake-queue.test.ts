@@ -8,7 +8,7 @@ describe('connections without a proof', () => {
   test('reads no more of the 65th connection while 64 wait for the vault', async () => {
     const { rig, asked, times, open } = await startSlowRig(64);
     const identity = rig.enrol();
-    const line = helloLine(identity, rig.server.endpoint);
+    const line = helloLine(identity, rig.server.socketId);
     const crowd = Array.from({ length: 64 }, () => new RawClient(rig.socket));
     for (const client of crowd) client.send(line);
     await asked;

@@ -38,7 +38,7 @@ async function rigWithCards() {
   });
   const client = (name = 'editor', ticket?: string) => {
     const raw = new RawClient(rig.socket);
-    const params = { versions: [1], name, endpoint: rig.server.endpoint, ticket };
+    const params = { versions: [1], name, socketId: rig.server.socketId, ticket };
     raw.send({ jsonrpc: '2.0', id: 1, method: 'pair', params });
     return raw;
   };
@@ -153,7 +153,7 @@ describe('a pairing', () => {
   test('is refused if it was meant for another socket', async () => {
     const { rig, cards } = await rigWithCards();
     const program = new RawClient(rig.socket);
-    const params = { versions: [1], name: 'editor', endpoint: 'unix:1:2' };
+    const params = { versions: [1], name: 'editor', socketId: 'unix:1:2' };
     program.send({ jsonrpc: '2.0', id: 1, method: 'pair', params });
     expect(await program.refusal()).toBe('handshake_failed');
     expect(cards).toHaveLength(0);

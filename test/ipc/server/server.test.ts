@@ -115,7 +115,7 @@ describe('an admitted client', () => {
     const other = await admitted(rig, rig.enrol());
     const client = await admitted(rig, identity);
     const halfway = new RawClient(rig.socket);
-    halfway.send(helloLine(identity, rig.server.endpoint));
+    halfway.send(helloLine(identity, rig.server.socketId));
     await halfway.next();
     rig.server.closeConnectionsOf(identity.appId);
     expect(await client.next()).toBeUndefined();
@@ -146,7 +146,7 @@ describe('the socket', () => {
       },
     });
     const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), rig.server.endpoint));
+    client.send(helloLine(rig.enrol(), rig.server.socketId));
     expect(await client.next()).toBeUndefined();
     expect(asked).toBe(0);
     expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted' }]);
@@ -159,7 +159,7 @@ describe('the socket', () => {
     for (let at = path.dirname(rig.socket); at !== tmpdir(); at = path.dirname(at)) chmodSync(at, 0o755);
     chmodSync(rig.socket, 0o666);
     const program = `
-      const line = ${JSON.stringify(`${helloLine(rig.enrol(), rig.server.endpoint)}\n`)};
+      const line = ${JSON.stringify(`${helloLine(rig.enrol(), rig.server.socketId)}\n`)};
       let heard = '';
       require('node:net').connect(process.argv[1], function () { this.write(line); })
         .on('data', (chunk) => (heard += chunk))
@@ -191,7 +191,7 @@ describe('the socket', () => {
     await leaveStaleSocket(rig.socket);
     const second = await startServer(deps);
     const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), second.endpoint));
+    client.send(helloLine(rig.enrol(), second.socketId));
     expect(await client.refusal()).toBe('unpaired');
     await second.close();
   });

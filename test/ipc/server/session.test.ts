@@ -83,13 +83,13 @@ describe('the handshake', () => {
   });
 
   test.each<[string, string, HelloChanges]>([
-    ['names another socket', 'handshake_failed', { endpoint: 'unix:1:2' }],
+    ['names another socket', 'handshake_failed', { socketId: 'unix:1:2' }],
     ['offers no version that the broker speaks', 'version_unsupported', { versions: [0, 2] }],
     ['has an unknown id', 'unpaired', { appId: 'nobody' }],
   ])('gives no proof to a hello that %s', async (_what, reason, changes) => {
     const rig = await startRig();
     const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), rig.server.endpoint, changes));
+    client.send(helloLine(rig.enrol(), rig.server.socketId, changes));
     expect(await client.refusal()).toBe(reason);
   });
 
@@ -97,8 +97,8 @@ describe('the handshake', () => {
     const rig = await startRig();
     const identity = rig.enrol();
     const nonce = anyProof();
-    const meant = helloLine(identity, rig.server.endpoint, { versions: [2, 1], nonce });
-    const sent = helloLine(identity, rig.server.endpoint, { versions: [1], nonce });
+    const meant = helloLine(identity, rig.server.socketId, { versions: [2, 1], nonce });
+    const sent = helloLine(identity, rig.server.socketId, { versions: [1], nonce });
     const { client, answer } = await greeted(rig, identity, sent);
     const { proofB, expectedB, proofC } = proofsFor(identity, meant, answer);
     expect(proofB).not.toBe(expectedB);
@@ -110,7 +110,7 @@ describe('the handshake', () => {
     const keyFor = async () => Promise.reject(new KeyturnError('locked', 'the vault is locked'));
     const rig = await startRig({ keyFor });
     const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), rig.server.endpoint));
+    client.send(helloLine(rig.enrol(), rig.server.socketId));
     expect(await client.refusal()).toBe('locked');
   });
 
@@ -155,7 +155,7 @@ describe('before the handshake', () => {
     ['a second hello', (line: string) => line],
     [
       'a pairing',
-      () => JSON.stringify(request(2, 'pair', { versions: [1], name: 'x', endpoint: 'unix:1:2' })),
+      () => JSON.stringify(request(2, 'pair', { versions: [1], name: 'x', socketId: 'unix:1:2' })),
     ],
     ['a notification', () => '{"jsonrpc":"2.0","method":"prove","params":{}}'],
     ['a proof without fields', () => JSON.stringify(request(2, 'prove'))],
@@ -180,7 +180,7 @@ describe('before the handshake', () => {
 
   test('DOOR-1: does not answer a hello that is cut short anywhere, and forgets it', async () => {
     const rig = await startRig();
-    const line = helloLine(rig.enrol(), rig.server.endpoint);
+    const line = helloLine(rig.enrol(), rig.server.socketId);
     for (let length = 0; length <= line.length; length += 7) {
       const client = new RawClient(rig.socket);
       client.socket.end(line.slice(0, length));
@@ -196,7 +196,7 @@ describe('before the handshake', () => {
   test('gives a hello that comes byte by byte no more time than another', async () => {
     const rig = await startRig();
     const client = new RawClient(rig.socket);
-    const line = helloLine(rig.enrol(), rig.server.endpoint);
+    const line = helloLine(rig.enrol(), rig.server.socketId);
     for (const byte of line.slice(0, 5)) {
       client.socket.write(byte);
       // Another client's answer shows that the broker has had its turn.
@@ -248,7 +248,7 @@ describe('before the handshake', () => {
     const { rig, asked, open } = await startSlowRig();
     const identity = rig.enrol();
     const client = new RawClient(rig.socket);
-    const line = helloLine(identity, rig.server.endpoint);
+    const line = helloLine(identity, rig.server.socketId);
     client.send(line);
     await asked;
     rig.clock.turn(brokerTimeout - 1);
@@ -263,7 +263,7 @@ describe('before the handshake', () => {
     const { rig, asked, open } = await startSlowRig();
     const identity = rig.enrol();
     const client = new RawClient(rig.socket);
-    const line = helloLine(identity, rig.server.endpoint);
+    const line = helloLine(identity, rig.server.socketId);
     client.socket.write(line.slice(0, 5));
     // Another client's refusal shows that the broker has accepted both.
     const other = new RawClient(rig.socket);
@@ -282,7 +282,7 @@ describe('before the handshake', () => {
   test('ends a handshake for which the vault never answers', async () => {
     const { rig, asked } = await startSlowRig();
     const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), rig.server.endpoint));
+    client.send(helloLine(rig.enrol(), rig.server.socketId));
     await asked;
     rig.clock.turn(brokerTimeout);
     expect(await client.refusal()).toBe('vault_unavailable');

@@ -26,7 +26,7 @@ const vectors = z
     z.object({
       name: text,
       masterKey: text,
-      homeId: text,
+      brokerId: text,
       appId: text,
       generation: z.number(),
       helloLine: text,
@@ -46,7 +46,7 @@ const vectors = z
 type Vector = (typeof vectors)[number];
 
 function transcriptOf(vector: Vector): Buffer {
-  const { version, homeId: brokerId, brokerNonce, capabilities } = vector;
+  const { version, brokerId, brokerNonce, capabilities } = vector;
   return transcript({
     helloLine: Buffer.from(vector.helloLine),
     version,
@@ -66,7 +66,7 @@ function openssl(args: string[], input: Uint8Array): Buffer | undefined {
 }
 
 describe.each(vectors)('with the vector "$name"', (vector) => {
-  const key = deriveAppKey(keyFromText(vector.masterKey), vector.homeId, vector.appId, vector.generation);
+  const key = deriveAppKey(keyFromText(vector.masterKey), vector.brokerId, vector.appId, vector.generation);
 
   test('derives the keys', () => {
     expect(key.export().toString('base64url')).toBe(vector.K);

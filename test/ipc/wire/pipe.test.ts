@@ -1,13 +1,13 @@
 /** The named pipe of a home on Windows: its names. test/e2e/delivery/wine.test.ts listens on it and connects to it. */
 import { expect, it } from 'vitest';
-import { pipeEndpoint, pipeName } from '../../../src/ipc/wire/pipe.ts';
+import { pipeId, pipeName } from '../../../src/ipc/wire/pipe.ts';
 
 const run = 'C:\\Users\\Alice\\AppData\\Local\\Keyturn\\run';
 
 it('names the pipe of a home as docs/reference/wire-protocol.md does', () => {
   const pipe = pipeName(run, 'Alice');
   expect(pipe).toBe('\\\\.\\pipe\\keyturn-e90e39e07bb7ccc918655b4c85c199bd');
-  expect(pipeEndpoint(pipe)).toBe('pipe:keyturn-e90e39e07bb7ccc918655b4c85c199bd');
+  expect(pipeId(pipe)).toBe('pipe:keyturn-e90e39e07bb7ccc918655b4c85c199bd');
 });
 
 it('finds the same pipe however the path of a folder is written, as Windows does', () => {

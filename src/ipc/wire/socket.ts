@@ -22,7 +22,7 @@ import {
   startHint,
 } from '../../base/private-folder.ts';
 import { systemCode } from '../../base/system-error.ts';
-import { connectToPipe, isPipe, listenAtPipe, pipeEndpoint } from './pipe.ts';
+import { connectToPipe, isPipe, listenAtPipe, pipeId } from './pipe.ts';
 
 /** How both ends name the socket between them: a relay on another socket has another name. */
 export function nameOf(found: BigIntStats): string {
@@ -30,8 +30,8 @@ export function nameOf(found: BigIntStats): string {
 }
 
 /** The name of the socket at this path. Throws `broker_unreachable` or `socket_unsafe`. */
-export function endpointId(socket: string): string {
-  if (isPipe(socket)) return pipeEndpoint(socket);
+export function socketIdOf(socket: string): string {
+  if (isPipe(socket)) return pipeId(socket);
   const found = lookAt(socket);
   if (!found) throw notThere(socket);
   checkPrivate(found, socket, 'socket');
@@ -43,7 +43,7 @@ export const maxQueue = 4096;
 
 /**
  * Starts listening, having removed a dead broker's socket. Throws `broker_running` where somebody
- * listens, `socket_unsafe` where folder or socket is not as it must be. Returns the endpoint's name.
+ * listens, `socket_unsafe` where folder or socket is not as it must be. Returns the socket's id.
  * Two brokers that start at once are kept apart by the home's lock, not here.
  */
 export async function listenAt(server: net.Server, socket: string): Promise<string> {
@@ -71,7 +71,7 @@ export async function listenAt(server: net.Server, socket: string): Promise<stri
       cause: error,
     });
   });
-  return endpointId(socket);
+  return socketIdOf(socket);
 }
 
 async function removeStale(socket: string): Promise<void> {
@@ -115,7 +115,7 @@ function foreign(socket: string, error: Error): KeyturnError {
 /** A connection, and the name of the very socket it was made to. */
 export interface Connected {
   readonly socket: net.Socket;
-  readonly endpoint: string;
+  readonly socketId: string;
 }
 
 /**
@@ -123,7 +123,7 @@ export interface Connected {
  * listens, `socket_unsafe` where folder or socket is not as it must be.
  */
 export async function connectTo(socket: string): Promise<Connected> {
-  if (isPipe(socket)) return { socket: await connectToPipe(socket), endpoint: pipeEndpoint(socket) };
+  if (isPipe(socket)) return { socket: await connectToPipe(socket), socketId: pipeId(socket) };
   checkFolder(path.dirname(socket));
   return process.platform === 'linux' ? connectPinned(socket) : connectCompared(socket);
 }
@@ -137,7 +137,7 @@ async function connectPinned(socket: string): Promise<Connected> {
   try {
     const found = fs.fstatSync(fd, { bigint: true });
     checkPrivate(found, socket, 'socket');
-    return { socket: await dial(`/proc/self/fd/${fd}`, socket), endpoint: nameOf(found) };
+    return { socket: await dial(`/proc/self/fd/${fd}`, socket), socketId: nameOf(found) };
   } finally {
     fs.closeSync(fd);
   }
@@ -155,10 +155,10 @@ function pin(socket: string): number {
 
 /** Elsewhere: the file must be the same before and after. */
 async function connectCompared(socket: string): Promise<Connected> {
-  const before = endpointId(socket);
+  const before = socketIdOf(socket);
   const connection = await dial(socket, socket);
   const found = lookAt(socket);
-  if (found && nameOf(found) === before) return { socket: connection, endpoint: before };
+  if (found && nameOf(found) === before) return { socket: connection, socketId: before };
   connection.destroy();
   throw new KeyturnError('socket_unsafe', `${quoted(socket)} was replaced while connecting to it`, {
     rule: socketRule,

@@ -17,7 +17,7 @@ import { text } from 'node:stream/consumers';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { connectTo, listenAt } from '../../../src/ipc/wire/endpoint.ts';
+import { connectTo, listenAt } from '../../../src/ipc/wire/socket.ts';
 import { findSockets, prepareSocket, recordSocket, socketPlaces } from '../../../src/ipc/wire/socket-path.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { attack } from '../attack/attack-process.ts';
@@ -31,13 +31,13 @@ function errorCodeOf(error: unknown): unknown {
 }
 
 /** A server on the socket of a home; closes every connection. */
-async function listening(socket: string): Promise<{ endpoint: string; server: net.Server }> {
+async function listening(socket: string): Promise<{ socketId: string; server: net.Server }> {
   const server = net.createServer((connection) => connection.destroy());
-  const endpoint = await listenAt(server, socket);
+  const socketId = await listenAt(server, socket);
   onTestFinished(() => {
     server.close();
   });
-  return { endpoint, server };
+  return { socketId, server };
 }
 
 describe('the path of the socket', () => {
@@ -231,9 +231,9 @@ describe('the socket', () => {
       const swapper = await attack('swap', socket, path.join(folder, 'one'), path.join(folder, 'two'));
       const met = new Set<string>();
       for (let i = 0; i < 300 || met.size < 2; i += 1) {
-        const { socket: connection, endpoint } = await connectTo(socket);
+        const { socket: connection, socketId } = await connectTo(socket);
         const said = await text(connection);
-        expect(names.get(endpoint)).toBe(said);
+        expect(names.get(socketId)).toBe(said);
         met.add(said);
       }
       const { swaps } = await swapper.stop();
