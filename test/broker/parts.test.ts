@@ -1,13 +1,10 @@
 /** What the broker's parts share. */
 import { expect, it } from 'vitest';
+import { nowhere } from './nowhere.ts';
 import { brokerRig } from './rig.ts';
 
 it('the requests to all endpoints share what was learned of each server: its clock and its client authentication', async () => {
-  const { parts } = await brokerRig({
-    endpoint: 'https://a.example/mcp',
-    fetch: () => Promise.reject(new Error('nothing is sent here')),
-    visit: () => Promise.reject(new Error('no page is opened here')),
-  });
+  const { parts } = await brokerRig(nowhere);
   const [first, later, other] = ['a', 'a', 'b'].map((name) => parts.network(`https://${name}.example/mcp`));
   expect(first?.secretForms).toBeInstanceOf(Map);
   for (const one of [later, other]) {

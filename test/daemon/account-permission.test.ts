@@ -1,51 +1,27 @@
 /** A permission to which a command adds an account alone: its scopes and its end are those that the card showed. */
 import { describe, expect, it } from 'vitest';
-import { Proxies } from '../../src/broker/records/proxy.ts';
-import { Approvals } from '../../src/daemon/approvals/approvals.ts';
-import type { AppProcesses } from '../../src/daemon/apps/app-processes.ts';
-import { brokerRig, refusal, looseRecords } from '../broker/rig.ts';
+import type { Approvals } from '../../src/daemon/approvals/approvals.ts';
+import { grantOf, nowhere } from '../broker/nowhere.ts';
+import { brokerRig, refusal } from '../broker/rig.ts';
 import { asOwner } from '../rules/wire.ts';
+import { approvalsAt } from './approvals/rig.ts';
 
-const endpoint = 'https://notes.example/mcp';
+const { endpoint } = nowhere;
 const place = { app: 'editor', resource: endpoint };
 const adding = { ...place, decision: 'allow', account: 'work' } as const;
 
 /** `editor` may read for a minute as `alice`; `work` is signed in there too. */
 async function ground() {
-  const rig = await brokerRig({
-    endpoint,
-    fetch: () => Promise.reject(new Error('nothing is fetched here')),
-    visit: () => Promise.reject(new Error('no page is opened here')),
-  });
+  const rig = await brokerRig(nowhere);
   const { broker, parts, clock } = rig;
   const { id: appId } = await parts.apps.add('editor', clock.wall());
-  const grant = {
-    endpoints: [endpoint],
-    resource: endpoint,
-    issuer: 'https://issuer.example',
-    subject: null,
-    registrationId: 'a'.repeat(16),
-    scope: ['read', 'admin'],
-    requestedScope: [],
-    state: { kind: 'active' as const },
-    hasRefreshToken: true,
-    createdAt: 0,
-  };
-  const alice = await parts.grants.add({ ...grant, account: 'alice', subject: 'alice' });
-  const work = await parts.grants.add({ ...grant, account: 'work', subject: 'work' });
+  const alice = await parts.grants.add(grantOf('alice', { subject: 'alice' }));
+  const work = await parts.grants.add(grantOf('work', { subject: 'work' }));
   const until = clock.wall() + 60_000;
   const scope = ['read'];
   const held = { appId, endpoint, scope, until, grants: [alice.id], createdAt: clock.wall() };
   await parts.permissions.set({ ...held, decision: 'allow' });
-  const look = () => ({ run: 'r', verified: true, pid: 7, executable: '/x', standing: () => 'same' });
-  const approvals = new Approvals({
-    broker,
-    proxies: new Proxies(looseRecords()),
-    forwards: { refuse: () => undefined },
-    // Who asks is told by the socket, and there is none here.
-    processes: { of: () => ({ run: 'r', look }) } as unknown as AppProcesses,
-    checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
-  });
+  const approvals = approvalsAt(broker);
   const approve: Approvals['require'] = (...request) => approvals.require(...request);
   const standing = () => parts.permissions.of(appId, clock.wall());
   return { ...rig, approve, standing, work, alice, until };

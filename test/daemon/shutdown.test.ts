@@ -3,14 +3,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { Shutdown } from '../../src/daemon/shutdown.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
 import { after, type After } from '../../src/ipc/wire/timer.ts';
+import { nowhere } from '../broker/nowhere.ts';
 import { brokerRig } from '../broker/rig.ts';
-
-/** Nothing here is fetched, and no page is opened. */
-const nowhere = {
-  endpoint: 'https://notes.example/mcp',
-  fetch: () => Promise.reject(new Error('nothing is fetched here')),
-  visit: () => Promise.reject(new Error('no page is opened here')),
-};
 
 const steps = ['quiet', 'end', 'refreshes', 'socket', 'audit', 'refreshes', 'close', 'unlock'];
 

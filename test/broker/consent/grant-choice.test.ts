@@ -4,15 +4,10 @@ import { chooseGrant, grantsOfAccount, reaches } from '../../../src/broker/conse
 import type { Grant } from '../../../src/broker/records/grant.ts';
 import type { Grants } from '../../../src/broker/records/grants.ts';
 import type { Permission } from '../../../src/broker/records/permission.ts';
+import { grantOf, nowhere } from '../nowhere.ts';
 import { brokerRig } from '../rig.ts';
 
-const endpoint = 'https://notes.example/mcp';
-const nowhere = {
-  endpoint,
-  fetch: () => Promise.reject(new Error('nothing is fetched here')),
-  visit: () => Promise.reject(new Error('no page is opened here')),
-};
-
+const { endpoint } = nowhere;
 const editor = { appId: 'editor', endpoint };
 const allowed: Permission = { ...editor, decision: 'allow', createdAt: 0 };
 
@@ -21,20 +16,7 @@ async function grantsOf(accounts: Readonly<Record<string, Partial<Grant>>>): Pro
   const { grants } = (await brokerRig(nowhere)).parts;
   let createdAt = 0;
   for (const [account, special] of Object.entries(accounts)) {
-    await grants.add({
-      endpoints: [endpoint],
-      resource: endpoint,
-      issuer: 'https://issuer.example',
-      account,
-      subject: null,
-      registrationId: 'r',
-      scope: ['read'],
-      requestedScope: [],
-      state: { kind: 'active' },
-      hasRefreshToken: true,
-      createdAt: (createdAt += 1),
-      ...special,
-    });
+    await grants.add(grantOf(account, { createdAt: (createdAt += 1), ...special }));
   }
   return grants;
 }

@@ -1,4 +1,5 @@
 /** The records of grants, permissions, apps, registrations. */
+import { grantOf } from '../nowhere.ts';
 import { describe, expect, it } from 'vitest';
 import { grantRules, type Grant } from '../../../src/broker/records/grant.ts';
 import { Grants } from '../../../src/broker/records/grants.ts';
@@ -21,19 +22,7 @@ async function file<Item>(schema: z.ZodType<Item>): Promise<AuthorityStore<Item>
 }
 
 describe('grants', () => {
-  const fields: Omit<Grant, 'id'> = {
-    endpoints: ['https://a.example/mcp'],
-    resource: 'https://a.example',
-    issuer: 'https://i.example',
-    account: 'default',
-    subject: null,
-    registrationId: '0'.repeat(16),
-    scope: ['read'],
-    requestedScope: ['read'],
-    state: { kind: 'active' },
-    hasRefreshToken: true,
-    createdAt: 1,
-  };
+  const fields = grantOf('default');
   const open = async (changed: (grants: readonly Grant[]) => void = () => undefined): Promise<Grants> => {
     const { grants: store } = await newRecords();
     return new Grants(store, () => changed(store.items));

@@ -1,25 +1,13 @@
 /** Whose sign-in came back: which grant it renews, and when the person is asked. */
 import { describe, expect, it } from 'vitest';
 import type { Grant } from '../../../src/broker/records/grant.ts';
+import { grantOf } from '../nowhere.ts';
 import { matchAccount, type SignedIn } from '../../../src/broker/sign-in/sign-in-account.ts';
 
-function grant(account: string, fields: Partial<Grant> = {}): Grant {
-  return {
-    id: account,
-    endpoints: ['https://notes.example/mcp'],
-    resource: 'https://notes.example/mcp',
-    issuer: 'https://login.example',
-    account,
-    registrationId: 'r',
-    scope: ['read'],
-    requestedScope: [],
-    subject: null,
-    state: { kind: 'active' },
-    hasRefreshToken: true,
-    createdAt: 0,
-    ...fields,
-  };
-}
+const grant = (account: string, fields: Partial<Grant> = {}): Grant => ({
+  id: account,
+  ...grantOf(account, fields),
+});
 
 const alice = grant('alice', { subject: 'alice' });
 const label = grant('work', { subject: null });

@@ -2,34 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import type { ProcessState } from '../../../src/broker/questions/app-process.ts';
 import { questionTimeout } from '../../../src/broker/questions/interaction.ts';
-import { Proxies } from '../../../src/broker/records/proxy.ts';
-import { Approvals } from '../../../src/daemon/approvals/approvals.ts';
-import type { AppProcesses } from '../../../src/daemon/apps/app-processes.ts';
 import type { Caller } from '../../../src/ipc/server/server.ts';
-import { brokerRig, refusal, turnOfEvents, looseRecords } from '../../broker/rig.ts';
-
-/** Nothing here is fetched, and no page is opened. */
-const nowhere = {
-  endpoint: 'https://notes.example/mcp',
-  fetch: () => Promise.reject(new Error('nothing is fetched here')),
-  visit: () => Promise.reject(new Error('no page is opened here')),
-};
+import { nowhere } from '../../broker/nowhere.ts';
+import { brokerRig, refusal, turnOfEvents } from '../../broker/rig.ts';
+import { approvalsAt } from './rig.ts';
 
 async function rig() {
   const { broker, parts, clock, texts, question } = await brokerRig(nowhere);
   const asker = { standing: 'same' as ProcessState };
-  const facts = { verified: true, pid: 7, executable: '/usr/bin/node' };
-  const processes = {
-    of: () => ({ run: 'r', look: () => ({ run: 'r', ...facts, standing: () => asker.standing }) }),
-  };
-  const approvals = new Approvals({
-    broker,
-    proxies: new Proxies(looseRecords()),
-    forwards: { refuse: () => undefined },
-    // Who asks is told by the socket, and there is none here.
-    processes: processes as unknown as AppProcesses,
-    checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
-  });
+  const approvals = approvalsAt(broker, () => asker.standing);
   const command = () => {
     const gone = new AbortController();
     const caller = { signal: gone.signal } as Caller;

@@ -7,16 +7,10 @@ import {
   refusalOf,
   widensPermission,
 } from '../../../src/daemon/approvals/widening.ts';
+import { grantOf, nowhere } from '../../broker/nowhere.ts';
 import { brokerRig } from '../../broker/rig.ts';
 
-const endpoint = 'https://notes.example/mcp';
-
-/** Nothing here is fetched, and no page is opened. */
-const nowhere = {
-  endpoint,
-  fetch: () => Promise.reject(new Error('nothing is fetched here')),
-  visit: () => Promise.reject(new Error('no page is opened here')),
-};
+const { endpoint } = nowhere;
 
 /** In seconds: a permission's end lies ahead. */
 const end = Math.floor(Date.now() / 1000) + 3600;
@@ -79,25 +73,9 @@ describe('a permission', () => {
 });
 
 describe('a permission for an account', () => {
-  const grant = {
-    resource: endpoint,
-    issuer: 'https://issuer.example',
-    account: 'alice',
-    subject: null,
-    registrationId: 'r',
-    state: { kind: 'active' },
-    hasRefreshToken: true,
-    createdAt: 0,
-  } as const;
-
   it('is wider unless the program works as that account already', async () => {
     const { broker, appId } = await brokerWith();
-    const { id } = await broker.parts.grants.add({
-      ...grant,
-      endpoints: [endpoint],
-      scope: ['read'],
-      requestedScope: [],
-    });
+    const { id } = await broker.parts.grants.add(grantOf('alice'));
     const asAlice = { ...wanted, account: 'alice' };
     expect(widensPermission(broker, asAlice)).toBe(true);
     const [held] = broker.parts.permissions.of(appId, 0);
@@ -111,12 +89,7 @@ describe('a permission for an account', () => {
   it('keeps the existing scopes, expiry and restrictions', async () => {
     const until = Date.now() + 3_600_000;
     const { broker, appId } = await brokerWith({ scope: ['read'], until });
-    const { id } = await broker.parts.grants.add({
-      ...grant,
-      endpoints: [endpoint],
-      scope: ['read', 'write'],
-      requestedScope: [],
-    });
+    const { id } = await broker.parts.grants.add(grantOf('alice', { scope: ['read', 'write'] }));
     const asAlice = { app: 'editor', resource: endpoint, decision: 'allow', account: 'alice' } as const;
     expect(decisionOf(broker, asAlice)).toMatchObject({ appId, scope: ['read'], until, grants: [id] });
     const named = { ...asAlice, scope: 'write', until: 2_000_000_000 };

@@ -2,6 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { Forwards } from '../../../src/daemon/forwards/forwards.ts';
 import type { BrokerServer, Caller, ServerDeps } from '../../../src/ipc/server/server.ts';
+import { nowhere } from '../../broker/nowhere.ts';
 import { brokerRig } from '../../broker/rig.ts';
 
 const resource = 'https://notes.example/mcp';
@@ -27,11 +28,7 @@ function caller(role: Caller['role']): Caller & { heard: unknown[]; close: () =>
 
 /** Sockets that note whether they are open; each passes requests to `ask`. */
 async function newForwards() {
-  const { broker, clock } = await brokerRig({
-    endpoint: resource,
-    fetch: () => Promise.reject(new Error('nothing is fetched here')),
-    visit: () => Promise.reject(new Error('no page is opened here')),
-  });
+  const { broker, clock } = await brokerRig(nowhere);
   const dispatch = vi.fn<ServerDeps['dispatch']>().mockResolvedValue('answered');
   const listening = new Map<string, ServerDeps['dispatch']>();
   const forwards = new Forwards({

@@ -7,17 +7,11 @@ import { RunningProxies } from '../../../src/daemon/proxy/running-proxies.ts';
 import { ProxyProcess } from '../../../src/daemon/proxy/proxy-process.ts';
 import type { ProxyEntry, ProxyOrder } from '../../../src/proxy/messages.ts';
 import { listOf } from '../../../src/store/authority.ts';
+import { nowhere } from '../../broker/nowhere.ts';
 import { brokerRig, testDocument } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-const endpoint = 'https://notes.example/mcp';
-
-/** Nothing here is fetched, and no page is opened. */
-const nowhere = {
-  endpoint,
-  fetch: () => Promise.reject(new Error('nothing is fetched here')),
-  visit: () => Promise.reject(new Error('no page is opened here')),
-};
+const { endpoint } = nowhere;
 
 const diskFull = new KeyturnError('file_unreadable', 'the disk is full');
 
