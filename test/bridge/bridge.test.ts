@@ -1,10 +1,10 @@
 /** The bridge between a client of the SDK and servers of its stateful revisions, over real HTTP. */
-import type { Client } from '@modelcontextprotocol/client';
+import type { Client, ClientOptions } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { statefulServer } from '../support/servers/protocol-server.ts';
+import { type Mishap, type ProtocolServer, statefulServer } from '../support/servers/protocol-server.ts';
 import { type Dispatch, startTokenBroker } from '../support/token-broker.ts';
 import { bridged, exchange, startBridge, tokenConnection } from './rig.ts';
 import { addCommonTools } from './tools.ts';
@@ -49,12 +49,17 @@ function answering(client: Client): void {
   }));
 }
 
+/** A client that is bridged to it. */
+async function session(options?: ClientOptions, prepare?: (client: Client) => void) {
+  const server = await statefulServer(textServer);
+  return { server, ...(await bridged(server.url, options, prepare)) };
+}
+
 const repeat = { name: 'repeat', arguments: { text: 'ab', times: 2 } };
 
 describe('a session', () => {
   it('BR-14: carries requests, and the server’s questions in the middle of one', async () => {
-    const server = await statefulServer(textServer);
-    const { client, said } = await bridged(server.url, { capabilities }, answering);
+    const { server, client, said } = await session({ capabilities }, answering);
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('ask');
     expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
     expect(JSON.stringify(await client.callTool({ name: 'ask' }))).toMatch(/accept.*hello/);
@@ -66,8 +71,7 @@ describe('a session', () => {
   });
 
   it('BR-4: names session and revision in each request, and takes both kinds of answer', async () => {
-    const server = await statefulServer(textServer);
-    const { client } = await bridged(server.url);
+    const { server, client } = await session();
     await client.callTool(repeat);
     await expect.poll(() => server.received.some(({ http }) => http === 'GET')).toBe(true);
     const [handshake, ...later] = server.received;
@@ -81,8 +85,7 @@ describe('a session', () => {
   });
 
   it('BR-9: tells the server what the client has cancelled', async () => {
-    const server = await statefulServer(textServer);
-    const { client, said } = await bridged(server.url);
+    const { server, client, said } = await session();
     const cancel = new AbortController();
     const call = client.callTool({ name: 'wait' }, { signal: cancel.signal });
     await expect.poll(() => server.count('tools/call')).toBe(1);
@@ -97,8 +100,7 @@ describe('a session', () => {
   });
 
   it('BR-2 BR-6: ends with its input, and tells the server so', async () => {
-    const server = await statefulServer(textServer);
-    const { client, ended, toBridge } = await bridged(server.url);
+    const { server, client, ended, toBridge } = await session();
     await client.listTools();
     toBridge.end();
     await ended;
@@ -109,8 +111,7 @@ describe('a session', () => {
 
 describe('a server that forgets its sessions', () => {
   it('BR-5: gets the client’s own handshake again, and the client notices nothing', async () => {
-    const server = await statefulServer(textServer);
-    const { client, said } = await bridged(server.url, { capabilities }, answering);
+    const { server, client, said } = await session({ capabilities }, answering);
     await client.callTool(repeat);
     server.forget();
     expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
@@ -145,8 +146,7 @@ describe('a stream that breaks', () => {
   it.each(['cut', 'end stream'] as const)(
     'BR-7: never sends the call of a tool again whose stream breaks: %s',
     async (mishap) => {
-      const server = await statefulServer(textServer);
-      const { client, said } = await bridged(server.url);
+      const { server, client, said } = await session();
       server.mishap = ({ method }) => (method === 'tools/call' ? mishap : undefined);
       await expect(client.callTool(repeat)).rejects.toMatchObject({
         message: expect.stringContaining('may have run'),
@@ -160,8 +160,7 @@ describe('a stream that breaks', () => {
   );
 
   it('BR-7: resends a request whose stream breaks, if it changes nothing', async () => {
-    const server = await statefulServer(textServer);
-    const { client, said } = await bridged(server.url);
+    const { server, client, said } = await session();
     let left = 2;
     server.mishap = ({ method }) => (method === 'tools/list' && left-- > 0 ? 'cut' : undefined);
     expect((await client.listTools()).tools).toHaveLength(4);
@@ -171,8 +170,7 @@ describe('a stream that breaks', () => {
   });
 
   it('BR-7: gives up a request whose stream breaks again and again', async () => {
-    const server = await statefulServer(textServer);
-    const { client } = await bridged(server.url);
+    const { server, client } = await session();
     server.mishap = ({ method }) => (method === 'tools/list' ? 'cut' : undefined);
     await expect(client.listTools()).rejects.toMatchObject({ data: { outcome: 'may have run' } });
     expect(server.count('tools/list')).toBe(4);
@@ -180,13 +178,15 @@ describe('a stream that breaks', () => {
 });
 
 describe('a token that is refused', () => {
+  /** Answers each call of a tool that carries the first token. */
+  const atFirstToken =
+    (mishap: Mishap): ProtocolServer['mishap'] =>
+    ({ method, headers }) =>
+      method === 'tools/call' && headers.get('authorization') === 'Bearer secret-1' ? mishap : undefined;
+
   it('BR-15: replaces a token that is refused, and the call runs once', async () => {
-    const server = await statefulServer(textServer);
-    const { client } = await bridged(server.url);
-    server.mishap = ({ method, headers }) =>
-      method === 'tools/call' && headers.get('authorization') === 'Bearer secret-1'
-        ? { status: 401 }
-        : undefined;
+    const { server, client } = await session();
+    server.mishap = atFirstToken({ status: 401 });
     expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
     const calls = server.received.filter(({ method }) => method === 'tools/call');
     expect(calls.map(({ headers }) => headers.get('authorization'))).toEqual([
@@ -196,20 +196,15 @@ describe('a token that is refused', () => {
   });
 
   it('BR-15: steps up in the middle of a session', async () => {
-    const server = await statefulServer(textServer);
-    const { client } = await bridged(server.url);
+    const { server, client } = await session();
     const challenge = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="read write"' };
-    server.mishap = ({ method, headers }) =>
-      method === 'tools/call' && headers.get('authorization') === 'Bearer secret-1'
-        ? { status: 403, headers: challenge }
-        : undefined;
+    server.mishap = atFirstToken({ status: 403, headers: challenge });
     expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
     expect(server.count('tools/call')).toBe(2);
   });
 
   it('BR-15: sends refused tokens a bounded number of times', async () => {
-    const server = await statefulServer(textServer);
-    const { client, said } = await bridged(server.url);
+    const { server, client, said } = await session();
     server.mishap = ({ method }) => (method === 'tools/list' ? { status: 401 } : undefined);
     await expect(client.listTools()).rejects.toMatchObject({ data: { reason: 'token_refused' } });
     expect(server.count('tools/list')).toBe(3);

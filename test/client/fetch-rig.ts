@@ -56,6 +56,16 @@ export async function startFetch(
   return { calls, resource, authorized: createFetch(connection, { resource, ...options }) };
 }
 
+/** Both: a server that answers like this, and a fetch for it. */
+export async function fetchAt(
+  answer?: Parameters<typeof startHttp>[0],
+  options?: Partial<FetchOptions>,
+  script?: Omit<TokenScript, 'heard'>,
+) {
+  const server = await startHttp(answer);
+  return { ...server, ...(await startFetch(server.origin, options, script)) };
+}
+
 export const bearers = (seen: readonly Seen[]) => seen.map((each) => each.authorization);
 export const methodsOf = (calls: readonly Call[]) => calls.map((call) => call.method);
 export const insufficient = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="read write"' };

@@ -1,12 +1,11 @@
 /** The fetch that authorizes itself: where the token goes, and where it does not. */
 import { describe, expect, test } from 'vitest';
 import { endpointUrl, isWithin } from '../../src/client/endpoint-url.ts';
-import { startHttp, startFetch, bearers, methodsOf } from './fetch-rig.ts';
+import { startHttp, fetchAt, startFetch, bearers, methodsOf } from './fetch-rig.ts';
 
 describe('the token', () => {
   test('A-1: travels in the header, to the endpoint and below it', async () => {
-    const { origin, seen } = await startHttp();
-    const { authorized, resource } = await startFetch(origin);
+    const { seen, authorized, resource } = await fetchAt();
     for (const url of [resource, `${resource}/`, `${resource}/a/b?c=d`, `${resource}?c=d`]) {
       expect((await authorized(url)).status).toBe(200);
     }
@@ -15,8 +14,7 @@ describe('the token', () => {
   });
 
   test('does not leave the path of the endpoint', async () => {
-    const { origin, seen } = await startHttp();
-    const { authorized, resource, calls } = await startFetch(origin);
+    const { origin, seen, authorized, resource, calls } = await fetchAt();
     const outside = ['', '/', '/apis', '/ap', '/other', '/API', '/api/../other', '/api/%2e%2e/other'];
     const tricky = ['/api/..%2fother', '/api/x%5c..%5c..%5cother', '/api/%ff'];
     for (const path of [...outside, ...tricky]) await authorized(`${origin}${path}`);
@@ -67,8 +65,7 @@ describe('the token', () => {
   });
 
   test('replaces what the caller put in its place, and only there', async () => {
-    const { origin, seen } = await startHttp();
-    const { authorized, resource } = await startFetch(origin);
+    const { origin, seen, authorized, resource } = await fetchAt();
     const headers = { authorization: 'Bearer old', 'content-type': 'text/x' };
     await authorized(resource, { method: 'POST', body: 'b', headers });
     await authorized(new Request(resource, { method: 'PUT', body: 'c', headers }));
@@ -81,8 +78,7 @@ describe('the token', () => {
   });
 
   test('is refused when it is of another type', async () => {
-    const { origin, seen } = await startHttp();
-    const { authorized, resource } = await startFetch(origin, {}, { tokens: [{ token_type: 'mac' }] });
+    const { seen, authorized, resource } = await fetchAt(undefined, {}, { tokens: [{ token_type: 'mac' }] });
     await expect(authorized(resource)).rejects.toMatchObject({ reason: 'token_invalid' });
     expect(seen).toEqual([]);
   });
@@ -101,10 +97,9 @@ describe('the token', () => {
 
 describe('a redirect', () => {
   test('within the endpoint is followed with the token', async () => {
-    const { origin, seen } = await startHttp(({ request }) =>
+    const { seen, authorized, resource } = await fetchAt(({ request }) =>
       request.endsWith('/old') ? [307, { location: '/api/new' }] : [200],
     );
-    const { authorized, resource } = await startFetch(origin);
     expect((await authorized(`${resource}/old`, { method: 'POST', body: 'b' })).status).toBe(200);
     expect(seen.map((each) => [each.request, each.body, each.authorization])).toEqual([
       ['POST /api/old', 'b', 'Bearer secret-1'],
@@ -113,11 +108,10 @@ describe('a redirect', () => {
   });
 
   test('that answers a POST with 303 continues as GET', async () => {
-    const { origin, seen } = await startHttp(({ request, authorization }) => {
+    const { seen, authorized, resource } = await fetchAt(({ request, authorization }) => {
       if (request.startsWith('POST')) return [303, { location: '/api/done' }];
       return authorization === 'Bearer secret-1' ? [401, { 'www-authenticate': 'Bearer' }] : [200];
     });
-    const { authorized, resource } = await startFetch(origin);
     expect((await authorized(resource, { method: 'POST', body: 'b' })).status).toBe(200);
     expect(seen.map((each) => [each.request, each.body])).toEqual([
       ['POST /api', 'b'],
@@ -130,8 +124,10 @@ describe('a redirect', () => {
   test('to another origin, or out of the path, is not followed', async () => {
     const other = await startHttp();
     const places = [`${other.origin}/api`, '/other', '/apis', 'http://[broken'];
-    const { origin, seen } = await startHttp((_seen, count) => [302, { location: places[count - 1] ?? '' }]);
-    const { authorized, resource } = await startFetch(origin);
+    const { seen, authorized, resource } = await fetchAt((_seen, count) => [
+      302,
+      { location: places[count - 1] ?? '' },
+    ]);
     for (const place of places) {
       const response = await authorized(resource);
       expect(response.status).toBe(302);
@@ -142,15 +138,13 @@ describe('a redirect', () => {
   });
 
   test('in a loop ends', async () => {
-    const { origin, seen } = await startHttp(() => [302, { location: '/api' }]);
-    const { authorized, resource } = await startFetch(origin);
+    const { seen, authorized, resource } = await fetchAt(() => [302, { location: '/api' }]);
     expect((await authorized(resource)).status).toBe(302);
     expect(seen).toHaveLength(6);
   });
 
   test('is the caller’s when it asked for that', async () => {
-    const { origin, seen } = await startHttp(() => [302, { location: '/api/new' }]);
-    const { authorized, resource } = await startFetch(origin);
+    const { seen, authorized, resource } = await fetchAt(() => [302, { location: '/api/new' }]);
     expect((await authorized(resource, { redirect: 'manual' })).status).toBe(302);
     await expect(authorized(resource, { redirect: 'error' })).rejects.toThrow(TypeError);
     expect(seen).toHaveLength(2);
@@ -158,8 +152,7 @@ describe('a redirect', () => {
 });
 
 test('a body that is a stream is refused before anything is sent', async () => {
-  const { origin, seen } = await startHttp();
-  const { authorized, calls, resource } = await startFetch(origin);
+  const { seen, authorized, calls, resource } = await fetchAt();
   const body = new Blob(['x']).stream();
   await expect(authorized(resource, { method: 'POST', body, duplex: 'half' })).rejects.toMatchObject({
     reason: 'invalid_request',
@@ -168,8 +161,7 @@ test('a body that is a stream is refused before anything is sent', async () => {
 });
 
 test('an aborted request rejects as fetch does', async () => {
-  const { origin } = await startHttp();
-  const { authorized, resource } = await startFetch(origin);
+  const { authorized, resource } = await fetchAt();
   await expect(authorized(resource, { signal: AbortSignal.abort() })).rejects.toMatchObject({
     name: 'AbortError',
   });

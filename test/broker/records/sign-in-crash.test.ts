@@ -4,40 +4,15 @@
  */
 import { describe, expect, it } from 'vitest';
 import { retryRevocation, isPending, revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import type { Vault } from '../../../src/vault/base/vault.ts';
 import { namedItems } from '../../support/homes/named-items.ts';
 import { brokerRig, inWorld, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
+import { stoppingVault } from '../stopping-vault.ts';
 
 const world = worldOfFile();
 
 const hour = 3_600_000;
 const never = { interaction: 'never' } as const;
-
-/** In front of the vault: stops the broker before its call number `calls` after `arm`, until `release`. */
-function stopping(calls: number) {
-  const [{ promise: stopped, resolve: stop }, end] = [
-    Promise.withResolvers<'stopped'>(),
-    Promise.withResolvers<never>(),
-  ];
-  end.promise.catch(() => undefined);
-  let left = Infinity;
-  const counted = async <R>(call: () => Promise<R>): Promise<R> => {
-    left -= 1;
-    if (left >= 0) return call();
-    stop('stopped');
-    return end.promise;
-  };
-  const front = (vault: Vault): Vault => ({
-    ...vault,
-    get: (name) => counted(() => vault.get(name)),
-    set: (name, text) => counted(() => vault.set(name, text)),
-    delete: (name) => counted(() => vault.delete(name)),
-    replace: (name, before, after) => counted(() => vault.replace(name, before, after)),
-  });
-  const release = (): void => end.reject(new Error('the broker was stopped'));
-  return { front, stopped, arm: () => (left = calls), release };
-}
 
 /** The items of sign-ins that the vault has. */
 function present({ vault }: Rig): string[] {
@@ -55,7 +30,7 @@ async function afterEachStop(
   check: (next: Rig, before: string) => Promise<void>,
 ): Promise<void> {
   for (let calls = 0; ; calls += 1) {
-    const { front, stopped, arm, release } = stopping(calls);
+    const { front, stopped, arm, release } = stoppingVault(calls);
     const rig = await brokerRig(inWorld(world), { front, documentFront: front });
     await rig.allow();
     await rig.ask();

@@ -9,6 +9,7 @@ import type { Vault } from '../../../src/vault/base/vault.ts';
 import { lastingVault, startOn } from '../../support/homes/authority-home.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { itemsOf } from '../rig.ts';
+import { stoppingVault } from '../stopping-vault.ts';
 
 /** A vault that outlives its brokers, and the names of its items that the document has to name. */
 function watchedVault() {
@@ -26,26 +27,6 @@ function watchedVault() {
     },
   };
   return { vault: noting, values: () => [...items].filter((id) => /^[kc]-/.test(id)).toSorted() };
-}
-
-/** The vault for a broker that stops: after `arm`, before its call number `calls`. `stopped` resolves then. */
-function vaultFor(calls: number, vault: Vault) {
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<'stopped'>();
-  let left = Infinity;
-  const counted = async <R>(call: () => Promise<R>): Promise<R> => {
-    left -= 1;
-    if (left >= 0) return call();
-    stop('stopped');
-    return new Promise(() => undefined);
-  };
-  const broken: Vault = {
-    ...vault,
-    get: (id) => counted(() => vault.get(id)),
-    set: (id, text) => counted(() => vault.set(id, text)),
-    delete: (id) => counted(() => vault.delete(id)),
-    replace: (id, before, after) => counted(() => vault.replace(id, before, after)),
-  };
-  return { broken, stopped, arm: () => (left = calls) };
 }
 
 /** What a broker has of its home, after the first verification. */
@@ -109,8 +90,8 @@ describe('a broker that stops', () => {
       for (let calls = 0; ; calls += 1) {
         const [folder, { vault, values }] = [temporaryFolder(), watchedVault()];
         for (const earlier of before) await earlier(await brokerOn(folder, vault));
-        const { broken, stopped, arm } = vaultFor(calls, vault);
-        const broker = await brokerOn(folder, broken);
+        const { front, stopped, arm } = stoppingVault(calls);
+        const broker = await brokerOn(folder, front(vault));
         arm();
         const isDone = change(broker).then(() => 'done' as const);
         const end = await Promise.race([isDone, stopped]);

@@ -14,15 +14,21 @@ const site = await siteOfFile();
 
 const { refreshed, exchanged } = tokenRequests(site);
 
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const jwt = (claims: object): string => `${part({ alg: 'RS256' })}.${part(claims)}.c2ln`;
+
+/** How a refresh is refused that is answered like this, whose rotated refresh token is kept. */
+async function refusedRotation(answer: object): Promise<unknown> {
+  site.lay('/token', { body: { ...good, refresh_token: 'n3xt', ...answer } });
+  const kept: string[] = [];
+  const refusal = await refusalOf(() => refreshed({ onRotation: (token) => void kept.push(token) }));
+  expect(kept).toEqual(['n3xt']);
+  return refusal;
+}
+
 it.each([{ token_type: 'mac' }, { token_type: 'N_A' }, { token_type: 7 }])(
   'A-3 T-4: refuses the token type in %j, and keeps a rotated refresh token',
-  async (changes) => {
-    site.lay('/token', { body: { ...good, refresh_token: 'n3xt', ...changes } });
-    const kept: string[] = [];
-    const refusal = await refusalOf(() => refreshed({ onRotation: (token) => void kept.push(token) }));
-    expect(refusal.reason).toBe('token_invalid');
-    expect(kept).toEqual(['n3xt']);
-  },
+  async (changes) => expect(await refusedRotation(changes)).toMatchObject({ reason: 'token_invalid' }),
 );
 
 describe('the access token', () => {
@@ -67,13 +73,11 @@ describe('the lifetime', () => {
 
   it.each(['NaN', 'Infinity', '0x10', '1e3', 'soon', true, [], {}, [60]])(
     'A-4: refuses the lifetime %j, and keeps a rotated refresh token',
-    async (stated) => {
-      site.lay('/token', { body: { ...good, refresh_token: 'n3xt', expires_in: stated } });
-      const kept: string[] = [];
-      const refusal = await refusalOf(() => refreshed({ onRotation: (token) => void kept.push(token) }));
-      expect(refusal).toMatchObject({ reason: 'token_invalid', rule: expect.stringContaining('expires_in') });
-      expect(kept).toEqual(['n3xt']);
-    },
+    async (stated) =>
+      expect(await refusedRotation({ expires_in: stated })).toMatchObject({
+        reason: 'token_invalid',
+        rule: expect.stringContaining('expires_in'),
+      }),
   );
 
   it("A-4: a lifetime doesn't depend on the server's clock, an hour ahead or behind", async () => {
@@ -84,19 +88,10 @@ describe('the lifetime', () => {
   });
 
   it('A-4: accepts an ID token with a clock that is wrong by an hour, and not by a day', async () => {
-    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const lay = (skew: number) => {
       const at = (now + skew) / 1000;
-      const claims = {
-        iss: site.origin,
-        sub: 'alice',
-        aud: 'client-1.a_b',
-        iat: at,
-        nbf: at,
-        exp: at + 60,
-        nonce: 'n',
-      };
-      const idToken = `${part({ alg: 'RS256' })}.${part(claims)}.c2ln`;
+      const who = { iss: site.origin, sub: 'alice', aud: 'client-1.a_b', nonce: 'n' };
+      const idToken = jwt({ ...who, iat: at, nbf: at, exp: at + 60 });
       site.lay('/token', { body: { ...good, id_token: idToken } });
     };
     for (const skew of [-3_600_000, 3_600_000]) {
@@ -126,11 +121,7 @@ it.each([
 });
 
 describe('the audience of a JWT', () => {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const lay = (aud: unknown) => {
-    const token = `${part({ alg: 'RS256' })}.${part({ aud })}.c2ln`;
-    site.lay('/token', { body: { ...good, access_token: token } });
-  };
+  const lay = (aud: unknown) => site.lay('/token', { body: { ...good, access_token: jwt({ aud }) } });
 
   it('a JWT for several audiences is accepted if one is the resource', async () => {
     lay(['https://other.example', 7, null, resource]);
@@ -271,16 +262,11 @@ describe('a scope that is no text', () => {
 
   it.each([[[]], [[1]], [{}], [7], [true]])(
     'a malformed scope never means all requested scopes: %j',
-    async (scope) => {
-      site.lay('/token', { body: { ...good, scope, refresh_token: 'n3xt' } });
-      const rotated: string[] = [];
-      const refusal = await refusalOf(() => refreshed({ onRotation: (token) => void rotated.push(token) }));
-      expect(refusal).toMatchObject({
+    async (scope) =>
+      expect(await refusedRotation({ scope })).toMatchObject({
         reason: 'token_invalid',
         rule: expect.stringContaining('RFC 6749 §5.1'),
-      });
-      expect(rotated).toEqual(['n3xt']);
-    },
+      }),
   );
 
   it.each([null, ''])('a scope that is %j counts as absent', async (scope) => {
@@ -288,8 +274,3 @@ describe('a scope that is no text', () => {
     expect(await refreshed()).toMatchObject({ scope: ['a', 'b'], scopeStated: false });
   });
 });
-
-function jwt(claims: object): string {
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-  return `${part({ alg: 'RS256' })}.${part(claims)}.c2ln`;
-}
