@@ -5,6 +5,14 @@ import type { Site } from './site.ts';
 
 export const resource = 'https://server.example/mcp';
 
+export const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
+
+/** A token of the right form, with a signature that nobody checks. */
+export function jwt(claims: object, header: object = { alg: 'RS256' }): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part(header)}.${part(claims)}.c2ln`;
+}
+
 export function tokenRequests(site: Site) {
   return {
     refreshed: (changes: Partial<RefreshRequest> = {}, http = site.http) => {
@@ -18,7 +26,7 @@ export function tokenRequests(site: Site) {
       };
       return refresh(request, http);
     },
-    exchanged: (changes: { nonce?: string; scope?: string[] } = {}) => {
+    exchanged: (changes: { state?: string; nonce?: string; scope?: string[] } = {}) => {
       const started = {
         state: 'st4te',
         codeVerifier: 'v'.repeat(43),

@@ -14,6 +14,10 @@ const site = await siteOfFile();
 const register = (redirectUris: [string, ...string[]] = [loopback], changes = {}) =>
   registerDynamically(serverAt(site.origin, changes), { redirectUris, appName: 'Keyturn' }, site.http);
 
+/** What the server answers to a registration, beside the client's id. */
+const lay = (more: object): void =>
+  site.lay('/register', { status: 201, body: { client_id: 'c1', ...more } });
+
 const sent = (index = 0): unknown => JSON.parse(site.asked[index]?.body ?? '');
 
 describe('registerDynamically', () => {
@@ -48,8 +52,7 @@ describe('registerDynamically', () => {
     ['', undefined],
     ['never', undefined],
   ])('reads the expiry of a secret that is written as %j', async (end, expected) => {
-    const body = { client_id: 'c1', client_secret: 's', client_secret_expires_at: end };
-    site.lay('/register', { status: 201, body });
+    lay({ client_secret: 's', client_secret_expires_at: end });
     expect((await register()).registration.secretExpiresAt).toBe(expected);
   });
 
@@ -63,7 +66,7 @@ describe('registerDynamically', () => {
     ['nothing', [], used],
     ['what is no list', 7, used],
   ])('R-7: uses the registered redirect URI in the response: %s', async (_what, uris, expected) => {
-    site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: uris } });
+    lay({ redirect_uris: uris });
     expect((await register([used])).registration.redirectUri).toBe(expected);
   });
 
@@ -75,7 +78,7 @@ describe('registerDynamically', () => {
     'http://10.0.0.1/p4th/callback',
     'custom:/p4th',
   ])('R-7: refuses a registration whose only redirect URI is %s', async (uri) => {
-    site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: [uri] } });
+    lay({ redirect_uris: [uri] });
     const refusal = await refusalOf(() => register([used]));
     expect(refusal).toMatchObject({
       reason: 'registration_failed',
@@ -84,15 +87,11 @@ describe('registerDynamically', () => {
   });
 
   it('R-9: uses the method that the server states, and keeps secrets out of the record', async () => {
-    site.lay('/register', {
-      status: 201,
-      body: {
-        client_id: 'c1',
-        client_secret: 's3cret',
-        client_secret_expires_at: 2_000_000_000,
-        token_endpoint_auth_method: 'client_secret_post',
-        registration_access_token: 'managet0ken',
-      },
+    lay({
+      client_secret: 's3cret',
+      client_secret_expires_at: 2_000_000_000,
+      token_endpoint_auth_method: 'client_secret_post',
+      registration_access_token: 'managet0ken',
     });
     const { registration, ...secrets } = await register();
     expect(registration).toMatchObject({
@@ -104,12 +103,9 @@ describe('registerDynamically', () => {
   });
 
   it('R-9: a secret without a method means client_secret_basic, and null means none', async () => {
-    site.lay('/register', {
-      status: 201,
-      body: { client_id: 'c1', client_secret: 's', client_secret_expires_at: 0 },
-    });
+    lay({ client_secret: 's', client_secret_expires_at: 0 });
     expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'client_secret_basic' });
-    site.lay('/register', { status: 201, body: { client_id: 'c1', client_secret: null } });
+    lay({ client_secret: null });
     expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'none' });
   });
 
@@ -124,26 +120,15 @@ describe('registerDynamically', () => {
     expect(registration.redirectUri).toBe('http://localhost/callback');
   });
 
+  const asForm = { 'content-type': 'application/x-www-form-urlencoded' };
+  const methodOf = (method: string) => ({ client_id: 'c', token_endpoint_auth_method: method });
   it.each([
     ['an error', { status: 400, body: { error: 'access_denied', error_description: '\u202eno' } }],
-    [
-      'an error as a form',
-      {
-        status: 400,
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: 'error=access_denied',
-      },
-    ],
+    ['an error as a form', { status: 400, headers: asForm, body: 'error=access_denied' }],
     ['a redirect', { status: 307, headers: { location: '/other' } }],
     ['no client', { status: 201, body: {} }],
-    [
-      'our no method',
-      { status: 201, body: { client_id: 'c', token_endpoint_auth_method: 'private_key_jwt' } },
-    ],
-    [
-      'a method without its secret',
-      { status: 201, body: { client_id: 'c', token_endpoint_auth_method: 'client_secret_basic' } },
-    ],
+    ['our no method', { status: 201, body: methodOf('private_key_jwt') }],
+    ['a method without its secret', { status: 201, body: methodOf('client_secret_basic') }],
   ])('R-6 X-8: fails on %s after one request, with a hint about manual registration', async (_what, page) => {
     site.lay('/register', page);
     const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
@@ -165,7 +150,7 @@ describe('registerDynamically', () => {
   ])('shows no secret of a registration that repeats one in %j', async (fields) => {
     const secrets = { client_secret: 's3cret', registration_access_token: 'managet0ken' };
     const method = { token_endpoint_auth_method: 'client_secret_basic' };
-    site.lay('/register', { status: 201, body: { client_id: 'c', ...secrets, ...method, ...fields } });
+    lay({ ...secrets, ...method, ...fields });
     const refusal = await refusalOf(() => register());
     expect(refusal.message).toContain('…');
     expect(everyWordOf(refusal)).not.toMatch(/s3cret|managet0ken/);
@@ -181,10 +166,7 @@ describe('registerDynamically', () => {
   });
 
   it('R-9: refuses a registration for private_key_jwt, since it registered no key', async () => {
-    site.lay('/register', {
-      status: 201,
-      body: { client_id: 'c', token_endpoint_auth_method: 'private_key_jwt' },
-    });
+    lay({ token_endpoint_auth_method: 'private_key_jwt' });
     const refusal = await refusalOf(() =>
       register([loopback], { tokenEndpointAuthMethods: ['private_key_jwt'] }),
     );
@@ -196,8 +178,7 @@ describe('registerDynamically', () => {
   });
 
   it('repeats no secret of a registration that it refuses', async () => {
-    const body = { client_id: 'c', client_secret: 's3cret', token_endpoint_auth_method: 'private_key_jwt' };
-    site.lay('/register', { status: 201, body });
+    lay({ client_secret: 's3cret', token_endpoint_auth_method: 'private_key_jwt' });
     expect(everyWordOf(await refusalOf(() => register()))).not.toContain('s3cret');
   });
 });

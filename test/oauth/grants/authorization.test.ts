@@ -9,6 +9,7 @@ import {
   processAuthorizationResponse,
 } from '../../../src/oauth/grants/authorization.ts';
 import type { StartedAuthorization } from '../../../src/oauth/grants/authorization.ts';
+import type { Registration } from '../../../src/oauth/client/registration.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 
@@ -56,14 +57,8 @@ describe('buildAuthorizationRequest', () => {
       server: { ...server, authorizationEndpoint: `${issuer}/authorize?${query}` },
     });
     expect(new URL((await build(at('tenant=1'))).url).searchParams.get('tenant')).toBe('1');
-    for (const name of [
-      'client_id',
-      'redirect_uri',
-      'state',
-      'resource',
-      'code_challenge',
-      'response_type',
-    ]) {
+    const ours = ['client_id', 'redirect_uri', 'state', 'resource', 'code_challenge', 'response_type'];
+    for (const name of ours) {
       expect((await refusalOf(() => build(at(`${name}=x`)))).reason).toBe('metadata_invalid');
     }
   });
@@ -95,6 +90,12 @@ const started: StartedAuthorization = {
   resource,
   redirectUri: registration.redirectUri,
 };
+
+interface Made {
+  readonly source: Registration['source'];
+  readonly isNewClient: boolean;
+  readonly prompt: string;
+}
 
 const names: AuthorizationServer = { ...server, issParameterSupported: true };
 
@@ -152,59 +153,34 @@ describe('processAuthorizationResponse', () => {
   it("X-9: distinguishes a denial from a failure, and quotes the server's text", async () => {
     const denial = await refusalOf(() => answer('error=access_denied&state=st4te'));
     expect(denial.reason).toBe('access_denied');
-    const failure = await refusalOf(() =>
-      answer(
-        `error=invalid_scope&error_description=${encodeURIComponent(`\u202e\n${'x'.repeat(999)}`)}&error_uri=https://u.example&state=st4te`,
-      ),
-    );
+    const words = encodeURIComponent(`\u202e\n${'x'.repeat(999)}`);
+    const query = `error=invalid_scope&error_description=${words}&error_uri=https://u.example&state=st4te`;
+    const failure = await refusalOf(() => answer(query));
     expect(failure).toMatchObject({ reason: 'login_failed', hint: expect.stringContaining('scopes') });
     expect(failure.message).not.toMatch(/\u202e|\n|u\.example/);
     expect(failure.message.length).toBeLessThan(500);
   });
 
-  it.each([
-    ['invalid_client', 'of any client', {}, undefined, 'client_rejected'],
-    ['unauthorized_client', 'of any client', {}, undefined, 'client_rejected'],
-    ['invalid_request', 'of a client that is forgotten', { source: 'dynamic' }, undefined, 'client_rejected'],
-    ['invalid_request', 'of a document', { source: 'metadata_document' }, undefined, 'client_rejected'],
-    [
-      'invalid_request',
-      'that names the client',
-      { source: 'dynamic' },
-      'unknown client_id',
-      'client_rejected',
-    ],
-    ['invalid_request', 'of a new client', { source: 'dynamic', isNew: true }, undefined, 'login_failed'],
-    ['invalid_request', 'of a client that was entered', {}, undefined, 'login_failed'],
-    ['invalid_request', 'that names a parameter', { source: 'dynamic' }, 'resource missing', 'login_failed'],
-    [
-      'invalid_request',
-      'that names client and parameter',
-      { source: 'dynamic' },
-      'the client sent no code_challenge',
-      'login_failed',
-    ],
-    [
-      'invalid_request',
-      'beside a prompt',
-      { source: 'dynamic', prompt: 'consent' },
-      undefined,
-      'login_failed',
-    ],
-    ['invalid_scope', 'of a document', { source: 'metadata_document' }, undefined, 'login_failed'],
-  ] as const)('Y-1 Y-2: finds the cause of %s, %s', async (error, _what, client, description, reason) => {
-    const { source, isNew, prompt } = {
-      source: 'preregistered' as const,
-      isNew: false,
-      prompt: undefined,
-      ...client,
-    };
-    const made = await build({
-      registration: registrationAt(issuer, { source }),
-      isNewClient: isNew,
-      prompt,
-    });
-    const words: Record<string, string> = description === undefined ? {} : { error_description: description };
+  const forgotten = { source: 'dynamic' } as const;
+  const document = { source: 'metadata_document' } as const;
+  const both = 'the client sent no code_challenge';
+
+  it.each<[error: string, what: string, client: Partial<Made>, description: string, reason: string]>([
+    ['invalid_client', 'of any client', {}, '', 'client_rejected'],
+    ['unauthorized_client', 'of any client', {}, '', 'client_rejected'],
+    ['invalid_request', 'of a client that is forgotten', forgotten, '', 'client_rejected'],
+    ['invalid_request', 'of a document', document, '', 'client_rejected'],
+    ['invalid_request', 'that names the client', forgotten, 'unknown client_id', 'client_rejected'],
+    ['invalid_request', 'of a new client', { ...forgotten, isNewClient: true }, '', 'login_failed'],
+    ['invalid_request', 'of a client that was entered', {}, '', 'login_failed'],
+    ['invalid_request', 'that names a parameter', forgotten, 'resource missing', 'login_failed'],
+    ['invalid_request', 'that names client and parameter', forgotten, both, 'login_failed'],
+    ['invalid_request', 'beside a prompt', { ...forgotten, prompt: 'consent' }, '', 'login_failed'],
+    ['invalid_scope', 'of a document', document, '', 'login_failed'],
+  ])('Y-1 Y-2: finds the cause of %s, %s', async (error, _what, client, description, reason) => {
+    const { source = 'preregistered', ...more } = client;
+    const made = await build({ registration: registrationAt(issuer, { source }), ...more });
+    const words: Record<string, string> = description === '' ? {} : { error_description: description };
     const query = new URLSearchParams({ error, ...words, state: made.started.state }).toString();
     const url = new URL(`http://127.0.0.1/callback?${query}`);
     const refusal = await refusalOf(() => processAuthorizationResponse(made.started, server, url));

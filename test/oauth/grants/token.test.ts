@@ -2,26 +2,16 @@
 import { describe, expect, it } from 'vitest';
 
 import { RuleRefusal } from '../../../src/base/errors.ts';
-import { exchangeCode } from '../../../src/oauth/grants/token.ts';
-import { registrationAt, serverAt } from '../parties.ts';
-import { resource, tokenRequests } from '../token-requests.ts';
+import { registrationAt } from '../parties.ts';
+import { good, jwt, resource, tokenRequests } from '../token-requests.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 import { now, siteOfFile, type Page } from '../site.ts';
-
-const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
 
 const site = await siteOfFile();
 
 const { refreshed, exchanged } = tokenRequests(site);
 
 const sent = (): Record<string, string> => Object.fromEntries(new URLSearchParams(site.asked[0]?.body));
-
-function jwt(claims: object, header: object = { alg: 'RS256' }): string {
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-  return `${part(header)}.${part(claims)}.c2ln`;
-}
-
-const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
 describe('the requests', () => {
   it('I-1 T-6: exchanges the code with verifier, redirect URI, client and resource', async () => {
@@ -69,26 +59,7 @@ describe('the requests', () => {
   });
 
   it('X-5: exchanges no code if the authorization response is wrong', async () => {
-    const started = {
-      state: 'other',
-      codeVerifier: 'v',
-      issuer: site.origin,
-      resource,
-      redirectUri: 'http://127.0.0.1/',
-    };
-    const callback = new URL('http://127.0.0.1/?code=c0de&state=st4te');
-    const refusal = await refusalOf(() =>
-      exchangeCode(
-        {
-          started,
-          server: serverAt(site.origin),
-          registration: registrationAt(site.origin),
-          callbackUrl: callback,
-        },
-        site.http,
-      ),
-    );
-    expect(refusal.reason).toBe('state_mismatch');
+    expect((await refusalOf(() => exchanged({ state: 'other' }))).reason).toBe('state_mismatch');
     expect(site.asked).toEqual([]);
   });
 });
@@ -97,10 +68,7 @@ describe('an answer', () => {
   it.each([
     ['bEaReR, a lifetime as text', { token_type: 'bEaReR', expires_in: '60' }, { expiresAt: now + 60_000 }],
     ['null for nothing', { scope: null, refresh_token: null, id_token: null }, { scope: ['a', 'b'] }],
-    ['no lifetime', { expires_in: undefined }, { expiresAt: Infinity }],
     ['no token type', { token_type: undefined }, { tokenType: 'Bearer' }],
-    ['half seconds', { expires_in: 1.5 }, { expiresAt: now + 1000 }],
-    ['an endless lifetime', { expires_in: 1e300 }, { expiresAt: now + 31_536_000_000 }],
     ['scopes that were not asked for', { scope: 'a z' }, { scope: ['a', 'z'] }],
     ['a new refresh token', { refresh_token: 'n3xt' }, { refreshToken: 'n3xt' }],
   ])('W-1: accepts a token response with %s', async (_what, changes, expected) => {
@@ -110,7 +78,6 @@ describe('an answer', () => {
 
   it.each([
     ['another token type', { token_type: 'DPoP' }],
-    ['a lifetime that is no number', { expires_in: 'soon' }],
     ['a token with a line break', { access_token: 'acc3ss\r\nx: y' }],
   ])('A-3 P-5: refuses a token response with %s, without repeating it', async (_what, changes) => {
     site.lay('/token', { body: { ...good, ...changes } });
@@ -121,27 +88,18 @@ describe('an answer', () => {
   });
 
   it('W-1: accepts a token response as a form, as some servers send it', async () => {
-    site.lay('/token', {
-      headers: form,
-      body: 'access_token=acc3ss&token_type=bearer&expires_in=60&scope=a',
-    });
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const body = 'access_token=acc3ss&token_type=bearer&expires_in=60&scope=a';
+    site.lay('/token', { headers, body });
     expect(await refreshed()).toMatchObject({ accessToken: 'acc3ss', expiresAt: now + 60_000, scope: ['a'] });
   });
 });
 
 describe('an ID token', () => {
-  const claims = () => ({
-    iss: site.origin,
-    sub: 'alice',
-    aud: 'client-1.a_b',
-    iat: now / 1000,
-    exp: now / 1000 + 60,
-    nonce: 'n',
-  });
   const lay = (changes: object) => {
-    site.lay('/token', {
-      body: { ...good, refresh_token: 'n3xt', id_token: jwt({ ...claims(), ...changes }) },
-    });
+    const who = { iss: site.origin, sub: 'alice', aud: 'client-1.a_b', nonce: 'n' };
+    const id_token = jwt({ ...who, iat: now / 1000, exp: now / 1000 + 60, ...changes });
+    site.lay('/token', { body: { ...good, refresh_token: 'n3xt', id_token } });
   };
 
   it('says who signed in, and is checked by the clock that was passed in', async () => {
@@ -216,28 +174,24 @@ it.each([
   },
 );
 
-describe('a code that is refused', () => {
-  it.each<[string, Page, string]>([
-    ['invalid_grant', { status: 400, body: { error: 'invalid_grant' } }, 'login_failed'],
-    ['403 invalid_code', { status: 403, body: { error: 'invalid_code' } }, 'login_failed'],
-    ['an empty 400', { status: 400 }, 'login_failed'],
-    ['names of its own', { status: 400, body: { status: 'BAD_AUTH_CODE' } }, 'login_failed'],
-    ['a list', { status: 401, body: [{ message: 'Bad credentials' }] }, 'login_failed'],
-    ['a web page with 403', { status: 403, body: '<html>' }, 'authorization_server_unreachable'],
-    ['invalid_client', { status: 401, body: { error: 'invalid_client' } }, 'client_rejected'],
-    ['a 500', { status: 500 }, 'authorization_server_unreachable'],
-    [
-      '400 temporarily_unavailable',
-      { status: 400, body: { error: 'temporarily_unavailable' } },
-      'authorization_server_unreachable',
-    ],
-    ['a redirect', { status: 302, headers: { location: '/elsewhere' } }, 'authorization_server_unreachable'],
-    ['a web page', { body: '<html>' }, 'authorization_server_unreachable'],
-  ])('W-2: a refused code says why after %s, without code or verifier', async (_what, page, reason) => {
-    site.lay('/token', page);
-    const error = await refusalOf(() => exchanged());
-    expect(error.reason).toBe(reason);
-    expect(everyWordOf(error)).not.toMatch(/c0de|vvvv|st4te/);
-    expect(site.asked).toHaveLength(1);
-  });
+const unreachable = 'authorization_server_unreachable';
+
+it.each<[string, Page, string]>([
+  ['invalid_grant', { status: 400, body: { error: 'invalid_grant' } }, 'login_failed'],
+  ['403 invalid_code', { status: 403, body: { error: 'invalid_code' } }, 'login_failed'],
+  ['an empty 400', { status: 400 }, 'login_failed'],
+  ['names of its own', { status: 400, body: { status: 'BAD_AUTH_CODE' } }, 'login_failed'],
+  ['a list', { status: 401, body: [{ message: 'Bad credentials' }] }, 'login_failed'],
+  ['a web page with 403', { status: 403, body: '<html>' }, unreachable],
+  ['invalid_client', { status: 401, body: { error: 'invalid_client' } }, 'client_rejected'],
+  ['a 500', { status: 500 }, unreachable],
+  ['a wait', { status: 400, body: { error: 'temporarily_unavailable' } }, unreachable],
+  ['a redirect', { status: 302, headers: { location: '/elsewhere' } }, unreachable],
+  ['a web page', { body: '<html>' }, unreachable],
+])('W-2: a refused code says why after %s, without code or verifier', async (_what, page, reason) => {
+  site.lay('/token', page);
+  const error = await refusalOf(() => exchanged());
+  expect(error.reason).toBe(reason);
+  expect(everyWordOf(error)).not.toMatch(/c0de|vvvv|st4te/);
+  expect(site.asked).toHaveLength(1);
 });
