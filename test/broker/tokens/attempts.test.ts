@@ -80,6 +80,20 @@ describe('an attempt', () => {
     expect(rig.texts().join('')).toContain('"recovered"');
   });
 
+  it('that an explanation could not read is told all the same once the server refuses', async () => {
+    const { rig, server } = await needingRefresh();
+    await cutOff(rig, { startedAt });
+    const { secrets } = rig.parts.refresher;
+    secrets.forget([rig.grant().item ?? '']);
+    rig.vault.failing.add('get');
+    await secrets.look(rig.grant());
+    expect(leftOver(rig.parts, rig.grant())).toBeUndefined();
+    rig.vault.failing.clear();
+    server.answer = () => page(400, '{"error":"invalid_grant"}');
+    expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
+    expect(rig.grant().state).toMatchObject({ why: expect.stringContaining('its answer may be lost') });
+  });
+
   it.each<[string, Page]>([
     ['a 503', page(503)],
     ['a 429', page(429)],

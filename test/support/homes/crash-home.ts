@@ -176,8 +176,12 @@ export class CrashHome {
 
   /** Whether the server would take what the vault holds, by account. The broker must not run. */
   async honoured(grants: Answer<'signIn.list'>['signIns']): Promise<Map<string, boolean>> {
-    // A request that arrived is served though its client is gone.
-    await until('the server is done', () => !this.#world.authorizationServer.server.isBusy());
+    // A request that arrived is served though its client is gone. One that is still in the kernel's hands arrives yet.
+    const { server } = this.#world.authorizationServer;
+    for (let turn = 0; turn < 2; turn += 1) {
+      await sleep(50);
+      await until('the server is done', () => !server.isBusy());
+    }
     const honoured = new Map<string, boolean>();
     const items = signInItems(this.home.paths.state);
     for (const { id, account = '' } of grants) {
@@ -204,11 +208,13 @@ export class CrashHome {
       this.numbers.grantsKept += 1;
       return;
     }
-    // While the next refresh is under way, it is shown in place of the one that was cut off.
+    const lostAnswer = 'the provider may have replaced the token and its answer may be lost';
+    // The next refresh is shown in place of the one that was cut off while it is under way, and once it is over.
     const isTold =
       (before?.refresh?.by === 'underWay' ||
+        before?.now.includes(lostAnswer) === true ||
         before?.attempt?.startsWith('Keyturn stopped during the refresh of ') === true) &&
-      after.now.includes('the provider may have replaced the token and its answer may be lost');
+      after.now.includes(lostAnswer);
     if (!isHonoured && reason === 'login_required' && isTold) this.numbers.answersLost += 1;
     else this.#lost({ isHonoured, reason, before, after });
     await this.signIn(account);
