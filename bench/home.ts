@@ -18,7 +18,7 @@ import { nodeFlags } from '../src/cli/broker/auto-start.ts';
 import { connectAsOwner } from '../src/client/connect.ts';
 import type { Connection } from '../src/client/connection.ts';
 import { connect, pair } from '../src/client/index.ts';
-import { homeRecords } from '../src/daemon/composition.ts';
+import { homeRecords } from '../src/daemon/home/home-record.ts';
 import { readPlace } from '../src/store/authority.ts';
 import { newItemName } from '../src/store/unused-items.ts';
 import type { Vault, VaultKind } from '../src/vault/base/vault.ts';

@@ -16,8 +16,6 @@ import { Loopback } from '../broker/loopback/loopback.ts';
 import { brokerParts } from '../broker/parts.ts';
 import { Interactions } from '../broker/questions/interaction.ts';
 import { Proxies } from '../broker/records/proxy.ts';
-import { recordsOf } from '../broker/records/records.ts';
-import type { Records } from '../broker/records/records.ts';
 import { AccessPause } from '../broker/refusals/access-pause.ts';
 import { RevocationQueue } from '../broker/revocation/revocation-queue.ts';
 import { TokenCache } from '../broker/tokens/token-cache.ts';
@@ -25,15 +23,12 @@ import { Upkeep } from '../broker/tokens/upkeep.ts';
 import { prepareForwardSocket } from '../ipc/wire/socket-path.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { proxyWorkerFile } from '../proxy/worker-file.ts';
-import { listOf, openDocument } from '../store/authority.ts';
-import type { AuthorityParts, DocumentList } from '../store/authority.ts';
 import type { AuthorityDocument } from '../store/document.ts';
 import { AppProcesses } from './apps/app-processes.ts';
 import { socketAccess } from './apps/sign-in-access.ts';
 import { Forwards } from './forwards/forwards.ts';
 import { HomeCheck } from './home/home-check.ts';
-import { homeRecordSchema } from './home/home-record.ts';
-import type { HomeRecord } from './home/home-record.ts';
+import { homeRecords } from './home/home-record.ts';
 import type { Home } from './home/home.ts';
 import { removeKeyFiles } from './home/key-files.ts';
 import { KeptPause } from './home/kept-pause.ts';
@@ -79,12 +74,6 @@ export interface OpenedHome {
   readonly unshielded: readonly ShieldGap[];
   /** Gives the home's lock up. */
   readonly unlock: () => void;
-}
-
-/** All lists of a home's document. Reads nothing yet. */
-export function homeRecords(parts: AuthorityParts): Records & { readonly home: DocumentList<HomeRecord> } {
-  const document = openDocument(parts);
-  return { ...recordsOf(document), home: listOf(document, 'home', homeRecordSchema) };
 }
 
 export type Core = Awaited<ReturnType<typeof openCore>>;

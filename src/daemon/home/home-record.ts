@@ -1,7 +1,12 @@
 /**
- * What the document says of its home: who approves, and which settings the person confirmed. A list with one record.
+ * What the document says of its home: who approves, and which settings the person confirmed. A list with one record,
+ * beside those of the broker.
  */
 import { z } from 'zod';
+import { recordsOf } from '../../broker/records/records.ts';
+import type { Records } from '../../broker/records/records.ts';
+import { listOf, openDocument } from '../../store/authority.ts';
+import type { AuthorityParts, DocumentList } from '../../store/authority.ts';
 import { confirmedSchema } from '../settings/confirmed-settings.ts';
 
 export const homeRecordSchema = z.strictObject({
@@ -16,3 +21,9 @@ export const homeRecordSchema = z.strictObject({
 });
 
 export type HomeRecord = z.infer<typeof homeRecordSchema>;
+
+/** All lists of a home's document. Reads nothing yet. */
+export function homeRecords(parts: AuthorityParts): Records & { readonly home: DocumentList<HomeRecord> } {
+  const document = openDocument(parts);
+  return { ...recordsOf(document), home: listOf(document, 'home', homeRecordSchema) };
+}

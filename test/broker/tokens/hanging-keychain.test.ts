@@ -60,3 +60,9 @@ it.each(table)('at call %d of %s', async (call, _what, act) => {
   const after = world.counts().authorizationServer;
   expect([after.refreshReuses, after.signIns]).toEqual([before.refreshReuses, before.signIns]);
 });
+
+it.each(acts)('no more calls: %s takes %d', async (_what, calls, act) => {
+  const { rig, next, keychain } = await scriptedHome();
+  await act(rig, next);
+  expect(keychain.asked).toHaveLength(calls);
+});

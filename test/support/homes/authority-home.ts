@@ -8,7 +8,7 @@ import path from 'node:path';
 import { Apps } from '../../../src/broker/records/app.ts';
 import { ExceptionRecords } from '../../../src/broker/records/exception.ts';
 import { Permissions } from '../../../src/broker/records/permission.ts';
-import { homeRecords } from '../../../src/daemon/composition.ts';
+import { homeRecords } from '../../../src/daemon/home/home-record.ts';
 import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { documentText } from '../../../src/store/document-text.ts';
