@@ -8,7 +8,7 @@
  */
 import type { KeyturnError } from '../base/errors.ts';
 import { SharedWork } from '../base/shared-work.ts';
-import { CardPauses } from './consent/card-pauses.ts';
+import { RequestWaits } from './consent/request-waits.ts';
 import type { Consent } from './consent/consent.ts';
 import { grantsOfChoice } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
@@ -27,12 +27,12 @@ export class AccountChoices {
   readonly #consent: Consent;
   readonly #questions = new SharedWork<void>();
   /** By app. */
-  readonly #pauses: CardPauses;
+  readonly #pauses: RequestWaits;
 
   constructor(parts: BrokerParts, consent: Consent) {
     this.#parts = parts;
     this.#consent = consent;
-    this.#pauses = new CardPauses(() => parts.clock.now());
+    this.#pauses = new RequestWaits(() => parts.clock.now());
   }
 
   /** Withdraws the questions and refuses new ones with `reason`. Resolves when the answers that came are on disk. */

@@ -114,7 +114,7 @@ export class Broker {
    * `invalid_resource`.
    */
   async showUrl(request: UrlRequest): Promise<UrlAction> {
-    this.parts.pause.refuse();
+    this.parts.pause.throwIfPaused();
     return this.#shownUrls.show(request, this.canonical(request.resource));
   }
 

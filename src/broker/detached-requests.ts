@@ -55,7 +55,7 @@ export class DetachedRequests {
       ...request,
       asker: asker && seen && { run: asker.run, look: () => seen },
       timeout: questionTimeout,
-      isLeft: true,
+      isCallerGone: true,
       signal: over.signal,
     };
     const run = async (): Promise<unknown> => ask(without);

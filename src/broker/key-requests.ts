@@ -75,13 +75,13 @@ export class KeyRequests {
     const { keys, pause } = this.#parts;
     for (;;) {
       // First, and again after each wait: the owner may have paused meanwhile.
-      pause.refuse();
+      pause.throwIfPaused();
       // Read again each time: the owner may have set another one meanwhile, or removed it.
       const key = keys.servingAt(endpoint);
       if (!key) throw noKey(endpoint);
       const access = accessTo(key, request);
       const permission = this.#consent.current.covering(access)?.[0];
-      if (!permission) await this.#consent.requirePermission(access, deadline);
+      if (!permission) await this.#consent.askUnlessAllowed(access, deadline);
       else if (request.challenge?.status === 401) {
         await this.reject(request.appId, key.id);
         throw keyRefused(endpoint);
@@ -96,7 +96,7 @@ export class KeyRequests {
   #handOut({ request, endpoint }: KeyRequest, permission: Permission, handed: HandedKey): HandedKey {
     const { audit, apps, clock, leases } = this.#parts;
     const { appId } = request;
-    if (request.isLeft) return handed;
+    if (request.isCallerGone) return handed;
     leases.used(permission, handed.key.id);
     apps.used(permission, clock.wall());
     const programs = this.#handedTo.get(handed.key.id) ?? new Set();

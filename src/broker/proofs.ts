@@ -66,7 +66,7 @@ export class Proofs {
   /** The token, and where the app may use it now. Throws as `prove`. */
   #allowed({ appId, tokenId, url: text }: ProofRequest): Allowed {
     const { cache, grants, pause } = this.#parts;
-    pause.refuse();
+    pause.throwIfPaused();
     const found = cache.byId(tokenId);
     const grant = found && grants.byId(found.grantId);
     if (!grant || !found.token.handedTo.has(appId) || !isLiving(grant)) throw noSuchToken();
@@ -89,7 +89,7 @@ export class Proofs {
     if (allowed !== undefined) return allowed;
     const [endpoint] = around;
     if (endpoint === undefined) throw outside(url, grant);
-    throw this.#current.required({ ...accessOf(appId, endpoint, grant, token), interaction: 'never' });
+    throw this.#current.consentRequired({ ...accessOf(appId, endpoint, grant, token), interaction: 'never' });
   }
 
   /**
@@ -104,7 +104,7 @@ export class Proofs {
     const onDisk = this.#current.onDisk(access);
     const there = [...leased, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
     if (there.some((permission) => isRefused(permission, access)))
-      throw this.#current.denied({ ...access, interaction: 'never' });
+      throw this.#current.consentDenied({ ...access, interaction: 'never' });
     if (leases.gave(token.tokenId, access)) return true;
     return there.some((permission) => covers(permission, access));
   }

@@ -68,7 +68,7 @@ export class Rejections {
   }
 
   /** Before the next token of this grant is handed out, its MCP server must be asked (`isStillNamed`). */
-  isSuspect({ id }: Grant): boolean {
+  hadTokenRejected({ id }: Grant): boolean {
     return this.#suspects.has(id);
   }
 
@@ -76,7 +76,7 @@ export class Rejections {
    * A refused token may mean that the MCP server moved to another issuer, or takes no Bearer tokens any more: then
    * the grant needs a new sign-in.
    */
-  async isStillNamed({ endpoint, request }: PendingRequest, grant: Grant): Promise<boolean> {
+  async isStillNamedByServer({ endpoint, request }: PendingRequest, grant: Grant): Promise<boolean> {
     const { grants } = this.#parts;
     const challenge = request.challenge?.bearer;
     const question = {
@@ -128,7 +128,7 @@ export class Rejections {
    * The caller says that its last token was refused, and during a pause no other one takes its place (spec,
    * Retries). A caller that says nothing gets the token there is.
    */
-  refuseDuringPause({ request, endpoint }: PendingRequest, grant: Grant): void {
+  throwWhileNotReplacing({ request, endpoint }: PendingRequest, grant: Grant): void {
     if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
     const { appId, operation } = request;
     const pause = this.#refusals.left({ appId, grantId: grant.id, operation });

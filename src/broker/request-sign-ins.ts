@@ -107,7 +107,7 @@ export class RequestSignIns {
    * for before isn't asked for again; then the token stays, and the server's answer stands. Answers whether somebody
    * signed in.
    */
-  async stepUpToListed(permitted: PermittedRequest, grant: Grant): Promise<boolean> {
+  async stepUpToAdvertisedScopes(permitted: PermittedRequest, grant: Grant): Promise<boolean> {
     const { access, pending, permission } = permitted;
     if (pending.hasSignedIn) return false;
     const listed = await this.#listedFor(permitted, grant);
@@ -115,7 +115,7 @@ export class RequestSignIns {
     const more = listed.filter((name) => !had.includes(name));
     if (more.length === 0) return false;
     const wider = { ...access, scope: union(access.scope, more) };
-    await this.#consent.requirePermission(wider, pending.deadline);
+    await this.#consent.askUnlessAllowed(wider, pending.deadline);
     await this.stepUp({ ...permitted, access: wider }, grant);
     return true;
   }
@@ -146,7 +146,7 @@ export class RequestSignIns {
    * A grant for this program alone, with no more than its permission, where a refresh can't narrow the shared one
    * (lost-scope.ts). It is of the same account and gives no more than the permission does, so no card is needed for it.
    */
-  async signInAlone(permitted: PermittedRequest, shared: Grant): Promise<void> {
+  async signInForThisAppAlone(permitted: PermittedRequest, shared: Grant): Promise<void> {
     const { access, pending, permission } = permitted;
     const { endpoint, request } = pending;
     const { grants } = this.#parts;
@@ -162,7 +162,7 @@ export class RequestSignIns {
     const wider = own.find((one) => isWiderThanAsked(one) && isOfNow(one, shared));
     if (wider) await this.#refuseWider(permission, wider);
     if (this.#endedByOwn.has(shared.id)) throw refusals.notNarrowed(permission, shared);
-    if (request.interaction === 'never' || pending.hasSignedIn) throw new refusals.NarrowsForGood(shared);
+    if (request.interaction === 'never' || pending.hasSignedIn) throw new refusals.NarrowsPermanently(shared);
     if (own.some((one) => isEndedAfter(one, shared))) throw refusals.grantRevoked(endpoint);
     this.#refuseUnattended(pending, 'it needs a sign-in for this app alone');
     await this.#start(permitted, {
@@ -239,7 +239,7 @@ export class RequestSignIns {
       const name = this.#parts.apps.nameOf(request.appId);
       throw anotherSignedIn(name, endpoint, meant, signedIn);
     }
-    await this.#consent.requirePermission(chosen, deadline);
+    await this.#consent.askUnlessAllowed(chosen, deadline);
     // What the person chose answers this request. The next one goes on with the grant that the permission names first.
     if (!isMoved) pending.access = chosen;
   }

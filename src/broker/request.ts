@@ -35,7 +35,7 @@ export interface TokenRequest {
   /** When that time is over, the broker goes on without the app (detached-requests.ts). */
   readonly isDetached?: boolean | undefined;
   /** The broker goes on with it: nothing is handed out until the app asks again. */
-  readonly isLeft?: true;
+  readonly isCallerGone?: true;
   /** Aborts when the app disconnects. */
   readonly signal: AbortSignal;
 }
@@ -71,7 +71,7 @@ export function isStepUp(challenge: AppChallenge | undefined): boolean {
 }
 
 /** The server requires more scopes, but its challenge doesn't name them. */
-export function isUnnamedStepUp(challenge: AppChallenge | undefined): boolean {
+export function isStepUpWithoutScopes(challenge: AppChallenge | undefined): boolean {
   return isStepUp(challenge) && (challenge?.bearer?.scope ?? []).length === 0;
 }
 

@@ -10,7 +10,7 @@ import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, quoted, RuleRefusal, shellWord } from '../base/errors.ts';
 import { keyedMutex } from '../base/mutex.ts';
 import { isLoopbackHost } from '../base/text/this-machine.ts';
-import { CardPauses } from './consent/card-pauses.ts';
+import { RequestWaits } from './consent/request-waits.ts';
 import type { CurrentPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Verdict } from './questions/answer.ts';
@@ -48,12 +48,12 @@ export class ShownUrls {
   /** By app: how many are on a card or wait for it. */
   readonly #open = new Map<string, number>();
   /** By app. */
-  readonly #pauses: CardPauses;
+  readonly #waits: RequestWaits;
 
   constructor(parts: BrokerParts, current: CurrentPermissions) {
     this.#parts = parts;
     this.#current = current;
-    this.#pauses = new CardPauses(() => parts.clock.now());
+    this.#waits = new RequestWaits(() => parts.clock.now());
   }
 
   /**
@@ -93,7 +93,7 @@ export class ShownUrls {
       ...(key ? this.#current.all({ ...access, endpoint: keySubject(key), key }) : []),
     ];
     if (allowed.length === 0) throw notAllowed(name, endpoint);
-    const retryAfter = this.#pauses.left(appId);
+    const retryAfter = this.#waits.left(appId);
     if (retryAfter > 0) throw askedTooSoon(name, retryAfter);
   }
 
@@ -118,8 +118,8 @@ export class ShownUrls {
   }
 
   #settle({ appId, endpoint, url }: Shown, outcome: Verdict | 'withdrawn'): void {
-    if (outcome === 'yes') this.#pauses.end(appId);
-    else this.#pauses.lengthen(appId, endpoint);
+    if (outcome === 'yes') this.#waits.end(appId);
+    else this.#waits.lengthen(appId, endpoint);
     const app = this.#parts.apps.nameOf(appId);
     this.#parts.audit.note({ event: 'url', outcome: outcomes[outcome], app: app, endpoint, url });
   }

@@ -1,5 +1,6 @@
 /**
- * `token.get`, from the request to the answer: permission → grant → token in memory → answer. Where memory has no fresh
+ * `token.get`, from the request to the answer: permission → grant (a sign-in, as it is kept) → token in memory →
+ * answer. Where memory has no fresh
  * token: refresh (tokens/token-source.ts), or sign-in (request-sign-ins.ts).
  *
  * Invariants (4, 6 and 10, dev/internals.md): no permission, no token. An app gets a token only if the token's
@@ -19,17 +20,17 @@ import type { Consent } from './consent/consent.ts';
 import type { Covering, CurrentPermissions } from './consent/current-permissions.ts';
 import {
   chooseGrant,
-  lostFor,
+  scopesMissingFor,
   scopesToNarrowTo,
   requireEndpoint,
   requireSameResource,
 } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
-import { pendingRequests, isUnnamedStepUp } from './request.ts';
+import { pendingRequests, isStepUpWithoutScopes } from './request.ts';
 import type { PermittedRequest, PendingRequest, Token, TokenRequest } from './request.ts';
 import { isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
-import { hasLostCompany } from './records/company.ts';
+import { hasLostProviderSignIn } from './records/company.ts';
 import { isBoundTo } from './records/permission.ts';
 import { cliAppId } from './records/app.ts';
 import { unknownAccount } from './refusals/account-refusals.ts';
@@ -82,7 +83,7 @@ export class TokenRequests {
     const pending = this.#begin(request);
     try {
       // Before anything else: during a pause no card and no page opens.
-      this.#parts.pause.refuse();
+      this.#parts.pause.throwIfPaused();
       const permissions = this.#current.covering(pending.access);
       const first = permissions && this.#tryOnce(pending, permissions);
       // Without an await, see above.
@@ -124,10 +125,10 @@ export class TokenRequests {
       // Read again each time: a sign-in may have chosen a grant for this request.
       const { access, deadline } = pending;
       if (tries === 0 && !begun && !this.#current.covering(access))
-        await this.#consent.requirePermission(access, deadline);
+        await this.#consent.askUnlessAllowed(access, deadline);
       try {
         // Race: a try before this one waited, and a permission may have ended meanwhile.
-        const outcome = await (begun ?? this.#tryOnce(pending, this.#current.requireCovering(access)));
+        const outcome = await (begun ?? this.#tryOnce(pending, this.#current.coveringOrThrow(access)));
         if (outcome.kind === 'token') return outcome.token;
       } catch (error) {
         // Race: somebody else changed the grant. The newer state decides.
@@ -145,7 +146,7 @@ export class TokenRequests {
   /** `permissions`: those that cover the request now. */
   #tryOnce(pending: PendingRequest, permissions: Covering): MaybePromise<Outcome> {
     // Race: the owner may have paused while a card was open. No sign-in begins then.
-    this.#parts.pause.refuse();
+    this.#parts.pause.throwIfPaused();
     return this.#choose(pending, permissions, this.#grantsFor(pending));
   }
 
@@ -171,9 +172,9 @@ export class TokenRequests {
       case 'choose':
         return againAfter(this.#choices.choose(pending, choice.permission, choice.accounts));
       case 'ask':
-        return againAfter(this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline));
+        return againAfter(this.#consent.askUnlessAllowed({ ...access, grantId: choice.grant.id }, deadline));
       case 'unknownAccount':
-        // A program doesn't learn of accounts that it may not use. The command line is the owner's.
+        // An app doesn't learn of accounts that it may not use. The command line is the owner's.
         throw unknownAccount(
           endpoint,
           choice.account,
@@ -189,11 +190,11 @@ export class TokenRequests {
       const mayRevive = this.#parts.refresher.failures.mayRevive(grant);
       return mayRevive ? this.#revive(permitted, grant) : againAfter(this.#signIns.signIn(permitted, grant));
     }
-    const lost = lostFor(grant, permission, access.scope);
+    const lost = scopesMissingFor(grant, permission, access.scope);
     if (lost.length > 0) return againAfter(this.#signIns.restore(permitted, grant, lost));
     if (!isWithin(access.scope, grant.scope)) return againAfter(this.#signIns.stepUp(permitted, grant));
-    if (isUnnamedStepUp(pending.request.challenge) || this.#rejections.isSuspect(grant))
-      return this.#serveQuestioned(permitted, grant);
+    if (isStepUpWithoutScopes(pending.request.challenge) || this.#rejections.hadTokenRejected(grant))
+      return this.#serveAfterCheck(permitted, grant);
     requireSameResource(permission, grant);
     return this.#serveFresh(permitted, grant);
   }
@@ -208,12 +209,18 @@ export class TokenRequests {
   }
 
   /** The MCP server wants scopes that it doesn't name, or refused a token of this grant: there is more to find out. */
-  async #serveQuestioned(permitted: PermittedRequest, grant: Grant): Promise<Outcome> {
+  async #serveAfterCheck(permitted: PermittedRequest, grant: Grant): Promise<Outcome> {
     const { pending, permission } = permitted;
-    if (isUnnamedStepUp(pending.request.challenge) && (await this.#signIns.stepUpToListed(permitted, grant)))
+    if (
+      isStepUpWithoutScopes(pending.request.challenge) &&
+      (await this.#signIns.stepUpToAdvertisedScopes(permitted, grant))
+    )
       return again;
     requireSameResource(permission, grant);
-    if (this.#rejections.isSuspect(grant) && !(await this.#rejections.isStillNamed(pending, grant)))
+    if (
+      this.#rejections.hadTokenRejected(grant) &&
+      !(await this.#rejections.isStillNamedByServer(pending, grant))
+    )
       return again;
     return this.#serveFresh(permitted, grant, true);
   }
@@ -227,7 +234,7 @@ export class TokenRequests {
     if (narrow && (narrow.length === 0 || !grant.hasRefreshToken))
       throw refusals.notNarrowed(permission, grant);
     const token = cache.get(grant.id, scopeKey(narrow));
-    if (token && challenge) this.#rejections.refuseDuringPause(pending, grant);
+    if (token && challenge) this.#rejections.throwWhileNotReplacing(pending, grant);
     if (!token || !isFresh(token, clock.now(), minimumValidity))
       return this.#serveRenewed(permitted, grant, { cached: token, narrow });
     return hasWaited ? this.#handOutStill(permitted, grant, token) : this.#handOut(permitted, grant, token);
@@ -240,11 +247,11 @@ export class TokenRequests {
   ): Promise<Outcome> {
     const { deadline, request } = permitted.pending;
     const { minimumValidity } = request;
-    if (hasLostCompany(this.#parts, grant)) return againAfter(this.#signIns.signIn(permitted, grant));
+    if (hasLostProviderSignIn(this.#parts, grant)) return againAfter(this.#signIns.signIn(permitted, grant));
     const need = { cached, narrow, minimumValidity, deadline };
     const token = await renewedToken(this.#parts, grant, need);
     if (token === 'signIn') return againAfter(this.#signIns.signIn(permitted, grant));
-    if (token === 'ownSignIn') return againAfter(this.#signIns.signInAlone(permitted, grant));
+    if (token === 'separateSignIn') return againAfter(this.#signIns.signInForThisAppAlone(permitted, grant));
     return token === 'changed' ? again : this.#handOutStill(permitted, grant, token);
   }
 
@@ -268,7 +275,7 @@ export class TokenRequests {
     const grant = grants.byId(id);
     const isAllowed = this.#current.covering(access)?.includes(permission) === true;
     if (!grant || !isAllowed || !cache.holds(id, token)) return undefined;
-    return lostFor(grant, permission, access.scope).length > 0 ? undefined : grant;
+    return scopesMissingFor(grant, permission, access.scope).length > 0 ? undefined : grant;
   }
 
   #handOut(permitted: PermittedRequest, grant: Grant, token: AccessToken): MaybePromise<Outcome> {
@@ -312,8 +319,8 @@ export class TokenRequests {
     if (permission.scope && !isWithin(withoutOfflineAccess(token.scope), permission.scope))
       throw refusals.notNarrowed(permission, grant);
     // Race: the owner may have paused while this request waited.
-    pause.refuse();
-    if (!request.isLeft) {
+    pause.throwIfPaused();
+    if (!request.isCallerGone) {
       leases.used(permission, token.tokenId);
       token.handedTo.add(access.appId);
       apps.used(permission, clock.wall());

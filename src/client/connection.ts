@@ -36,7 +36,7 @@ export interface RequestOptions {
    */
   readonly signal?: AbortSignal | undefined;
   /** `getToken` and `getCredential` only: called when another broker is asked the same. Listeners are gone then. */
-  readonly onTakeover?: (() => void) | undefined;
+  readonly onBrokerChange?: (() => void) | undefined;
 }
 
 export interface Connection {
@@ -176,7 +176,7 @@ class BrokerConnection implements Connection {
         if (!this.isOpen) await this.#reopen();
         if (!isFirst && this.#channel !== channel) {
           reached();
-          options.onTakeover?.();
+          options.onBrokerChange?.();
         }
         tries += 1;
         return this.request(method, params, options);

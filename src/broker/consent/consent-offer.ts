@@ -16,7 +16,7 @@ export interface Offer {
   readonly scope: readonly string[];
   /** Ids of the grants that the app may use after a yes. */
   readonly grants: readonly string[];
-  readonly offered: OfferedGrant | undefined;
+  readonly namedGrant: OfferedGrant | undefined;
 }
 
 /** `allowed`: all that the app is allowed there now. */
@@ -30,7 +30,7 @@ export function offerFor(grants: Grants, wanted: GrantRequest & Need, allowed: r
   return {
     scope: isOpen ? union(...granted, asked) : asked,
     grants: union(named, grant ? [grant.id] : []),
-    offered: grant && {
+    namedGrant: grant && {
       id: grant.id,
       issuer: grant.issuer,
       account: grant.account,

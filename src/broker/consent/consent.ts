@@ -2,9 +2,10 @@
  * Consent: may this app have a token for this endpoint, with these scopes?
  *
  * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is a question, or a
- * refusal. A denial is remembered, of an app as of single scopes; `later` isn't, and leaves no
- * trace. If the owner answers a pending question by a command, its card closes; that never grants more than the
- * command said. A program whose card got no yes waits before its next one, each time longer.
+ * refusal. A denial is remembered, of an app as of single scopes; `later` isn't, and is
+ * kept nowhere. If the owner answers a pending question by a command, its card closes; that never grants more than the
+ * command said. An app whose card got no yes waits before its next one, each time longer.
+ * A card is a request as the person sees it; a run is one process of an app, from its start to its end.
  */
 import type { BrokerParts } from '../parts.ts';
 import type { KeyturnError } from '../../base/errors.ts';
@@ -18,16 +19,16 @@ import type { ForwardOrigin } from '../records/app.ts';
 import { carriedOver } from '../records/permission.ts';
 import type { AsRead, Permission } from '../records/permission.ts';
 import { askedTooSoon, keyInstead } from '../refusals/refusals.ts';
-import { CardPauses } from './card-pauses.ts';
+import { RequestWaits } from './request-waits.ts';
 import { offerFor } from './consent-offer.ts';
 import type { Offer } from './consent-offer.ts';
 import { CurrentPermissions } from './current-permissions.ts';
 import type { AccessRequest } from './current-permissions.ts';
 import { permissionRow, PermissionChanges } from './permission-changes.ts';
-import type { Card } from './permission-changes.ts';
+import type { ShownOffer } from './permission-changes.ts';
 
 /** A key has no scopes and no grant. */
-const keyOffer: Offer = { scope: [], grants: [], offered: undefined };
+const keyOffer: Offer = { scope: [], grants: [], namedGrant: undefined };
 
 export class Consent {
   /** The permissions and leases of this moment. */
@@ -36,31 +37,31 @@ export class Consent {
   readonly #parts: BrokerParts;
   readonly #questions = new SharedWork<void>();
   /** By app. */
-  readonly #pauses: CardPauses;
+  readonly #waits: RequestWaits;
 
   constructor(parts: BrokerParts) {
     this.#parts = parts;
     this.current = new CurrentPermissions(parts);
     this.changes = new PermissionChanges(parts, this.current);
-    this.#pauses = new CardPauses(() => parts.clock.now());
+    this.#waits = new RequestWaits(() => parts.clock.now());
   }
 
   /**
-   * The person signs in there without an app's request: if an app's cards were only about that server, its pause
+   * The person signs in there without an app's request: if an app's cards were only about that server, its wait
    * ends.
    */
   signingIn(endpoint: string): void {
-    this.#pauses.actedAt(endpoint);
+    this.#waits.actedAt(endpoint);
   }
 
   /**
    * Resolves when a permission covers the request; asks the person where none does. Throws `consent_denied`,
    * `consent_required`, `rate_limited` or the deadline's reason.
    */
-  async requirePermission(access: AccessRequest, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
+  async askUnlessAllowed(access: AccessRequest, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
     if (this.current.covering(access)) return;
     if (!access.key) this.refuseKeyOnly(access);
-    if (access.interaction === 'never') throw this.current.required(access);
+    if (access.interaction === 'never') throw this.current.consentRequired(access);
     const { appId, endpoint, scope, account = '', grantId = '', isDetached = false } = access;
     // A card is about one process, so that the person can allow just that one. What comes and goes shares one.
     const run = appId === cliAppId || isDetached ? '' : (access.asker?.run ?? '');
@@ -83,10 +84,10 @@ export class Consent {
     this.#parts.leases.end(permission.appId, permission.endpoint);
     const before = this.current.onDisk(permission);
     await this.changes.set({ ...permission, ...carriedOver(before, permission) }, from);
-    if (permission.decision === 'allow') this.#pauses.end(permission.appId);
+    if (permission.decision === 'allow') this.#waits.end(permission.appId);
   }
 
-  /** A run of a program is over: ends its leases. */
+  /** A run of an app is over: ends its leases. */
   endRun(run: string): void {
     for (const { appId, endpoint } of this.#parts.leases.endRun(run)) {
       const app = this.#parts.apps.nameOf(appId);
@@ -114,7 +115,7 @@ export class Consent {
         ...(access.query && !access.key ? { query: access.query } : {}),
         ...(access.key === undefined ? {} : { key: { ...shownKey(access.key), subject: access.endpoint } }),
         ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
-        grant: offer.offered,
+        grant: offer.namedGrant,
         asker,
         ...(apps.isProxied(access.appId) ? { proxied: true } : {}),
         ...(access.isDetached ? { isDetached: true } : {}),
@@ -123,7 +124,7 @@ export class Consent {
       },
       signal,
     ).catch((error: unknown) => {
-      if (signal.aborted) this.#pauses.lengthen(access.appId, access.endpoint);
+      if (signal.aborted) this.#waits.lengthen(access.appId, access.endpoint);
       throw error;
     });
     if (decision.verdict === 'yes' && this.#isOutdated(access, offer)) {
@@ -143,7 +144,7 @@ export class Consent {
     return shown.scope.length === 0 && !this.current.covering(access) && this.#offer(access).scope.length > 0;
   }
 
-  async #settle(access: AccessRequest, card: Card, decision: Decision): Promise<void> {
+  async #settle(access: AccessRequest, card: ShownOffer, decision: Decision): Promise<void> {
     switch (decision.verdict) {
       case 'void':
         await this.changes.record(access, 'void', card.scope);
@@ -151,25 +152,25 @@ export class Consent {
       case 'later':
         return this.#putOff(access);
       case 'no':
-        await this.changes.refuse(access);
-        throw this.current.denied(access);
+        await this.changes.deny(access);
+        throw this.current.consentDenied(access);
       case 'yes':
-        this.#pauses.end(access.appId);
+        this.#waits.end(access.appId);
         await this.changes.allow(access, card, decision);
         // Race: the user may have ended it while it was written.
-        this.current.requireCovering(access);
+        this.current.coveringOrThrow(access);
     }
   }
 
   /** There was no yes, unless a command of the owner closed the card. */
   #putOff(access: AccessRequest): void {
     if (this.current.covering(access)) return;
-    this.#pauses.lengthen(access.appId, access.endpoint);
-    throw this.current.required(access);
+    this.#waits.lengthen(access.appId, access.endpoint);
+    throw this.current.consentRequired(access);
   }
 
   #refuseTooSoon({ appId }: AccessRequest): void {
-    const retryAfter = this.#pauses.left(appId);
+    const retryAfter = this.#waits.left(appId);
     if (retryAfter > 0) throw askedTooSoon(this.#parts.apps.nameOf(appId), retryAfter);
   }
 }

@@ -51,7 +51,7 @@ export class CurrentPermissions {
     const leased = this.#parts.leases.find(appId, endpoint, asker, this.#parts.clock.wall());
     const onDisk = this.onDisk(access);
     const all = onDisk ? [onDisk, ...leased] : leased;
-    if (all.some((permission) => isRefused(permission, access))) throw this.denied(access);
+    if (all.some((permission) => isRefused(permission, access))) throw this.consentDenied(access);
     return all;
   }
 
@@ -62,19 +62,19 @@ export class CurrentPermissions {
   }
 
   /** The same where there must be one. Throws `consent_required`, and as `all`. */
-  requireCovering(access: AccessRequest): Covering {
+  coveringOrThrow(access: AccessRequest): Covering {
     const covering = this.covering(access);
-    if (!covering) throw this.required(access);
+    if (!covering) throw this.consentRequired(access);
     return covering;
   }
 
-  denied({ appId, endpoint, grantId, key }: AccessRequest): KeyturnError {
+  consentDenied({ appId, endpoint, grantId, key }: AccessRequest): KeyturnError {
     if (key) return refusals.keyDenied(this.#parts.apps.nameOf(appId), key);
     const grant = grantId === undefined ? undefined : this.#parts.grants.byId(grantId);
     return refusals.consentDenied(this.#parts.apps.nameOf(appId), endpoint, grant);
   }
 
-  required(access: AccessRequest): KeyturnError {
+  consentRequired(access: AccessRequest): KeyturnError {
     const { appId, endpoint, scope, grantId, key } = access;
     if (key) return refusals.keyNotAllowed(this.#parts.apps.nameOf(appId), key);
     const current = this.all(access);

@@ -240,7 +240,7 @@ export function scopesToNarrowTo(grant: Grant, permission: Permission): string[]
 }
 
 /** Lost scopes that a request needs: what it names, or else all that its permission gives. */
-export function lostFor(
+export function scopesMissingFor(
   { lostScope = [] }: Grant,
   permission: { readonly scope?: readonly string[] | undefined },
   wanted: readonly string[],

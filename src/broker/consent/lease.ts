@@ -1,5 +1,5 @@
 /**
- * Leases: access that the user allowed for one token, for one run of a program, or for some minutes.
+ * Leases: access that the user allowed for one token, for one run of an app, or for some minutes.
  *
  * Invariant: a lease is in memory only. It ends when the broker or the owner ends it, or with its run, its time or its
  * one token, whichever comes first. It never changes the permission or denial on disk.

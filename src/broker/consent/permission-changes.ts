@@ -20,14 +20,14 @@ import { keptAccount } from './grant-choice.ts';
 import type { AccessRequest, CurrentPermissions } from './current-permissions.ts';
 
 /** What the person was shown. */
-export interface Card {
+export interface ShownOffer {
   readonly scope: readonly string[];
   /** Ids of the grants that a yes names. */
   readonly grants: readonly string[];
   readonly asker: AppProcessView | undefined;
 }
 
-type Allowed = Pick<Card, 'scope' | 'grants'>;
+type Allowed = Pick<ShownOffer, 'scope' | 'grants'>;
 
 /**
  * Every program of the user can ask under the name of the command line, so a card allows it for one hour
@@ -71,11 +71,11 @@ export class PermissionChanges {
   }
 
   /** A yes. */
-  allow(access: AccessRequest, card: Card, decision: Decision): Promise<void> {
+  allow(access: AccessRequest, card: ShownOffer, decision: Decision): Promise<void> {
     return this.#inTurn(keyOf(access), () => this.#allow(access, card, decision));
   }
 
-  async #allow(access: AccessRequest, card: Card, decision: Decision): Promise<void> {
+  async #allow(access: AccessRequest, card: ShownOffer, decision: Decision): Promise<void> {
     const allowed = { scope: decision.scope ?? card.scope, grants: card.grants };
     if (decision.asBefore) return this.#extend(access, allowed);
     const found = this.#current.onDisk(access);
@@ -98,7 +98,7 @@ export class PermissionChanges {
   }
 
   /** A no. */
-  refuse(access: AccessRequest): Promise<void> {
+  deny(access: AccessRequest): Promise<void> {
     return this.#inTurn(keyOf(access), () => this.#refuse(access));
   }
 
@@ -150,7 +150,7 @@ export class PermissionChanges {
     const after = before && this.#widened(access, before, allowed, undefined);
     if (!before || !after || !(await this.#isReplaced(before, after))) {
       await this.record(access, 'void', allowed.scope);
-      throw this.#current.required(access);
+      throw this.#current.consentRequired(access);
     }
     await this.record(after, this.#parts.leases.holding(after) ? 'allow for a time' : 'allow', after.scope);
     this.#closeAnswered(after);
@@ -174,7 +174,7 @@ export class PermissionChanges {
     else await this.#parts.permissions.replace(before, after);
   }
 
-  async #lease(permission: Permission, { asker }: Card, { run, once }: Decision): Promise<void> {
+  async #lease(permission: Permission, { asker }: ShownOffer, { run, once }: Decision): Promise<void> {
     const { leases } = this.#parts;
     const span = once ? 'once' : run ? 'for a run' : 'for a time';
     await this.record(permission, `allow ${span}`, permission.scope);

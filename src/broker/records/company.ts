@@ -58,7 +58,7 @@ export interface CompanyRecords {
 }
 
 /** True for a grant that the company's sign-in is behind, while there is none: they end together. */
-export function hasLostCompany(
+export function hasLostProviderSignIn(
   { registrations, grants }: CompanyRecords,
   { registrationId }: Pick<Grant, 'registrationId'>,
 ): boolean {

@@ -1,5 +1,5 @@
 /**
- * A grant: one user's authorization at one issuer for one resource and one account.
+ * A grant: a sign-in as it is kept, one user's authorization at one issuer for one resource and one account.
  *
  * Invariants: a grant's state is a union. Nothing here is secret: a record names the vault's item that has the tokens,
  * and says where they go. A grant that was ended stays as a record until somebody signs in again.
@@ -73,7 +73,7 @@ const earlierSchema = z.strictObject({
 
 export type EarlierItem = z.infer<typeof earlierSchema>;
 
-/** A shared grant serves every program whose permission names it; a narrow one serves one program only. */
+/** A shared grant serves every app whose permission names it; a narrow one serves one app only. */
 const purposeSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('shared') }),
   z.object({ kind: z.literal('narrow'), appId: z.string() }),

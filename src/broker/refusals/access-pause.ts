@@ -42,7 +42,7 @@ export class AccessPause {
   }
 
   /** Throws `paused` during a pause. */
-  refuse(): void {
+  throwIfPaused(): void {
     const pause = this.current;
     if (pause) throw paused(pause, this.#wall());
   }

@@ -124,7 +124,7 @@ export function notNarrowed({ appId, endpoint, scope = [] }: Permission, grant: 
 }
 
 /** RFC 6749 §6: a narrower refresh must not change anything else. At this server it does (lost-scope.ts). */
-export class NarrowsForGood extends KeyturnError {
+export class NarrowsPermanently extends KeyturnError {
   constructor({ issuer, resource, endpoints, scope }: Grant) {
     super(
       'scope_insufficient',

@@ -8,18 +8,18 @@
  */
 import { untilAborted } from '../../base/abort.ts';
 import { reasonOf } from '../../base/errors.ts';
-import { CardPauses } from '../consent/card-pauses.ts';
+import { RequestWaits } from '../consent/request-waits.ts';
 import { pageWithdrawn } from '../refusals/refusals.ts';
 
 export class PageQueue {
   /** By endpoint. */
-  readonly #pauses: CardPauses;
+  readonly #pauses: RequestWaits;
   #tail: Promise<unknown> = Promise.resolve();
   readonly #failed = new Set<string>();
   readonly #queued = new Set<string>();
 
   constructor(now: () => number) {
-    this.#pauses = new CardPauses(now);
+    this.#pauses = new RequestWaits(now);
   }
 
   /**

@@ -29,6 +29,6 @@ export function lostAfter(
 }
 
 /** True if a narrower refresh did harm at any grant of this issuer, even if a sign-in has repaired it since. */
-export function narrowsForGood(grants: readonly Grant[], issuer: string): boolean {
+export function narrowsPermanently(grants: readonly Grant[], issuer: string): boolean {
   return grants.some((grant) => grant.issuer === issuer && grant.lostScope !== undefined);
 }

@@ -27,8 +27,8 @@ import { isLiving, isShared } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Grants } from '../records/grants.ts';
 import { GrantTurns } from './grant-turns.ts';
-import { lostAfter, narrowsForGood } from './lost-scope.ts';
-import { NarrowsForGood } from '../refusals/refusals.ts';
+import { lostAfter, narrowsPermanently } from './lost-scope.ts';
+import { NarrowsPermanently } from '../refusals/refusals.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { liveUntil, scopeKey } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
@@ -65,7 +65,7 @@ export interface RefresherParts {
   readonly requireSettled: () => Promise<void>;
   readonly grants: Grants;
   readonly audit: Audit;
-  readonly pause: Pick<AccessPause, 'refuse'>;
+  readonly pause: Pick<AccessPause, 'throwIfPaused'>;
   readonly document: Pick<AuthorityDocument, 'confirm' | 'number' | 'requireAsNew'>;
 }
 
@@ -123,7 +123,7 @@ export class Refresher {
 
   async #run(grantId: string, scope: readonly string[] | undefined): Promise<AccessToken> {
     const { grants, audit, pause } = this.#parts;
-    pause.refuse();
+    pause.throwIfPaused();
     const read = activeGrant(grants, grantId);
     this.failures.obeyBackoff(read.id, read);
     if (scope !== undefined) this.failures.obeyBackoff(keyOfSet(grantId, scope), read);
@@ -168,7 +168,7 @@ export class Refresher {
     const { clock, grants } = this.#parts;
     const kin = grants.all().filter(({ issuer }) => issuer === grant.issuer);
     const isReported = kin.some(({ id }) => clock.now() < (this.#endsOthers.get(id) ?? 0));
-    if (isReported || narrowsForGood(kin, grant.issuer)) throw new NarrowsForGood(grant);
+    if (isReported || narrowsPermanently(kin, grant.issuer)) throw new NarrowsPermanently(grant);
   }
 
   /**

@@ -11,9 +11,9 @@ import type { Grant } from '../records/grant.ts';
 import type { Grants } from '../records/grants.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
-import { NarrowsForGood } from '../refusals/refusals.ts';
+import { NarrowsPermanently } from '../refusals/refusals.ts';
 import type { Refresher } from './refresher.ts';
-import { fullScope, isAlive, suffices } from './token-cache.ts';
+import { fullScope, isAlive, isLongEnough } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
 
 export interface SourceParts {
@@ -42,7 +42,7 @@ export async function renewedToken(
   parts: SourceParts,
   grant: Grant,
   need: TokenNeed,
-): Promise<AccessToken | 'changed' | 'signIn' | 'ownSignIn'> {
+): Promise<AccessToken | 'changed' | 'signIn' | 'separateSignIn'> {
   const { clock, refresher } = parts;
   const { cached, narrow, minimumValidity, deadline } = need;
   if (!grant.hasRefreshToken) return unrefreshable(parts, grant, cached, minimumValidity);
@@ -50,10 +50,10 @@ export async function renewedToken(
     return await refresher.refresh(grant.id, narrow, deadline.signal);
   } catch (error) {
     // A server that can't be reached, or refuses, is no reason to withhold a token that still works.
-    const isServers = error instanceof Unreachable || isRefusal(error);
-    if (isServers && cached && isAlive(cached, clock.now(), minimumValidity)) return cached;
+    const isFromServer = error instanceof Unreachable || isRefusal(error);
+    if (isFromServer && cached && isAlive(cached, clock.now(), minimumValidity)) return cached;
     if (reasonOf(error) === 'login_required') return 'changed';
-    if (error instanceof NarrowsForGood) return 'ownSignIn';
+    if (error instanceof NarrowsPermanently) return 'separateSignIn';
     throw error;
   }
 }
@@ -67,7 +67,7 @@ async function unrefreshable(
 ): Promise<AccessToken | 'changed' | 'signIn'> {
   const { cache, grants, clock } = parts;
   const token = cached ?? (await storedToken(parts, grant));
-  if (token && suffices(token, clock.now(), minimumValidity)) return token;
+  if (token && isLongEnough(token, clock.now(), minimumValidity)) return token;
   if (token && isAlive(token, clock.now())) return 'signIn';
   if (!grants.isCurrent(grant)) return 'changed';
   cache.dropGrant(grant.id);

@@ -76,10 +76,10 @@ interface TokenRequest {
   readonly rejected: string | undefined;
   readonly json: boolean;
   /** The request that needs a proof. */
-  readonly proven: Proven | undefined;
+  readonly proven: DpopProof | undefined;
 }
 
-interface Proven {
+interface DpopProof {
   readonly method: string;
   readonly url: string;
   readonly nonce?: string;
@@ -117,7 +117,7 @@ async function requestFrom({ options, operands }: Input<typeof statement>): Prom
 function provenFrom(
   resource: string,
   { dpop: method, url: at, nonce }: Input<typeof statement>['options'],
-): Proven | undefined {
+): DpopProof | undefined {
   if (method === undefined) {
     if (at === undefined && nonce === undefined) return undefined;
     throw new UsageError('--url and --nonce go with --dpop METHOD');
@@ -189,7 +189,7 @@ async function printToken(
       if (params.interaction === 'allow') watching = watchLater(connection, params);
     };
     watch();
-    const token = await connection.getToken(wanted, { onTakeover: watch });
+    const token = await connection.getToken(wanted, { onBrokerChange: watch });
     const proof =
       proven && isBound(token) && (await connection.proveToken({ tokenId: token.tokenId, ...proven }));
     if (json) printJson(proof ? { ...token, proof } : token);
@@ -197,10 +197,10 @@ async function printToken(
     else print(token.access_token);
     if (isBound(token) && !proven) sayBound();
     const { expires_in: left = Infinity } = token;
-    if (left < (params.minimumValidity ?? 0)) sayShorter(left);
+    if (left < (params.minimumValidity ?? 0)) warnShorterLife(left);
     return exitCodes.ok;
   } catch (error) {
-    throw await withVersions(error, connection);
+    throw await namingVersions(error, connection);
   } finally {
     clearTimeout(watching);
   }
@@ -218,14 +218,14 @@ function sayBound(): void {
 }
 
 /** `left` in seconds. The broker has fetched a new one where that would live longer. */
-function sayShorter(left: number): void {
+function warnShorterLife(left: number): void {
   say(
     `keyturn: this token lives ${left} s more, less than --min-validity asks for. Keyturn has none that lives longer.`,
   );
 }
 
 /** Loaded only where something is to be explained. */
-async function withVersions(error: unknown, connection: Connection): Promise<unknown> {
+async function namingVersions(error: unknown, connection: Connection): Promise<unknown> {
   const { explained } = await import('../broker/versions.ts');
   return explained(error, connection);
 }

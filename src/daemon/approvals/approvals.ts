@@ -7,7 +7,7 @@
  * refused card makes the next one wait longer, so that no app can fill the screen with cards.
  */
 import type { Verdict } from '../../broker/questions/answer.ts';
-import { CardPauses } from '../../broker/consent/card-pauses.ts';
+import { RequestWaits } from '../../broker/consent/request-waits.ts';
 import { answerInTime } from '../../broker/questions/interaction.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';
@@ -21,15 +21,15 @@ import { keyPermissionChange, permissionChange } from './widening.ts';
 import type { KeyPermissionParams, PermissionChange, PermissionParams } from './widening.ts';
 
 /** One pause for all commands: they come and go, and their names prove nothing. */
-const pauseKey = 'command';
+const waitKey = 'command';
 
 export class Approvals {
   readonly #parts: ApprovalRequestParts & { readonly processes: AppProcesses };
-  readonly #pauses: CardPauses;
+  readonly #waits: RequestWaits;
 
   constructor(parts: ApprovalRequestParts & { readonly processes: AppProcesses }) {
     this.#parts = parts;
-    this.#pauses = new CardPauses(() => parts.broker.parts.clock.now());
+    this.#waits = new RequestWaits(() => parts.broker.parts.clock.now());
   }
 
   /**
@@ -48,7 +48,7 @@ export class Approvals {
     if (!request) return change;
     this.#refuseTooSoon();
     const verdict = await this.#ask(caller, request).catch((error: unknown) => {
-      this.#pauses.lengthen(pauseKey);
+      this.#waits.lengthen(waitKey);
       // The next broker may have no window to ask in: a command that is told `broker_stopping` would ask that one.
       throw reasonOf(error) === 'broker_stopping'
         ? notCarriedOut('the app ended before you approved it')
@@ -56,10 +56,10 @@ export class Approvals {
     });
     await this.#record(request, verdict);
     if (verdict === 'yes') {
-      this.#pauses.end(pauseKey);
+      this.#waits.end(waitKey);
       return change;
     }
-    this.#pauses.lengthen(pauseKey);
+    this.#waits.lengthen(waitKey);
     throw refused(verdict);
   }
 
@@ -80,7 +80,7 @@ export class Approvals {
   }
 
   #refuseTooSoon(): void {
-    const retryAfter = this.#pauses.left(pauseKey);
+    const retryAfter = this.#waits.left(waitKey);
     if (retryAfter === 0) return;
     throw new KeyturnError('rate_limited', 'A command was refused in Keyturn’s window a moment ago.', {
       rule: 'Each refused or withdrawn card of a command doubles the pause, from 1 s to 5 min',

@@ -12,7 +12,7 @@ import { type HelloResult, protocolVersion } from '../wire/handshake-messages.ts
 const handshakeRule = 'Keyturn wire contract, HELLO: nothing is served before each side has proved who it is';
 
 /** What a client has to prove next. */
-export interface Proven {
+export interface ExpectedProof {
   readonly appId: string;
   readonly proof: string;
 }
@@ -27,14 +27,14 @@ interface Hello {
 export function answerHello(
   { homeId, capabilities }: { readonly homeId: string; readonly capabilities: readonly string[] },
   { appId, key, line }: Hello,
-): { readonly answer: HelloResult; readonly expected: Proven } {
+): { readonly answer: HelloResult; readonly expected: ExpectedProof } {
   const offer = { version: protocolVersion, brokerId: homeId, nonce: newNonce(), capabilities };
   const t = transcript({ ...offer, helloLine: line, brokerNonce: offer.nonce });
   const proof = brokerProof(key, t);
   return { answer: { ...offer, proof }, expected: { appId, proof: clientProof(key, t, proof) } };
 }
 
-export function isExpected(expected: Proven, proof: string): boolean {
+export function isExpected(expected: ExpectedProof, proof: string): boolean {
   return sameProof(expected.proof, proof);
 }
 
@@ -47,7 +47,7 @@ export function refuseOtherAddress(
   if (socketId !== own) throw handshakeRefusal('the hello was meant for another socket');
 }
 
-export function unknownProgram(): KeyturnError {
+export function unknownApp(): KeyturnError {
   return new KeyturnError('unpaired', 'this broker knows no such app', {
     hint: 'This key is no longer valid. Delete the key file and pair the app again.',
   });

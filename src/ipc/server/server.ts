@@ -177,10 +177,10 @@ class Reception {
       readPeer,
       after,
       turn: turnCounter(),
-      seat: (session, appId) => this.#seat(session, appId),
-      onWorking: (session) => this.#queue.working(session),
+      countConnection: (session, appId) => this.#countConnection(session, appId),
+      onBrokerBusy: (session) => this.#queue.working(session),
       onAnswered: (session) => this.#queue.answered(session),
-      onAdmitted: (session) => this.#admitted(session),
+      onAuthenticated: (session) => this.#admitted(session),
       onRefused: (session, reason) => this.#refused(session, reason),
       onClosed: (session) => this.#closed(session),
     };
@@ -239,12 +239,12 @@ class Reception {
 
   close(): void {
     this.#host.pairings.end();
-    for (const session of this.#sessions) session.leave();
+    for (const session of this.#sessions) session.closeWithClient();
   }
 
-  #seat(session: Session, appId: string): RateLimit {
+  #countConnection(session: Session, appId: string): RateLimit {
     const taken = this.#seats.get(appId) ?? 0;
-    if (taken >= maxConnectionsPerApp) throw tooManySeats();
+    if (taken >= maxConnectionsPerApp) throw tooManyConnections();
     this.#seats.set(appId, taken + 1);
     this.#seated.set(session, appId);
     return this.#requests.of(appId);
@@ -266,12 +266,12 @@ class Reception {
 
   #closed(session: Session): void {
     this.#queue.leave(session);
-    this.#leaveSeat(session);
+    this.#connectionGone(session);
     if (this.#unproven.delete(session)) this.#failures(session)?.take();
     if (this.#sessions.delete(session)) this.#deps.log?.({ event: 'closed', ...whoIs(session) });
   }
 
-  #leaveSeat(session: Session): void {
+  #connectionGone(session: Session): void {
     const appId = this.#seated.get(session);
     if (appId === undefined) return;
     this.#seated.delete(session);
@@ -312,7 +312,7 @@ function tooManyHandshakes(): KeyturnError {
   });
 }
 
-function tooManySeats(): KeyturnError {
+function tooManyConnections(): KeyturnError {
   return new KeyturnError('rate_limited', `one app may have ${maxConnectionsPerApp} connections open`, {
     retryAfter: 1,
     hint: 'Keep one connection and send its requests over it.',

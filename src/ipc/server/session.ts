@@ -15,8 +15,8 @@ import {
   handshakeRefusal,
   isExpected,
   refuseOtherAddress,
-  unknownProgram,
-  type Proven,
+  unknownApp,
+  type ExpectedProof,
 } from './broker-handshake.ts';
 import type { Paired, PairingQueue } from './pairing.ts';
 import type { PeerFacts } from '../peer/peer.ts';
@@ -57,12 +57,12 @@ export interface SessionHost {
   /** Changes once all promises that can run have run: equal numbers mean that no I/O was waited for. */
   readonly turn: () => number;
   /** Counts a proven connection of this client, and gives its requests' allowance. Throws `rate_limited`. */
-  readonly seat: (session: Session, appId: string) => RateLimit;
+  readonly countConnection: (session: Session, appId: string) => RateLimit;
   /** The client of a handshake waits for the broker, until `onAnswered`. */
-  readonly onWorking: (session: Session) => void;
+  readonly onBrokerBusy: (session: Session) => void;
   readonly onAnswered: (session: Session) => void;
   /** The connection no longer counts as unauthenticated: it is a client's, or waits for its card. */
-  readonly onAdmitted: (session: Session) => void;
+  readonly onAuthenticated: (session: Session) => void;
   readonly onRefused: (session: Session, reason: Reason) => void;
   readonly onClosed: (session: Session) => void;
 }
@@ -81,7 +81,7 @@ const lingerTimeout = 1000;
 
 type Phase =
   | { readonly at: 'hello' }
-  | { readonly at: 'prove'; readonly expected: Proven }
+  | { readonly at: 'prove'; readonly expected: ExpectedProof }
   | { readonly at: 'pairing' }
   | { readonly at: 'ready'; readonly caller: Caller; readonly rateLimit: RateLimit }
   | { readonly at: 'closed' };
@@ -129,22 +129,22 @@ export class Session {
   }
 
   /** Ends the connection once what was written has left, or after a second if it isn't read. */
-  finish(): void {
+  closeAfterWrites(): void {
     this.#socket.destroySoon();
-    this.#closeAfterFlush();
+    this.#destroyLater();
   }
 
   /**
    * As `finish`, where the broker stops: the socket takes in what still comes, until the client has closed too. A client
    * that writes to a socket that is gone loses what it has not read yet.
    */
-  leave(): void {
+  closeWithClient(): void {
     this.#socket.removeAllListeners('data').resume();
     this.#socket.end();
-    this.#closeAfterFlush();
+    this.#destroyLater();
   }
 
-  #closeAfterFlush(): void {
+  #destroyLater(): void {
     this.#phase = { at: 'closed' };
     this.#cancelLinger ??= this.#host.after(lingerTimeout, () => this.#socket.destroy());
   }
@@ -161,7 +161,7 @@ export class Session {
     this.#host.onRefused(this, reasonOf(error));
     // A client that has left earlier answers unread won't read this one either.
     if (this.#socket.writableNeedDrain) this.destroy();
-    else this.finish();
+    else this.closeAfterWrites();
   }
 
   #closed(): void {
@@ -197,19 +197,19 @@ export class Session {
       this.#phase.at !== 'closed' &&
       !this.#busy &&
       this.#inFlight < maxInFlight &&
-      this.#pause() === 0 &&
+      this.#rateLimitWait() === 0 &&
       !this.#socket.writableNeedDrain
     );
   }
 
-  /** Milliseconds until the client's allowance lets it ask again. */
-  #pause(): number {
+  /** Milliseconds until the app may send its next request. */
+  #rateLimitWait(): number {
     return this.#phase.at === 'ready' ? this.#phase.rateLimit.wait : 0;
   }
 
   /** A client that asks too fast isn't refused: its next requests wait here, then in its own socket. */
   #wakeWhenAllowed(): void {
-    const ms = this.#pause();
+    const ms = this.#rateLimitWait();
     if (ms === 0 || this.#cancelWake) return;
     this.#cancelWake = this.#host.after(ms, () => {
       this.#cancelWake = undefined;
@@ -232,7 +232,7 @@ export class Session {
     }
     const step = this.#step(message, frame);
     this.#busy = true;
-    this.#host.onWorking(this);
+    this.#host.onBrokerBusy(this);
     step
       .catch((error: unknown) => this.refuse(error, message.kind === 'request' ? message.id : null))
       .finally(() => {
@@ -262,23 +262,23 @@ export class Session {
     refuseOtherAddress(params, this.#host.socketId);
     this.appId = params.appId;
     const key = await this.#host.keyFor(params.appId);
-    if (!key) throw unknownProgram();
+    if (!key) throw unknownApp();
     const { answer, expected } = answerHello(this.#host, { appId: params.appId, key, line });
     if (this.#phase.at !== 'hello') return;
     this.#phase = { at: 'prove', expected };
     this.#respond(id, answer);
   }
 
-  async #prove(id: MessageId, params: unknown, expected: Proven): Promise<void> {
+  async #prove(id: MessageId, params: unknown, expected: ExpectedProof): Promise<void> {
     if (!isProveParams(params) || !isExpected(expected, params.proof)) {
       throw handshakeRefusal('the proof is wrong', 'Pair the app again if its key file was replaced.');
     }
     if (expected.appId !== ownerId) await this.#host.confirmPaired(expected.appId);
     if (this.#phase.at !== 'prove') return;
-    const rateLimit = this.#host.seat(this, expected.appId);
+    const rateLimit = this.#host.countConnection(this, expected.appId);
     this.#reader.limit = frameLimit;
     this.#phase = { at: 'ready', caller: this.#callerFor(expected.appId), rateLimit };
-    this.#host.onAdmitted(this);
+    this.#host.onAuthenticated(this);
     this.#writeTogether();
     this.#respond(id, {});
   }
@@ -306,11 +306,11 @@ export class Session {
     };
     const paired = await this.#host.pairings.ask(asker, this.#gone.signal, (code) => {
       this.#phase = { at: 'pairing' };
-      this.#host.onAdmitted(this);
+      this.#host.onAuthenticated(this);
       this.#write({ jsonrpc: '2.0', method: 'pair.code', params: { code } });
     });
     this.#respond(id, this.#identity(paired));
-    this.finish();
+    this.closeAfterWrites();
   }
 
   #identity(paired: Paired): object {

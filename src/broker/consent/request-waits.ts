@@ -1,37 +1,37 @@
 /**
- * How long an app has to wait for its next card after one that got no yes, so that it can't fill the screen with
- * cards.
+ * How long an app has to wait until it may ask the person again after a request that got no yes, so that it can't fill
+ * the screen with cards. A card is a request as the person sees it.
  *
- * Invariant: each card that the person refuses or puts off, or that the program withdraws, doubles this program's next
- * pause. Cards that end together count once. Only these end the pause: a yes, a permission for the app, or a
- * sign-in at the only server its cards named.
+ * Invariant: each card that the person refuses or puts off, or that the app withdraws, doubles this app's next wait.
+ * Cards that end together count once. Only these end the wait: a yes, a permission for the app, or a sign-in at the only
+ * server its cards named.
  */
 import { Backoff } from '../../base/backoff.ts';
 
-/** Milliseconds after a pause without another such card until it is forgotten: as long as the longest pause. */
+/** Milliseconds after a wait without another such card until it is forgotten: as long as the longest wait. */
 const quiet = 300_000;
 
-export class CardPauses {
+export class RequestWaits {
   readonly #now: () => number;
-  readonly #pauses: Backoff;
+  readonly #waits: Backoff;
   /** By who has to wait: the endpoints that their cards were about. */
   readonly #endpoints = new Map<string, Set<string>>();
 
   constructor(now: () => number) {
     this.#now = now;
-    this.#pauses = new Backoff(now);
+    this.#waits = new Backoff(now);
   }
 
   /** Whole seconds until `who` may ask again; 0: now. */
   left(who: string): number {
-    const last = this.#pauses.trouble(who);
+    const last = this.#waits.trouble(who);
     if (last && this.#now() > last.nextTryAt + quiet) this.end(who);
-    return Math.ceil(this.#pauses.left(who) / 1000);
+    return Math.ceil(this.#waits.left(who) / 1000);
   }
 
   /** A card of `who` (about `endpoint`, if given) got no yes: their next pause is longer. */
   lengthen(who: string, endpoint?: string): void {
-    if (this.left(who) === 0) this.#pauses.failed(who);
+    if (this.left(who) === 0) this.#waits.failed(who);
     const endpoints = this.#endpoints.get(who) ?? new Set();
     if (endpoint !== undefined) endpoints.add(endpoint);
     this.#endpoints.set(who, endpoints);
@@ -39,7 +39,7 @@ export class CardPauses {
 
   /** The person allowed `who` something. */
   end(who: string): void {
-    this.#pauses.succeeded(who);
+    this.#waits.succeeded(who);
     this.#endpoints.delete(who);
   }
 
