@@ -56,7 +56,7 @@ export class Numbers {
     return this.#noted?.number ?? 0;
   }
 
-  /** At the start, whoever wrote it. Throws if there is none beside a document. */
+  /** At the start, regardless of who wrote it. Throws if there is none beside a document. */
   async first(hasDocument: boolean): Promise<Known | undefined> {
     const known = this.#seen(await getIfAny(this.#vault, newestItem));
     if (hasDocument && !known) throw withoutNumber();

@@ -108,7 +108,8 @@ export async function newSeat(caFile: string, options: HomeOptions = {}): Promis
 export async function openMain({ app }: Seat, name: keyof typeof names.tabs): Promise<Page> {
   await app.choose(names.menu.open);
   const page = await until('the main window', async () =>
-    (await app.pages()).find((open) => !open.url().includes('#card')),
+    // A card that is about to open is a blank page.
+    (await app.pages()).find((open) => !/#card|^about:/.test(open.url())),
   );
   const view = page.getByRole('tab', { name: names.tabs[name] });
   const welcomed = page.getByRole('button', { name: names.welcome.skip });
