@@ -85,7 +85,7 @@ describe('a value in a command', () => {
     expect(lines.map((line) => typed(line, shell).at(-1))).toEqual(hostile.map((account) => ({ account })));
   });
 
-  it('shows control characters, line breaks and direction exceptions as escapes', () => {
+  it('shows control characters, line breaks and direction overrides as escapes', () => {
     const word = shellWord('a\u001b[31m\r\ntouch x\n\u202e\ud800');
     expect(word).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
     expect(pasted(`keyturn ${word}`)).toEqual([String.raw`a\u001b[31m\u000d\u000atouch x\u000a\u202e\ud800`]);

@@ -99,7 +99,7 @@ export function errorBody(error: unknown): ErrorBody {
   };
 }
 
-/** Visible text of bounded length; control characters and direction exceptions become escapes. */
+/** Visible text of bounded length; control characters and direction overrides become escapes. */
 function shown(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   // A hint names a value that can't be in a command on a line of its own.

@@ -150,7 +150,7 @@ describe('an error on the wire', () => {
     expect(body).toMatchObject({ code: -32603, data: { reason: 'internal' } });
   });
 
-  test('shows control characters and direction exceptions as escapes', () => {
+  test('shows control characters and direction overrides as escapes', () => {
     const message = 'a\u001b[2Jb\u202ec\nd';
     const error = errorFrom({ code: -1, message });
     expect(error.message).toBe(`${String.raw`a\u001b[2Jb\u202ec`}\nd`);
