@@ -60,7 +60,7 @@ function absence(paths: HomePaths): Finding {
 
 /** The check of the disk reports modes already. */
 function strangeness(error: unknown): Finding {
-  return findingOf('broker.strange', error);
+  return findingOf('broker.unproven', error);
 }
 
 async function ask(connection: Connection): Promise<BrokerLook> {
@@ -106,12 +106,12 @@ function registrationFinding({ issuer, clientId, state, source }: Registered): F
   const remove = `keyturn oauth-client remove ${shellWord(issuer)} ${shellOption('client-id', clientId)}`;
   if (state === 'replaced') {
     const what = `The client ${clientId} at ${issuer} is not used any more.`;
-    return [{ kind: 'registration.replaced', what, mend: remove }];
+    return [{ kind: 'oauthClient.replaced', what, mend: remove }];
   }
   if (state !== 'rejected') return [];
   return [
     {
-      kind: 'registration.rejected',
+      kind: 'oauthClient.rejected',
       what: `${issuer} no longer accepts the client ${clientId}.`,
       mend:
         source === 'preregistered'
@@ -151,7 +151,7 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
   return [
     ...found(
       homeState.state === 'mismatched',
-      'home.strange',
+      'home.mismatch',
       why,
       'keyturn status   (it says which file; put its newest copy back)',
     ),
@@ -218,7 +218,7 @@ function waived({ exceptions, insecureLoopback }: Status): Finding[] {
     servers.length > 0
       ? 'keyturn exception remove SERVER RULE'
       : 'keyturn settings set insecureLoopback false';
-  return found(all.length > 0, 'rules.waived', `Exceptions: ${all.join('; ')}.`, mend);
+  return found(all.length > 0, 'exceptions.set', `Exceptions: ${all.join('; ')}.`, mend);
 }
 
 function found(isSo: boolean, kind: FindingKind, what: string, mend: string): Finding[] {

@@ -17,7 +17,7 @@ export async function checkClients(): Promise<Finding[]> {
       ? []
       : [
           {
-            kind: 'entry.standing' as const,
+            kind: 'entry.found' as const,
             what: `Entries of clients start Keyturn: ${alive.map(named).join(', ')}.`,
             mend: 'Nothing to do. Before you remove Keyturn: keyturn setup undo',
           },

@@ -88,12 +88,12 @@ describe('keyturn doctor', () => {
     await signIn(home, resource);
     await signIn(home, resource, { newClient: true });
     const { found } = await doctor(home);
-    const stale = found.find(({ kind }) => kind === 'registration.replaced');
+    const stale = found.find(({ kind }) => kind === 'oauthClient.replaced');
     expect(stale?.mend).toMatch(/^keyturn oauth-client remove \S+ --client-id[ =]\S+$/);
     await home.ok(stale?.mend.replaceAll('"', '').split(' ').slice(1) ?? []);
     // Only that client could revoke its refresh token.
     expect(world.counts().authorizationServer.revocations).toBe(1);
-    expect(kindsOf((await doctor(home)).found)).not.toContain('registration.replaced');
+    expect(kindsOf((await doctor(home)).found)).not.toContain('oauthClient.replaced');
   });
 });
 
