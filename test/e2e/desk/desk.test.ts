@@ -164,6 +164,15 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
   ],
 };
 
+it('a request whose time is over is led to the window if its question waits there', async () => {
+  const { home, answer, card } = await openDesk(newHome());
+  const run = await home.keyturn(['token', resource, '--timeout', '1s']);
+  expect(run).toMatchObject({ code: 3, stdout: '' });
+  expect(run.stderr).toContain('hint: Answer in Keyturn’s window, then ask again.\n');
+  expect(run.stderr).not.toContain('keyturn request approve');
+  await answer((await card()).id, 'later');
+});
+
 describe('the owner’s key at a desk', () => {
   it('widens nothing: each such method has its card, with no secret on it', async () => {
     const all = Object.entries(methods).flatMap(([method, { effect }]) =>
@@ -229,6 +238,11 @@ describe('the owner’s key at a desk', () => {
     await expect(line.request('request.answer', { id: first.id, answer: 'yes' })).rejects.toMatchObject(
       refusal,
     );
+    const asked = await home.ok(['request', 'list']);
+    expect(asked).toContain(
+      `  Answer in Keyturn’s window. To deny it from here:\n  keyturn request deny ${first.id}\n`,
+    );
+    expect(asked).not.toContain('approve');
     await answer(first.id, 'yes');
     await pairing;
 
@@ -238,6 +252,7 @@ describe('the owner’s key at a desk', () => {
     const run = await home.keyturn(['request', 'approve', second.id]);
     expect(run).toMatchObject({ code: 4, stdout: '' });
     expect(run.stderr).toContain('hint: Answer it in Keyturn’s window.');
+    expect(await home.ok(['request', 'list'])).toContain(`May editor reach ${resource}?`);
     await home.ok(['request', 'deny', second.id]);
     await expect(asking).rejects.toMatchObject({ reason: 'consent_required' });
 
