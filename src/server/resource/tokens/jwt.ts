@@ -6,7 +6,7 @@
  * an issuer that only a function knows costs at most a few fetches a minute.
  */
 import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose';
-import type { CryptoKey, ProtectedHeaderParameters } from 'jose';
+import type { CryptoKey, JWTPayload, ProtectedHeaderParameters } from 'jose';
 import { z } from 'zod';
 import { readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
@@ -94,12 +94,12 @@ function signedTokens(settings: Settings, context: TokenContext): TokenCheck {
 
   async function verify(token: string): Promise<VerifiedToken> {
     const header = readHeader(token, settings.algorithms);
+    const payload = payloadOf(token);
     // Which key set to look in; the signature then proves that the issuer wrote this.
-    const trusted = issuers.get(statedIssuer(token));
+    const trusted = issuers.get(typeof payload.iss === 'string' ? payload.iss : '');
     const { keySet, shape } = trusted;
     await keySet.prove(header, async (key) => isSignedBy(key, token, settings.algorithms));
     issuers.keep(trusted);
-    const payload = decodeJwt(token);
     const parsed = claimsSchema.safeParse(payload);
     if (!parsed.success) throw new Refusal('token_claims');
     const claims = parsed.data;
@@ -166,10 +166,10 @@ function isPlainType(typ: unknown): boolean {
   return typ === undefined || (typeof typ === 'string' && /^(?:application\/)?jwt$/i.test(typ));
 }
 
-function statedIssuer(token: string): string {
+/** What the token states, proven by nothing yet. */
+function payloadOf(token: string): JWTPayload {
   try {
-    const { iss }: { iss?: unknown } = decodeJwt(token);
-    return typeof iss === 'string' ? iss : '';
+    return decodeJwt(token);
   } catch {
     throw new Refusal('token_unreadable');
   }
