@@ -196,7 +196,7 @@ function showAtNextStart(opening: Promise<TrayController>): void {
   app.on('activate', () => void show());
 }
 
-/** The person wants a window at login. Where their choices can't be read: no. */
+/** The user wants a window at login. Where their choices can't be read: no. */
 function wantsWindow(paths: HomePaths): boolean {
   try {
     return new PreferenceFile(paths.config).choices().windowAtLogin;

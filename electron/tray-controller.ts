@@ -1,5 +1,5 @@
 /**
- * Keeps icon, menu, notifications and the card window up to date with the broker, and does what the person chooses
+ * Keeps icon, menu, notifications and the card window up to date with the broker, and does what the user chooses
  * there.
  *
  * Invariant: shows what the broker says now, and remembers only what it read last.
@@ -121,7 +121,7 @@ export class TrayController {
     this.#raised = new Set(asked.map(({ id }) => id));
   }
 
-  /** What the person chose; yes where that can't be read. */
+  /** What the user chose; yes where that can't be read. */
   #wantsNotifications(): boolean {
     try {
       return this.#parts.preferences.choices().notifications;
@@ -196,7 +196,7 @@ export class TrayController {
     }
   }
 
-  /** The screen was locked: the vault too, if the person wants that. */
+  /** The screen was locked: the vault too, if the user wants that. */
   screenLocked(): void {
     void this.#lockWithScreen().catch((error: unknown) => this.#failed(error));
   }

@@ -42,7 +42,7 @@ function RouteView({ route }: { readonly route: Route }) {
   }
 }
 
-/** Without a fragment: the welcome until the person has seen it, then the overview. */
+/** Without a fragment: the welcome until the user has seen it, then the overview. */
 function Start() {
   const { value, refusal } = useList('preferences.get');
   // Not known yet: neither, so that nothing is shown for a moment only.

@@ -34,7 +34,7 @@ export interface Summary {
   readonly pause?: Pause | undefined;
   /** Newest rows of the audit log, the newest first. */
   readonly rows: readonly Row[];
-  /** What opens the vault is typed by the person. */
+  /** What opens the vault is typed by the user. */
   readonly needsPassphrase: boolean;
   readonly isOnline: boolean;
 }
@@ -85,7 +85,7 @@ export function isCard({ kind }: Question): boolean {
   return kind !== 'signIn' && kind !== 'device';
 }
 
-/** True for a server where only the person can go on. */
+/** True for a server where only the user can go on. */
 export function isSignedOut({ state }: Server): boolean {
   return state === 'signInRequired';
 }
@@ -123,7 +123,7 @@ export function trayState(summary: Summary): TrayState {
 export interface Changes {
   /** Those with a new question, whole. */
   readonly cards: readonly Card[];
-  /** Servers that could be used before and now need the person. */
+  /** Servers that could be used before and now need the user. */
   readonly signedOut: readonly Server[];
 }
 

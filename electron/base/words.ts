@@ -45,7 +45,7 @@ export function refusedSwitches(given: readonly string[]): string {
   return given.includes('--no-sandbox') ? `${said} ${words().noSandbox}` : said;
 }
 
-/** A server by the address that the person typed. */
+/** A server by the address that the user typed. */
 export function serverName(url: string): string {
   return quotedName(url.replace(/^https:\/\//, ''));
 }
@@ -101,7 +101,7 @@ export function cardWords([first, ...others]: Card): string {
 /** Who asks, as the messages take it. */
 const askerWords = (client = '') => ({ who: askerKind(client), app: quotedName(client) });
 
-/** A time of today by the clock of the person's locale; of another day with its date. */
+/** A time of today by the clock of the user's locale; of another day with its date. */
 function clockTime(milliseconds: number, today = Date.now()): string {
   const date = new Date(milliseconds);
   const isToday = date.toDateString() === new Date(today).toDateString();

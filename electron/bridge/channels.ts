@@ -92,7 +92,7 @@ const preferences = z.object({
   lockWithScreen: z.boolean(),
   /** Open the window at login too. */
   windowAtLogin: z.boolean(),
-  /** The person has seen the welcome. */
+  /** The user has seen the welcome. */
   isWelcomed: z.boolean(),
 });
 
@@ -110,7 +110,7 @@ export const channels = {
   'signIn.list': methods['signIn.list'],
   'signIn.show': methods['signIn.show'],
   'signIn.revoke': methods['signIn.revoke'],
-  /** With a client that the person registered by hand: it is entered first (src/daemon/own-client.ts). */
+  /** With a client that the user registered by hand: it is entered first (src/daemon/own-client.ts). */
   'signIn.start': {
     params: methods['signIn.start'].params.extend({
       clientId: clientIdentifier.optional(),
@@ -162,7 +162,7 @@ export const channels = {
   /** A file dialog of the main process; the window never names a path. */
   'audit.export': {
     params: z.object({ format: z.literal(['jsonl', 'csv']) }),
-    /** Absent: the person cancelled. `skipped`: lines that aren't rows. */
+    /** Absent: the user cancelled. `skipped`: lines that aren't rows. */
     result: z.object({ rows: z.int().nonnegative(), skipped: z.int().nonnegative() }).partial(),
   },
   /**

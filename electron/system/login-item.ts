@@ -14,7 +14,7 @@ import type { CommandOptions } from './own-command.ts';
 
 export interface LoginItem {
   isOn(): Promise<boolean>;
-  /** Throws `not_permitted` where the system wants the person's yes first. */
+  /** Throws `not_permitted` where the system wants the user's yes first. */
   set(isOn: boolean): Promise<void>;
   /** Where it is on and would start another program than this one, as after a move: starts this one from now on. */
   renew(): Promise<void>;
@@ -24,9 +24,9 @@ export interface LoginItem {
 interface SystemLoginItem {
   getLoginItemSettings(options: { path: string; args: string[] }): {
     readonly openAtLogin: boolean;
-    /** Windows: false where the person switched it off in the Task Manager. */
+    /** Windows: false where the user switched it off in the Task Manager. */
     readonly executableWillLaunchAtLogin?: boolean;
-    /** macOS: `requires-approval` until the person allows it in the system's settings. */
+    /** macOS: `requires-approval` until the user allows it in the system's settings. */
     readonly status?: string;
   };
   setLoginItemSettings(settings: { openAtLogin: boolean; path: string; args: string[] }): void;

@@ -1,8 +1,8 @@
 /**
- * What the windows remember for themselves: the person's preferences and the windows' sizes.
+ * What the windows remember for themselves: the user's preferences and the windows' sizes.
  *
  * Invariant: no secret and nothing that confers authority. What doesn't fit its schema counts as the
- * default for a size, and as an error for the person's own choices: a file that can't be read is kept.
+ * default for a size, and as an error for the user's own choices: a file that can't be read is kept.
  */
 import { ipcMain } from 'electron';
 import Store from 'electron-store';
@@ -14,7 +14,7 @@ const choicesSchema = z.object({
   isWelcomed: z.boolean().default(false),
   /** At login the window opens too: for desktops without a tray. */
   windowAtLogin: z.boolean().default(false),
-  /** The person knows that this desktop shows no tray icons. */
+  /** The user knows that this desktop shows no tray icons. */
   isTrayTold: z.boolean().default(false),
 });
 

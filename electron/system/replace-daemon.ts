@@ -1,6 +1,6 @@
 /**
  * Starts the daemon in this process as the only one of its home: a headless one that has the home is ended first. Where
- * systemd holds the socket (`keyturn service install --socket`), it would start the next one: the person is asked whether
+ * systemd holds the socket (`keyturn service install --socket`), it would start the next one: the user is asked whether
  * that service goes.
  *
  * Invariant: the other broker is asked, never killed: it finishes its rotations first, and the kernel's
@@ -15,7 +15,7 @@ import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
 
 /**
  * Throws what `startDaemon` throws; `broker_running` where the other one stays, or else why systemd could not be asked
- * whether it holds the socket; `conflict` where systemd holds it and `mayRemoveService`, which asks the person, says no, or
+ * whether it holds the socket; `conflict` where systemd holds it and `mayRemoveService`, which asks the user, says no, or
  * where the unit isn't Keyturn's: then nobody is asked.
  */
 export async function replaceRunningDaemon(

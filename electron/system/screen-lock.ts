@@ -169,7 +169,7 @@ class KeptListener {
     this.#cancelStart = this.#after(pause ?? longPause, () => this.#start());
   }
 
-  /** Told once: the person who unlocks then goes on without it, and the switch says so until it listens again. */
+  /** Told once: the user who unlocks then goes on without it, and the switch says so until it listens again. */
   #lose(): void {
     if (this.#isLost) return;
     this.#isLost = true;

@@ -21,7 +21,7 @@ export type TrayAction =
   | { readonly type: 'page'; readonly id: string }
   | { readonly type: 'signIn'; readonly server: string }
   | { readonly type: 'startAtLogin'; readonly isOn: boolean }
-  /** Seconds; absent: until the person resumes. */
+  /** Seconds; absent: until the user resumes. */
   | { readonly type: 'pause'; readonly seconds?: number }
   | { readonly type: 'lock' | 'unlock' | 'open' | 'quit' };
 

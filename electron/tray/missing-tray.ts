@@ -2,7 +2,7 @@
  * Desktops that show no tray icons (GNOME without an extension): the app says so once, when its last window closes, and
  * offers a window at login.
  *
- * Invariant: a desktop that can't be asked counts as one with a tray. Nothing is switched on without the person's choice.
+ * Invariant: a desktop that can't be asked counts as one with a tray. Nothing is switched on without the user's choice.
  */
 import { bus, withBus } from '../../src/daemon/system/bus-questions.ts';
 import type { AskBus } from '../../src/daemon/system/bus-questions.ts';

@@ -16,7 +16,7 @@ const maxClickAge = 60_000;
 
 export interface SignInPageParts {
   readonly questions: () => Promise<readonly Question[]>;
-  /** Opens a URL in the person's browser. */
+  /** Opens a URL in the user's browser. */
   readonly open: (url: string) => Promise<void>;
   /** Milliseconds since some moment; must not jump. */
   readonly now: () => number;
@@ -30,30 +30,30 @@ interface SignIn {
 
 export class SignInPages {
   readonly #parts: SignInPageParts;
-  /** By resource: when the person allowed something there. */
+  /** By resource: when the user allowed something there. */
   readonly #allowed = new Map<string, number>();
-  /** By resource: sign-ins under way that the person started, and how many pages may still open for them. */
+  /** By resource: sign-ins under way that the user started, and how many pages may still open for them. */
   readonly #started = new Map<string, { running: number; pages: number }>();
   /** Ids of the sign-ins under way whose page has opened. */
   readonly #opened = new Set<string>();
-  /** Addresses that the person said yes to on their own cards. */
+  /** Addresses that the user said yes to on their own cards. */
   readonly #addresses = new Map<string, number>();
 
   constructor(parts: SignInPageParts) {
     this.#parts = parts;
   }
 
-  /** The person allowed something for this resource: a page for it may open. */
+  /** The user allowed something for this resource: a page for it may open. */
   allowPage(resource: string): void {
     this.#allowed.set(nameOf(resource), this.#parts.now());
   }
 
-  /** The person said yes to the card of this very address: it may open once. */
+  /** The user said yes to the card of this very address: it may open once. */
   allowAddress(url: string): void {
     this.#addresses.set(url, this.#parts.now());
   }
 
-  /** A sign-in that the person started, at this resource: one page of it may open. */
+  /** A sign-in that the user started, at this resource: one page of it may open. */
   async withPage<T>(resource: string, signIn: () => Promise<T>): Promise<T> {
     const name = nameOf(resource);
     const started = this.#started.get(name) ?? { running: 0, pages: 0 };
@@ -88,7 +88,7 @@ export class SignInPages {
     return !this.#mayOpen(name) && !this.#isAllowed(name);
   }
 
-  /** The person clicked this very question. Throws `not_found` where it is no sign-in, or over. */
+  /** The user clicked this very question. Throws `not_found` where it is no sign-in, or over. */
   async open(id: string): Promise<void> {
     const questions = await this.#parts.questions();
     const question = questions.find((open) => open.id === id);
@@ -154,7 +154,7 @@ export class SignInPages {
   }
 }
 
-/** Whether the person clicked for it a short time ago. A click counts once. */
+/** Whether the user clicked for it a short time ago. A click counts once. */
 function takeRecent(clicks: Map<string, number>, name: string, now: number): boolean {
   const at = clicks.get(name);
   clicks.delete(name);

@@ -55,7 +55,7 @@ export class TrayIcon {
     this.#tray.setImage(this.#icon());
     this.#tray.setToolTip(words().tray[trayState(state)]);
     const rows = menuRows(state);
-    // A new menu closes the one that the person has open.
+    // A new menu closes the one that the user has open.
     if (JSON.stringify(rows) === this.#rows) return;
     this.#rows = JSON.stringify(rows);
     this.#tray.setContextMenu(Menu.buildFromTemplate(this.#items(rows)));

@@ -1,7 +1,7 @@
 /**
- * Writes the activity to a file that the person names in a dialog.
+ * Writes the activity to a file that the user names in a dialog.
  *
- * Invariant: the window never names a path; only the person may read the file (0600).
+ * Invariant: the window never names a path; only the user may read the file (0600).
  */
 import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';

@@ -1,5 +1,5 @@
 /**
- * Decides whether a yes from a window is the person's own: they saw the card, and pressed a key or button while it was
+ * Decides whether a yes from a window is the user's own: they saw the card, and pressed a key or button while it was
  * in front.
  *
  * Invariant: a widening answer from a window counts only if its question's card was on the screen of a visible, focused
@@ -22,7 +22,7 @@ export const minKeyTime = 1000;
 /** Milliseconds between the press and the answer that the page makes of it: far more than a message takes. */
 export const maxPressAge = 2000;
 
-/** The input events that a person's press begins with; moves and releases aren't decisions. */
+/** The input events that a user's press begins with; moves and releases aren't decisions. */
 const presses: ReadonlySet<string> = new Set([
   'mouseDown',
   'rawKeyDown',

@@ -49,7 +49,7 @@ type Handlers = {
 };
 
 /**
- * Channels of this app's own that need a press: `proxy.copy` and `text.copy` leave a text where the person pastes, and a
+ * Channels of this app's own that need a press: `proxy.copy` and `text.copy` leave a text where the user pastes, and a
  * hostile page could plant a command there at any moment. For the broker's methods their rows say what widens.
  */
 const pressedHere: ReadonlySet<ChannelName> = new Set<ChannelName>([
@@ -147,7 +147,7 @@ function proxyHandlers({ owner, copy }: HandlerParts): Handlers {
   };
 }
 
-/** What the person said yes to may open one page of that server, without another press. */
+/** What the user said yes to may open one page of that server, without another press. */
 function leadsToPage({ kind, command, method, apiKey: key }: Partial<Question> = {}): boolean {
   return (kind === 'allow' && !key) || (kind === 'command' && command === 'signIn' && method === 'browser');
 }

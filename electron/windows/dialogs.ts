@@ -9,7 +9,7 @@ import type { MessageBoxOptions } from 'electron';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { refusalWords, refusedSwitches, words } from '../base/words.ts';
 
-/** Once a start: the app needs the socket, and ends where the person keeps the service. */
+/** Once a start: the app needs the socket, and ends where the user keeps the service. */
 export async function mayRemoveService(): Promise<boolean> {
   return isAgreed({
     type: 'question',
@@ -20,7 +20,7 @@ export async function mayRemoveService(): Promise<boolean> {
   });
 }
 
-/** After a window's page crashed: whether the person wants it opened again. It may crash again. */
+/** After a window's page crashed: whether the user wants it opened again. It may crash again. */
 export async function mayOpenAgain(): Promise<boolean> {
   return isAgreed({
     type: 'warning',
@@ -78,7 +78,7 @@ async function starts(
   });
 }
 
-/** Resolves when the person has closed it. The box for errors would stop this process meanwhile. */
+/** Resolves when the user has closed it. The box for errors would stop this process meanwhile. */
 export async function sayStartFailed(error: unknown): Promise<void> {
   const detail = error instanceof KeyturnError ? refusalWords(error) : words().report;
   if (app.isReady()) await dialog.showMessageBox({ type: 'error', message: words().startFailed, detail });

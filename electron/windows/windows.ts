@@ -49,7 +49,7 @@ export interface WindowParts {
   readonly now: () => number;
   /** A page's process ended by itself; what it showed. */
   readonly crashed: (shown: PageFragment) => void;
-  /** The person's session is about to end, and waits a little for a program that ends by itself. */
+  /** The user's session is about to end, and waits a little for a program that ends by itself. */
   readonly sessionEnds: () => void;
   readonly after: After;
 }
@@ -67,7 +67,7 @@ export interface OpenCards {
 export class Windows {
   readonly #parts: WindowParts;
   readonly #open = new Map<WindowName, AppWindow>();
-  /** The card that the card window was brought to, and whether the person answers it. */
+  /** The card that the card window was brought to, and whether the user answers it. */
   #card: { readonly id: string; isAnswered: boolean; leadsOn: boolean } | undefined;
   /** A page that is sent elsewhere while it loads counts as failed. */
   readonly #exclusive = mutex();
@@ -79,7 +79,7 @@ export class Windows {
     });
   }
 
-  /** Shows the main window, or the card window at this card. What the person chose on a card that is open stays. */
+  /** Shows the main window, or the card window at this card. What the user chose on a card that is open stays. */
   show(fragment: PageFragment): Promise<void> {
     return this.#exclusive(async () => {
       const name = fragment === '' ? 'main' : 'card';
@@ -93,7 +93,7 @@ export class Windows {
 
   /**
    * Shows the open questions in the card window. A new card opens by itself and leaves the keyboard focus where it
-   * is. After an answer the next card takes its place. The window closes after the last card if the person answered
+   * is. After an answer the next card takes its place. The window closes after the last card if the user answered
    * it. If that card ended without an answer, the window stays and says so: a click that was meant for the card must
    * not hit what is below.
    */
@@ -148,7 +148,7 @@ export class Windows {
     });
   }
 
-  /** The person answers this card, in one of our windows. `leadsOn`: the app usually asks more after it. */
+  /** The user answers this card, in one of our windows. `leadsOn`: the app usually asks more after it. */
   noteAnswer(id: string, leadsOn = false): void {
     if (this.#card?.id !== id) return;
     this.#card.isAnswered = true;

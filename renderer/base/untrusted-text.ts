@@ -47,7 +47,7 @@ function escaped(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
-/** What an exception is for, as a person types it: a private address is confirmed for a host, not for a URL. */
+/** What an exception is for, as a user types it: a private address is confirmed for a host, not for a URL. */
 export function exceptionTarget(server: string, name: string): string {
   if (name !== 'private-address') return server;
   return URL.parse(server)?.hostname.replace(/^\[|\]$/g, '') ?? server;

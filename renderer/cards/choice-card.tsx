@@ -1,7 +1,7 @@
 /**
  * The card of a choice: which of its accounts an app uses at a server.
  *
- * Invariant: of several accounts none is chosen before the person chose.
+ * Invariant: of several accounts none is chosen before the user chose.
  */
 import { useState } from 'preact/hooks';
 import { ConsentForm } from './base/consent-form.tsx';

@@ -1,5 +1,5 @@
 /**
- * The card of a command of the person's that wants to widen something: what would change, and who asks.
+ * The card of a command of the user's that wants to widen something: what would change, and who asks.
  *
  * Invariant: whatever the broker names of the change is on the card, under a name of its own; a
  * kind of change that this page doesn't know is said to be unknown.

@@ -1,5 +1,5 @@
 /**
- * The card of an address that an MCP server asks the person to open: where it leads, who asks, and the server's
+ * The card of an address that an MCP server asks the user to open: where it leads, who asks, and the server's
  * words.
  *
  * Invariant: the host is alone and first, in the spelling that the browser gets. The server's words are shown

@@ -1,5 +1,5 @@
 /**
- * A long list of cards: some at first, more as the person comes to the end of them.
+ * A long list of cards: some at first, more as the user comes to the end of them.
  *
  * Invariant: what is far from the window costs neither layout nor paint (`content-visibility` of
  * `.cards`), and what isn't shown yet isn't even made.

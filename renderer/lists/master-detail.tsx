@@ -1,7 +1,7 @@
 /**
  * A list of short rows, and beside it all about the chosen one. In a narrow window the one takes the other's place.
  *
- * Invariant: what is beside the list changes only if the person chooses another row or filters it away: a list
+ * Invariant: what is beside the list changes only if the user chooses another row or filters it away: a list
  * that is read again moves no button from under the pointer.
  */
 import type { ComponentChildren } from 'preact';
@@ -76,7 +76,7 @@ export function MasterDetail<T>(props: MasterDetailProps<T>) {
 interface ShownNeeds<T> {
   readonly fitting: readonly T[];
   readonly keyOf: (item: T) => string;
-  /** The item that the person chose. */
+  /** The item that the user chose. */
   readonly open: T | undefined;
 }
 
@@ -144,7 +144,7 @@ interface BackButtonProps {
   readonly label: string;
 }
 
-/** Shown by the style where the detail took the list's place; then the focus follows the person there and back. */
+/** Shown by the style where the detail took the list's place; then the focus follows the user there and back. */
 function BackButton({ tab, isOpen, label }: BackButtonProps) {
   const button = useRef<HTMLButtonElement>(null);
   const wasOpen = useRef(isOpen);

@@ -2,7 +2,7 @@
  * A modal dialog: the browser's own, which keeps the focus inside and closes at Escape.
  *
  * Invariant: it takes the focus in the moment it is drawn, and gives it back in the moment it goes; where the element
- * that had it before is gone too, main.tsx gives it to the view. Later, after the next paint, the person may already
+ * that had it before is gone too, main.tsx gives it to the view. Later, after the next paint, the user may already
  * have moved the focus, and a key pressed since would reach another element than the one they chose.
  */
 import type { ComponentChildren } from 'preact';

@@ -27,7 +27,7 @@ export function Field({
 }: FieldProps) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
-  // In the moment it is drawn: a later focus could take it from where the person went meanwhile.
+  // In the moment it is drawn: a later focus could take it from where the user went meanwhile.
   useLayoutEffect(() => {
     if (isFirst) input.current?.focus();
   }, [isFirst]);
@@ -108,11 +108,11 @@ interface SwitchProps {
   readonly onSwitch: (isOn: boolean) => Promise<boolean>;
 }
 
-/** Shows what the person chose at once, and goes back where it was refused. */
+/** Shows what the user chose at once, and goes back where it was refused. */
 export function Switch({ label, hint, isOn, onSwitch }: SwitchProps) {
   const id = useId();
   const [chosen, choose] = useState(isOn);
-  // An effect after the drawing would take back what the person chose meanwhile.
+  // An effect after the drawing would take back what the user chose meanwhile.
   useLayoutEffect(() => choose(isOn), [isOn]);
   const change = async (wanted: boolean): Promise<void> => {
     choose(wanted);

@@ -64,7 +64,7 @@ interface ScopeChoiceProps {
   readonly isDisabled?: boolean;
 }
 
-/** The scopes, each with a box: what the person unticks, the app doesn't get. */
+/** The scopes, each with a box: what the user unticks, the app doesn't get. */
 export function ScopeChoice({ names, fresh = [], kept, onKeep, isDisabled = false }: ScopeChoiceProps) {
   return (
     <ul class="scopes choice">

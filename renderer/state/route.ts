@@ -39,7 +39,7 @@ export function goTo(tab: Tab, item?: string): void {
   window.location.hash = item === undefined ? tab : `${tab}/${encodeURIComponent(item)}`;
 }
 
-/** From a place without tabs; a person who has chosen one meanwhile stays there. */
+/** From a place without tabs; a user who has chosen one meanwhile stays there. */
 export function leaveFor(tab: Tab): void {
   if (routeOf(window.location.hash).view !== 'tab') goTo(tab);
 }

@@ -13,7 +13,7 @@ import { keyItem } from './servers/api-key.tsx';
 
 const words = strings.search;
 
-/** What is found at most: more words of the person's find less. */
+/** What is found at most: more words of the user's find less. */
 const maxFound = 20;
 
 interface Place {
@@ -150,7 +150,7 @@ type Section = keyof typeof strings.settings.sectionNames;
 
 const { settings, pause, registered, proxies } = strings;
 
-/** What a person may look for, and the section in which it is. */
+/** What a user may look for, and the section in which it is. */
 const settingSections: readonly (readonly [label: string, section: Section])[] = [
   [settings.openAtLogin, 'general'],
   [settings.notifications, 'general'],

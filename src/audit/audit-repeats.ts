@@ -6,7 +6,7 @@
  */
 import type { AuditRow, Entry } from './audit-row.ts';
 
-/** Milliseconds that one row may stand for. A minute is as exact as a person reads a log. */
+/** Milliseconds that one row may stand for. A minute is as exact as a user reads a log. */
 export const repeatWindow = 60_000;
 /** Groups at once. Far more than one user needs; this bounds memory and what a flood of requests can write. */
 const maxGroups = 1000;

@@ -48,7 +48,7 @@ const noteDelay = 1000;
 const retryDelay = 30_000;
 /** Characters of rows in memory at most: about 15,000 rows. */
 const maxWaiting = 4 * 1024 * 1024;
-/** Hexadecimal digits of a fingerprint: 64 bits tell a person's tokens apart. */
+/** Hexadecimal digits of a fingerprint: 64 bits tell a user's tokens apart. */
 const fingerprintDigits = 16;
 
 export class AuditFile implements Audit {

@@ -4,7 +4,7 @@
  * Invariant: there are two kinds of instants, both in milliseconds, and only this file converts between them.
  * A steady instant measures how long something lasts: lifetimes in memory, waits, retries. It goes on while the
  * machine sleeps, doesn't jump when somebody sets the clock, and never leaves the process.
- * A wall-clock instant outlives the process or reaches a person or another program (records, vault, audit log,
+ * A wall-clock instant outlives the process or reaches a user or another program (records, vault, audit log,
  * wire), or is one that the owner read from a clock (`allow --until`).
  */
 export interface Clock {

@@ -2,7 +2,7 @@
  * Every refusal of Keyturn: one hierarchy of errors and one closed table of reasons.
  *
  * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw body. Text from
- * outside passes `quoted` first; in a command that a person may copy it passes `shellWord` or `shellOption`. Scripts
+ * outside passes `quoted` first; in a command that a user may copy it passes `shellWord` or `shellOption`. Scripts
  * rely on the table below (docs/reference/errors.md shows it): reason → JSON-RPC code → exit code of the CLI. Messages
  * are English.
  */
@@ -93,7 +93,7 @@ export const reasons = {
 export type Reason = keyof typeof reasons;
 
 export interface ErrorDetails {
-  /** What a person can do next: a command, a setting, a place to look. */
+  /** What a user can do next: a command, a setting, a place to look. */
   readonly hint?: string;
   /** The rule that was kept, e.g. `RFC 9207 §2.4`. */
   readonly rule?: string;
@@ -181,7 +181,7 @@ function ownPlatform(): Platform {
 }
 
 /**
- * A value as one argument of a command that a person may paste into a shell. Use it for every value that isn't a
+ * A value as one argument of a command that a user may paste into a shell. Use it for every value that isn't a
  * constant of the source: a URL may hold `$()`, `;` and quotes. The value is never cut, because a command with half a
  * value is another command. On Windows a command holds plain words only: the error's constructor and the terminal name
  * another value on a line of its own (`valuesBelow`).

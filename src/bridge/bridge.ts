@@ -43,7 +43,7 @@ export interface BridgeOptions {
   readonly account?: string | undefined;
   readonly stdin: Readable;
   readonly stdout: Writable;
-  /** One line for the person. */
+  /** One line for the user. */
   readonly say: (line: string) => void;
   /** Ends the bridge, as the end of `stdin` does. */
   readonly signal: AbortSignal;
@@ -213,7 +213,7 @@ class Bridge {
     }
   }
 
-  /** Work that the client doesn't wait for: only the person hears of a failure. */
+  /** Work that the client doesn't wait for: only the user hears of a failure. */
   async #pass(sent: Promise<void>): Promise<void> {
     await sent.catch((error: unknown) => this.#report(error));
   }

@@ -1,5 +1,5 @@
 /**
- * Pages that a server asks the person to open, for a client that can't show them: the broker puts each on a card.
+ * Pages that a server asks the user to open, for a client that can't show them: the broker puts each on a card.
  *
  * Invariant: a client that says that it shows such pages gets everything as it came. A request that the server refused
  * until a page was opened is never sent again from here; one that the server left open for an answer goes on.
@@ -40,7 +40,7 @@ export interface PagesOptions {
   /** The server's side. */
   readonly server: ServerPeer;
   readonly toClient: (message: JSONRPCMessage) => void;
-  /** Asks the person. Never rejects, but with the signal's reason. */
+  /** Asks the user. Never rejects, but with the signal's reason. */
   readonly show: (page: Page, signal: AbortSignal) => Promise<PageAnswer>;
 }
 
@@ -50,7 +50,7 @@ const noForms = { code: -32_602, message: 'The client can’t be asked by a form
 /** Rounds of pages in one request: as many as of other questions. */
 const maxRounds = 10;
 
-/** Answers of the person to a server that asked the client something else along with them. */
+/** Answers of the user to a server that asked the client something else along with them. */
 interface Kept {
   readonly responses: Fields;
   /** The server's own. */
@@ -109,7 +109,7 @@ export class Pages implements ServerPeer {
     return this.#tell(errorAnswer(message.id, noForms));
   }
 
-  /** Nobody waits for the person any more. */
+  /** Nobody waits for the user any more. */
   end(): void {
     for (const showing of this.#showing.values()) showing.abort(new Error('the client is gone'));
   }
@@ -187,7 +187,7 @@ export class Pages implements ServerPeer {
   async #responses(pages: readonly Asked[], signal: AbortSignal): Promise<Fields> {
     const responses: Record<string, unknown> = {};
     for (const { key, page } of pages) {
-      // More of them than a person reads.
+      // More of them than a user reads.
       const isTooMany = Object.keys(responses).length >= maxPages;
       const { action } = isTooMany
         ? { action: 'cancel' }
@@ -205,7 +205,7 @@ export class Pages implements ServerPeer {
     return state;
   }
 
-  /** With the person's answers beside those of the client. */
+  /** With the user's answers beside those of the client. */
   #merged(request: JSONRPCRequest): JSONRPCRequest {
     const { requestState, inputResponses } = fieldsOf(request.params);
     const kept = typeof requestState === 'string' ? this.#kept.get(requestState) : undefined;

@@ -1,8 +1,8 @@
 /**
- * One page on its way to the person: read from the server's words, put on a card by the broker.
+ * One page on its way to the user: read from the server's words, put on a card by the broker.
  *
  * Invariant: each page has a connection of its own to the broker, which ends with it: a page that nobody waits for
- * any more leaves no card behind. The person hears what goes wrong; the server hears only of a page that was
+ * any more leaves no card behind. The user hears what goes wrong; the server hears only of a page that was
  * not opened. After that pages rest for a while, each time longer: a server that asks without end costs neither
  * connections nor lines.
  */
@@ -53,17 +53,17 @@ interface Parts {
   readonly endpoint: URL;
   /** A new connection with each call. */
   readonly connection: () => Promise<Connection>;
-  /** Tells the person of trouble. */
+  /** Tells the user of trouble. */
   readonly report: (error: unknown) => KeyturnError;
   /** Milliseconds on a clock that only goes forward. */
   readonly now: () => number;
 }
 
-/** Pages before the person at a time: more than the broker lets wait for them (broker/shown-urls.ts). */
+/** Pages before the user at a time: more than the broker lets wait for them (broker/shown-urls.ts). */
 const maxOpen = 8;
 
 /**
- * Milliseconds that pages rest after one that could not be shown. A person who mended what was wrong waits for no
+ * Milliseconds that pages rest after one that could not be shown. A user who mended what was wrong waits for no
  * longer than the longest; the broker may name a longer one.
  */
 const firstRest = 1000;
@@ -81,7 +81,7 @@ export class ShownPages {
     this.#parts = parts;
   }
 
-  /** Asks the person. Rejects only with the signal's reason. */
+  /** Asks the user. Rejects only with the signal's reason. */
   async show(page: Page, signal: AbortSignal): Promise<PageAnswer> {
     const { url } = page;
     const resting = this.#resting();
@@ -115,7 +115,7 @@ export class ShownPages {
     return this.#rest && this.#rest.until > this.#parts.now() ? this.#rest.trouble : undefined;
   }
 
-  /** Of pages that fail together, the person hears once. */
+  /** Of pages that fail together, the user hears once. */
   #failed(error: unknown): KeyturnError {
     const resting = this.#resting();
     if (resting) return resting;

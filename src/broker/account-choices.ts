@@ -1,7 +1,7 @@
 /**
- * Which of its accounts an app uses at a server if the request doesn't say it: the person is asked once.
+ * Which of its accounts an app uses at a server if the request doesn't say it: the user is asked once.
  *
- * Invariants: a choice is among accounts that the app may use already, and gives no new access. If the person
+ * Invariants: a choice is among accounts that the app may use already, and gives no new access. If the user
  * allowed the app without naming an account, the choice is among those that are signed in, and the app may then
  * use the chosen one only. A yes is kept before it takes effect; a no and a "later" are not kept, and make the app's next
  * question wait longer.
@@ -41,7 +41,7 @@ export class AccountChoices {
   }
 
   /**
-   * Resolves once the person has chosen one of the accounts for this program and server. Throws `account_required`
+   * Resolves once the user has chosen one of the accounts for this program and server. Throws `account_required`
    * where nobody may be asked or nobody chose, `login_required` if the chosen account ended meanwhile,
    * `conflict` if the permission changed meanwhile, `rate_limited`, and the deadline's reason.
    */

@@ -80,7 +80,7 @@ export class Broker {
   }
 
   /**
-   * The broker is about to stop: requests that wait for the person are refused, and ask the next broker.
+   * The broker is about to stop: requests that wait for the user are refused, and ask the next broker.
    * Resolves when every rotation and sign-in under way has its tokens in the vault.
    */
   async end(): Promise<void> {
@@ -99,7 +99,7 @@ export class Broker {
     this.parts.interactions.withdrawAllOf(appId);
   }
 
-  /** The canonical endpoint for what a person typed. Throws `invalid_resource`. */
+  /** The canonical endpoint for what a user typed. Throws `invalid_resource`. */
   canonical(resource: string): string {
     return endpointOf(resource, this.parts.urlPolicy);
   }
@@ -110,7 +110,7 @@ export class Broker {
   }
 
   /**
-   * An MCP server asks the person to open an address. Throws as `ShownUrls.show`, `paused`, and
+   * An MCP server asks the user to open an address. Throws as `ShownUrls.show`, `paused`, and
    * `invalid_resource`.
    */
   async showUrl(request: UrlRequest): Promise<UrlAction> {

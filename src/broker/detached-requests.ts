@@ -1,5 +1,5 @@
 /**
- * Requests that the broker goes on with once their time is over, because their app can't wait as long as the person
+ * Requests that the broker goes on with once their time is over, because their app can't wait as long as the user
  * takes: from the question to the sign-in. The app asks again, and finds what came of it.
  *
  * Invariants: who asks has proved a key, and what is allowed is allowed to that key alone. A request ends after ten

@@ -20,7 +20,7 @@ import { quietMargin, tickEvery } from './tokens/upkeep.ts';
 export interface Explanation {
   /** Its state now. */
   readonly now: string;
-  /** What happens next, or what the person should do. */
+  /** What happens next, or what the user should do. */
   readonly next: string;
   /** Absent for a grant that is over. */
   readonly refresh?: NextRefresh;

@@ -69,7 +69,7 @@ export class KeyRequests {
     });
   }
 
-  /** Each turn waits for a person or for the vault, so that it never spins. */
+  /** Each turn waits for a user or for the vault, so that it never spins. */
   async #serve(asked: KeyRequest): Promise<HandedKey> {
     const { endpoint, request, deadline } = asked;
     const { keys, pause } = this.#parts;

@@ -62,7 +62,7 @@ export class Rejections {
     return this.#refusals.pausesOf(id);
   }
 
-  /** The person signed in or allowed something: the count starts again. */
+  /** The user signed in or allowed something: the count starts again. */
   clear({ id }: Grant): void {
     this.#refusals.clear(id);
   }

@@ -229,7 +229,7 @@ export class RequestSignIns {
     if (grant && signedIn.id !== grant.id) await this.#goOnWith(permitted, grant, signedIn);
   }
 
-  /** The person signed in, and not for the grant that should be renewed. No permission names the other one yet. */
+  /** The user signed in, and not for the grant that should be renewed. No permission names the other one yet. */
   async #goOnWith({ access, pending }: PermittedRequest, meant: Grant, signedIn: Grant): Promise<void> {
     const { request, endpoint, deadline } = pending;
     const chosen: AccessRequest = { ...access, grantId: signedIn.id };
@@ -240,7 +240,7 @@ export class RequestSignIns {
       throw anotherSignedIn(name, endpoint, meant, signedIn);
     }
     await this.#consent.askUnlessAllowed(chosen, deadline);
-    // What the person chose answers this request. The next one goes on with the grant that the permission names first.
+    // What the user chose answers this request. The next one goes on with the grant that the permission names first.
     if (!isMoved) pending.access = chosen;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Addresses that an MCP server asks the person to open: each is a card first, and the browser opens it after a
+ * Addresses that an MCP server asks the user to open: each is a card first, and the browser opens it after a
  * yes.
  *
  * Invariant: only an app that may reach the server shows an address for it, one at a time. Only https, and http on
@@ -31,7 +31,7 @@ export interface UrlRequest {
   readonly signal: AbortSignal;
 }
 
-/** `decline`: the person said no. `cancel`: they put it off, or gave no answer. */
+/** `decline`: the user said no. `cancel`: they put it off, or gave no answer. */
 export type UrlAction = 'accept' | 'decline' | 'cancel';
 
 /** Addresses of one app that may wait behind the one on the card: more than that is no dialogue. */
@@ -57,7 +57,7 @@ export class ShownUrls {
   }
 
   /**
-   * Asks the person, and opens the address after a yes. Throws `insecure_url`, `consent_required`, `consent_denied`,
+   * Asks the user, and opens the address after a yes. Throws `insecure_url`, `consent_required`, `consent_denied`,
    * `rate_limited`, and the signal's reason.
    */
   async show(request: UrlRequest, endpoint: string): Promise<UrlAction> {
@@ -112,7 +112,7 @@ export class ShownUrls {
       throw error;
     });
     this.#settle(shown, verdict);
-    // Without a browser the person still has the address: the question shows it.
+    // Without a browser the user still has the address: the question shows it.
     if (verdict === 'yes') openBrowser(url).catch(() => undefined);
     return actions[verdict];
   }

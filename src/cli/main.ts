@@ -134,7 +134,7 @@ async function load(name: string): Promise<Command | Noun> {
   });
 }
 
-/** A person may forget the noun of a verb. */
+/** A user may forget the noun of a verb. */
 async function verbNamed(name: string): Promise<string> {
   const meant = (await statements()).filter((one) => one.name.endsWith(` ${name}`));
   return meant.length === 1 ? `Did you mean ${meant[0]?.name}? ` : '';

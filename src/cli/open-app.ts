@@ -1,7 +1,7 @@
 /**
  * A command was refused because this home's app is closed: offers to open it.
  *
- * Invariant: only a person at a terminal of a desktop session is asked. The question shows which program would start,
+ * Invariant: only a user at a terminal of a desktop session is asked. The question shows which program would start,
  * since any program of the user can write the file that names it. The refusal stands, and nothing is run again.
  */
 import { spawn } from 'node:child_process';

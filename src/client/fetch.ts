@@ -24,18 +24,18 @@ import { maxRedirects, redirected, redirectStatuses } from './redirects.ts';
 import { initOf, replayable, type Replayable } from './replayable.ts';
 
 export interface FetchOptions {
-  /** The MCP server's endpoint URL, as the person approved it. */
+  /** The MCP server's endpoint URL, as the user approved it. */
   readonly resource: string;
   /** Sends the requests; the global fetch unless given. */
   readonly fetch?: typeof globalThis.fetch;
   readonly scope?: string;
   readonly account?: string;
-  /** Whether the broker may ask the person. The broker's default is `never`. */
+  /** Whether the broker may ask the user. The broker's default is `never`. */
   readonly interaction?: 'never' | 'allow';
-  /** Seconds that one request waits for the person. The broker's default is 300. */
+  /** Seconds that one request waits for the user. The broker's default is 300. */
   readonly timeout?: number;
   /**
-   * What the app can use. With `key`, requests carry the API key that the person set for the endpoint, if there
+   * What the app can use. With `key`, requests carry the API key that the user set for the endpoint, if there
    * is one. Default: tokens only.
    */
   readonly kinds?: readonly [CredentialKind, ...CredentialKind[]];

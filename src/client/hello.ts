@@ -2,7 +2,7 @@
  * The client's side of the handshake.
  *
  * Invariant: the client says nothing but its hello until the other end has proved K, under the
- * pinned broker's id. On any failure the key is kept: only a person starts a new pairing. A broker that
+ * pinned broker's id. On any failure the key is kept: only a user starts a new pairing. A broker that
  * only took too long is never reported as one that can't be trusted.
  */
 import { KeyturnError, Unreachable } from '../base/errors.ts';

@@ -1,7 +1,7 @@
 /**
  * What a client transport of the protocol's SDK takes, for one MCP server. Both major versions take the same.
  *
- * Invariant: no request waits for a person so long that the SDK gives it up first. Else the call would be sent after
+ * Invariant: no request waits for a user so long that the SDK gives it up first. Else the call would be sent after
  * the client got its failure.
  */
 import type { Connection } from './connection.ts';
@@ -20,7 +20,7 @@ export interface TransportOptions {
 
 /**
  * Gets the first token, or API key, and returns the options of a transport that authorizes itself. With `interaction:
- * 'allow'` the person has the broker's five minutes for the first questions. A later one, in the middle of a session,
+ * 'allow'` the user has the broker's five minutes for the first questions. A later one, in the middle of a session,
  * is refused as `consent_pending` or `login_pending` after `timeout` seconds (45), and stays open: call again once it
  * was answered. Throws the broker's refusals, `invalid_resource` or `insecure_url`.
  */

@@ -330,7 +330,7 @@ export async function compose(options: DaemonOptions, opened: OpenedHome) {
   const ways = openWays(core, run);
   const shutdown = shutdownOf(core, run, ways);
   const services = servicesOf(core, run, ways, shutdown);
-  // Without a person at the broker, commands take effect at once.
+  // Without a user at the broker, commands take effect at once.
   const approvals = options.keyturnApp && new Approvals({ ...services, proxies: ways.proxyList });
   const socketServices: Services = {
     ...services,

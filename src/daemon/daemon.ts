@@ -117,7 +117,7 @@ async function serve(composed: Composition): Promise<Daemon> {
 
 /** False once the home is gone. Else: the socket was lost, and listens again. */
 async function lookAround({ options, shutdown, sockets, forwards }: Composition): Promise<boolean> {
-  // Somebody removed the whole home. In a window its person is told by what fails.
+  // Somebody removed the whole home. In a window its user is told by what fails.
   if (options.ownsProcess && !existsSync(options.paths.state)) {
     await shutdown.finish();
     return false;
@@ -142,11 +142,11 @@ function repeatLooks(
   if (options.ownsProcess) collectWhileIdle(signal);
 }
 
-/** Before it listens, so that no program is refused. A vault that stays locked waits for a person. */
+/** Before it listens, so that no program is refused. A vault that stays locked waits for a user. */
 async function openUnattended({ options, opened, vaultLock, stopping }: Composition): Promise<void> {
   const { vault, vaultKey } = opened.book.current;
   if (options.keyturnApp) {
-    // A person sits there, who opens the vault when it is needed.
+    // A user sits there, who opens the vault when it is needed.
     vaultLock.lookForKeychain(stopping.signal).catch(() => undefined);
     return;
   }

@@ -11,14 +11,14 @@ export interface DaemonOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Started by the CLI rather than by the user: recorded settings win over the environment. */
   readonly autoStarted: boolean;
-  /** Opens a URL for the person; gets the settings' browser command, and the browser's environment. */
+  /** Opens a URL for the user; gets the settings' browser command, and the browser's environment. */
   readonly openBrowser: (url: string, command: string | undefined, env: NodeJS.ProcessEnv) => Promise<void>;
   /** Starts the keychain's process, with this environment; with Node unless given. */
   readonly spawnWorker?: SpawnWorker;
   /** Starts the process of the proxies, with this environment; with Node unless given. */
   readonly spawnProxy?: SpawnChild;
   /**
-   * A person sits at this host: a command of the owner's that widens access waits for that person's yes in a window.
+   * A user sits at this host: a command of the owner's that widens access waits for that person's yes in a window.
    */
   readonly keyturnApp?: true;
   /** The system's proxy for a URL, if the settings name none. */

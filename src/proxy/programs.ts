@@ -20,7 +20,7 @@ export interface ProgramParts {
   readonly after: After;
 }
 
-/** Milliseconds that a request waits for the person. Clients give up after a minute; the question stays longer. */
+/** Milliseconds that a request waits for the user. Clients give up after a minute; the question stays longer. */
 const patience = 50_000;
 
 /** What an app has open at the server, and how often its permission has ended. */

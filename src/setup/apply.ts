@@ -124,7 +124,7 @@ function changeOf(
 
 const otherKey: SkipReason = { why: 'another entry has another key for this server' };
 
-/** One after the other: each may ask the person. A server's key that is in the vault already is never replaced. */
+/** One after the other: each may ask the user. A server's key that is in the vault already is never replaced. */
 async function moveKeys(
   entries: readonly Switch[],
   { stateFolder, ask }: SetupHome,

@@ -8,7 +8,7 @@ import path from 'node:path';
 /** How an entry says what it starts. `array`: one list of command and arguments, and the type `local`. */
 export type Dialect = 'usual' | 'array' | 'toml';
 
-/** Where a file counts: for all that the person does, or in one folder. */
+/** Where a file counts: for all that the user does, or in one folder. */
 export type Scope = 'user' | 'project';
 
 /** Names of members on the way to the servers; `*` stands for every member. */
@@ -27,7 +27,7 @@ export interface ConfigFile {
 }
 
 interface Folders {
-  /** The person's home folder. */
+  /** The user's home folder. */
   readonly home: string;
   /** Where programs keep settings: `~/.config`, or Apple's or Windows' own folder. */
   readonly settings: string;
@@ -186,6 +186,6 @@ export function configFiles({
         : own.map((name) => ({ ...common, scope: 'project' as const, file: path.join(project, name) }))),
     ];
   });
-  // In the home folder itself a client's file of the person and of the project can be the same one.
+  // In the home folder itself a client's file of the user and of the project can be the same one.
   return found.filter(({ file }, index) => found.findIndex((other) => other.file === file) === index);
 }

@@ -22,7 +22,7 @@ export interface Surveyed {
 
 export interface SurveyOptions {
   readonly home: string;
-  /** The folder of the project; without it only the person's own files count. */
+  /** The folder of the project; without it only the user's own files count. */
   readonly project?: string;
   readonly own: OwnCommand;
   /** Change a project's files under version control too. */

@@ -87,7 +87,7 @@ export class VaultGuard implements Vault {
   }
 
   /**
-   * While a person is asked to unlock the vault: refuses every call, unless the vault is open. The returned function
+   * While a user is asked to unlock the vault: refuses every call, unless the vault is open. The returned function
    * restores the state of before.
    */
   hold(): () => void {

@@ -107,7 +107,7 @@ export class ItemVault implements Vault {
     return (await this.#open()).root;
   }
 
-  /** Opens the store again, which may ask a person. */
+  /** Opens the store again, which may ask a user. */
   async unlock(): Promise<void> {
     this.#checkOpen();
     if ((await this.#store.get(rootItem)) === undefined) {

@@ -40,8 +40,8 @@ export interface LockableVault {
   /** True if nobody has chosen a passphrase: the next `unlock` sets it. Throws `vault_unreadable`. */
   isNew(): Promise<boolean>;
   /**
-   * `timeout`: milliseconds for the person to answer the keychain's question. Throws `locked` for a wrong passphrase
-   * (the caller makes the person wait longer after each), `invalid_request` for a missing one, `vault_unreadable`,
+   * `timeout`: milliseconds for the user to answer the keychain's question. Throws `locked` for a wrong passphrase
+   * (the caller makes the user wait longer after each), `invalid_request` for a missing one, `vault_unreadable`,
    * `vault_unavailable`. A vault that was open stays open then.
    */
   unlock(timeout: number, passphrase?: string): Promise<void>;

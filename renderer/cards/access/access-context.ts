@@ -24,7 +24,7 @@ export interface AccessContext {
   readonly servers: readonly ServerContext[];
   /** What every one of the questions can be given. */
   readonly leases: readonly LeaseChoice[];
-  /** What is chosen before the person chose. */
+  /** What is chosen before the user chose. */
   readonly first: LeaseChoice;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the person ticks on the card of an app: servers, and scopes at each of them.
+ * What the user ticks on the card of an app: servers, and scopes at each of them.
  *
  * Invariants: a yes gives what is ticked, and nothing else. A server without its tick is put off: nothing is
  * remembered of it. What is asked again, or otherwise, is ticked as a whole: of that nothing was said yet.

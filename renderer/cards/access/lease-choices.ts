@@ -1,5 +1,5 @@
 /**
- * How long a person may allow an app something, and which lease each choice asks of the broker.
+ * How long a user may allow an app something, and which lease each choice asks of the broker.
  *
  * Invariant: a choice is offered only where the wire carries exactly that; nothing is allowed for
  * longer or wider than the choice says. "As before" is only where something was before.
@@ -39,7 +39,7 @@ export function leaseChoices(
   ];
 }
 
-/** What is chosen before the person chose: their setting, as far as this card has it. Unknown: the least. */
+/** What is chosen before the user chose: their setting, as far as this card has it. Unknown: the least. */
 export function defaultChoice(
   choices: readonly LeaseChoice[],
   setting: SettingValue | undefined,
@@ -84,7 +84,7 @@ type LeaseParams = Pick<ParamsOn<'request.answer'>, 'lease'>;
 export const hourLong = hour;
 
 /**
- * Without a lease the broker allows it until the person ends it. Undefined where the choice means nothing: then
+ * Without a lease the broker allows it until the user ends it. Undefined where the choice means nothing: then
  * nothing may be sent.
  */
 export function leaseParams(

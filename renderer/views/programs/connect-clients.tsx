@@ -27,7 +27,7 @@ export function ConnectClients() {
   const looking = useAction();
   const work = useAction();
   const [found, find] = useState<LookedAt>();
-  /** Ids of the entries that the person took the tick from. */
+  /** Ids of the entries that the user took the tick from. */
   const [left, leave] = useState<ReadonlySet<string>>(new Set());
   const [outcome, tell] = useState<Outcome>();
   const look = async (): Promise<void> => {

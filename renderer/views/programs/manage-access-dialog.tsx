@@ -41,10 +41,10 @@ export function ManageAccessDialog({ program, permission, names, onClose }: Mana
     const reduced = { app: program.appId, resource, scope: kept.join(' '), until };
     if (!(await action.run('permission.set', { ...reduced, decision: 'allow' }))) return;
     setSaved(true);
-    // "Undo" restores the permission that the row shows: the row must be current before the person can end it.
+    // "Undo" restores the permission that the row shows: the row must be current before the user can end it.
     await listRead('app.list');
     announce(words.narrowed(about));
-    // The person may have closed this dialog meanwhile, and opened another.
+    // The user may have closed this dialog meanwhile, and opened another.
     if (isOpen.current) onClose();
   };
   const revoke = async (): Promise<void> => {

@@ -14,7 +14,7 @@ import { When } from '../../parts/when.tsx';
 
 const words = strings.programs;
 
-/** Seconds without use after which a person may no longer need an app (90 days). */
+/** Seconds without use after which a user may no longer need an app (90 days). */
 const idleAfter = 90 * 86_400;
 
 /** Drawn again only for another program: a list of hundreds is read at every change. */

@@ -81,7 +81,7 @@ const detailOf = (server: Server): ComponentChildren => (
   </>
 );
 
-/** Those that need the person first, those that are over last; else by name, so that nothing jumps. */
+/** Those that need the user first, those that are over last; else by name, so that nothing jumps. */
 function sorted(grants: readonly Grant[]): Grant[] {
   const rank = ({ state }: Grant): number => (state === 'signInRequired' ? 0 : state === 'revoked' ? 2 : 1);
   return grants.toSorted((a, b) => rank(a) - rank(b) || (a.endpoint < b.endpoint ? -1 : 1));

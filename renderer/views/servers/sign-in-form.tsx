@@ -1,5 +1,5 @@
 /**
- * Signs in to a server that the person names by its URL, with a client that they registered by hand if they have one.
+ * Signs in to a server that the user names by its URL, with a client that they registered by hand if they have one.
  *
  * Invariant: the client secret is written, never read: it leaves its field with the call, whatever comes of it.
  */

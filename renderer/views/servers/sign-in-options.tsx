@@ -1,4 +1,4 @@
-/** What a sign-in may need beside the server's address: a client of the person's own, exact scopes, another device. */
+/** What a sign-in may need beside the server's address: a client of the user's own, exact scopes, another device. */
 import { Field, Switch } from '../../parts/field.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { strings } from '../../base/strings.ts';

@@ -1,4 +1,4 @@
-/** What the person has to do elsewhere for a sign-in: register a client at its provider, enter a code on another device. */
+/** What the user has to do elsewhere for a sign-in: register a client at its provider, enter a code on another device. */
 import { CopyText } from '../../parts/copy-text.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';

@@ -18,7 +18,7 @@ interface BrokerFactsProps {
   readonly details: readonly SettingDetail[];
 }
 
-/** Something is written there that a person should read soon. */
+/** Something is written there that a user should read soon. */
 export function needsAttention({ insecureLoopback, unreadable, homeState }: Status): boolean {
   return (
     insecureLoopback ||

@@ -28,7 +28,7 @@ function MetadataUrl({ detail: { value, appliesImmediately: live } }: { readonly
   const url = typeof value === 'string' ? value : '';
   const [text, set] = useState(url);
   const action = useAction();
-  // An effect after the drawing would take back what the person typed meanwhile.
+  // An effect after the drawing would take back what the user typed meanwhile.
   useLayoutEffect(() => set(url), [url]);
   const save = async (): Promise<void> => {
     const typed = text.trim() === '' ? null : text.trim();

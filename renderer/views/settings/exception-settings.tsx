@@ -1,4 +1,4 @@
-/** Rules that the person waived for single servers; each can be kept again with one press. */
+/** Rules that the user waived for single servers; each can be kept again with one press. */
 import { useState } from 'preact/hooks';
 import { Caution } from '../../cards/base/requesting-program.tsx';
 import { announce } from '../../state/announcement.ts';

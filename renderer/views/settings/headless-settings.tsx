@@ -1,4 +1,4 @@
-/** Whether brokers without a window may widen something in this home: off, until the person says otherwise here. */
+/** Whether brokers without a window may widen something in this home: off, until the user says otherwise here. */
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { Switch } from '../../parts/field.tsx';

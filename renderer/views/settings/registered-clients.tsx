@@ -1,5 +1,5 @@
 /**
- * Our OAuth clients at issuers: those that the person entered, and apart from them what was registered by
+ * Our OAuth clients at issuers: those that the user entered, and apart from them what was registered by
  * itself. Each can be removed while no grant needs it; the broker says when one does.
  */
 import { ListRow } from '../../lists/list-row.tsx';

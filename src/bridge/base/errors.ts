@@ -1,5 +1,5 @@
 /**
- * What the client and the person get when something goes wrong: a JSON-RPC error, and one line.
+ * What the client and the user get when something goes wrong: a JSON-RPC error, and one line.
  *
  * Invariant: says what happened, whether a call may have run, and what to do. Text of a server is quoted and bounded;
  * an error that isn't ours shows its code and nothing else.
@@ -198,7 +198,7 @@ export function rpcErrorOf(error: KeyturnError): RpcError {
   };
 }
 
-/** A refusal as the person reads it, on one line. */
+/** A refusal as the user reads it, on one line. */
 export function personLine(error: KeyturnError): string {
   return `keyturn bridge: ${sentences(error)} (${error.reason})`;
 }

@@ -13,7 +13,7 @@ import { withCookies } from './cookies.ts';
 
 /** What one request is for. */
 export interface Purpose {
-  /** The listening stream: nobody waits for it, so it is no reason to ask the person. */
+  /** The listening stream: nobody waits for it, so it is no reason to ask the user. */
   readonly isListening?: true;
   /** The URL that a server of the older transport named for messages. */
   readonly named?: string;

@@ -25,7 +25,7 @@ export class ClientState {
     if (method === 'resources/unsubscribe' && typeof uri === 'string') this.#subscriptions.delete(uri);
   }
 
-  /** What the person is to know. */
+  /** What the user is to know. */
   learn(request: JSONRPCRequest, answer: Answer): KeyturnError | undefined {
     this.sent(request);
     if ('error' in answer) return undefined;
@@ -40,7 +40,7 @@ export class ClientState {
     return undefined;
   }
 
-  /** Sends all again. What the server refuses is forgotten; resolves with what the person is to know. */
+  /** Sends all again. What the server refuses is forgotten; resolves with what the user is to know. */
   async repeat(send: (repeat: Repeat) => Promise<Answer>): Promise<KeyturnError | undefined> {
     const missed: string[] = [];
     const left = [...(this.#level ? [this.#level] : []), ...this.#subscriptions.values()].values();

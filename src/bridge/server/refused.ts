@@ -54,7 +54,7 @@ export class Refused extends Error {
   }
 }
 
-/** A sentence; empty where the server says nothing that a person reads. */
+/** A sentence; empty where the server says nothing that a user reads. */
 export function wordsOf(text: string): string {
   const words = text.trim().replace(/\b(bearer|dpop)\s+[\w.~+/=-]{8,}/gi, '$1 …');
   return words === '' || words.startsWith('<') ? '' : ` The server says: ${quoted(words)}.`;

@@ -34,7 +34,7 @@ export interface UpstreamOptions {
   readonly fetch: Fetch;
   /** The server's own requests and notifications. */
   readonly onMessage: OnServerMessage;
-  /** What the person is to know, and no request waits for. */
+  /** What the user is to know, and no request waits for. */
   readonly tell: (problem: KeyturnError) => void;
   /** Resolves when the client takes more. */
   readonly ready: () => Promise<void>;

@@ -5,7 +5,7 @@
  * refusal. A denial is remembered, of an app as of single scopes; `later` isn't, and is
  * kept nowhere. If the owner answers a pending question by a command, its card closes; that never grants more than the
  * command said. An app whose card got no yes waits before its next one, each time longer.
- * A card is a request as the person sees it; a run is one process of an app, from its start to its end.
+ * A card is a request as the user sees it; a run is one process of an app, from its start to its end.
  */
 import type { BrokerParts } from '../parts.ts';
 import type { KeyturnError } from '../../base/errors.ts';
@@ -47,7 +47,7 @@ export class Consent {
   }
 
   /**
-   * The person signs in there without an app's request: if an app's cards were only about that server, its wait
+   * The user signs in there without an app's request: if an app's cards were only about that server, its wait
    * ends.
    */
   signingIn(endpoint: string): void {
@@ -55,7 +55,7 @@ export class Consent {
   }
 
   /**
-   * Resolves when a permission covers the request; asks the person where none does. Throws `consent_denied`,
+   * Resolves when a permission covers the request; asks the user where none does. Throws `consent_denied`,
    * `consent_required`, `rate_limited` or the deadline's reason.
    */
   async askUnlessAllowed(access: AccessRequest, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
@@ -63,7 +63,7 @@ export class Consent {
     if (!access.key) this.refuseKeyOnly(access);
     if (access.interaction === 'never') throw this.current.consentRequired(access);
     const { appId, endpoint, scope, account = '', grantId = '', isDetached = false } = access;
-    // A card is about one process, so that the person can allow just that one. What comes and goes shares one.
+    // A card is about one process, so that the user can allow just that one. What comes and goes shares one.
     const run = appId === cliAppId || isDetached ? '' : (access.asker?.run ?? '');
     const key = JSON.stringify([appId, endpoint, scope.toSorted(), run, account, grantId, isDetached]);
     await this.#questions.join(key, (signal) => this.#ask(access, signal), deadline.signal);

@@ -3,9 +3,9 @@
  * resource, at which endpoint, with which scopes. A narrow app gets a narrow token because of `scopesToNarrowTo`.
  *
  * Invariants: a permission's grants are used in the order in which it names them. Where they are of several accounts,
- * the request names one, or the person has chosen one; nothing else decides. A grant that no permission names
- * needs the person's yes, even if the request names it. One exception: a permission that names none yet takes the only
- * living grant of its server. Where it finds several accounts there, the person chooses one of them for it, unless its
+ * the request names one, or the user has chosen one; nothing else decides. A grant that no permission names
+ * needs the user's yes, even if the request names it. One exception: a permission that names none yet takes the only
+ * living grant of its server. Where it finds several accounts there, the user chooses one of them for it, unless its
  * card showed no scopes: then the next card shows them. A grant that needs a sign-in gives way to one of the same account
  * that another permission of the program names. A grant that belongs to one program serves no other program, and serves
  * its own one instead of the shared grant of the same account that has more scopes than the permission. If an app
@@ -26,7 +26,7 @@ export interface GrantRequest {
   readonly endpoint: string;
   /** Absent: the app named none. */
   readonly account?: string | undefined;
-  /** The one that the person chose for this request. */
+  /** The one that the user chose for this request. */
   readonly grantId?: string | undefined;
 }
 
@@ -97,7 +97,7 @@ function openAccounts(
   return account !== undefined && named.has(account) ? [account] : [...named];
 }
 
-/** The accounts among which the person may choose for a permission that names no grant yet, in the order of the sign-ins. */
+/** The accounts among which the user may choose for a permission that names no grant yet, in the order of the sign-ins. */
 function signedInFor(permission: Permission, kept: readonly Grant[]): string[] {
   // Its card showed no scopes, so the next card has to.
   if (permission.fixAtFirstToken) return [];
@@ -111,7 +111,7 @@ const choosable = (permission: Permission, kept: readonly Grant[]): readonly Gra
     ({ id, resource }) => !refusesGrant(permission, id) && resource === (permission.resource ?? resource),
   );
 
-/** The grants of this account that a choice of the person gives a permission which names none yet. */
+/** The grants of this account that a choice of the user gives a permission which names none yet. */
 export function grantsOfChoice(
   there: readonly Grant[],
   permission: Permission,
@@ -175,7 +175,7 @@ function onlyOne(permission: Permission, living: readonly Grant[]): Grant | unde
   return only && more.length === 0 && !refusesGrant(permission, only.id) ? only : undefined;
 }
 
-/** The grant that the person is asked about. A grant that they refused comes only if there is no other. */
+/** The grant that the user is asked about. A grant that they refused comes only if there is no other. */
 function likeliest(living: readonly Grant[], permissions: readonly Permission[]): Grant | undefined {
   const open = living.filter(({ id }) => !permissions.some((one) => refusesGrant(one, id)));
   const candidates = open.length > 0 ? open : living;
@@ -203,7 +203,7 @@ export function grantsOfAccount(
  */
 export function requireSameResource(permission: Permission, grant: Grant): void {
   if (permission.resource === undefined || permission.resource === grant.resource) return;
-  // The person named this grant.
+  // The user named this grant.
   if (namesGrant(permission, grant.id)) return;
   throw otherResource(permission.endpoint, grant);
 }
@@ -223,7 +223,7 @@ export function reaches(permission: Permission, grant: Grant): boolean {
   return !isBound(permission) || namesGrant(permission, grant.id);
 }
 
-/** The same, if it needs no further choice of the person. `there`: the grants of the endpoint. */
+/** The same, if it needs no further choice of the user. `there`: the grants of the endpoint. */
 export function serves(permission: Permission, grant: Grant, there: readonly Grant[]): boolean {
   if (!reaches(permission, grant)) return false;
   if (isBound(permission) || !isLiving(grant)) return true;

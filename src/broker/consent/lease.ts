@@ -26,12 +26,12 @@ export class Leases {
   /** The tokens of leases for one token that gave it, and that nobody decided against since. */
   #usedUp: UsedUp[] = [];
 
-  /** How many tokens this program got under leases for one token. */
+  /** How many tokens this app got under leases for one token. */
   spentBy(appId: string): number {
     return this.#spent.get(appId) ?? 0;
   }
 
-  /** Whether this program got its one token, and the user has decided nothing about it since. */
+  /** Whether this app got its one token, and the user has decided nothing about it since. */
   hasUsedUp(appId: string): boolean {
     return this.#usedUp.some((one) => one.appId === appId);
   }
@@ -75,7 +75,7 @@ export class Leases {
     if (ended.length > 0) this.#usedUp.push({ appId, endpoint, given });
   }
 
-  /** Whether this program got this very token there under a lease, and the user has decided nothing about it since. */
+  /** Whether this app got this very token there under a lease, and the user has decided nothing about it since. */
   gave(token: string, key: PermissionKey): boolean {
     return this.#usedUp.some((one) => one.given === token && isLike(key)(one));
   }

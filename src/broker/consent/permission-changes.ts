@@ -19,7 +19,7 @@ import type { AsRead, Permission, PermissionKey } from '../records/permission.ts
 import { keptAccount } from './grant-choice.ts';
 import type { AccessRequest, CurrentPermissions } from './current-permissions.ts';
 
-/** What the person was shown. */
+/** What the user was shown. */
 export interface ShownOffer {
   readonly scope: readonly string[];
   /** Ids of the grants that a yes names. */

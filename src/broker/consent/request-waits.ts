@@ -1,8 +1,8 @@
 /**
- * How long an app has to wait until it may ask the person again after a request that got no yes, so that it can't fill
- * the screen with cards. A card is a request as the person sees it.
+ * How long an app has to wait until it may ask the user again after a request that got no yes, so that it can't fill
+ * the screen with cards. A card is a request as the user sees it.
  *
- * Invariant: each card that the person refuses or puts off, or that the app withdraws, doubles this app's next wait.
+ * Invariant: each card that the user refuses or puts off, or that the app withdraws, doubles this app's next wait.
  * Cards that end together count once. Only these end the wait: a yes, a permission for the app, or a sign-in at the only
  * server its cards named.
  */
@@ -37,13 +37,13 @@ export class RequestWaits {
     this.#endpoints.set(who, endpoints);
   }
 
-  /** The person allowed `who` something. */
+  /** The user allowed `who` something. */
   end(who: string): void {
     this.#waits.succeeded(who);
     this.#endpoints.delete(who);
   }
 
-  /** The person acts at an endpoint by themselves: an app whose cards were about nothing else may ask again. */
+  /** The user acts at an endpoint by themselves: an app whose cards were about nothing else may ask again. */
   actedAt(endpoint: string): void {
     for (const [who, endpoints] of this.#endpoints)
       if (endpoints.delete(endpoint) && endpoints.size === 0) this.end(who);

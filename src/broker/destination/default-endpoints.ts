@@ -12,7 +12,7 @@ import { isLiving } from '../records/grant.ts';
 
 /**
  * Default endpoints are guessed. Metadata that is gone for a moment must send neither a client that was entered for
- * the issuer nor a person to them.
+ * the issuer nor a user to them.
  */
 export function mayUseDefaults(parts: BrokerParts, issuer: string): boolean {
   const hasEntered = parts.registrations

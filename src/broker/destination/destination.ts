@@ -29,7 +29,7 @@ export interface DestinationRequest extends ResourceRequest {
   readonly account?: string;
   /** The user's choice. */
   readonly issuer?: string;
-  /** How the person would sign in. */
+  /** How the user would sign in. */
   readonly method: SignInMethod;
 }
 
@@ -185,7 +185,7 @@ function othersUntried(refusal: unknown, endpoint: string, named: number): unkno
   return new KeyturnError(reason, message, { ...detailsOf(refusal), hint, cause });
 }
 
-/** Keyturn has a client there or can get one, and can get tokens with or without a person. Throws if not. */
+/** Keyturn has a client there or can get one, and can get tokens with or without a user. Throws if not. */
 function requireUsable(
   parts: BrokerParts,
   { method }: DestinationRequest,

@@ -26,7 +26,7 @@ function mayAnswerAt(path: string, { registration, grant, isRejected }: Registra
 }
 
 /**
- * The issuer of another client whose answer could arrive at the redirect URI of `record`, and what the person can do
+ * The issuer of another client whose answer could arrive at the redirect URI of `record`, and what the user can do
  * about it. Undefined if the redirect URI shows the issuer.
  */
 export function ambiguityOf(

@@ -48,7 +48,7 @@ export async function prepareRedirect(
   refused?: Unusable,
 ): Promise<Redirect> {
   if (refused) {
-    // Fresh: the person wants a client that was never used.
+    // Fresh: the user wants a client that was never used.
     return refused.isFresh
       ? registeredNow(parts, server, http, wanted)
       : ((await successor(parts, server, wanted, refused)) ?? registered(parts, server, http, wanted));

@@ -49,7 +49,7 @@ export const secretSchema = z.strictObject({
   scope: z.array(z.string()),
   /** The scopes of the last narrower refresh; absent once a full refresh brought all scopes again (lost-scope.ts). */
   narrowedTo: z.array(z.string()).optional(),
-  /** The address or user name of the person at the issuer. It is sent to that issuer only. */
+  /** Their address or user name at the issuer. It is sent to that issuer only. */
   loginHint: z.string().optional(),
   /** Of a grant that was ended: access tokens that apps had then. They are kept only to be revoked. */
   handedOut: z.array(z.strictObject(tokenFields)).optional(),

@@ -49,7 +49,7 @@ export const freshRedirect = (): string => `http://127.0.0.1:${anyPort()}${ownPa
 export interface RedirectCallback {
   /** The redirect, as the browser brought it. Holds the authorization code: never log it. */
   readonly url: URL;
-  /** Ends the browser's request with a page for the person. */
+  /** Ends the browser's request with a page for the user. */
   show(page: Page): void;
 }
 

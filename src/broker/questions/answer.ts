@@ -1,5 +1,5 @@
 /**
- * The answers that a person can give to a question, and their terms.
+ * The answers that a user can give to a question, and their terms.
  *
  * Invariants: only a `yes` to an app has terms, and terms give no scope and no account that the question doesn't
  * show. Terms that can't be kept are refused before the question closes.

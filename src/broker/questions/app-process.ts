@@ -1,7 +1,7 @@
 /**
  * The process that asks, as the system attests it: for the card, the audit log and a lease of one run.
  *
- * Invariant: these facts prove nothing about what a program does. They are read again when the person answers, and
+ * Invariant: these facts prove nothing about what a program does. They are read again when the user answers, and
  * the card is void if the process has changed by then.
  */
 

@@ -32,7 +32,7 @@ interface Open extends Interaction {
 }
 
 /**
- * More open questions than a person can handle; any further question is refused, not queued. Cards and sign-ins are
+ * More open questions than a user can handle; any further question is refused, not queued. Cards and sign-ins are
  * counted apart, and so are the sign-ins of commands, windows and programs: none crowds out another.
  */
 const maxOpen = { cards: 64, 'sign-ins': 32 } as const;
@@ -233,7 +233,7 @@ function shareOf(question: Question): Share {
   }
 }
 
-/** As many servers as a person still looks at one by one. */
+/** As many servers as a user still looks at one by one. */
 const maxOnCard = 5;
 
 /** An open question, and the card that it is on. */

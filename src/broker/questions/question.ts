@@ -1,4 +1,4 @@
-/** The kinds of question, and what each shows. No secrets, except codes that the person has to type. */
+/** The kinds of question, and what each shows. No secrets, except codes that the user has to type. */
 import type { AppProcessView } from './app-process.ts';
 import type { ShownKey } from '../records/api-key.ts';
 import type { ForwardOrigin } from '../records/app.ts';
@@ -168,7 +168,7 @@ export type Question =
       readonly kind: 'signIn';
       /** Our record of the client that the page uses. */
       readonly registrationId: string;
-      /** The authorization URL, for a person whose browser did not open. */
+      /** The authorization URL, for a user whose browser did not open. */
       readonly url: string;
       /** Our own address that redirects the local browser to it; absent: the page opens on another machine. */
       readonly startUrl?: string;
@@ -189,7 +189,7 @@ export type Question =
       readonly stateless?: string | undefined;
       /** Takes the final address of a browser on another machine. Throws `state_mismatch`, `invalid_request`. */
       readonly paste: (address: string) => void;
-      /** The person reports that the page shows an error: the server may have forgotten the client. */
+      /** The user reports that the page shows an error: the server may have forgotten the client. */
       readonly showsError: () => void;
     })
   | (SignInQuestion & {
@@ -218,7 +218,7 @@ export type Question =
       readonly allowed: readonly AllowedGroup[];
     }
   | {
-      /** An MCP server asks the person to open an address. A yes opens it, and grants no access. */
+      /** An MCP server asks the user to open an address. A yes opens it, and grants no access. */
       readonly kind: 'url';
       readonly appId: string;
       readonly appName: string;

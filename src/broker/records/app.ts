@@ -98,7 +98,7 @@ export class Apps {
   }
 
   /**
-   * The id for a name, an id or the beginning of one that a person typed. Throws `not_found`, and `conflict` for what
+   * The id for a name, an id or the beginning of one that a user typed. Throws `not_found`, and `conflict` for what
    * is shared.
    */
   resolve(nameOrId: string): string {
@@ -125,7 +125,7 @@ export class Apps {
 
   /**
    * Throws `conflict` for the name of an app that there is, as `shownName` gives it. Case doesn't matter, and `l`, `1`, `I`
-   * and `i` are one letter, and `0` and `O`: a person would take one for the other.
+   * and `i` are one letter, and `0` and `O`: a user would take one for the other.
    */
   refuseTaken(name: string, now: number): void {
     const taken = this.#named(name, now);
@@ -183,7 +183,7 @@ export class Apps {
       ...(forward === undefined ? {} : { forward }),
     };
     await this.#file.change((items) => {
-      // Another one may have taken the name while the person was asked.
+      // Another one may have taken the name while the user was asked.
       this.refuseTaken(shownName(app), now);
       return [...items.filter((c) => isAlive(c, now)), app];
     });
@@ -249,7 +249,7 @@ export class Apps {
   }
 }
 
-/** As a person could read a name. */
+/** As a user could read a name. */
 const folded = (name: string): string => name.toLowerCase().replaceAll(/[1i]/g, 'l').replaceAll('0', 'o');
 
 function isAlive({ confirmed, pairedAt }: App, now: number): boolean {

@@ -1,5 +1,5 @@
 /**
- * The company's identity provider as a place where the person signs in: its sign-in is behind other grants.
+ * The company's identity provider as a place where the user signs in: its sign-in is behind other grants.
  *
  * Invariant: a grant is the company's sign-in only if the owner entered the provider (`keyturn oauth-client add --idp`)
  * and the grant is for that provider itself. It is no MCP server: it gets no `resource`, and its access tokens are its
@@ -14,7 +14,7 @@ import type { RegistrationRecord, Registrations } from './registrations.ts';
 /** RFC 8707 is about MCP servers. The provider's access token is used for nothing here; its ID token is. */
 export const providerExceptions: Exceptions = { noResource: true, otherAudience: true, needsIdToken: true };
 
-/** The provider at which the person signs in for this client; undefined if another program keeps the ID token. */
+/** The provider at which the user signs in for this client; undefined if another program keeps the ID token. */
 export function providerOf({ idp }: Pick<RegistrationRecord, 'idp'>): string | undefined {
   return idp && idp.idTokenFile === undefined ? idp.issuer : undefined;
 }
@@ -36,13 +36,13 @@ export function isCompanySignIn(
   return resource === issuer && registrations.all().some((record) => providerOf(record) === issuer);
 }
 
-/** The person's sign-in at this provider, if it is not over. */
+/** The user's sign-in at this provider, if it is not over. */
 export function companySignIn(grants: Grants, provider: string): Grant | undefined {
   const living = grantsAt(grants, provider).filter(isLiving);
   return living.find(({ state }) => state.kind === 'active') ?? living[0];
 }
 
-/** True if the person revoked the sign-in at this provider and has not signed in there since. */
+/** True if the user revoked the sign-in at this provider and has not signed in there since. */
 export function hasEndedCompany(grants: Grants, provider: string): boolean {
   const there = grantsAt(grants, provider);
   return there.length > 0 && !there.some(isLiving);

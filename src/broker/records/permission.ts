@@ -26,7 +26,7 @@ export const permissionSchema = z.object({
    */
   grants: z.array(z.string()).optional(),
   /**
-   * The account, of those of `grants`, for requests that name none. Absent: the only one; the person is asked where
+   * The account, of those of `grants`, for requests that name none. Absent: the only one; the user is asked where
    * there are several.
    */
   account: z.string().optional(),

@@ -14,7 +14,7 @@ import type { AuthorityStore } from '../../store/authority.ts';
 /** `status` shows the list unverified, so that its texts are as the wire takes them (ipc/protocol/schemas/proxy-schema.ts). */
 export const proxySchema = z.object({
   id: z.string().max(64),
-  /** As the person types it. */
+  /** As the user types it. */
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/),
   /** Canonical endpoint as the user named it, with its query. */
   endpoint: z.string().min(1).max(2048),
@@ -33,7 +33,7 @@ export type ProxyRecord = z.infer<typeof proxySchema>;
 /** Bytes of an unguessable path: as many as a state needs (RFC 6749 §10.10). */
 const pathBytes = 24;
 
-/** A person has a handful; each is a listening port. */
+/** A user has a handful; each is a listening port. */
 const maxProxies = 32;
 
 /** Its ports are opened before the document is verified. A new path takes the old one away. */
@@ -109,7 +109,7 @@ export class Proxies {
     });
   }
 
-  /** A name for a proxy of which the person named none: the host, with a number where it is taken, here or by an app. */
+  /** A name for a proxy of which the user named none: the host, with a number where it is taken, here or by an app. */
   nameFor(endpoint: string, isFree: (name: string) => boolean): string {
     const plain = new URL(endpoint).hostname.replace(/[^A-Za-z0-9.-]/g, '').replace(/^[.-]+/, '');
     // Of the address [::] nothing is left.

@@ -20,11 +20,11 @@ export const registrationRecordSchema = z.object({
   registration: registrationSchema,
   /** The vault's item with its secret or private key. Absent: it has none. */
   secret: itemNameSchema.optional(),
-  /** The owner entered it to get tokens without a person; absent: for sign-ins. */
+  /** The owner entered it to get tokens without a user; absent: for sign-ins. */
   grant: z.enum(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
   /**
    * For id-jag: who signs the user in. With a file: what we are called there, and where another program keeps the ID
-   * token. Without: the person signs in there through us (records/company.ts).
+   * token. Without: the user signs in there through us (records/company.ts).
    */
   idp: z
     .object({ issuer: z.string(), clientId: z.string().optional(), idTokenFile: z.string().optional() })
@@ -113,7 +113,7 @@ export class Registrations {
     return this.#file.items.findLast((record) => record.isOnTrial && isUsable(record, issuer, now));
   }
 
-  /** True if the owner entered any client that gets tokens without a person. */
+  /** True if the owner entered any client that gets tokens without a user. */
   hasUnattended(): boolean {
     return this.#file.items.some((record) => record.grant !== undefined);
   }

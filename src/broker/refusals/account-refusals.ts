@@ -17,14 +17,14 @@ export function unknownAccount(endpoint: string, account: string, known: readonl
   });
 }
 
-/** Whose account is to be chosen. `isNamed`: the permission names accounts; else the person has to allow one. */
+/** Whose account is to be chosen. `isNamed`: the permission names accounts; else the user has to allow one. */
 interface AccountChoice {
   readonly name: string;
   readonly endpoint: string;
   readonly isNamed: boolean;
 }
 
-/** Several accounts could serve, and neither the app nor the person has said which. */
+/** Several accounts could serve, and neither the app nor the user has said which. */
 export function accountRequired(
   { name, endpoint, isNamed }: AccountChoice,
   accounts: readonly string[],
@@ -54,7 +54,7 @@ export function chosenEnded(endpoint: string, account: string): KeyturnError {
   );
 }
 
-/** The person kept the account that signed in, but the app asked for another one by name. */
+/** The user kept the account that signed in, but the app asked for another one by name. */
 export function anotherSignedIn(
   name: string,
   endpoint: string,

@@ -2,7 +2,7 @@
  * Describes what a request was waiting for when its time ran out: the open page or question, and what to do if that
  * page shows an error.
  *
- * Invariant: a client is called replaceable only if another may replace it without the person entering it.
+ * Invariant: a client is called replaceable only if another may replace it without the user entering it.
  */
 import { KeyturnError, quoted, shellOption, shellWord, Unreachable } from '../../base/errors.ts';
 import type { Interaction } from '../questions/interaction.ts';
@@ -25,10 +25,10 @@ export function anotherPageFirst(endpoint: string, isKeyturnApp: boolean): Keytu
 
 /** A request whose time ran out. */
 interface Waited {
-  /** Absent: the person's own sign-in. */
+  /** Absent: the user's own sign-in. */
   readonly appId: string | undefined;
   readonly endpoint: string;
-  /** True if the person answers in the broker's own windows; false if by commands. */
+  /** True if the user answers in the broker's own windows; false if by commands. */
   readonly isKeyturnApp: boolean;
 }
 

@@ -1,9 +1,9 @@
 /**
  * Counts refused refreshes that waiting can't fix: the server refuses the client, the resource, the scopes or the
- * request, wants the person first, or its answer is unusable. None of these refusals shows that the refresh token is dead.
+ * request, wants the user first, or its answer is unusable. None of these refusals shows that the refresh token is dead.
  *
  * Invariants: a server gets a few tries in a row, with a pause after each refusal. After that the grant isn't
- * refreshed until a person signs in, enters its client again, or waives the rule. A refused scope set pauses only its
+ * refreshed until a user signs in, enters its client again, or waives the rule. A refused scope set pauses only its
  * own refreshes and ends no grant. The counts are in memory only; a grant that ended stays ended. On disk a refusal
  * is stored in our own words only. A refusal in the server's own words (`UnclearRefusal`) ends the grant only if it
  * comes again after a minute, without a success between; even then a later refresh may revive the grant.

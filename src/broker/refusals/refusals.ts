@@ -201,7 +201,7 @@ export function serverResting(name: string, left: number): Unreachable {
 
 /**
  * A server that failed and gets no request yet. `last` is its last failure; `left` is in milliseconds and depends on
- * who asks: a person's own sign-in may try sooner than an app.
+ * who asks: a user's own sign-in may try sooner than an app.
  */
 export function resting(last: Unreachable, left: number, isByPerson: boolean): Unreachable {
   const seconds = Math.ceil(left / 1000);
@@ -245,7 +245,7 @@ export function noSignIn(endpoint: string, why: string): KeyturnError {
   });
 }
 
-/** Why an existing grant needs a person, for `noSignIn`. */
+/** Why an existing grant needs a user, for `noSignIn`. */
 export function whyAgain({ state }: Grant): string {
   const why = state.kind === 'signInRequired' ? `: ${state.why}` : '';
   return `it needs a new sign-in${why}`;

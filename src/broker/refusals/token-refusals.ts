@@ -132,7 +132,7 @@ export class TokenRefusals {
     ]);
   }
 
-  /** The person signed in or allowed something: resets the count. */
+  /** The user signed in or allowed something: resets the count. */
   clear(grantId: string): void {
     this.#counted.delete(grantId);
   }

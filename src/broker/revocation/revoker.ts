@@ -54,7 +54,7 @@ export async function revokeGrant(
   });
 }
 
-/** Retries, unless the grant has changed since: a person signed in again, or asked for a try just now. */
+/** Retries, unless the grant has changed since: a user signed in again, or asked for a try just now. */
 export async function retryRevocation(parts: BrokerParts, pending: PendingGrant): Promise<void> {
   await parts.refresher.turns.take(pending.id, async () => {
     if (!parts.grants.isCurrent(pending)) return;

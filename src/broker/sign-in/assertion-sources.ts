@@ -4,7 +4,7 @@
  *
  * Invariant: it is read again for each token request, and kept nowhere. One that was refused is not sent again for a
  * minute unless it changed, and a command that failed is not started again for ten seconds; both end automatically, and
- * at once if the person signs in. A command gets no shell, and nothing on its standard input. Nothing waits for
+ * at once if the user signs in. A command gets no shell, and nothing on its standard input. Nothing waits for
  * a pipe.
  */
 import { createHash } from 'node:crypto';

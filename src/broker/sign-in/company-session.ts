@@ -1,5 +1,5 @@
 /**
- * The ID token of the person's own sign-in at the company's identity provider.
+ * The ID token of the user's own sign-in at the company's identity provider.
  *
  * Invariant: it is in memory only. One that is about to expire is never used: the provider is asked for another one by
  * the sign-in's refresh token, and decides each time.
@@ -14,7 +14,7 @@ import type { Grant } from '../records/grant.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import { fullScope } from '../tokens/token-cache.ts';
 
-/** The provider has no sign-in of the person, or it is over. */
+/** The provider has no sign-in of the user, or it is over. */
 export class CompanySignInNeeded extends KeyturnError {
   readonly provider: string;
 

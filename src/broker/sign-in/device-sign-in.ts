@@ -37,7 +37,7 @@ export async function signInByDevice(
   return grant;
 }
 
-/** A code that the person may enter. */
+/** A code that the user may enter. */
 interface Started {
   readonly record: RegistrationRecord;
   readonly device: DeviceRequest;
@@ -94,7 +94,7 @@ async function prepare(
   return { identity, device };
 }
 
-/** Asks the server until the person is done, as often as it allows. The wait ends with the code's `expiresAt`. */
+/** Asks the server until the user is done, as often as it allows. The wait ends with the code's `expiresAt`. */
 async function approval(
   parts: BrokerParts,
   { request, destination }: SignInContext,

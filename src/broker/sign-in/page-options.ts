@@ -1,9 +1,9 @@
 /**
  * The parameters of a sign-in page besides scopes and resource: `login_hint` and `prompt`.
  *
- * Invariants: `login_hint` is an address or user name, never a label that the person chose, and never a subject.
+ * Invariants: `login_hint` is an address or user name, never a label that the user chose, and never a subject.
  * `prompt` asks for a choice of account only after another account signed in, and for consent only if no refresh token
- * came without it: servers fail on prompts that they don't know, and the person should not be asked without need. A
+ * came without it: servers fail on prompts that they don't know, and the user should not be asked without need. A
  * prompt that an issuer refused is not sent to it again.
  */
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';

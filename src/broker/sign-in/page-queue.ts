@@ -1,7 +1,7 @@
 /**
  * Opens sign-in pages one after another.
  *
- * Invariant (5, dev/internals.md): at most one automatic sign-in page is open. When the person is done with a page,
+ * Invariant (5, dev/internals.md): at most one automatic sign-in page is open. When the user is done with a page,
  * the next may open, even if the sign-in still waits for an answer. After a failed page, the next one for the same
  * endpoint waits until the user acts. After a page whose apps all disconnected, the next one waits for a pause,
  * which doubles with each such page. So an app can't open a hundred tabs by disconnecting.
@@ -56,7 +56,7 @@ export class PageQueue {
 
   #pageFailed(endpoint: string, signal: AbortSignal): void {
     if (!signal.aborted) this.#failed.add(endpoint);
-    // The app disconnected. Any other reason comes from the broker (such as the person's own sign-in) and causes
+    // The app disconnected. Any other reason comes from the broker (such as the user's own sign-in) and causes
     // no pause.
     else if (reasonOf(signal.reason) === 'interrupted') this.#pauses.lengthen(endpoint);
   }

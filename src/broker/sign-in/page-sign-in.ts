@@ -1,5 +1,5 @@
 /**
- * A sign-in by a page: in the browser here, or in one elsewhere whose last address the person pastes back.
+ * A sign-in by a page: in the browser here, or in one elsewhere whose last address the user pastes back.
  *
  * Invariant: every reply passes the same checks of state and issuer, once. A client that the server refuses is replaced
  * once; after that the refusal says so.
@@ -31,7 +31,7 @@ import type { SignInContext, StoreTokens } from './sign-in-context.ts';
 import { signInDetails } from '../questions/starter.ts';
 import type { Redirect } from '../destination/new-client.ts';
 
-/** How long a sign-in waits for the person, in milliseconds: time for a password manager and a second factor. */
+/** How long a sign-in waits for the user, in milliseconds: time for a password manager and a second factor. */
 export const signInTimeout = 600_000;
 
 export async function signInByPage(
@@ -47,7 +47,7 @@ export async function signInByPage(
   });
 }
 
-/** A person who sees an error can't tell whether the server refuses the client or a prompt: neither is sent again. */
+/** A user who sees an error can't tell whether the server refuses the client or a prompt: neither is sent again. */
 function withoutPrompts(context: SignInContext, { saidBy }: Refused): SignInContext {
   return saidBy === 'person' ? { ...context, options: { ...context.options, prompts: [] } } : context;
 }
@@ -62,7 +62,7 @@ interface OnePage {
 
 type Outcome = ClientOutcome<Grant>;
 
-/** `refused`: the client of the page before, or the one that the person wants replaced. */
+/** `refused`: the client of the page before, or the one that the user wants replaced. */
 async function onePage(page: OnePage, refused: Refused | undefined): Promise<Outcome> {
   const { parts, context, signal } = page;
   const { request, destination } = context;
@@ -150,7 +150,7 @@ interface Shown {
 }
 
 /**
- * Shows the sign-in to the person and waits for the browser, for the address it ended at, or for word of an error page.
+ * Shows the sign-in to the user and waits for the browser, for the address it ended at, or for word of an error page.
  */
 async function visit(
   parts: BrokerParts,
@@ -203,7 +203,7 @@ async function visit(
   });
   for (const pending of [refused, tooLate, callback]) pending.catch(() => undefined);
   try {
-    // Without a browser the person still has the URL: the question carries it. Not waited for: one
+    // Without a browser the user still has the URL: the question carries it. Not waited for: one
     // that takes long to start must not keep a program that went away from calling the sign-in off.
     if (startUrl !== undefined)
       parts.openBrowser(startUrl).catch((error: unknown) => {

@@ -19,9 +19,9 @@ type Page = Extract<Question, { readonly kind: 'signIn' }>;
 /** A client that another one will replace. */
 export interface Refused {
   readonly record: RegistrationRecord;
-  /** The server refused it, or the person reports that its page shows an error. */
+  /** The server refused it, or the user reports that its page shows an error. */
   readonly saidBy: 'server' | 'person';
-  /** The person wants a new client. */
+  /** The user wants a new client. */
   readonly isFresh?: boolean;
 }
 

@@ -3,7 +3,7 @@
  *
  * Invariants: a sign-in renews a grant only if both name the same subject, or neither names one. If the sign-in
  * returns another subject, or no subject although the grant has one, it doesn't renew the grant: it counts as another
- * account. A label is the person's name for an account and proves nothing: it only selects the grant, and names a new
+ * account. A label is the user's name for an account and proves nothing: it only selects the grant, and names a new
  * one, or one that had only its subject as a name.
  */
 import type { TokenResponse } from '../../oauth/grants/token.ts';
@@ -27,7 +27,7 @@ interface TargetGrant {
 export type AccountMatch =
   | (TargetGrant & { readonly kind: 'expected' })
   /**
-   * The person decides. `known`: the accounts that it could have been; `signedIn`: the subject that the server named.
+   * The user decides. `known`: the accounts that it could have been; `signedIn`: the subject that the server named.
    */
   | (TargetGrant & {
       readonly kind: 'another';

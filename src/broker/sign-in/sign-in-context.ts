@@ -62,11 +62,11 @@ export interface IssuedTokens {
   readonly answer: TokenResponse;
   /** What was asked for at last, if that is less than the sign-in wanted. */
   readonly asked?: readonly string[] | undefined;
-  /** Tells the person's browser that a question waits; absent where none shows the outcome. */
+  /** Tells the user's browser that a question waits; absent where none shows the outcome. */
   readonly asking?: () => void;
 }
 
-/** Stores the issued tokens; called while the person still sees the page, so that it can show the outcome. */
+/** Stores the issued tokens; called while the user still sees the page, so that it can show the outcome. */
 export type StoreTokens = (tokens: IssuedTokens) => Promise<Grant>;
 
 /**

@@ -49,7 +49,7 @@ export async function signIn(
   }
 }
 
-/** One command does it all, once the person has a client: with what to register. */
+/** One command does it all, once the user has a client: with what to register. */
 function byHand({ loopback }: BrokerParts, { endpoint }: SignInRequest, error: unknown): unknown {
   const command = (issuer: string): string =>
     `Register Keyturn there, as a native or desktop app with the redirect URI ${loopback.redirectFor(issuer)}. ` +
@@ -88,7 +88,7 @@ async function signInNow(
       );
     return visit().catch(async (error: unknown) => {
       if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
-      // Only the person starts again what the person ended.
+      // Only the user starts again what the user ended.
       if (request.isAutomatic && hasEndedCompany(parts.grants, error.provider)) throw error;
       // One sign-in at the company serves all of its servers.
       await signInNow(parts, companyRequest(parts, request, error.provider), onPage, signal);
@@ -133,7 +133,7 @@ async function withItem(
 
 /**
  * Repeats the sign-in without what Keyturn itself had added and the server refuses: once without its prompts, and once
- * with less for `offline_access`. A further refusal is the person's to see.
+ * with less for `offline_access`. A further refusal is the user's to see.
  */
 async function adapting(
   parts: BrokerParts,
@@ -178,7 +178,7 @@ function refuseUnboundNow(
   if (living.some(({ isKeyBound }) => isKeyBound)) throw unboundNow({ endpoint, issuer: server.issuer });
 }
 
-/** The person's sign-in at the company, for a request about one of its servers. */
+/** The user's sign-in at the company, for a request about one of its servers. */
 function companyRequest(
   parts: BrokerParts,
   { method, isAutomatic, starter }: SignInRequest,

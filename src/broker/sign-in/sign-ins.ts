@@ -51,7 +51,7 @@ export class SignIns {
     this.#pages.refusePaused(endpoint);
   }
 
-  /** What a request was waiting for when its time ran out. `appId`: absent for the person's own sign-in. */
+  /** What a request was waiting for when its time ran out. `appId`: absent for the user's own sign-in. */
   stillPending({ appId, endpoint }: { readonly appId?: string; readonly endpoint: string }): KeyturnError {
     const { interactions, isKeyturnApp } = this.#parts;
     if (this.#pages.isQueued(endpoint)) return anotherPageFirst(endpoint, isKeyturnApp);
@@ -108,7 +108,7 @@ export class SignIns {
           if (!isAwaited() || !this.#isAllowed(endpoint)) throw notNeeded(endpoint);
           return work(opened, closed);
         },
-        // The person can do nothing about a scope that an app mistyped, and the step-ups are bounded.
+        // The user can do nothing about a scope that an app mistyped, and the step-ups are bounded.
         (error) => !(request.isStepUp && error instanceof ScopeRefused),
       );
     try {

@@ -4,7 +4,7 @@
  *
  * Invariants: a record names an item only after its tokens are in the vault. Until then the grant has its earlier tokens.
  * The item of the earlier sign-in stays in the record, so that "disconnect" reaches every token that the server still
- * accepts. A sign-in that returns another subject never updates the grant it was for. If the person says yes, it becomes
+ * accepts. A sign-in that returns another subject never updates the grant it was for. If the user says yes, it becomes
  * a separate grant, and the other one stays unchanged. Tokens that can't be kept are given back to their server.
  */
 import type { BrokerParts } from '../parts.ts';
@@ -47,7 +47,7 @@ export interface NewTokens {
   readonly prompts: readonly Prompt[];
 }
 
-/** Asks the person whether to keep an unexpected account. Resolves after a yes; else throws. */
+/** Asks the user whether to keep an unexpected account. Resolves after a yes; else throws. */
 export type ConfirmAccount = (another: Another) => Promise<void>;
 
 export interface StoreSteps {
@@ -72,7 +72,7 @@ export async function storeGrant(
   let stored = await tryOnce(false);
   if ('known' in stored) {
     await confirmAccount(stored);
-    // Match again, because the grants may have changed while the person answered.
+    // Match again, because the grants may have changed while the user answered.
     stored = await tryOnce(true);
   }
   if ('known' in stored) throw endedMeanwhile(received);
@@ -100,7 +100,7 @@ interface Target {
   readonly account: string;
 }
 
-/** `isConfirmed`: the person wants to keep another account than expected. */
+/** `isConfirmed`: the user wants to keep another account than expected. */
 function targetOf({ grants }: BrokerParts, received: NewTokens, isConfirmed: boolean): Target | Another {
   const { resource, issuer, onlyFor } = received;
   const alone = onlyFor === undefined ? [] : grants.aloneAt(resource, issuer, onlyFor);
@@ -165,7 +165,7 @@ async function renew(
     throw endedMeanwhile(received);
   }
   const fields = fieldsFrom(parts, { received, secret, found, now });
-  // The person's label takes the place of a subject as the account's name.
+  // The user's label takes the place of a subject as the account's name.
   const named = received.account === account ? { account } : {};
   const isStill = (one: Grant): boolean => one === found || (isLiving(one) && isLiving(found));
   const grant = await grants.update(id, (one) =>

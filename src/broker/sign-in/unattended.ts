@@ -37,7 +37,7 @@ export interface UnattendedRequest {
   readonly signal: AbortSignal;
 }
 
-/** The client for tokens without a person, if the owner entered one for this issuer. */
+/** The client for tokens without a user, if the owner entered one for this issuer. */
 export function unattendedRecord(
   registrations: Registrations,
   issuer: string,

@@ -154,7 +154,7 @@ export class RefreshFailures {
     this.#refusals.clear(key);
   }
 
-  /** The person changed what the server refused, a client or a rule: its refusals are forgotten. */
+  /** The user changed what the server refused, a client or a rule: its refusals are forgotten. */
   async tryAgain(refused: readonly Grant[]): Promise<void> {
     const { grants } = this.#parts;
     for (const { id } of refused) {
@@ -197,7 +197,7 @@ export class RefreshFailures {
   }
 
   /**
-   * The error with what the person needs to know of it, written down; `key` says what pauses, but for a grant that
+   * The error with what the user needs to know of it, written down; `key` says what pauses, but for a grant that
    * ended.
    */
   note({ id, issuer }: Grant, error: unknown, { key = id, isEnded = false } = {}): unknown {

@@ -3,8 +3,8 @@
  * requests through this class.
  *
  * Invariant: the data is in memory and bounded, and every rest ends automatically. An app's request reaches no resting
- * server; the refusal says when the rest ends. A person's own sign-in is tried at once. If a server asked for no requests,
- * a person has one try in ten seconds.
+ * server; the refusal says when the rest ends. A user's own sign-in is tried at once. If a server asked for no requests,
+ * a user has one try in ten seconds.
  */
 import { Unreachable, detailsOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
@@ -14,7 +14,7 @@ import { resting, unreachableUntil } from '../refusals/refusals.ts';
 /** The step of one server, such as `registration https://issuer.example`. */
 export interface Asking {
   readonly what: string;
-  /** The person started it; else a program's request did. */
+  /** The user started it; else a program's request did. */
   readonly isByPerson: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Rest {
 
 interface Failure extends Rest {
   readonly error: Unreachable;
-  /** A person's last try. */
+  /** A user's last try. */
   readonly personAt: number | undefined;
   readonly inARow: number;
 }
@@ -36,7 +36,7 @@ interface Failure extends Rest {
 /** Reasons that concern a server. Others concern this machine and don't count against the server. */
 const outages: readonly Reason[] = ['authorization_server_unreachable', 'mcp_server_unreachable'];
 
-/** Milliseconds. A person retries after fixing something; a loop in a script retries more often. */
+/** Milliseconds. A user retries after fixing something; a loop in a script retries more often. */
 const personsPause = 10_000;
 
 /** Milliseconds after the end of a rest. Failures further apart are not in a row: twice the longest pause. */

@@ -112,7 +112,7 @@ async function readiness(
       resolve({ problem: `The system could not start a process (${systemCode(error)}).` }),
     );
     child.once('close', (code, signal) => {
-      // Another start was faster: that broker serves as well. Any other refusal is what the person must read.
+      // Another start was faster: that broker serves as well. Any other refusal is what the user must read.
       if (complaint.includes(`reason: ${'broker_running' satisfies Reason}`)) resolve('up');
       else if (signal !== null && complaint === '') resolve('killed');
       else resolve({ problem: complaint.trim() || `It ended at once (${code ?? 'by a signal'}).` });

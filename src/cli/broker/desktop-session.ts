@@ -52,7 +52,7 @@ export function hasBrowser(env: NodeJS.ProcessEnv): boolean {
   return hasDisplay(env) || hasWslview(env);
 }
 
-/** Asks first why there is no vault: one that a person locked must not be opened in passing. */
+/** Asks first why there is no vault: one that a user locked must not be opened in passing. */
 async function isTaken(connection: Connection, session: Session): Promise<boolean> {
   try {
     if (stateIn(await connection.request('status')) !== 'absent') return false;
@@ -86,7 +86,7 @@ export function offeringSession(connection: Connection, env = process.env): Conn
       return await work();
     } catch (error) {
       if (!(error instanceof KeyturnError) || error.reason !== 'vault_unavailable') throw error;
-      // The person should read the first refusal, unless the session mended its cause.
+      // The user should read the first refusal, unless the session mended its cause.
       if (!(await isTaken(connection, session))) throw error;
       return work();
     }

@@ -8,7 +8,7 @@
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 
-/** Milliseconds: a person waits for the shell. */
+/** Milliseconds: a user waits for the shell. */
 const timeout = 1000;
 
 /** More than that nobody reads. */

@@ -1,5 +1,5 @@
 /**
- * A grant that a person names: by its id or the beginning of it, or by the endpoint of its server. If nothing has
+ * A grant that a user names: by its id or the beginning of it, or by the endpoint of its server. If nothing has
  * that name, the error says what a name is and lists similar ones.
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
@@ -84,7 +84,7 @@ async function listed(): Promise<readonly Listed[]> {
   }
 }
 
-/** As many as a person looks through. */
+/** As many as a user looks through. */
 const maxNamed = 5;
 
 /** Digits that an id has in common with a mistyped or shortened one. */

@@ -23,7 +23,7 @@ export async function call<M extends MethodName>(
   params: ParamsOf<M>,
 ): Promise<Answer<M>> {
   const { isWidening } = await import('../../ipc/protocol/methods.ts');
-  // Where a person sits at the broker, that person has to say yes first.
+  // Where a user sits at the broker, that person has to say yes first.
   const mayAsk = connection.capabilities.includes(appCapability) && isWidening(method);
   try {
     const answer = connection.request(method, params);
@@ -58,7 +58,7 @@ interface LocatedAnswer<M extends MethodName> {
   readonly isKeyturnApp: boolean;
 }
 
-/** As `ask`, and tells who the broker is, for commands that say where the person answers. */
+/** As `ask`, and tells who the broker is, for commands that say where the user answers. */
 export async function askWhere<M extends MethodName>(
   method: M,
   params: ParamsOf<M>,

@@ -1,7 +1,7 @@
 /**
  * Broker and command of different versions: says so, and how to mend it.
  *
- * Invariant: a difference of versions refuses nothing. A person at a terminal reads of it, and so does
+ * Invariant: a difference of versions refuses nothing. A user at a terminal reads of it, and so does
  * anybody whose command fails probably because of it. Loads no package: the lean `keyturn token` comes here too.
  */
 import type { Connection } from '../../client/connection.ts';
@@ -27,7 +27,7 @@ export function difference({ capabilities }: Pick<Connection, 'capabilities'>): 
   return `The running broker is of ${broker === undefined ? 'an older version' : `version ${broker}`}, this command of ${version}.`;
 }
 
-/** One line for a person at a terminal. */
+/** One line for a user at a terminal. */
 export function tellDifference(connection: Connection): void {
   const sentence = difference(connection);
   if (sentence !== undefined) say(`keyturn: ${sentence} To start this one: ${mend}`);

@@ -135,7 +135,7 @@ async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
   // Not only once: the first signal waits for rotations under way, and a second one must not cut them off.
   for (const signal of ending) process.on(signal, () => void daemon.stop());
   process.on('SIGHUP', () => void hangUp(daemon, autoStarted));
-  // The starter waits for this line; it shows a person where the broker listens.
+  // The starter waits for this line; it shows a user where the broker listens.
   if (autoStarted) process.stdout.write('ready\n');
   else say(`keyturn: the broker listens on ${daemon.socket}. Interrupt to stop it.`);
   await daemon.stopped;

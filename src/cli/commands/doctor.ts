@@ -88,7 +88,7 @@ async function examine(env: NodeJS.ProcessEnv): Promise<Reported> {
   return { findings, settings, status: broker.status, keychain: machine.keychain, env };
 }
 
-/** A broker that a person started takes what its environment says. */
+/** A broker that a user started takes what its environment says. */
 function inForce(settings: Settings, status: Status | undefined): Settings {
   if (!status) return settings;
   const { vault, vaultKey = settings.vaultKey, browser = settings.browser } = status;

@@ -23,7 +23,7 @@ import {
   validityOption,
 } from '../terminal/token-options.ts';
 
-/** Seconds that a person has for an answer, as with `keyturn token`. */
+/** Seconds that a user has for an answer, as with `keyturn token`. */
 const defaultTimeout = 300;
 
 /** Seconds: a program in whose environment a token stands gets no other one. */

@@ -92,7 +92,7 @@ async function change(name: string, value: string | null): Promise<number> {
   return exitCodes.ok;
 }
 
-/** A broker in a terminal belongs to the person who runs it there. */
+/** A broker in a terminal belongs to the user who runs it there. */
 async function isInBackground(): Promise<boolean> {
   const { log } = await ask('status', {});
   return log.file !== undefined;

@@ -2,7 +2,7 @@
  * What `keyturn doctor` can find, in the order of importance.
  *
  * Invariant: a kind's `title` holds nothing of this machine, so that a report may be shown to anybody. What does, is in
- * `what` and `mend` of a finding, for the person here.
+ * `what` and `mend` of a finding, for the user here.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { systemCode } from '../../base/system-error.ts';

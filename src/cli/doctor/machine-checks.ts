@@ -1,7 +1,7 @@
 /**
  * The machine around the broker: keychain, browser, proxy, certificates, clock. Needs no broker and no network.
  *
- * Invariant: nothing is started, asked of the person, or sent. A proxy's address is never shown: it may hold a
+ * Invariant: nothing is started, asked of the user, or sent. A proxy's address is never shown: it may hold a
  * password.
  */
 import { X509Certificate } from 'node:crypto';

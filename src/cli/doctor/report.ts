@@ -2,7 +2,7 @@
  * A text for an issue: what was found, and on what kind of machine.
  *
  * Invariant: made of a fixed list of facts, each of a known form: our own words, numbers, versions. No text of this
- * machine, of a server or of a person enters, so that nothing has to be taken out again.
+ * machine, of a server or of a user enters, so that nothing has to be taken out again.
  */
 import { release } from 'node:os';
 import type { Settings } from '../../daemon/settings/settings.ts';

@@ -56,7 +56,7 @@ export function clientsHere(): {
   }
 }
 
-/** For a script with `isForScript`; else for a person at a terminal, who copies it. */
+/** For a script with `isForScript`; else for a user at a terminal, who copies it. */
 export async function tellEntry(entry: Entry, isForScript: boolean): Promise<void> {
   const configured = configuredEntry(entry);
   if (isForScript) return printJson({ name: entry.name, ...configured });

@@ -16,7 +16,7 @@ import { watchLater } from '../waiting/watch-later.ts';
 import type { Asked } from './asked.ts';
 import { connectAs, startEntry } from './entry.ts';
 
-/** The question is open, and the person has not answered it in time. */
+/** The question is open, and the user has not answered it in time. */
 const open: readonly Reason[] = ['consent_pending', 'login_pending'];
 
 export type Credential = TokenResult | KeyResult;
@@ -24,7 +24,7 @@ export type Credential = TokenResult | KeyResult;
 interface Bounds {
   /** Milliseconds since this process began. */
   readonly within: number;
-  /** What the person does after the answer, e.g. `run this again`. */
+  /** What the user does after the answer, e.g. `run this again`. */
   readonly again: string;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Several tokens and API keys for one command, which gets all of them at once.
  *
- * Invariant: each token lives long enough when the last one has come. A person may take minutes to answer for one,
+ * Invariant: each token lives long enough when the last one has come. A user may take minutes to answer for one,
  * and the others age meanwhile.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';

@@ -1,8 +1,8 @@
 /**
  * `keyturn connect`: pairs an entry, allows it and signs in, before its client starts it.
  *
- * Invariant: a person answers, at this terminal where the broker asks nobody by itself, else in Keyturn's window. One
- * answer at this terminal is for all entries of a server. One who was refused before is asked again: a person started this.
+ * Invariant: a user answers, at this terminal where the broker asks nobody by itself, else in Keyturn's window. One
+ * answer at this terminal is for all entries of a server. One who was refused before is asked again: a user started this.
  */
 import { renameSync } from 'node:fs';
 import path from 'node:path';
@@ -48,7 +48,7 @@ export async function connectEntry(
   const over = AbortSignal.timeout(waitTime(isSeen));
   const done = new AbortController();
   try {
-    // The answer to a question that is over: the person begins again. A script comes back for it.
+    // The answer to a question that is over: the user begins again. A script comes back for it.
     const open = await openQuestions(owner);
     if (isSeen && !open.some(({ kind, app: client }) => kind === 'pair' && client === name))
       forgetTicket(name);

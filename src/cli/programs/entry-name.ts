@@ -1,7 +1,7 @@
 /**
  * The name under which an entry of a client's configuration pairs, where it was given none.
  *
- * Invariant: the same server and the same program give the same name, at every start; a person at a terminal stands
+ * Invariant: the same server and the same program give the same name, at every start; a user at a terminal stands
  * for no program. Two URLs of one host and path, or two long ones that begin alike, share a name by chance once in 16
  * million (2^24). They would share a key then, and each server would still need a permission of its own.
  */
@@ -14,7 +14,7 @@ import { maxNameLength } from '../../ipc/wire/limits.ts';
 /** Characters of the app's name in it. */
 const maxProgram = 20;
 
-/** Hexadecimal digits, 24 bits: sets apart names that share their letters, in a name that a person can still read. */
+/** Hexadecimal digits, 24 bits: sets apart names that share their letters, in a name that a user can still read. */
 const markLength = 6;
 
 /** `notes.example-mcp-claude-3f9a1c`: host and path, the program that started us, and a mark of the whole URL. */
@@ -26,7 +26,7 @@ export function entryName({ host, pathname, href }: URL, program = parentProgram
 }
 
 /**
- * `notes.example-mcp`: for an entry that a person makes in a terminal. With a mark where host and path could be
+ * `notes.example-mcp`: for an entry that a user makes in a terminal. With a mark where host and path could be
  * another's.
  */
 export function nameOfServer({ protocol, host, pathname, search, href }: URL): string {

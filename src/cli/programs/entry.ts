@@ -1,7 +1,7 @@
 /**
  * An entry of a client's configuration: a program with a name and a key of its own, which one of our commands runs as.
  *
- * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the person
+ * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the user
  * for seconds, and the broker keeps its questions for the next start.
  */
 import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
@@ -22,7 +22,7 @@ export async function connectAs(name: string | undefined): Promise<Connection> {
   });
 }
 
-/** What a person can mend by an answer or a sign-in. */
+/** What a user can mend by an answer or a sign-in. */
 const askable: readonly Reason[] = ['unpaired', 'consent_required', 'account_required', 'login_required'];
 
 /** The question is open, or the sign-in. */
@@ -42,7 +42,7 @@ export interface Entry {
 interface Start {
   /** Milliseconds. */
   readonly wait?: number;
-  /** What the person does after the answer. */
+  /** What the user does after the answer. */
   readonly again?: string;
   /** Throws `authorization_not_required` where the server wants no token. */
   readonly refusesOpen?: boolean;
@@ -95,7 +95,7 @@ export async function startEntry(
   }
 }
 
-/** Asks the person, until `end` (of `performance.now`). The broker goes on alone from the first moment. */
+/** Asks the user, until `end` (of `performance.now`). The broker goes on alone from the first moment. */
 async function allowed(
   { as, params }: Asked,
   { end, refusesOpen }: { readonly end: number; readonly refusesOpen: boolean },

@@ -1,7 +1,7 @@
 /**
  * `keyturn token` at the far end of a forward, where no owner is: an app like any other, paired once.
  *
- * Invariant: without a person to ask, nothing is asked.
+ * Invariant: without a user to ask, nothing is asked.
  */
 import { connect } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';

@@ -1,7 +1,7 @@
 /**
  * Keeps tokens in files fresh while a program uses them. An API key has no end, and stays as it is.
  *
- * Invariant: no question is asked. Where there is no newer token, the old one stays in its file, the person reads one
+ * Invariant: no question is asked. Where there is no newer token, the old one stays in its file, the user reads one
  * line, and it goes on trying.
  */
 import { reasonOf } from '../../base/errors.ts';
@@ -9,7 +9,7 @@ import type { TokenResult } from '../../ipc/wire/token-messages.ts';
 import type { Credential } from './credential-within.ts';
 
 export interface FreshFile {
-  /** For the line that a person reads. */
+  /** For the line that a user reads. */
   readonly name: string;
   readonly token: TokenResult;
   /** A token that lives longer than so many seconds, if the broker has one; the key where one was set since. */

@@ -2,7 +2,7 @@
  * The pairing of an entry, and the memory of a refusal.
  *
  * Invariant: the processes of an entry show one ticket, so they share one question and one key; a process that starts
- * later finds the answer. An entry that the person refused asks no more by itself; a person who starts
+ * later finds the answer. An entry that the user refused asks no more by itself; a user who starts
  * `keyturn connect` begins again.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -37,7 +37,7 @@ function besideKey(name: string, ending: string): string {
 }
 
 /**
- * Asks until the person answers or the signal aborts; the question then stays. `onCode` may be called with several codes.
+ * Asks until the user answers or the signal aborts; the question then stays. `onCode` may be called with several codes.
  * Throws what `pair` throws.
  */
 export async function pairEntry(

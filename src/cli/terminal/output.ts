@@ -1,5 +1,5 @@
 /**
- * What goes where. stdout: the answer, and only that. stderr: everything meant for a person who
+ * What goes where. stdout: the answer, and only that. stderr: everything meant for a user who
  * watches: progress, questions, refusals. Silence on success where there is nothing to answer.
  *
  * Invariant: a refusal is printed as what happened, the rule it follows, and what to do; the exit
@@ -71,7 +71,7 @@ function sayRule(rule: string): void {
   if (readOn !== undefined) say(`  read on: ${readOn}`);
 }
 
-/** One line for the person who watches, and one for each value that can't be in its command. */
+/** One line for the user who watches, and one for each value that can't be in its command. */
 export function say(line: string): void {
   for (const one of valuesBelow(line)) process.stderr.write(`${visible(one)}\n`);
 }
@@ -140,7 +140,7 @@ export function hostOf(url: string): string {
   return URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? url;
 }
 
-/** A process as a person recognises it: its executable, and its pid. */
+/** A process as a user recognises it: its executable, and its pid. */
 export function processName({
   executable = 'an unknown program',
   pid,

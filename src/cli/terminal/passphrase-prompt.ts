@@ -1,5 +1,5 @@
 /**
- * A passphrase from the person at the terminal, or from standard input.
+ * A passphrase from the user at the terminal, or from standard input.
  *
  * Invariants: it is never shown, and never comes from an argument or the environment, which other
  * programs can read. The terminal is put back as it was, however the asking ends.
@@ -25,7 +25,7 @@ export async function askPassphrase(question: string): Promise<string> {
   return askUnseen(question, { what: 'A passphrase', option: '--passphrase-stdin' });
 }
 
-/** The same for another secret. `option`: what the person can give instead. */
+/** The same for another secret. `option`: what the user can give instead. */
 export async function askSecret(question: string, option: string): Promise<string> {
   return askUnseen(question, { what: 'A key', option });
 }

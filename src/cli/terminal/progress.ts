@@ -1,4 +1,4 @@
-/** Tells a person at a terminal what a slow command waits for. */
+/** Tells a user at a terminal what a slow command waits for. */
 import { say } from './output.ts';
 
 /** Milliseconds: what is done sooner needs no explanation. */

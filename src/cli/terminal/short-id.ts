@@ -1,11 +1,11 @@
 /**
- * Ids that a person types in part.
+ * Ids that a user types in part.
  *
  * Invariant: a beginning stands for an id only where no other id begins so.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 
-/** Characters: what a person copies by eye. */
+/** Characters: what a user copies by eye. */
 const minLength = 4;
 
 /** The id that `text` is or begins; `text` itself where it is no beginning of any. Throws `conflict`. */

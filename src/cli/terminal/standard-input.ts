@@ -1,5 +1,5 @@
 /**
- * What a command reads on standard input: all of it, or a person's answer to one question.
+ * What a command reads on standard input: all of it, or a user's answer to one question.
  *
  * Invariant: no character is lost. A text decoder would drop a byte order mark at the beginning, and with it a part
  * of a passphrase. An interrupt at a question is one of the command.
@@ -17,7 +17,7 @@ export function isAtTerminal(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** The line that the person types. Rejects with an AbortError once the signal aborts. */
+/** The line that the user types. Rejects with an AbortError once the signal aborts. */
 export async function answerTo(question: string, signal?: AbortSignal): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: process.stdin, output: process.stderr });

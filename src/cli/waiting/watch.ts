@@ -1,5 +1,5 @@
 /**
- * Tells the person at the terminal what a waiting request waits for: a sign-in or a permission.
+ * Tells the user at the terminal what a waiting request waits for: a sign-in or a permission.
  *
  * Invariant: goes to stderr, names the issuer's host beside its URL, and shows only what belongs to the request at
  * hand: its server's sign-in, and its own permission. A device code is shown only where that sign-in was started.
@@ -13,7 +13,7 @@ import { hasBrowser } from '../broker/desktop-session.ts';
 import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
 import { say } from '../terminal/output.ts';
 
-/** A sign-in that the person starts here, on purpose. */
+/** A sign-in that the user starts here, on purpose. */
 export interface OwnLogin {
   /** Ids of the questions that were open before: another request's, which this terminal is not about. */
   readonly earlier: ReadonlySet<string>;
@@ -255,7 +255,7 @@ function accountsIn(question: Fields): string[] {
   return Array.isArray(accounts) ? accounts.filter((one) => typeof one === 'string') : [];
 }
 
-/** The server names another issuer than it did: the person must know whom to trust with a password. */
+/** The server names another issuer than it did: the user must know whom to trust with a password. */
 function tellMove(question: Fields): void {
   const former = text(question, 'formerIssuer');
   if (former === '') return;

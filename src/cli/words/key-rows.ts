@@ -1,4 +1,4 @@
-/** API keys as a table for a person. Never a key itself. */
+/** API keys as a table for a user. Never a key itself. */
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { printTable, when } from '../terminal/output.ts';
 

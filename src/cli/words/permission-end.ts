@@ -1,5 +1,5 @@
 /**
- * Reminds a person at a terminal that the end of a permission revokes no token and no key. A script needs no reminder.
+ * Reminds a user at a terminal that the end of a permission revokes no token and no key. A script needs no reminder.
  */
 import { say } from '../terminal/output.ts';
 

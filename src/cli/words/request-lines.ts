@@ -1,4 +1,4 @@
-/** Approval requests as lines for a person: what each is about, and how to answer it. */
+/** Approval requests as lines for a user: what each is about, and how to answer it. */
 import { quoted, shellOption, shellWord } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { choiceOptions, choiceQuestion } from './choice-words.ts';

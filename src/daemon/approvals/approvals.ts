@@ -1,5 +1,5 @@
 /**
- * Asks the person before a command gives somebody more access, if a person sits at the broker.
+ * Asks the user before a command gives somebody more access, if a user sits at the broker.
  *
  * Invariants: a request that widens access runs only after a yes to its own card. The process that asked must still be
  * the one that the card showed, and a permission is set only as the card showed it. The request is checked before the
@@ -33,7 +33,7 @@ export class Approvals {
   }
 
   /**
-   * Resolves once the person said yes, and at once for what widens nothing; for `permission.set` with what was judged,
+   * Resolves once the user said yes, and at once for what widens nothing; for `permission.set` with what was judged,
    * at the moment of the card. `params` have passed their schema.
    * Throws what the method would throw for them, `consent_denied` also when the broker ends, `rate_limited`, and
    * `interrupted` when the command went away.

@@ -202,7 +202,7 @@ const wideningMethods: {
 };
 
 /**
- * What the person is asked before a request runs. `params` have passed the method's schema. Throws as the method would.
+ * What the user is asked before a request runs. `params` have passed the method's schema. Throws as the method would.
  */
 export function approvalRequestFor(
   parts: ApprovalRequestParts,

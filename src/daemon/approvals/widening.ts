@@ -21,13 +21,13 @@ import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
 export type PermissionParams = ParamsOf<'permission.set'>;
 export type EndParams = ParamsOf<'permission.end'>;
 
-/** What the person refused an app at an endpoint. */
+/** What the user refused an app at an endpoint. */
 export interface Refusal {
   /** Single scopes; absent, with no accounts either: everything. */
   readonly scope?: readonly string[];
   /** Single accounts. */
   readonly accounts?: readonly string[];
-  /** Milliseconds since 1970; absent: until the person ends it. */
+  /** Milliseconds since 1970; absent: until the user ends it. */
   readonly until?: number;
 }
 
@@ -152,7 +152,7 @@ export function widensKey(broker: Broker, params: KeyPermissionParams): boolean 
 export function permissionChange(broker: Broker, params: PermissionParams): PermissionChange {
   const decided = decisionOf(broker, params);
   const addsAccount = params.account !== undefined && params.decision === 'allow';
-  // What gives no more needs no yes, and must not undo what the person decides meanwhile.
+  // What gives no more needs no yes, and must not undo what the user decides meanwhile.
   if (!addsAccount && widensPermission(broker, params)) return { decided };
   return { decided, from: broker.parts.permissions.asRead(decided) };
 }
@@ -219,7 +219,7 @@ function isOpenEnded({ parts }: Broker, { endpoint, resource, fixAtFirstToken }:
   );
 }
 
-/** The person refused single scopes on a card; a permission for all of them names each. */
+/** The user refused single scopes on a card; a permission for all of them names each. */
 function undoesRefusal(wanted: readonly string[] | undefined, refused: Refusal | undefined): boolean {
   return refused?.scope?.some((name) => wanted === undefined || wanted.includes(name)) ?? false;
 }

@@ -2,8 +2,8 @@
  * Who started which sign-in, and who sees its address and its codes.
  *
  * Invariant: while the app runs, a connection sees the address and the codes of the sign-ins that it started itself,
- * and finishes no other. The person's windows see and finish all. Elsewhere every command of the owner's does: there
- * `keyturn request list` is how the person finishes a sign-in that a program started.
+ * and finishes no other. The user's windows see and finish all. Elsewhere every command of the owner's does: there
+ * `keyturn request list` is how the user finishes a sign-in that a program started.
  */
 import type { Question } from '../../broker/questions/question.ts';
 import { isStartedBy } from '../../broker/questions/starter.ts';
@@ -25,7 +25,7 @@ export const windowAccess: SignInAccess = {
   mayFinish: () => true,
 };
 
-/** `isKeyturnApp`: whether a person sits at windows of the broker's own. */
+/** `isKeyturnApp`: whether a user sits at windows of the broker's own. */
 export function socketAccess(isKeyturnApp: () => boolean): SignInAccess {
   const numbers = new WeakMap<Caller, number>();
   let last = 0;

@@ -64,7 +64,7 @@ export function farDispatch(access: FarAccess, dispatch: ServerDeps['dispatch'])
     const answer = await dispatch(caller, method, narrowed(access, params));
     const { data } = handedOut.safeParse(method === 'token.reject' ? Object(answer).token : answer);
     if (data) access.given.add(data.tokenId).add(data.access_token);
-    // The person may have taken longer to answer than the forward was open.
+    // The user may have taken longer to answer than the forward was open.
     if (access.isOver()) throw over(access);
     return answer;
   };

@@ -79,7 +79,7 @@ export class HomeCheck {
   readonly #parts: HomeCheckParts;
   readonly #mismatch: Mismatch | undefined;
   #record: HomeRecord | undefined;
-  /** What the person answered before the vault was opened. */
+  /** What the user answered before the vault was opened. */
   #early: Confirmed | 'no' | undefined;
   #different: readonly Difference[] = [];
   /** At the app's first use, until it is answered. */
@@ -133,7 +133,7 @@ export class HomeCheck {
     throw unanswered(this.#asked);
   }
 
-  /** Before anything is served: `requireSettled`, until the person said what stays allowed. Undefined: nothing waits. */
+  /** Before anything is served: `requireSettled`, until the user said what stays allowed. Undefined: nothing waits. */
   decision(): Promise<void> | undefined {
     return this.#isUndecided && this.#allowed.length > 0 ? this.requireSettled() : undefined;
   }
@@ -199,7 +199,7 @@ export class HomeCheck {
     this.#different = this.#different.filter((difference) => difference.name !== name);
   }
 
-  /** The person gives the home free for headless brokers, or takes that back. Only for the app's window. */
+  /** The user gives the home free for headless brokers, or takes that back. Only for the app's window. */
   async release(isReleased: boolean): Promise<void> {
     await this.verify();
     await this.requireOpen();
@@ -315,7 +315,7 @@ export class HomeCheck {
     throw new Error('the home was not checked yet');
   }
 
-  /** The settings that a person confirmed count here. */
+  /** The settings that a user confirmed count here. */
   #governs({ approvals }: HomeRecord): boolean {
     return this.#parts.isKeyturnApp || approvals === 'app';
   }

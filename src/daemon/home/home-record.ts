@@ -1,5 +1,5 @@
 /**
- * What the document says of its home: who approves, and which settings the person confirmed. A list with one record,
+ * What the document says of its home: who approves, and which settings the user confirmed. A list with one record,
  * beside those of the broker.
  */
 import { z } from 'zod';
@@ -10,11 +10,11 @@ import type { AuthorityParts, DocumentList } from '../../store/authority.ts';
 import { confirmedSchema } from '../settings/confirmed-settings.ts';
 
 export const homeRecordSchema = z.strictObject({
-  /** `command`: no app ever used this home. `app`: one did. `released`: the person gave the home free in its window. */
+  /** `command`: no app ever used this home. `app`: one did. `released`: the user gave the home free in its window. */
   approvals: z.enum(['command', 'app', 'released']),
-  /** The settings that the person confirmed in the app; absent: nobody was asked yet. */
+  /** The settings that the user confirmed in the app; absent: nobody was asked yet. */
   settings: confirmedSchema.optional(),
-  /** What the person refused there: it is shown, and not asked again. */
+  /** What the user refused there: it is shown, and not asked again. */
   declined: confirmedSchema.optional(),
   /** What a headless broker last went by, outside an app's home. */
   seen: confirmedSchema.optional(),

@@ -20,7 +20,7 @@ export function anyHolder(stateFolder: string): number | undefined {
   return holdersOf(stateFolder).flat()[0];
 }
 
-/** A process as a person knows it: what it was started as, and its pid. Its arguments may hold secrets. */
+/** A process as a user knows it: what it was started as, and its pid. Its arguments may hold secrets. */
 export function programOf(pid: number): string {
   let name = '';
   try {

@@ -1,5 +1,5 @@
 /**
- * How the person's answer about settings that were written outside Keyturn changes the home's record.
+ * How the user's answer about settings that were written outside Keyturn changes the home's record.
  *
  * Invariant: a written value is in force without a yes only if it takes access away.
  */
@@ -20,7 +20,7 @@ function countingAnyway(written: WrittenSettings): Confirmed {
 }
 
 /**
- * The home's record, decided as far as it can be without asking. `early`: what the person answered before the vault
+ * The home's record, decided as far as it can be without asking. `early`: what the user answered before the vault
  * was open.
  */
 export function decided(

@@ -154,7 +154,7 @@ async function widen(request: CheckedRequest): Promise<unknown> {
   const { broker, homeCheck, approve } = services;
   // While the app is closed, nobody gets more than they have: nobody could be asked. Nor before its first use is decided.
   if (widens(broker, method, params)) await homeCheck.requireOpen();
-  // While the app runs, no command gives more before the person said yes.
+  // While the app runs, no command gives more before the user said yes.
   const approved = isWidening(method) ? await approve?.(caller, method, params) : undefined;
   return handle(request, approved);
 }

@@ -16,7 +16,7 @@ import { maxLength } from '../../ipc/wire/limits.ts';
 
 type Registered = ResultOf<'oauthClient.list'>['oauthClients'][number];
 
-/** Grants named in a refusal; a person revokes a few by hand, and the rest is counted. */
+/** Grants named in a refusal; a user revokes a few by hand, and the rest is counted. */
 const maxNamed = 5;
 
 /** Verified or not: to list, never to act upon. */
@@ -68,7 +68,7 @@ export async function removeRegistered(
   await audit.record({ event: 'oauthClient', outcome: 'removed', issuer });
 }
 
-/** Throws `conflict` while grants need any of these; `next`: what the person can do once they don't. */
+/** Throws `conflict` while grants need any of these; `next`: what the user can do once they don't. */
 export function refuseNeeded(
   grants: BrokerParts['grants'],
   records: readonly RegistrationRecord[],

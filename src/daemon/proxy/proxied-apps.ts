@@ -85,7 +85,7 @@ export class ProxiedApps {
 
   /**
    * Apps that lost their permission since this was last asked; during a pause of all access, all of them. An app that
-   * only waits for an answer is not among them: its request would ask the person twice.
+   * only waits for an answer is not among them: its request would ask the user twice.
    */
   withoutPermission(): string[] {
     const { apps, leases, pause } = this.#parts.parts;

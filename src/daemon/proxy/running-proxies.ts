@@ -143,7 +143,7 @@ export class RunningProxies {
 /** Tries to find a port that is free. */
 const portTries = 16;
 
-/** `wanted`: the one that the person named. Throws `conflict` if it is taken. */
+/** `wanted`: the one that the user named. Throws `conflict` if it is taken. */
 async function freePort(wanted: number | undefined, isOurs: (port: number) => boolean): Promise<number> {
   if (wanted !== undefined) {
     if (await isFree(wanted)) return wanted;

@@ -117,7 +117,7 @@ export function withSetting(
   return { ...changed, authorities: confirmed.authorities };
 }
 
-/** True if the person refused exactly these already. */
+/** True if the user refused exactly these already. */
 export function isDeclined(different: readonly Difference[], declined: Confirmed | undefined): boolean {
   if (!declined) return false;
   return different.every(({ name, value, isContent }) => {

@@ -13,7 +13,7 @@ import type { AllowedGroup, WrittenSetting } from '../../broker/questions/questi
 import type { Difference } from './confirmed-settings.ts';
 import { withoutPassword } from './settings-book.ts';
 
-/** `later`: nobody answered, or the person put it off. */
+/** `later`: nobody answered, or the user put it off. */
 export type SettingsVerdict = 'yes' | 'no' | 'later';
 
 /** What is on the card. */
@@ -23,7 +23,7 @@ export interface Asked {
   readonly allowed: readonly AllowedGroup[];
 }
 
-/** Asks the person on one card; calls `answered`, then writes the answer into the audit log. Never rejects. */
+/** Asks the user on one card; calls `answered`, then writes the answer into the audit log. Never rejects. */
 export type AskAboutSettings = (asked: Asked, answered: () => void) => Promise<SettingsVerdict>;
 
 export class SettingsCard {
@@ -42,7 +42,7 @@ export class SettingsCard {
     return this.#open !== undefined;
   }
 
-  /** Resolves once the person's answer has taken effect; undefined if none is on its way. */
+  /** Resolves once the user's answer has taken effect; undefined if none is on its way. */
   get taking(): Promise<void> | undefined {
     return this.#taking;
   }

@@ -74,7 +74,7 @@ export const settingsSchema = z.object({
   protocolVersion: boundedText.regex(/^[\x21-\x7e]+$/).default('2025-03-26'),
   /**
    * The choice that a card proposes first. `run` asks once for each start of the program, ends automatically and is
-   * never on disk. `once` and `hour` would ask so often that a person no longer reads the cards.
+   * never on disk. `once` and `hour` would ask so often that a user no longer reads the cards.
    */
   defaultLease: z.enum(settingChoices.defaultLease).default('run'),
   /** http is accepted for loopback hosts. For development only. */
@@ -109,7 +109,7 @@ export const appliesImmediately: Readonly<Record<SettingName, boolean>> = {
  * What a value counts for that was written into the file or the environment, while the app runs and in an app's home.
  *
  * `confirmed`: nothing, until the document has it (home-check.ts), because it decides where a secret goes, what
- * runs, or what a person is offered. `home`: it says which vault is asked, so that no document can confirm it; a
+ * runs, or what a user is offered. `home`: it says which vault is asked, so that no document can confirm it; a
  * change makes a mismatched home (mismatched-home.ts). `free`: it is used, because it grants nothing.
  */
 export const trustRequired: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {
@@ -124,7 +124,7 @@ export const trustRequired: Readonly<Record<SettingName, 'confirmed' | 'home' | 
   // The holder of one of their keys can pass for every server. The content matters, not only the path.
   extraAuthorities: 'confirmed',
   httpsProxy: 'confirmed',
-  // Sends requests past a proxy that the person, or the system, asks for.
+  // Sends requests past a proxy that the user, or the system, asks for.
   noProxy: 'confirmed',
   // The client that issuers know Keyturn by, with its redirect addresses.
   clientMetadataUrl: 'confirmed',

@@ -30,7 +30,7 @@ const maxAnswer = 1024 * 1024;
 
 const methodCall = 1;
 const errorReply = 3;
-/** Nobody is started to answer; and a person isn't asked for anything. */
+/** Nobody is started to answer; and a user isn't asked for anything. */
 const noAutoStart = 0x2;
 
 /** The socket of an address, e.g. `unix:path=/run/user/1000/bus`; undefined for one of another kind. */

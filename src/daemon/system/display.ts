@@ -30,7 +30,7 @@ export class BrowserDisplay {
     this.#given = display;
   }
 
-  /** What a person calls the display; undefined if there is none. */
+  /** What a user calls the display; undefined if there is none. */
   get name(): string | undefined {
     const { WAYLAND_DISPLAY, DISPLAY } = this.environment();
     return WAYLAND_DISPLAY || DISPLAY || undefined;

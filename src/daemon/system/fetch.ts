@@ -25,8 +25,8 @@ export type ProxyFor = (url: string) => Promise<string | undefined>;
 
 export interface DaemonFetch {
   /**
-   * The fetch for what starts at an MCP server, whose endpoint the person typed. `isConfirmed` says
-   * which hosts the person confirmed as private; none unless given.
+   * The fetch for what starts at an MCP server, whose endpoint the user typed. `isConfirmed` says
+   * which hosts the user confirmed as private; none unless given.
    */
   fetchFor(endpoint: string, isConfirmed?: Trust['isConfirmed']): Fetch;
   /** How such a fetch would connect to the endpoint itself, for another process. Throws as the fetch does. */

@@ -1,7 +1,7 @@
 /**
  * The state of the keychain of a Linux desktop, without asking it for anything.
  *
- * Invariant: no keychain is started, no item is read, and the person is asked nothing.
+ * Invariant: no keychain is started, no item is read, and the user is asked nothing.
  */
 import { SessionBus } from '../../vault/keychain/session-bus.ts';
 import { type AskBus, bus, withBus } from './bus-questions.ts';

@@ -1,7 +1,7 @@
 /**
  * The one spelling of an address that a card shows.
  *
- * Invariant: what a person reads names the host that would be reached: letters beyond ASCII are in their `xn--`
+ * Invariant: what a user reads names the host that would be reached: letters beyond ASCII are in their `xn--`
  * form, so that no name passes for another. It is for display: an issuer is compared as it was typed.
  */
 

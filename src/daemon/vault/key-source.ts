@@ -1,5 +1,5 @@
 /**
- * The passphrase of a sealed file on a machine without a person: from a file, a credential of systemd's, or a command.
+ * The passphrase of a sealed file on a machine without a user: from a file, a credential of systemd's, or a command.
  *
  * Invariant: it is never in a message. What another user could have written or read is refused. A command gets
  * no shell, and nothing on its standard input.
@@ -18,7 +18,7 @@ export interface KeySource {
   readonly name?: string;
 }
 
-/** Undefined if the settings say that a person types it, or the keychain has the key. */
+/** Undefined if the settings say that a user types it, or the keychain has the key. */
 export function keySourceOf(vaultKey: Settings['vaultKey']): KeySource | undefined {
   const [kind, name] = placeIn(vaultKey);
   if (kind === 'file' || kind === 'credential') return { from: kind, name };
@@ -56,7 +56,7 @@ const maxLength = 4096;
 const commandTimeout = 15_000;
 
 /**
- * The passphrase; undefined if the settings say that a person types it. Throws `file_unreadable` for a file that can't
+ * The passphrase; undefined if the settings say that a user types it. Throws `file_unreadable` for a file that can't
  * be read or isn't private, `vault_unavailable` for a command that fails.
  */
 export async function passphraseFrom(

@@ -20,7 +20,7 @@ import type { KeySource } from './key-source.ts';
 import type { Secrets } from './secrets.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Milliseconds for a person to find the keychain's question and type a password. */
+/** Milliseconds for a user to find the keychain's question and type a password. */
 const personTimeout = 120_000;
 
 /** Milliseconds until the second look for a keychain that is missing, and at most: each look starts a process. */
@@ -83,7 +83,7 @@ export class VaultLock {
 
   /**
    * Before a request runs. Throws `locked` for what local programs ask while the vault is locked; the owner's
-   * requests go on. Lets the keychain ask where a person waits, and puts off the idle lock unless the request only
+   * requests go on. Lets the keychain ask where a user waits, and puts off the idle lock unless the request only
    * polls.
    */
   admit({ role }: Pick<Caller, 'role'>, method: MethodName): void {

@@ -17,7 +17,7 @@ export interface Claim {
   readonly folder?: string;
 }
 
-/** The number of arguments that are shown: a person reads no more. */
+/** The number of arguments that are shown: a user reads no more. */
 const maxArguments = 24;
 
 /** Characters of one argument or of a folder. */

@@ -10,7 +10,7 @@ import type * as z from 'zod';
 type Who = 'owner' | 'app' | 'any';
 
 /**
- * What a method does to access. `reads` shows. `narrows` takes away or ends. `asks` gives only what the person allows
+ * What a method does to access. `reads` shows. `narrows` takes away or ends. `asks` gives only what the user allows
  * on a card, or what the caller's own sign-in brings. `widens` gives somebody more than they had, whatever its params
  * are; `mayWiden` depends on them. A command that widens needs approval, and a window needs a press.
  */
@@ -35,7 +35,7 @@ export interface Method {
   readonly changesNoList?: true;
   /** An app may call it again and again to show something. It doesn't keep the vault from locking when idle. */
   readonly isPolled?: true;
-  /** A person acts and waits: the keychain may ask at once, though it asked a moment ago. */
+  /** A user acts and waits: the keychain may ask at once, though it asked a moment ago. */
   readonly mayPrompt?: true;
   /** Answered even in a home whose files don't belong together: it only shows, or it ends the home. */
   readonly inMismatchedHome?: true;

@@ -16,5 +16,5 @@ export function versionIn(capabilities: readonly string[]): string | undefined {
   return capabilities.find((item) => item.startsWith(versionPrefix))?.slice(versionPrefix.length);
 }
 
-/** The broker's capability that says: a person sits at it, and is asked before anything is widened. */
+/** The broker's capability that says: a user sits at it, and is asked before anything is widened. */
 export const appCapability = 'keyturn-app';

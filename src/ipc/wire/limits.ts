@@ -16,7 +16,7 @@ export const handshakeTimeout = 5000;
 
 /**
  * Milliseconds for each answer of the broker in a handshake. It may have to read its vault, where a keychain has 10 s
- * for each call (`vault/keychain/keychain.ts`) and may wait for the person.
+ * for each call (`vault/keychain/keychain.ts`) and may wait for the user.
  */
 export const brokerTimeout = 30_000;
 

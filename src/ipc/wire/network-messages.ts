@@ -1,5 +1,5 @@
 /**
- * What an app gets of the broker's own way to servers: settings that a program of the person's would
+ * What an app gets of the broker's own way to servers: settings that a program of the user's would
  * otherwise need again.
  *
  * Invariant: no secret is in it. An answer is used only after the guard here has passed it.

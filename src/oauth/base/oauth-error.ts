@@ -41,13 +41,13 @@ export function oauthError(reply: HttpReply): OAuthError | undefined {
   };
 }
 
-/** RFC 6749 §4.1.2.1: the server reports a problem of its own. It refuses neither the person nor the client. */
+/** RFC 6749 §4.1.2.1: the server reports a problem of its own. It refuses neither the user nor the client. */
 export function isTransientError({ code }: OAuthError): boolean {
   return code === 'temporarily_unavailable' || code === 'server_error';
 }
 
 /**
- * OpenID Connect Core §3.1.2.6, RFC 9470 §3: the person has to do something at the server first. Some servers answer a
+ * OpenID Connect Core §3.1.2.6, RFC 9470 §3: the user has to do something at the server first. Some servers answer a
  * refresh so.
  */
 const wantingPerson: ReadonlySet<string> = new Set([
@@ -58,7 +58,7 @@ const wantingPerson: ReadonlySet<string> = new Set([
   'unmet_authentication_requirements',
 ]);
 
-/** True for an error code that only the person can end, by a new sign-in. */
+/** True for an error code that only the user can end, by a new sign-in. */
 export function wantsPerson(code: string): boolean {
   return wantingPerson.has(code);
 }

@@ -59,7 +59,7 @@ export function exactEndpoint(input: string, policy: UrlPolicy): string {
   return endpointOf(input, policy) + queryOf(input);
 }
 
-/** The URL as the person typed it, with its query and the slash at its end; for input that `endpointOf` accepted. */
+/** The URL as the user typed it, with its query and the slash at its end; for input that `endpointOf` accepted. */
 export function asTyped(input: string): string {
   return new URL(input).href.replaceAll("'", '%27');
 }

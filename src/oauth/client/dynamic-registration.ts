@@ -48,11 +48,11 @@ export interface DynamicRegistration {
   readonly scope?: readonly string[];
   /** True if a client without these scopes would be useless, and would replace a better one. */
   readonly needsScope?: boolean;
-  /** True if the person signs in on another device. */
+  /** True if the user signs in on another device. */
   readonly isDevice?: boolean;
 }
 
-/** 20 s: some servers register slowly, but a person waits. */
+/** 20 s: some servers register slowly, but a user waits. */
 const requestTimeout = 20_000;
 
 /** Throws registration_required, registration_failed, or Unreachable (authorization_server_unreachable). */

@@ -26,7 +26,7 @@ export type { OAuthClient } from './client-authentication.ts';
 
 /**
  * 30 s. Longer than for metadata: if we give up on a refresh, the server may already have replaced the refresh token,
- * and then the person has to sign in again.
+ * and then the user has to sign in again.
  */
 const requestTimeout = 30_000;
 

@@ -36,7 +36,7 @@ export interface FoundDocument {
   readonly freshUntil: number;
 }
 
-/** 10 s for the document and all its redirects: a person waits for a sign-in. */
+/** 10 s for the document and all its redirects: a user waits for a sign-in. */
 const requestTimeout = 10_000;
 
 /** A slash at the end and a renamed path take one redirect each. More look like a loop. */

@@ -66,7 +66,7 @@ const demanding = ({ head }: Outcome): Probe | undefined =>
   head && demandsAuthorization(head.status) ? head : undefined;
 
 /**
- * Asks the endpoint as the person typed it for its challenge. First a GET, which changes nothing. The protocol is POST,
+ * Asks the endpoint as the user typed it for its challenge. First a GET, which changes nothing. The protocol is POST,
  * so that no other answer to the GET ends the search: an `initialize` by POST follows. If the server asks for no
  * authorization there, a GET tries the endpoint with a slash at its end added or removed, since the canonical URI is the
  * same for both. Redirects are followed within the origin. Throws Unreachable.

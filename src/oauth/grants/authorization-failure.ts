@@ -1,5 +1,5 @@
 /**
- * The errors for error codes in the authorization response (OAuth 2.1 §4.1.2.1), with hints for the person.
+ * The errors for error codes in the authorization response (OAuth 2.1 §4.1.2.1), with hints for the user.
  *
  * Invariant: the caller has checked state and issuer before. `error_uri` is never shown.
  */
@@ -27,7 +27,7 @@ export class PromptRefused extends KeyturnError {}
 /** The server refuses the requested scopes; with others the sign-in may work. */
 export class ScopeRefused extends KeyturnError {}
 
-/** The server may refuse only `offline_access`: without it, or after the person's consent, the sign-in may work. */
+/** The server may refuse only `offline_access`: without it, or after the user's consent, the sign-in may work. */
 export class OfflineRefused extends ScopeRefused {
   readonly wantsConsent: boolean;
 

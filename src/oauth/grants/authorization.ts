@@ -250,7 +250,7 @@ function requireCode(server: AuthorizationServer, answer: URLSearchParams): stri
   );
 }
 
-/** The page where the person signs in. Throws metadata_invalid for a server without one. */
+/** The page where the user signs in. Throws metadata_invalid for a server without one. */
 export function requireAuthorizationEndpoint(server: AuthorizationServer): string {
   if (server.authorizationEndpoint !== undefined) return server.authorizationEndpoint;
   throw new RuleRefusal('metadata_invalid', `${quoted(server.issuer)} has no page to sign in at.`, {

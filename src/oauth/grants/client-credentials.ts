@@ -1,5 +1,5 @@
 /**
- * The client credentials grant (OAuth 2.1 §4.2): tokens for the client itself, without a person.
+ * The client credentials grant (OAuth 2.1 §4.2): tokens for the client itself, without a user.
  *
  * Invariant: only a client with a secret or a key makes the request. The result has no refresh token: the next token
  * comes from a new request with the client's credentials.

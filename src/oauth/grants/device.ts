@@ -36,10 +36,10 @@ export interface DeviceRequest extends OAuthClient {
   readonly proofKey?: ProofKey | undefined;
 }
 
-/** A sign-in that waits for the person. It contains a secret, so it is kept in memory only and never logged. */
+/** A sign-in that waits for the user. It contains a secret, so it is kept in memory only and never logged. */
 export interface DeviceAuthorization {
   readonly deviceCode: string;
-  /** Shown to the person only; printable ASCII, 64 characters at most. */
+  /** Shown to the user only; printable ASCII, 64 characters at most. */
   readonly userCode: string;
   /** https, or http on an allowed loopback host. */
   readonly verificationUri: string;
@@ -67,13 +67,13 @@ const defaultInterval = 5;
 /** RFC 8628 §3.5: slow_down adds 5 s to this wait and all later ones. */
 const slowDownStep = 5;
 
-/** 5 minutes, in seconds: with more, a person who has already signed in would wait too long. */
+/** 5 minutes, in seconds: with more, a user who has already signed in would wait too long. */
 const maxInterval = 300;
 
 /** 10 minutes, in seconds, for a server that names no lifetime. */
 const defaultLifetime = 600;
 
-/** An hour, in seconds. After that, the person no longer expects the sign-in. */
+/** An hour, in seconds. After that, the user no longer expects the sign-in. */
 const maxLifetime = 3600;
 
 /** RFC 8628 §6.1 suggests 8 letters; nobody would type more than 64 characters. */

@@ -36,7 +36,7 @@ const claimsSchema = z.object({
   exp: z.number(),
 });
 
-/** The tenant: the identity provider and the person that it names. Throws `token_invalid`. */
+/** The tenant: the identity provider and the user that it names. Throws `token_invalid`. */
 export function identityOf(assertion: string, expected: ExpectedIdentity): Subject {
   const [header = '', payload = '', signature = '', ...rest] = assertion.split('.');
   const refuse = (problem: string): KeyturnError =>

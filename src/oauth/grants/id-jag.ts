@@ -85,7 +85,7 @@ export interface IdentityAssertion {
   readonly assertion: string;
   /** The issuer that the assertion was requested for. It is sent to no other. */
   readonly audience: string;
-  /** The person it is about, as the identity provider names them. */
+  /** The user it is about, as the identity provider names them. */
   readonly subject: Subject;
   /** Milliseconds, steady. */
   readonly expiresAt: number;

@@ -91,7 +91,7 @@ export function clientRejected(server: TokenServer, error: OAuthError, code: Cli
 }
 
 /**
- * The error for a failed exchange of a code. After a refusal the code is used up, and the person has to sign in again.
+ * The error for a failed exchange of a code. After a refusal the code is used up, and the user has to sign in again.
  */
 export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Http): KeyturnError {
   const error = oauthError(reply);
@@ -210,7 +210,7 @@ function requestRefused(server: TokenServer, error: OAuthError): KeyturnError {
   );
 }
 
-/** Not a word about the refresh token: where the person is somewhere else again, the server may take it. */
+/** Not a word about the refresh token: where the user is somewhere else again, the server may take it. */
 export class PersonWanted extends KeyturnError {
   /** One of those that `wantsPerson` knows. */
   readonly code: string;

@@ -131,12 +131,12 @@ export function requireTokenFields(outcome: TokenOutcome): TokenFields {
   throw new TypeError('a token request ended without an answer and without a refusal');
 }
 
-/** The person who signed in, if the response had an ID token, and that token. */
+/** The user who signed in, if the response had an ID token, and that token. */
 export function subjectOf({ claims, fields }: TokenOutcome): { subject?: Subject; idToken?: string } {
   // Some servers write "" for nobody: that names no account.
   if (claims === undefined || claims.sub === '') return {};
   const idToken = fields?.id_token ? { idToken: fields.id_token } : {};
-  // OpenID Connect Core §5.1: both claims are optional, and neither identifies a person for certain. The next sign-in
+  // OpenID Connect Core §5.1: both claims are optional, and neither identifies a user for certain. The next sign-in
   // sends the name as `login_hint` (§3.1.2.1).
   const loginHint = [claims.email, claims.preferred_username].find((name) => isName(name));
   const subject = { issuer: claims.iss, subject: claims.sub };

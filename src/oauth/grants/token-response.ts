@@ -42,11 +42,11 @@ export interface TokenResponse {
   readonly idToken?: string;
 }
 
-/** The person who signed in. */
+/** The user who signed in. */
 export interface Subject {
   readonly issuer: string;
   readonly subject: string;
-  /** The person's address or user name at the server; absent if the ID token names none. */
+  /** The user's address or user name at the server; absent if the ID token names none. */
   readonly loginHint?: string;
 }
 

@@ -59,7 +59,7 @@ export interface AuthorizationServer {
 /** Milliseconds between two sweeps of what expired. */
 const sweepInterval = 60 * 1000;
 
-/** Characters of a request's target. What `/auth` is asked is kept until the person answered, and anybody can ask. */
+/** Characters of a request's target. What `/auth` is asked is kept until the user answered, and anybody can ask. */
 const maxTargetLength = 8 * 1024;
 
 /** Throws invalid_request, with the option's name, where an option can't be used or oidc-provider isn't installed. */
@@ -276,7 +276,7 @@ const isExact = (path: string): boolean => /^\/[a-z._-]+(?:\/[^/?]+)*(?:\?|$)/.t
 
 const secretSchema = z.object({ cookies: z.string(), forms: z.string() });
 
-/** Secrets of the pages. They outlive a restart, so that a person in the middle of a sign-in can go on. */
+/** Secrets of the pages. They outlive a restart, so that a user in the middle of a sign-in can go on. */
 async function kept(storage: Storage): Promise<z.infer<typeof secretSchema>> {
   // Another process on the same storage may start at the same time: the first one's count.
   await storage.add('Secret', 'pages', { payload: { cookies: secret(), forms: secret() } });

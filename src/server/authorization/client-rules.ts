@@ -72,7 +72,7 @@ function checkClient(metadata: ClientMetadata, { settings, errors }: ClientRuleP
     throw new errors.InvalidClientMetadata(`client_name must have at most ${maxClientName} characters`);
   if (name !== undefined && !hasVisible(name))
     throw new errors.InvalidClientMetadata('client_name must have a visible character');
-  // RFC 7591 §2 lets a server leave it out. The person consents to each scope, and a step-up must stay possible.
+  // RFC 7591 §2 lets a server leave it out. The user consents to each scope, and a step-up must stay possible.
   delete metadata.scope;
   // What needs no person is for clients that the operator entered.
   const isEntered = settings.clients.some((client) => client.clientId === clientId);

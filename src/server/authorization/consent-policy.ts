@@ -1,5 +1,5 @@
 /**
- * When a person is asked for consent, and the grant that an answer makes.
+ * When a user is asked for consent, and the grant that an answer makes.
  *
  * Invariant: no code is issued without an answer of this authorization, or a remembered one that covers it. Each
  * authorization gets a grant of its own, so revoking one leaves the others.
@@ -21,7 +21,7 @@ export type Asked = z.infer<typeof requestParameters>;
 
 /**
  * A parameter of our own: `prompt=consent` is in the request because `offline_access` needs it there, not because
- * the client wants the person to be asked again.
+ * the client wants the user to be asked again.
  */
 export const unasked = 'keyturn_unasked';
 
@@ -97,7 +97,7 @@ export function consentPolicy({ base, Check }: OidcProvider['interactionPolicy']
   const checks = policy.get('consent')?.checks;
   // OpenID Connect Core §3.1.2.1, but for a prompt that is ours.
   checks?.remove('consent_prompt');
-  // RFC 8252 §8.6: `Consents` remembers no answer that goes to the person's own machine.
+  // RFC 8252 §8.6: `Consents` remembers no answer that goes to the user's own machine.
   checks?.remove('native_client_prompt');
   checks?.add(
     new Check('no_consent', 'the person has not consented', 'consent_required', ({ oidc }) => {

@@ -3,7 +3,7 @@
  *
  * Invariant: a remembered yes covers the same account, client, redirect host and resource, the scopes that the page
  * showed or fewer, and a client that still calls itself so and has the same redirects. Whatever is wider is asked. It
- * never covers a redirect to the person's own machine, where any program could pose as the app (RFC 8252 §8.6).
+ * never covers a redirect to the user's own machine, where any program could pose as the app (RFC 8252 §8.6).
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -46,7 +46,7 @@ const entries = z.object({ entries: z.array(entry) });
 
 type Entry = z.infer<typeof entry>;
 
-/** Seconds. After a year a person has forgotten what they allowed. */
+/** Seconds. After a year a user has forgotten what they allowed. */
 const lifetime = 365 * 24 * 60 * 60;
 
 /** Of one account. The oldest make room. */
@@ -73,7 +73,7 @@ export class Consents {
     this.#parts = parts;
   }
 
-  /** True if the person need not be asked. */
+  /** True if the user need not be asked. */
   async covers(account: string, asked: AskedConsent): Promise<boolean> {
     const oldest = this.#seconds() - lifetime;
     return (await this.#entries(account)).some(

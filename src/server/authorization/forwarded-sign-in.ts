@@ -1,7 +1,7 @@
 /**
  * One authorization that is forwarded to another authorization server, which knows this server by a single client ID.
  *
- * Invariant: nothing is forwarded, and no answer of the other server is looked at, before a person allowed this very
+ * Invariant: nothing is forwarded, and no answer of the other server is looked at, before a user allowed this very
  * authorization in this very browser (spec, Mandatory security requirements 12). The browser shows that by a cookie
  * that no other host can set. A consent serves one authorization.
  */
@@ -88,7 +88,7 @@ async function signIn(parts: ForwardedParts): Promise<void> {
   await parts.finish({ login: { accountId: account, remember: false }, consent: { grantId } });
 }
 
-/** A browser that was here as somebody else: the provider would ask the person to sign out first. */
+/** A browser that was here as somebody else: the provider would ask the user to sign out first. */
 async function leaveOtherAccount({ provider, interaction }: ForwardedParts, account: string): Promise<void> {
   const { session } = interaction;
   if (session === undefined || session.accountId === account) return;

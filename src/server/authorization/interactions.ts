@@ -1,5 +1,5 @@
 /**
- * The person's side of an authorization: sign-in, then consent.
+ * The user's side of an authorization: sign-in, then consent.
  *
  * Invariant: an answer counts only from the browser that the authorization began in (the provider's signed cookie),
  * from a page of ours (the form token, and what the browser says of the sender), and for the authorization that the
@@ -180,7 +180,7 @@ const droppedRedirect = errorPage(
 );
 
 interface Question {
-  /** Undefined: the person signs in afterwards, at `nextHost`. */
+  /** Undefined: the user signs in afterwards, at `nextHost`. */
   readonly account: string | undefined;
   readonly nextHost?: string;
   readonly client: Client;

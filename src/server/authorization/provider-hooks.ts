@@ -54,7 +54,7 @@ export function completeRequests(provider: Provider, { resources, issuer }: Sett
 
 const ofOpenId = ['acr_values', 'id_token_hint', 'max_age', 'nonce'];
 
-/** OpenID Connect Core §3.1.2.1 and Prompt Create 1.0: to choose or make an account, a person signs in. */
+/** OpenID Connect Core §3.1.2.1 and Prompt Create 1.0: to choose or make an account, a user signs in. */
 const prompts = new Map([
   ['consent', 'consent'],
   ['create', 'login'],
@@ -142,7 +142,7 @@ const registeredRedirects = z.looseObject({ redirect_uris: z.array(z.string()) }
 
 /**
  * OAuth 2.1 §7.12.2, spec, Open redirection 7: the error of a request leads a browser to no address that a stranger
- * registered, unless the person did something at this server before. The page names the host instead, with a link.
+ * registered, unless the user did something at this server before. The page names the host instead, with a link.
  */
 export function keepErrors(provider: Provider, { clients, issuer }: Settings): void {
   const origin = new URL(issuer).origin;
@@ -158,7 +158,7 @@ export function keepErrors(provider: Provider, { clients, issuer }: Settings): v
     if (said === undefined) return;
     const clientId = new URLSearchParams(ctx.querystring).get('client_id');
     if (clients.some((client) => client.clientId === clientId)) return;
-    // A program on the person's own machine waits there; no stranger has that address.
+    // A program on the user's own machine waits there; no stranger has that address.
     if (isLocal(target.href)) return;
     ctx.remove('location');
     const problem = said.get('error_description') ?? 'it has a fault';

@@ -22,7 +22,7 @@ import { forwardingPolicy, isGrantLive, sessionClaim } from './forwarded-grants.
 /** Seconds. RFC 6749 §4.1.2 allows ten minutes at most; the exchange follows at once. */
 const codeLifetime = 60;
 
-/** Seconds that a person has for the pages. */
+/** Seconds that a user has for the pages. */
 const interactionLifetime = 15 * 60;
 
 /** Seconds in which a document that names no time is not fetched again, and the longest time that one may name. */

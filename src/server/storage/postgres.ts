@@ -52,7 +52,7 @@ const statements = {
 
 const idRow = z.object({ id: z.string() });
 
-/** Milliseconds. A person waits for the page. */
+/** Milliseconds. A user waits for the page. */
 const connectionTimeout = 5000;
 const queryTimeout = 10_000;
 

@@ -1,7 +1,7 @@
 /**
  * The upstream sign-in of one authorization.
  *
- * Invariant: it runs after the person's consent in the same browser (`answerForwarded`). The redirect URI is one fixed
+ * Invariant: it runs after the user's consent in the same browser (`answerForwarded`). The redirect URI is one fixed
  * address. A client gets no scope that the upstream didn't grant, and a failure reaches it in our words only.
  */
 import { randomBytes } from 'node:crypto';
@@ -103,7 +103,7 @@ async function finish(parts: ForwardingParts, step: SignInStep, asked: AskedHere
 /** Spec, Third-party authorization flow, 9. */
 function failureOf(error: unknown): ForwardedResult {
   const code = error instanceof AuthorizationResponseError ? error.error : undefined;
-  // Some providers have own words for a person who refused.
+  // Some providers have own words for a user who refused.
   if (code !== undefined && /denied|cancel/.test(code))
     return { error: 'access_denied', description: 'the upstream authorization server refused the sign-in' };
   if (code === 'temporarily_unavailable') return unavailable;

@@ -31,7 +31,7 @@ export function standardAnswer(answer: UpstreamAnswer): UpstreamAnswer {
 
 const json = 'application/json';
 
-/** Slack: the person's own token is below `authed_user`, beside that of the app or alone. */
+/** Slack: the user's own token is below `authed_user`, beside that of the app or alone. */
 function personsOwn(members: Record<string, unknown>): Record<string, unknown> {
   const { authed_user: person } = members;
   return isRecord(person) && typeof person['access_token'] === 'string'

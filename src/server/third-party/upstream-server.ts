@@ -264,7 +264,7 @@ function requireOwnClaims(token: string, clientId: string): void {
   }
 }
 
-/** RFC 6749 §5.2; some providers want the person first, and some have own words for a token that has ended. */
+/** RFC 6749 §5.2; some providers want the user first, and some have own words for a token that has ended. */
 function endsGrant({ error, error_description: said = '' }: openid.ResponseBodyError): boolean {
   const isAtlassians = error === 'unauthorized_client' && /refresh_token is invalid/i.test(said);
   return isAtlassians || ends.has(error) || wantsPerson(error);

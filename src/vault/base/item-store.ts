@@ -22,7 +22,7 @@ export interface ItemStore extends Items {
    * The root key; if the store certainly has none, `fresh` becomes it. Undefined if the store isn't open.
    */
   createRoot(fresh: string): Promise<string | undefined>;
-  /** Resolves if the store can keep items now. It may ask a person. */
+  /** Resolves if the store can keep items now. It may ask a user. */
   prove(): Promise<void>;
   /** Deletes the root key first, then the items `names` and all others that it finds. */
   destroy(names: readonly string[]): Promise<void>;

@@ -9,7 +9,7 @@ import type { ErrorDetails, Reason } from '../../base/errors.ts';
 
 /**
  * `locked`: Keyturn locked the vault. `keychainLocked`: the keychain says that it is locked. `waiting`: the keychain
- * asked the person, who has not answered. `absent`: there is no D-Bus, Secret Service or keytar. `crashed`: the
+ * asked the user, who has not answered. `absent`: there is no D-Bus, Secret Service or keytar. `crashed`: the
  * keychain's worker process failed. `full`: the store can be read but not written. `damaged`: an item, or the root key,
  * can't be read, or is missing.
  */
@@ -66,7 +66,7 @@ export function lockedVault(): VaultError {
   });
 }
 
-/** The error of every other call while one unlock waits for the person. */
+/** The error of every other call while one unlock waits for the user. */
 export function personIsAsked(): VaultError {
   return new VaultError('waiting', 'the vault is being unlocked', {
     rule: 'vault: a person is asked once, however many apps wait',

@@ -2,8 +2,8 @@
  * The state of the vault, and when the keychain may be asked again. Both follow from the errors and the durations of
  * the last calls.
  *
- * Invariants: this file never calls the vault. If the keychain needs an answer from a person, the broker asks it once.
- * After that, automatic calls are refused during a pause that grows each time, and only a person's action (`endPause`)
+ * Invariants: this file never calls the vault. If the keychain needs an answer from a user, the broker asks it once.
+ * After that, automatic calls are refused during a pause that grows each time, and only a user's action (`endPause`)
  * ends the pause early.
  */
 import { doubled } from '../../base/backoff.ts';
@@ -32,12 +32,12 @@ export interface Block {
 const slowCall = 3000;
 
 /**
- * Milliseconds. 5 s lets a person type. The pause doubles up to 5 min, so that few prompts open while nobody is there.
+ * Milliseconds. 5 s lets a user type. The pause doubles up to 5 min, so that few prompts open while nobody is there.
  */
 const firstPause = 5000;
 const maxPause = 300_000;
 
-/** Troubles that end only when a person answers the keychain. */
+/** Troubles that end only when a user answers the keychain. */
 const asksPerson: readonly VaultErrorKind[] = ['keychainLocked', 'waiting'];
 
 export class VaultWatch {
@@ -136,7 +136,7 @@ export class VaultWatch {
     });
   }
 
-  /** For an action of a person: the next call asks the keychain at once. If that fails, the next pause is longer. */
+  /** For an action of a user: the next call asks the keychain at once. If that fails, the next pause is longer. */
   endPause(): void {
     this.#pausedUntil = 0;
   }

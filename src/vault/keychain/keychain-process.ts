@@ -26,14 +26,14 @@ export const keychainWorkerFile = fileBeside(import.meta.url, 'keychain-worker')
  */
 export const forkWorker: SpawnWorker = (env) => forkChild(keychainWorkerFile, env);
 
-/** Hints for the person whose keychain doesn't answer. */
+/** Hints for the user whose keychain doesn't answer. */
 const orSealedFile =
   'or keep the secrets of a new home in a file under a passphrase: keyturn settings set vault sealed-file (or "memory", which forgets them when the broker stops).';
 const needsKeyring = `Install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service), ${orSealedFile}`;
 const needsModule = `Install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${orSealedFile}`;
 
 /**
- * The words with which keychains on Linux and macOS report that they are locked, or that the person closed the prompt.
+ * The words with which keychains on Linux and macOS report that they are locked, or that the user closed the prompt.
  */
 const lockedText = /\b(locked|unlock|dismissed|cancell?ed|interaction is not allowed)\b/i;
 
@@ -65,7 +65,7 @@ export class KeychainProcess {
   readonly #watch: VaultWatch | undefined;
   /** Milliseconds. */
   readonly #timeout: number;
-  /** Milliseconds, while `withTimeout` gives the person more time. */
+  /** Milliseconds, while `withTimeout` gives the user more time. */
   #promptTimeout: number | undefined;
   #askedAt = 0;
   readonly #calls: Call[] = [];
@@ -95,7 +95,7 @@ export class KeychainProcess {
 
   /**
    * Runs `work` with `timeout` milliseconds for each call, including the running one. Queued calls fail at once, since
-   * they would wait for the person too. The caller runs one `withTimeout` at a time.
+   * they would wait for the user too. The caller runs one `withTimeout` at a time.
    */
   async withTimeout<T>(timeout: number, work: () => Promise<T>): Promise<T> {
     this.#promptTimeout = timeout;

@@ -32,7 +32,7 @@ export interface KeychainOptions {
 
 /**
  * Milliseconds for one keychain call. The slowest one measured took 1.5 s, with 10,000 items. A longer call probably
- * waits for a person, and its callers shouldn't wait too.
+ * waits for a user, and its callers shouldn't wait too.
  */
 const callTimeout = 10_000;
 
@@ -90,7 +90,7 @@ export class KeychainStore implements ItemStore {
     });
   }
 
-  /** Gives the person `timeout` milliseconds to answer each question of the keychain, including the running one. */
+  /** Gives the user `timeout` milliseconds to answer each question of the keychain, including the running one. */
   withTimeout<T>(timeout: number, work: () => Promise<T>): Promise<T> {
     return this.#process.withTimeout(timeout, work);
   }

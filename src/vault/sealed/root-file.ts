@@ -2,7 +2,7 @@
  * The root key in the file `items/root`, encrypted (wrapped) by a key that scrypt makes of a passphrase.
  *
  * Invariants: the costs of scrypt in a file are checked before scrypt runs. No message contains a passphrase or a key.
- * Only GCM's tag, compared in constant time, shows that a passphrase is wrong. The caller makes the person wait longer
+ * Only GCM's tag, compared in constant time, shows that a passphrase is wrong. The caller makes the user wait longer
  * after each wrong one.
  */
 import {

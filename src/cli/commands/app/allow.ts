@@ -58,7 +58,7 @@ export const allowApp = defineCommand(
       account: options.account,
       ...until,
     });
-    // For a person at a terminal; a script knows what it says.
+    // For a user at a terminal; a script knows what it says.
     if (options.account === undefined && process.stderr.isTTY) await sayAccount(app, resource);
     await sayKey(app, resource);
     await sayNearServer(app, resource);
@@ -73,7 +73,7 @@ async function sayAccount(app: string, resource: string): Promise<void> {
   say(`keyturn: ${accountNote({ app, resource }, apps, signIns)}`);
 }
 
-/** A permission for tokens gives no key. Where there is a key and no sign-in, the person may have meant the key. */
+/** A permission for tokens gives no key. Where there is a key and no sign-in, the user may have meant the key. */
 async function sayKey(app: string, resource: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const { apiKeys: keys } = await ask('apiKey.list', {});

@@ -46,7 +46,7 @@ export const approveRequest = defineCommand(
       say('keyturn: the page opens in your browser. If none opened, visit:');
       say(request.url);
     }
-    // For a person at a terminal; a script lists the requests itself.
+    // For a user at a terminal; a script lists the requests itself.
     if (request?.kind === 'pair' && process.stderr.isTTY) await sayNext(request, open);
     return exitCodes.ok;
   },

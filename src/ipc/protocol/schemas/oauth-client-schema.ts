@@ -37,7 +37,7 @@ export const registration = z.object({
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
   grantType: registrationGrant.optional(),
-  /** For id-jag: the company's identity provider. Without a file the person signs in there. */
+  /** For id-jag: the company's identity provider. Without a file the user signs in there. */
   idp: z
     .union([
       z.strictObject({ issuer: url }),

@@ -49,7 +49,7 @@ const signInMethod = z.literal(['browser', 'paste', 'device']);
 export const interaction = z.object({
   id,
   kind: z.literal(['allow', 'pair', 'signIn', 'device', 'account', 'command', 'settings', 'url', 'choice']),
-  /** Of the kind `command`: what it would widen. The fields below say what the person has to know about it. */
+  /** Of the kind `command`: what it would widen. The fields below say what the user has to know about it. */
   command: z
     .literal([
       'allow',
@@ -167,7 +167,7 @@ export const loginStart = z.object({
   timeout: seconds.optional(),
 });
 
-/** What the person says of a sign-in's page. */
+/** What the user says of a sign-in's page. */
 export const loginAnswer = z
   .object({
     id,

@@ -65,7 +65,7 @@ const sentence = z.string().max(maxLength.scope);
 export const explanation = z.object({
   signIn,
   signedInAt: instant,
-  /** Its state, and what happens next; sentences for a person. */
+  /** Its state, and what happens next; sentences for a user. */
   now: sentence,
   next: sentence,
   attempt: sentence.optional(),

@@ -27,7 +27,7 @@ export const status = z.object({
   /** Of a `sealed-file` vault. */
   vaultKey: z.literal(['passphrase', 'keychain']).optional(),
   /**
-   * From where this start took the passphrase of a `sealed-file`, or tried to; absent where a person types it.
+   * From where this start took the passphrase of a `sealed-file`, or tried to; absent where a user types it.
    * `isUsed`: that opened the vault.
    */
   vaultSource: z

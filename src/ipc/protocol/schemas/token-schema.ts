@@ -106,7 +106,7 @@ export const tokenRejectResult = z.object({
   retryAfter: seconds.optional(),
 });
 
-/** An address that the MCP server asks the person to open, with the server's words about it. */
+/** An address that the MCP server asks the user to open, with the server's words about it. */
 export const urlShow = z.object({
   resource: url,
   url: z.string().min(1).max(maxLength.challenge),

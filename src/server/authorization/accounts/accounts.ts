@@ -31,7 +31,7 @@ export interface SignInStep {
 }
 
 export type SignInResult =
-  /** `name`: what the consent page calls the person; the account unless given. */
+  /** `name`: what the consent page calls the user; the account unless given. */
   | { readonly account: string; readonly name?: string }
   | { readonly page: string; readonly status?: number }
   | { readonly redirect: string };
@@ -55,7 +55,7 @@ export type ForwardedResult =
 
 /**
  * Accounts of another authorization server, which gives this one tokens for each authorization. Consent comes first:
- * nothing is forwarded before the person allowed this client (spec, Mandatory security requirements 12).
+ * nothing is forwarded before the user allowed this client (spec, Mandatory security requirements 12).
  */
 export interface Forwarding {
   /** Where people are sent next, for the consent page. */
@@ -79,7 +79,7 @@ export interface Accounts {
   callback?(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /** Throws invalid_request where this kind must not be used at this issuer. */
   requireUsableAt?(issuer: string): void;
-  /** Present: this is asked in the place of `signIn`, for each authorization, and after the person's consent. */
+  /** Present: this is asked in the place of `signIn`, for each authorization, and after the user's consent. */
   readonly forwarding?: Forwarding;
 }
 

@@ -24,7 +24,7 @@ export interface UpstreamAccountsOptions {
   readonly clientSecret?: string;
   /** `openid` unless given; `openid profile` brings a name for the consent page. */
   readonly scope?: string;
-  /** False refuses the person. Everybody who has an account at the provider may sign in unless given. */
+  /** False refuses the user. Everybody who has an account at the provider may sign in unless given. */
   readonly mayUse?: (claims: Readonly<Record<string, unknown>>) => boolean | Promise<boolean>;
   /** Further authorities for requests to the provider, as PEM. */
   readonly authorities?: string;

@@ -34,7 +34,7 @@ type ReadAnswer = (answer: UpstreamAnswer) => UpstreamAnswer;
 /** Where metadata may lie: OpenID Connect Discovery, or RFC 8414. */
 export type MetadataPlace = 'oidc' | 'oauth2';
 
-/** Seconds for each request: a person or a program waits for it. */
+/** Seconds for each request: a user or a program waits for it. */
 const timeoutSeconds = 5;
 
 /** Bytes of a document, a key set or an answer of the upstream. */

@@ -1,7 +1,7 @@
 /**
  * An OpenID provider that people sign in at, as its client sees it.
  *
- * Invariant: a person is named by the provider's issuer and the `sub` of an ID token that it signed for us, for this
+ * Invariant: a user is named by the provider's issuer and the `sub` of an ID token that it signed for us, for this
  * very request: state, `iss`, nonce, audience, times and signature were checked, and the code was bound to a verifier
  * (PKCE).
  */

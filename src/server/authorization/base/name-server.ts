@@ -9,7 +9,7 @@ import { Resolver } from 'node:dns';
 import type { LookupAddress } from 'node:dns';
 import type { FindAddresses } from '../../../base/addresses.ts';
 
-/** Milliseconds until the name server is asked again, and how often it is. A person waits for the page. */
+/** Milliseconds until the name server is asked again, and how often it is. A user waits for the page. */
 const patience = { timeout: 1000, tries: 2 } as const;
 
 export interface NameServer {

@@ -45,9 +45,9 @@ export interface ConsentQuestion extends Form {
   readonly isSelfNamed: boolean;
   /** The host of its metadata document, if it has one. */
   readonly documentHost?: string;
-  /** Who signed in; undefined where the person signs in afterwards. */
+  /** Who signed in; undefined where the user signs in afterwards. */
   readonly account: string | undefined;
-  /** Where the person signs in afterwards. */
+  /** Where the user signs in afterwards. */
   readonly nextHost?: string;
   /** Where the answer goes. */
   readonly redirectHost: string;
@@ -130,7 +130,7 @@ function nameNote({ client, documentHost, isSelfNamed }: ConsentQuestion): strin
     : `<p>The operator of this server entered <b>${escaped(client)}</b>.</p>`;
 }
 
-/** `error`: an OAuth error code. `back`: where the app would hear of it, if the person goes there. */
+/** `error`: an OAuth error code. `back`: where the app would hear of it, if the user goes there. */
 export function errorPage(error: string, description: string, back?: string): string {
   const link =
     back === undefined ? '' : `<p><a href="${escaped(back)}" rel="noreferrer">Tell the app</a></p>\n`;
@@ -157,7 +157,7 @@ function formStart({ action, formToken: [name, value] }: Form): string {
 
 /**
  * "Allow" takes no press of the pointer for a moment after the page appeared, and after the pointer came onto the page:
- * another page can get a person to click twice, and uncover this one in between. It stands still meanwhile, so it
+ * another page can get a user to click twice, and uncover this one in between. It stands still meanwhile, so it
  * counts also for people who want little motion; the keyboard waits for nothing. A finger is never on the page before
  * it presses. Another animation name restarts the wait when the pointer comes.
  */

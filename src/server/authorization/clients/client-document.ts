@@ -21,7 +21,7 @@ import { Turns } from './turns.ts';
 /** Bytes. The draft recommends 5 KB as a bound; some documents carry keys. */
 const maxDocumentLength = 16 * 1024;
 
-/** Milliseconds for the whole answer: a person waits for the page. */
+/** Milliseconds for the whole answer: a user waits for the page. */
 const timeout = 2500;
 
 const fields = z.looseObject({

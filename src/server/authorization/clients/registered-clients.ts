@@ -10,7 +10,7 @@ import type { Storage } from '../../storage/storage.ts';
 const clientKind = 'Client';
 const managementKind = 'RegistrationAccessToken';
 
-/** Seconds for the first token: a person may find the page of a sign-in the next morning. */
+/** Seconds for the first token: a user may find the page of a sign-in the next morning. */
 const unused = 24 * 60 * 60;
 
 /** Seconds after the last token. A client that comes back later registers again. */

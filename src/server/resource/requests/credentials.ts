@@ -41,7 +41,7 @@ export function isForm(headers: Headers): boolean {
   return /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers.get('content-type') ?? '');
 }
 
-/** 64 KiB: a form is for fields that a person fills in, and files have a type of their own. */
+/** 64 KiB: a form is for fields that a user fills in, and files have a type of their own. */
 export const maxFormBytes = 64 * 1024;
 
 /** `URLSearchParams` of Node takes time by the square of the number of fields. */

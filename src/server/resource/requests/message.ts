@@ -19,7 +19,7 @@ export interface Operation {
 
 type Message = Readonly<Record<string, unknown>>;
 
-/** Operations of one body. The scopes of each are looked up, and a person's program asks for a handful. */
+/** Operations of one body. The scopes of each are looked up, and a user's program asks for a handful. */
 const maxOperations = 1000;
 
 /** The value in the body. Throws a refusal for anything but JSON in UTF-8. */

@@ -212,7 +212,7 @@ class Introspection implements TokenCheck {
     checkTimes({ exp: claims.exp }, now, 0);
     checkTimes({ nbf: claims.nbf, iat: claims.iat }, now, clockTolerance);
     const clientId = claims.client_id;
-    // A name is of a person, whom a client must not stand for.
+    // A name is of a user, whom a client must not stand for.
     const subject = claims.sub ?? claims.username ?? clientId;
     if (subject === undefined) throw new Refusal('token_claims');
     return frozen({
