@@ -94,12 +94,13 @@ async function moveForgottenKey(owner: Connection, name: string, { unreadable }:
 /** Where the broker is elsewhere, its owner's questions are too: this terminal shows the code of a pairing only. */
 async function connectForwarded(entry: Entry): Promise<void> {
   const { name, resource } = entry;
-  const over = AbortSignal.timeout(waitTime(true));
+  const isSeen = isAtTerminal();
+  const over = AbortSignal.timeout(waitTime(isSeen));
   try {
     await untilAllowed(entry, (code) => sayCode(name, code), over);
     if (process.stderr.isTTY) say(`keyturn: ${name} may reach ${resource}.`);
   } catch (error) {
-    throw over.aborted ? unanswered(name, true) : error;
+    throw over.aborted ? unanswered(name, isSeen) : error;
   }
 }
 
@@ -257,6 +258,6 @@ function unanswered(name: string, isSeen: boolean): KeyturnError {
   return new KeyturnError('consent_pending', `Nobody has answered for ${quoted(name)} within ${time}.`, {
     hint: isSeen
       ? 'Run the command again when you are at the machine.'
-      : 'Answer what `keyturn request list` shows, and run the command again.',
+      : 'Answer what `keyturn request list` shows where the broker runs, and run the command again.',
   });
 }
