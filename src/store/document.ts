@@ -109,6 +109,11 @@ export class AuthorityDocument {
     return this.#read !== undefined;
   }
 
+  /** It has records that nothing has verified since the start. */
+  get isUnverified(): boolean {
+    return typeof this.#read === 'object' && !this.#inEffect && !this.#trouble;
+  }
+
   get trouble(): FileTrouble | undefined {
     return this.#trouble && troubleWith(this.path, this.#trouble);
   }

@@ -58,7 +58,7 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     },
     shutdown: { run: (request) => request() },
     noteFailure: () => undefined,
-    document: { isOwed: false },
+    document: { isOwed: false, isUnverified: false },
     get proxies() {
       return missing();
     },

@@ -49,6 +49,8 @@ export const views = {
     damaged: 'A stored secret is missing or damaged.',
   } as Readonly<Record<string, string | undefined>>,
 
+  notVerified: 'Not verified yet: the lists are what the file says, until the vault is needed.',
+
   /** Instead of a keychain. */
   useFile: 'Keep secrets in a file',
   useFileWhat:

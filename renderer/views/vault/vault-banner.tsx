@@ -4,6 +4,7 @@ import { Refused } from '../../parts/refused.tsx';
 import { sanitizeSentence } from '../../base/untrusted-text.ts';
 import { useAction, useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
+import type { Status } from '../../base/views.ts';
 import { UnlockButton } from './unlock.tsx';
 
 /** States in which an unlock is what helps. */
@@ -13,7 +14,8 @@ export function VaultBanner() {
   const { value: status } = useList('status');
   const { state = '' } = status?.vaultState ?? {};
   const sentence = Object.hasOwn(strings.vaultBanner, state) ? strings.vaultBanner[state] : undefined;
-  if (status === undefined || sentence === undefined) return null;
+  if (status === undefined) return null;
+  if (sentence === undefined) return <NotVerified home={status.homeState} />;
   // A lock that a press opens needs no further words; its hint is for the command line.
   const { what, hint } = status.vaultState;
   const isPlainLock = lockedStates.has(state) && status.vaultSource === undefined;
@@ -36,6 +38,12 @@ export function VaultBanner() {
       {mayUseFile && <FileButton />}
     </div>
   );
+}
+
+/** Lists are shown before the vault is needed. */
+function NotVerified({ home }: { readonly home: Status['homeState'] }) {
+  if (home.state !== 'unchecked' || home.isEmpty) return null;
+  return <p class="dim small">{strings.notVerified}</p>;
 }
 
 /** The app starts again after it. */

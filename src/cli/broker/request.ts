@@ -35,11 +35,15 @@ export async function call<M extends MethodName>(
 
 const waits = 'keyturn: the question waits in Keyturn’s window.';
 
+const said = new Set<string | undefined>();
+
 async function checked<M extends MethodName>(method: M, answer: unknown): Promise<Answer<M>> {
   const { methods, warned } = await import('../../ipc/protocol/methods.ts');
   const parsed = methods[method].result.safeParse(answer);
   const { warning } = warned.safeParse(answer).data ?? {};
-  if (warning !== undefined) say(`keyturn: ${warning}`);
+  // A command may ask for several lists.
+  if (warning !== undefined && !said.has(warning)) say(`keyturn: ${warning}`);
+  said.add(warning);
   // The schema looked up by M parses to M's answer; the compiler can't follow the lookup.
   if (parsed.success) return parsed.data as Answer<M>;
   throw new KeyturnError('frame_invalid', `The broker's answer to ${method} has an unknown shape.`, {

@@ -60,7 +60,9 @@ const list = defineCommand(
     examples: ['keyturn exception list'],
   },
   async ({ options }) => {
-    const { exceptions } = await ask('status', {});
+    const { exceptions, homeState } = await ask('status', {});
+    const { notVerified } = await import('../../ipc/protocol/methods.ts');
+    if (exceptions.length > 0 && homeState.state === 'unchecked') say(`keyturn: ${notVerified}`);
     if (options.json) printJson(exceptions);
     else if (exceptions.length === 0) say('No exceptions: every rule applies to every server.');
     else

@@ -9,7 +9,14 @@
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { mapMaybe } from '../../broker/maybe-promise.ts';
-import { changesLists, isMethod, isWidening, methodRow, methods } from '../../ipc/protocol/methods.ts';
+import {
+  changesLists,
+  isMethod,
+  isWidening,
+  methodRow,
+  methods,
+  notVerified,
+} from '../../ipc/protocol/methods.ts';
 import type { MethodName } from '../../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../../ipc/server/server.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
@@ -166,10 +173,13 @@ function handle(
   // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
   const handler = handlers[method] as AnyHandler;
   const result = handler(services, caller, params, approved);
-  if (!changesLists(method)) return result;
-  return mapMaybe(result, (changed) => {
+  const { document } = services;
+  const isUnverified = methodRow(method).showsRecords === true && document.isUnverified;
+  if (!isUnverified && !changesLists(method)) return result;
+  return mapMaybe(result, (answered) => {
+    if (isUnverified) return { ...Object(answered), warning: notVerified };
     services.changed();
-    return services.document.isOwed ? { ...Object(changed), warning: numberOwed } : changed;
+    return document.isOwed ? { ...Object(answered), warning: numberOwed } : answered;
   });
 }
 

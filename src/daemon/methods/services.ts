@@ -30,7 +30,7 @@ export interface Services {
     HomeCheck,
     'verify' | 'isVerified' | 'refuseMismatch' | 'decision' | 'requireOpen'
   >;
-  readonly document: Pick<AuthorityDocument, 'isOwed'>;
+  readonly document: Pick<AuthorityDocument, 'isOwed' | 'isUnverified'>;
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run(request: () => unknown): unknown };
   readonly proxies: Pick<RunningProxies, 'list' | 'add' | 'rotate' | 'remove'>;

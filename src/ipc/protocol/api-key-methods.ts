@@ -21,6 +21,7 @@ export const apiKeyMethods = {
   'apiKey.list': {
     who: 'owner',
     effect: 'reads',
+    showsRecords: true,
     isPolled: true,
     params: empty,
     result: z.object({ apiKeys: z.array(keyListed) }),

@@ -26,6 +26,7 @@ export const appMethods = {
   'app.list': {
     who: 'owner',
     effect: 'reads',
+    showsRecords: true,
     isPolled: true,
     params: empty,
     result: z.object({ apps: z.array(pairedApp) }),

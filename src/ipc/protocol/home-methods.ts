@@ -28,6 +28,7 @@ export const homeMethods = {
   'oauthClient.list': {
     who: 'owner',
     effect: 'reads',
+    showsRecords: true,
     isPolled: true,
     params: empty,
     result: z.object({ oauthClients: z.array(registered) }),

@@ -27,6 +27,8 @@ export interface Method {
    * Without the flag unverified records throw, so a row that forgets it is refused.
    */
   readonly usesRecords?: true;
+  /** It shows records, verified or not: the answer then says `notVerified`. */
+  readonly showsRecords?: true;
   /**
    * Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused while the app is closed.
    */

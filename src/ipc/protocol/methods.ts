@@ -65,8 +65,12 @@ export function changesLists(method: MethodName): boolean {
   return (effect === 'narrows' || isWidening(method)) && !changesNoList;
 }
 
-/** Any answer to a change may have one: the change is in effect, and something is left to do. */
+/** Any answer may have one: a change is in effect, and something is left to do; or records are `notVerified`. */
 export const warned = z.object({ warning: z.string() });
+
+/** Said beside records that are shown before the document was verified. */
+export const notVerified =
+  'not verified: the vault was not needed since the start, and this list is only what the file says.';
 
 /** The notifications that a subscriber gets. Each says only that a list should be read again. */
 export const notifications = ['signIn.changed', 'request.changed', 'status.changed'] as const;

@@ -11,6 +11,7 @@ export const signInMethods = {
   'signIn.list': {
     who: 'any',
     effect: 'reads',
+    showsRecords: true,
     isPolled: true,
     params: empty,
     result: z.object({ signIns: z.array(signIn) }),
@@ -18,6 +19,7 @@ export const signInMethods = {
   'signIn.show': {
     who: 'any',
     effect: 'reads',
+    showsRecords: true,
     params: grantNamed,
     result: z.object({ signIns: z.array(explanation) }),
   },

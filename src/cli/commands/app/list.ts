@@ -5,7 +5,6 @@ import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { jsonOption } from '../../terminal/statement.ts';
 import { keyPlaceWords } from '../../words/key-rows.ts';
-import { sayIfNotVerified } from '../../words/not-verified.ts';
 import { printJson, printTable, processName, say, when } from '../../terminal/output.ts';
 
 export const listApps = defineCommand(
@@ -22,9 +21,7 @@ export const listApps = defineCommand(
     const apps = await withLastUse((await ask('app.list', {})).apps);
     if (options.json) printJson({ apps });
     else {
-      const status = await ask('status', {});
-      const refused = status.unreadable.find(isDocument);
-      if (apps.some(({ permissions }) => permissions.length > 0)) sayIfNotVerified(status);
+      const refused = (await ask('status', {})).unreadable.find(isDocument);
       printTable(
         ['APP', 'ID', 'SERVER', 'PERMISSION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
         apps.flatMap((client) => rows(client, refused !== undefined)),

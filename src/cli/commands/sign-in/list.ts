@@ -5,7 +5,6 @@ import { defineCommand } from '../../terminal/command.ts';
 import { jsonOption } from '../../terminal/statement.ts';
 import { showKeys } from '../../words/key-rows.ts';
 import { pauseEnd, print, printJson, printTable, say, when } from '../../terminal/output.ts';
-import { sayIfNotVerified } from '../../words/not-verified.ts';
 import { receiptNotes } from '../../words/receipt.ts';
 
 type Grant = Awaited<ReturnType<typeof ask<'signIn.list'>>>['signIns'][number];
@@ -55,7 +54,6 @@ export const listSignIns = defineCommand(
     const status = await ask('status', {});
     if (status.pause) say(`keyturn: all access is paused ${pauseEnd(status.pause)}.`);
     const { apiKeys: keys } = await ask('apiKey.list', {});
-    if (signIns.length > 0 || keys.length > 0) sayIfNotVerified(status);
     if (signIns.length === 0 && keys.length === 0)
       say('No sign-ins yet. Begin with: keyturn setup, or keyturn login URL');
     else if (signIns.length > 0) {
