@@ -21,6 +21,7 @@ it('a release has the packages, the programs of one file, bills of materials, no
     `keyturn-${version}.tgz`,
     `keyturn-client-${version}.tgz`,
     `keyturn-server-${version}.tgz`,
+    `keyturn-${version}-py3-none-any.whl`,
     'keyturn-linux-x64',
     'keyturn-linux-x64.cdx.json',
     `keyturn-${version}.cdx.json`,
