@@ -7,7 +7,7 @@ import { AuditFile } from '../../src/audit/audit.ts';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { openSite, type Site } from '../oauth/site.ts';
 import { oddServer, redirectOf } from '../broker/odd-server.ts';
-import { brokerRig, refusal } from '../broker/rig.ts';
+import { brokerRig, usedRig, refusal } from '../broker/rig.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 interface TriedAudit {
@@ -194,9 +194,7 @@ describe('a whole journey', () => {
 
   it('refusals of the audit log hold no secret', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
-    const rig = await brokerRig(server);
-    await rig.allow();
-    await rig.ask();
+    const rig = await usedRig(server);
     const body = 'SECRET-body {"refresh_token":"SECRET"}';
     for (const answer of [
       { status: 200, body },

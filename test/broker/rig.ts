@@ -249,6 +249,22 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
   };
 }
 
+/** `editor` has its first token. */
+export async function usedRig(...how: Parameters<typeof brokerRig>): Promise<Rig> {
+  const rig = await brokerRig(...how);
+  await rig.allow();
+  await rig.ask();
+  return rig;
+}
+
+/** `editor` may ask for a token of the sign-in that is there. */
+export async function signedInRig(...how: Parameters<typeof brokerRig>): Promise<Rig> {
+  const rig = await brokerRig(...how);
+  await rig.allow();
+  await rig.login();
+  return rig;
+}
+
 /** The authorization URL to which an address of ours redirects. */
 function pageOf(question: Question, address: string): string[] {
   return question.kind === 'signIn' && question.startUrl === address ? [question.url] : [];

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { retryRevocation, isPending, revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { namedItems } from '../../support/homes/named-items.ts';
-import { brokerRig, inWorld, type Rig } from '../rig.ts';
+import { brokerRig, usedRig, inWorld, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 import { stoppingVault } from '../stopping-vault.ts';
 
@@ -31,9 +31,7 @@ async function afterEachStop(
 ): Promise<void> {
   for (let calls = 0; ; calls += 1) {
     const { front, stopped, arm, release } = stoppingVault(calls);
-    const rig = await brokerRig(inWorld(world), { front, documentFront: front });
-    await rig.allow();
-    await rig.ask();
+    const rig = await usedRig(inWorld(world), { front, documentFront: front });
     const { item = '' } = rig.grant();
     arm();
     const isDone = change(rig).then(

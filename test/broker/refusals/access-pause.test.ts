@@ -2,7 +2,7 @@
 import { AccessPause } from '../../../src/broker/refusals/access-pause.ts';
 import { describe, expect, it } from 'vitest';
 import { keySubject } from '../../../src/broker/records/api-key.ts';
-import { brokerRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
+import { brokerRig, signedInRig, inWorld, refusal, turnOfEvents } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
 const world = worldOfFile();
@@ -11,9 +11,7 @@ const hour = 3_600_000;
 
 describe('a pause of all access', () => {
   it('refuses a token that lies in memory, and says what to do and when it ends', async () => {
-    const rig = await brokerRig(inWorld(world));
-    await rig.allow();
-    await rig.login();
+    const rig = await signedInRig(inWorld(world));
     await rig.ask();
     const { pause, clock } = rig.parts;
     pause.begin({ since: clock.wall() });
@@ -33,9 +31,7 @@ describe('a pause of all access', () => {
   });
 
   it('withholds the token of a refresh that was under way', async () => {
-    const rig = await brokerRig(inWorld(world));
-    await rig.allow();
-    await rig.login();
+    const rig = await signedInRig(inWorld(world));
     await rig.ask();
     rig.clock.advance(2 * hour);
     const { refreshes } = world.counts().authorizationServer;

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { oddServer, type OddServer } from '../odd-server.ts';
-import { brokerRig, type Rig } from '../rig.ts';
+import { brokerRig, usedRig, signedInRig, type Rig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 import { lastingSite } from '../places.ts';
 
@@ -18,9 +18,7 @@ beforeEach(() => {
 
 /** Revoked while the server was in trouble; its tokens are refresh-1 and access-1. */
 async function pending(headers: Record<string, string> = {}): Promise<Rig> {
-  const rig = await brokerRig(server);
-  await rig.allow();
-  await rig.ask();
+  const rig = await usedRig(server);
   down(headers);
   expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
   return rig;
@@ -179,9 +177,7 @@ describe('a pending revocation', () => {
 describe('the tokens that are still to be revoked at the server', () => {
   /** Signed in twice, the second time under another registration. */
   async function twice(): Promise<Rig> {
-    const rig = await brokerRig(server);
-    await rig.allow();
-    await rig.login();
+    const rig = await signedInRig(server);
     const [first] = rig.parts.registrations.all();
     if (!first) throw new Error('nothing was registered');
     await rig.parts.registrations.reject(first);
@@ -225,9 +221,7 @@ describe('the time until which a token that was handed out may be valid', () => 
   async function revoked(accessToken?: string): Promise<Rig> {
     if (accessToken !== undefined)
       server.answer = (_form, usual) => ({ ...usual, access_token: accessToken });
-    const rig = await brokerRig(server);
-    await rig.allow();
-    await rig.ask();
+    const rig = await usedRig(server);
     return rig;
   }
 

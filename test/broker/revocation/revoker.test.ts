@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { explainGrant } from '../../../src/broker/explain.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { oddServer, type OddServer } from '../odd-server.ts';
-import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
+import { brokerRig, usedRig, signedInRig, inWorld, refusal, type Rig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 import { worldAndSite } from '../places.ts';
 
@@ -12,9 +12,7 @@ const { world, site } = worldAndSite();
 /** Two sign-ins and a token in use, at a server whose tokens have numbers. */
 async function twice(revocation = true): Promise<{ server: OddServer; rig: Rig }> {
   const server = oddServer(site, { scopesSupported: ['read'], revocation });
-  const rig = await brokerRig(server);
-  await rig.allow();
-  await rig.login();
+  const rig = await signedInRig(server);
   await rig.login();
   await rig.ask();
   return { server, rig };
@@ -122,9 +120,7 @@ describe('a revoked grant', () => {
 
   it('is not revived by an automatic sign-in that was under way', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
-    const rig = await brokerRig(server);
-    await rig.allow();
-    await rig.ask();
+    const rig = await usedRig(server);
     server.answer = (form, usual) =>
       form.get('grant_type') === 'refresh_token' ? { status: 400, body: { error: 'invalid_grant' } } : usual;
     rig.clock.advance(3_600_000);

@@ -5,7 +5,7 @@ import { type GrantSecret, type RefreshAttempt } from '../../../src/broker/grant
 import { explainGrant, leftOver } from '../../../src/broker/explain.ts';
 import { deadOrigin, type Page } from '../../oauth/site.ts';
 import { oddServer, type OddServer } from '../odd-server.ts';
-import { brokerRig, refusal, type Rig } from '../rig.ts';
+import { signedInRig, refusal, type Rig } from '../rig.ts';
 import { lastingSite } from '../places.ts';
 
 const site = lastingSite();
@@ -15,9 +15,7 @@ const never = { interaction: 'never' } as const;
 
 async function needingRefresh(): Promise<{ rig: Rig; server: OddServer }> {
   const server = oddServer(site);
-  const rig = await brokerRig(server);
-  await rig.allow();
-  await rig.login();
+  const rig = await signedInRig(server);
   rig.clock.advance(hour);
   return { rig, server };
 }
@@ -113,9 +111,7 @@ describe('an attempt', () => {
     const around = { ...server };
     let isDown = false;
     around.fetch = (url, init) => server.fetch(isDown ? `${nowhere}/token` : url, init);
-    const rig = await brokerRig(around);
-    await rig.allow();
-    await rig.login();
+    const rig = await signedInRig(around);
     rig.clock.advance(hour / 2);
     // The metadata is fresh for a while: only the token request fails.
     await rig.ask({ ...never, minimumValidity: hour });

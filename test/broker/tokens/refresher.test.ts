@@ -5,7 +5,7 @@ import type { Grant } from '../../../src/broker/records/grant.ts';
 import { newItemName } from '../../../src/store/unused-items.ts';
 import type { TokenVerdict } from '../../support/bent/authorization-server.ts';
 import { oddServer } from '../odd-server.ts';
-import { brokerRig, inWorld, refusal, turnOfEvents, type Rig } from '../rig.ts';
+import { brokerRig, usedRig, inWorld, refusal, turnOfEvents, type Rig } from '../rig.ts';
 import { getIfAny, type Vault } from '../../../src/vault/base/vault.ts';
 import { worldAndSite } from '../places.ts';
 
@@ -15,9 +15,7 @@ const hour = 3_600_000;
 
 /** Signed in, with a token that is over. */
 async function needingRefresh(): Promise<Rig> {
-  const rig = await brokerRig(inWorld(world));
-  await rig.allow();
-  await rig.ask();
+  const rig = await usedRig(inWorld(world));
   rig.clock.advance(hour);
   rig.vault.done.length = 0;
   return rig;
@@ -122,9 +120,7 @@ describe('a rotated refresh token', () => {
 
   it('is kept when the access token beside it must be refused', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
-    const rig = await brokerRig(server);
-    await rig.allow();
-    await rig.ask();
+    const rig = await usedRig(server);
     rig.clock.advance(hour);
     server.answer = (_form, usual) => ({ ...usual, token_type: 'mac' });
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'token_invalid' });
@@ -237,9 +233,7 @@ async function countingRig() {
     },
   });
   const options = { front, documentFront: front };
-  const rig = await brokerRig(inWorld(world), options);
-  await rig.allow();
-  await rig.ask();
+  const rig = await usedRig(inWorld(world), options);
   rig.clock.advance(hour);
   const { item } = rig.grant();
   return { rig, calls, options, asked: ['get newest', `get ${item}`, `set ${item}`, `set ${item}`] };

@@ -2,15 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { oddServer } from '../odd-server.ts';
 import { worldAndSite } from '../places.ts';
-import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
+import { brokerRig, usedRig, inWorld, refusal, type Rig } from '../rig.ts';
 
 const places = worldAndSite();
 
 /** A program with a permission and a token, in a world whose tokens live an hour. */
 async function signedIn(): Promise<Rig> {
-  const rig = await brokerRig(inWorld(places.world));
-  await rig.allow();
-  await rig.ask();
+  const rig = await usedRig(inWorld(places.world));
   return rig;
 }
 

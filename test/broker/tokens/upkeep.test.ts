@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fullScope } from '../../../src/broker/tokens/token-cache.ts';
 import { startEvery, tickEvery, Upkeep } from '../../../src/broker/tokens/upkeep.ts';
-import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
+import { signedInRig, inWorld, refusal, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
 const world = worldOfFile();
@@ -19,9 +19,7 @@ interface Kept extends Rig {
 }
 
 async function kept(): Promise<Kept> {
-  const rig = await brokerRig(inWorld(world));
-  await rig.allow();
-  await rig.login();
+  const rig = await signedInRig(inWorld(world));
   const upkeep = new Upkeep(rig.parts);
   return {
     ...rig,
