@@ -4,24 +4,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { statFields } from '../../../src/ipc/peer/proc.ts';
-import { homeInBentWorld, openSharedHome, type SharedHome } from '../../support/bent/home.ts';
+import { homeInBentWorld, openSharedHome } from '../../support/bent/home.ts';
 import { processFacts, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 import { allowedProxy, answering, call, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
+import { ofFile } from '../../support/lasting.ts';
 
 type Allowed = Awaited<ReturnType<typeof allowedProxy>>;
 
 const inMcp = { 'mcp-session-id': 's-1', 'mcp-protocol-version': '2025-11-25', 'x-own': 'kept' };
 
-let shared: SharedHome;
-beforeAll(async () => {
-  shared = await openSharedHome();
-});
-afterAll(() => shared.close());
+const shared = ofFile(async () => openSharedHome());
 
 describe('a request by a proxy', () => {
   it('H-2 H-4: has the broker’s token, and no credentials of the client', async () => {

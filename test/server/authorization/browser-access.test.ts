@@ -1,6 +1,7 @@
 /** What reaches the authorization server through a proxy, and from pages in a browser. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { publicClient, register, startServer, type Rig } from './rig.ts';
+import { describe, expect, it } from 'vitest';
+import { publicClient, register, startServer } from './rig.ts';
+import { ofFile } from '../../support/lasting.ts';
 
 const web = { clientId: 'web-app', redirectUris: ['https://app.example/callback'] };
 
@@ -67,11 +68,7 @@ it.each<[string, string, string]>([
 );
 
 describe('a page of another origin', () => {
-  let rig: Rig;
-  beforeAll(async () => {
-    rig = await startServer({ clients: [web] });
-  });
-  afterAll(async () => rig.close());
+  const rig = ofFile(async () => startServer({ clients: [web] }));
 
   const readers = async (path: string, origin: string, body?: URLSearchParams) => {
     const { headers } = await rig.request(path, {

@@ -16,6 +16,7 @@ import {
   tokenRequest,
 } from './rig.ts';
 import type { Rig } from './rig.ts';
+import { ofTest } from '../../support/lasting.ts';
 
 let rig: Rig;
 /** What the host of documents answers, by path. */
@@ -135,15 +136,11 @@ describe('a client ID metadata document', () => {
     ['none', 'none' as const],
     ['other hosts only', ['apps.example'] as const],
   ])('AS-16: is not fetched where the operator trusts %s', async (_what, clientDocuments) => {
-    const strict = await startServer({ clientDocuments, authorities });
-    try {
-      const clientId = publish('/untrusted.json');
-      const answer = await strict.request(authorizationOf(strict, { client_id: clientId }).url);
-      expect(answer.status).toBe(400);
-      expect(fetched).not.toContain('/untrusted.json');
-    } finally {
-      await strict.close();
-    }
+    const strict = await ofTest(startServer({ clientDocuments, authorities }));
+    const clientId = publish('/untrusted.json');
+    const answer = await strict.request(authorizationOf(strict, { client_id: clientId }).url);
+    expect(answer.status).toBe(400);
+    expect(fetched).not.toContain('/untrusted.json');
   });
 });
 
@@ -245,15 +242,11 @@ describe('dynamic registration', () => {
   });
 
   it('AS-19: stops a flood with 429 and says when to come back', async () => {
-    const strict = await startServer({ registrationLimit: { requests: 2, seconds: 60 } });
-    try {
-      const ask = async () => register(strict, { redirect_uris: [redirectUri] });
-      const answers = [await ask(), await ask(), await ask()];
-      expect(answers.map(({ status }) => status)).toEqual([201, 201, 429]);
-      expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
-    } finally {
-      await strict.close();
-    }
+    const strict = await ofTest(startServer({ registrationLimit: { requests: 2, seconds: 60 } }));
+    const ask = async () => register(strict, { redirect_uris: [redirectUri] });
+    const answers = [await ask(), await ask(), await ask()];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 429]);
+    expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
   it('is not offered where it is off, and needs the token where the operator set one', async () => {

@@ -1,10 +1,11 @@
 /** What people have allowed, and aren't asked again. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { memoryStorage } from '../../../src/server/authorization/index.ts';
 import { Consents, type AskedConsent } from '../../../src/server/authorization/consents.ts';
 import type { Browser } from '../browser.ts';
 import { authorizationOf, editor, exchangeOf, notes, refreshOf, startServer, tokenRequest } from './rig.ts';
-import type { Asked, Rig } from './rig.ts';
+import type { Asked } from './rig.ts';
+import { ofFile } from '../../support/lasting.ts';
 
 const asked: AskedConsent = {
   clientId: 'app',
@@ -76,16 +77,14 @@ const redirectUri = 'https://app.example/callback';
 const web = 'web-app';
 
 describe('an app that a person has allowed', () => {
-  let rig: Rig;
-  beforeAll(async () => {
-    rig = await startServer({
+  const rig = ofFile(async () =>
+    startServer({
       clients: [
         { clientId: web, name: 'Web app', redirectUris: [redirectUri] },
         { clientId: editor, name: 'Editor', redirectUris: ['http://127.0.0.1:5000/callback'] },
       ],
-    });
-  });
-  afterAll(async () => rig.close());
+    }),
+  );
 
   /** Alice signs in in this browser, and allows what she is asked. Answers how often she was, and what came of it. */
   async function authorize(browser: Browser, changes: Asked = {}) {

@@ -3,19 +3,16 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright';
 import type { Page as Shown } from '../browser.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { developmentLogin } from '../../../src/server/authorization/index.ts';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
-import { type BrowserProfile, openBrowserProfile } from '../../support/browsers/browser.ts';
+import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import { authorizationOf, editor, redirectUri, registered, startServer } from './rig.ts';
-import type { Asked, Rig } from './rig.ts';
+import type { Asked } from './rig.ts';
+import { ofFile } from '../../support/lasting.ts';
 
-let rig: Rig;
-beforeAll(async () => {
-  rig = await startServer();
-});
-afterAll(async () => rig.close());
+const rig = ofFile(async () => startServer());
 
 async function atConsent(asked: Asked = {}) {
   const browser = rig.browser();
@@ -175,11 +172,9 @@ async function untouchedConsent(context: BrowserContext, by: 'mouse' | 'finger')
 describe('the pages in a real browser', () => {
   /** To this browser every host of the domain is this machine. */
   const domain = 'company.test';
-  let browser: BrowserProfile;
-  beforeAll(async () => {
-    browser = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin], domain });
-  });
-  afterAll(async () => browser.close());
+  const browser = ofFile(async () =>
+    openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin], domain }),
+  );
 
   /** The only page, in a browser whose cookies are cleared. */
   async function newPage(): Promise<Page> {

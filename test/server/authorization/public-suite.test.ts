@@ -6,11 +6,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { signInAt } from '../../../demo/user-agent.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { notes, startServer, type Rig } from './rig.ts';
+import { notes, startServer } from './rig.ts';
+import { ofFile } from '../../support/lasting.ts';
 
 const suite = path.join(
   import.meta.dirname,
@@ -20,11 +21,9 @@ const suite = path.join(
 /** The suite listens there for the code. */
 const callback = await freeRedirect();
 
-let rig: Rig;
-beforeAll(async () => {
-  rig = await startServer({ clients: [{ clientId: 'suite', name: 'The suite', redirectUris: [callback] }] });
-});
-afterAll(() => rig.close());
+const rig = ofFile(async () =>
+  startServer({ clients: [{ clientId: 'suite', name: 'The suite', redirectUris: [callback] }] }),
+);
 
 /** Runs both scenarios, and visits the page that the suite names. */
 async function runSuite(): Promise<{ readonly code: unknown; readonly said: string }> {

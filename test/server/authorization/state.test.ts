@@ -18,6 +18,7 @@ import { adapterFor } from '../../../src/server/authorization/adapter.ts';
 import { loadOidcProvider } from '../../../src/server/authorization/base/peer.ts';
 import { signingKeys } from '../../../src/server/authorization/signing-keys.ts';
 import { notes, redirectUri, refreshOf, register, signIn, startServer, tokenRequest } from './rig.ts';
+import { ofTest } from '../../support/lasting.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-storage-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -82,16 +83,12 @@ it('a key change that fails once is tried again at the next request', async () =
     if (isBroken) throw new Error('the storage is away');
     return storage.list(kind);
   };
-  const rig = await startServer({ keyRotation: 3600, now: () => now, storage: { ...storage, list } });
-  try {
-    now += 3600 * 1000;
-    isBroken = true;
-    expect((await rig.request('/jwks')).status).toBe(500);
-    isBroken = false;
-    expect((await rig.request('/jwks')).status).toBe(200);
-  } finally {
-    await rig.close();
-  }
+  const rig = await ofTest(startServer({ keyRotation: 3600, now: () => now, storage: { ...storage, list } }));
+  now += 3600 * 1000;
+  isBroken = true;
+  expect((await rig.request('/jwks')).status).toBe(500);
+  isBroken = false;
+  expect((await rig.request('/jwks')).status).toBe(200);
 });
 
 describe('a refresh token in the storage', () => {
@@ -158,17 +155,13 @@ describe('a signing key', () => {
 
   it('AS-24: is replaced while the server runs', async () => {
     let now = Date.now();
-    const rig = await startServer({ keyRotation: 3600, now: () => now });
-    try {
-      const before = decodeProtectedHeader(String((await signIn(rig)).body['access_token'])).kid;
-      now += 3600 * 1000;
-      const after = decodeProtectedHeader(String((await signIn(rig)).body['access_token'])).kid;
-      expect(after).not.toBe(before);
-      const { keys } = (await (await rig.request('/jwks')).json()) as { keys: { kid: string }[] };
-      expect(keys.map(({ kid }) => kid)).toEqual(expect.arrayContaining([before, after]));
-    } finally {
-      await rig.close();
-    }
+    const rig = await ofTest(startServer({ keyRotation: 3600, now: () => now }));
+    const before = decodeProtectedHeader(String((await signIn(rig)).body['access_token'])).kid;
+    now += 3600 * 1000;
+    const after = decodeProtectedHeader(String((await signIn(rig)).body['access_token'])).kid;
+    expect(after).not.toBe(before);
+    const { keys } = (await (await rig.request('/jwks')).json()) as { keys: { kid: string }[] };
+    expect(keys.map(({ kid }) => kid)).toEqual(expect.arrayContaining([before, after]));
   });
 });
 

@@ -1,5 +1,5 @@
 /** What a client that nobody entered, and a request that nobody expected, get from the authorization server. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   authorizationOf,
   editor,
@@ -10,21 +10,20 @@ import {
   registered,
   startServer,
 } from './rig.ts';
-import type { Asked, Rig } from './rig.ts';
+import type { Asked } from './rig.ts';
+import { ofFile } from '../../support/lasting.ts';
 
 /** As long as a shared secret has to be. */
 const clientSecret = 'a secret of at least thirty-two characters';
 
-let rig: Rig;
-beforeAll(async () => {
-  rig = await startServer({
+const rig = ofFile(async () =>
+  startServer({
     clients: [
       { clientId: editor, name: 'Editor', redirectUris: [redirectUri] },
       { clientId: 'robot', clientSecret, isMachine: true },
     ],
-  });
-});
-afterAll(() => rig.close());
+  }),
+);
 
 describe('a client that registers itself', () => {
   it.each([

@@ -1,5 +1,5 @@
 /** The authorization server: metadata, the code flow, refresh and revocation. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import {
   answerTo,
@@ -18,13 +18,9 @@ import {
   walk,
 } from './rig.ts';
 import type { AuthorizationServerOptions } from '../../../src/server/authorization/index.ts';
-import type { Rig } from './rig.ts';
+import { ofFile, ofTest } from '../../support/lasting.ts';
 
-let rig: Rig;
-beforeAll(async () => {
-  rig = await startServer();
-});
-afterAll(async () => rig.close());
+const rig = ofFile(async () => startServer());
 
 describe('the metadata of an authorization server', () => {
   it.each(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])(
@@ -42,28 +38,24 @@ describe('the metadata of an authorization server', () => {
   );
 
   it('AS-1: is found at all three places of an issuer with a path', async () => {
-    const tenant = await startServer({}, '/tenant');
-    try {
-      const found = await Promise.all(
-        [
-          '/.well-known/oauth-authorization-server/tenant',
-          '/.well-known/openid-configuration/tenant',
-          '/tenant/.well-known/openid-configuration',
-        ].map(async (path) => (await tenant.request(path)).json()),
-      );
-      for (const metadata of found) {
-        expect(metadata).toMatchObject({
-          issuer: `${tenant.origin}/tenant`,
-          token_endpoint: `${tenant.origin}/tenant/token`,
-        });
-      }
-      // The last one changes the query on its way.
-      for (const scope of ['notes:read', 'notes:read offline_access'])
-        expect((await signIn(tenant, { scope })).status).toBe(200);
-      expect((await tenant.request('/.well-known/oauth-authorization-server')).status).toBe(404);
-    } finally {
-      await tenant.close();
+    const tenant = await ofTest(startServer({}, '/tenant'));
+    const found = await Promise.all(
+      [
+        '/.well-known/oauth-authorization-server/tenant',
+        '/.well-known/openid-configuration/tenant',
+        '/tenant/.well-known/openid-configuration',
+      ].map(async (path) => (await tenant.request(path)).json()),
+    );
+    for (const metadata of found) {
+      expect(metadata).toMatchObject({
+        issuer: `${tenant.origin}/tenant`,
+        token_endpoint: `${tenant.origin}/tenant/token`,
+      });
     }
+    // The last one changes the query on its way.
+    for (const scope of ['notes:read', 'notes:read offline_access'])
+      expect((await signIn(tenant, { scope })).status).toBe(200);
+    expect((await tenant.request('/.well-known/oauth-authorization-server')).status).toBe(404);
   });
 });
 

@@ -1,16 +1,12 @@
 /** Sessions of the third-party flow: how the upstream's tokens stand, time-outs, renewals, revocations. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { memoryStorage, thirdPartyServer, type Storage } from '../../../src/server/third-party/index.ts';
 import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
 import { isSilence, UpstreamServer } from '../../../src/server/third-party/upstream-server.ts';
-import { checkedToken, refreshForm, signIn, startFlow, type Bend, type Flow } from './rig.ts';
+import { checkedToken, refreshForm, signIn, startFlow, type Bend } from './rig.ts';
+import { ofFile, ofTest } from '../../support/lasting.ts';
 
-let flow: Flow;
-
-beforeAll(async () => {
-  flow = await startFlow({ session: { idle: 3600, absolute: 7200 } });
-});
-afterAll(async () => flow.close());
+const flow = ofFile(async () => startFlow({ session: { idle: 3600, absolute: 7200 } }));
 beforeEach(() => {
   flow.clock.stoppedAt = Date.now();
 });
@@ -183,26 +179,22 @@ describe('a revocation', () => {
 
 describe('an upstream with neither introspection nor revocation', () => {
   it('TP-2: decides by a renewal every five minutes, and says that revocation is missing', async () => {
-    const plain = await startFlow();
+    const plain = await ofTest(startFlow());
     Object.assign(plain.upstream.state.offers, { introspection: false, revocation: false });
-    try {
-      const { access, session } = await signIn(plain);
-      const renewals = () =>
-        plain.upstream.state.requests.filter(({ form }) => form.get('grant_type') === 'refresh_token').length;
-      plain.clock.ahead = 290;
-      expect([await plain.call(access), renewals()]).toEqual([200, 0]);
-      plain.clock.ahead = 301;
-      plain.upstream.state.bend = { fault: { path: '/token', status: 500 } };
-      expect([await plain.call(access), renewals()]).toEqual([200, 1]);
-      plain.clock.ahead = 361;
-      expect([await plain.call(access), renewals()]).toEqual([503, 2]);
-      plain.clock.ahead = 370;
-      plain.upstream.state.bend = { refusesRenewal: true };
-      expect([await plain.call(access), renewals()]).toEqual([401, 3]);
-      expect(await plain.server.receipt(session)).toBe('notOffered');
-    } finally {
-      await plain.close();
-    }
+    const { access, session } = await signIn(plain);
+    const renewals = () =>
+      plain.upstream.state.requests.filter(({ form }) => form.get('grant_type') === 'refresh_token').length;
+    plain.clock.ahead = 290;
+    expect([await plain.call(access), renewals()]).toEqual([200, 0]);
+    plain.clock.ahead = 301;
+    plain.upstream.state.bend = { fault: { path: '/token', status: 500 } };
+    expect([await plain.call(access), renewals()]).toEqual([200, 1]);
+    plain.clock.ahead = 361;
+    expect([await plain.call(access), renewals()]).toEqual([503, 2]);
+    plain.clock.ahead = 370;
+    plain.upstream.state.bend = { refusesRenewal: true };
+    expect([await plain.call(access), renewals()]).toEqual([401, 3]);
+    expect(await plain.server.receipt(session)).toBe('notOffered');
   });
 });
 

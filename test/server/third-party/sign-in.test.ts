@@ -1,5 +1,5 @@
 /** Sign-ins of the third-party flow: consent before anything is forwarded, and upstreams right and hostile. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import type { Browser, Page as Shown } from '../browser.ts';
@@ -13,14 +13,10 @@ import {
   signIn,
   startFlow,
 } from './rig.ts';
-import type { Bend, Flow } from './rig.ts';
+import type { Bend } from './rig.ts';
+import { ofFile, ofTest } from '../../support/lasting.ts';
 
-let flow: Flow;
-
-beforeAll(async () => {
-  flow = await startFlow();
-});
-afterAll(async () => flow.close());
+const flow = ofFile(async () => startFlow());
 afterEach(() => {
   flow.upstream.state.bend = {};
   flow.upstream.state.requests.length = 0;
@@ -88,42 +84,36 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
   it('without an ID token takes the user’s name from the operator’s call', async () => {
     const asked: string[] = [];
     let names: string[] = [];
-    const plain = await startFlow(
-      {},
-      {
-        extraScopes: [],
-        subjectOf: async (call) => {
-          await expect(call('https://elsewhere.example/me')).rejects.toThrow();
-          asked.push(typeof call);
-          return names.shift() ?? '';
+    const plain = await ofTest(
+      startFlow(
+        {},
+        {
+          extraScopes: [],
+          subjectOf: async (call) => {
+            await expect(call('https://elsewhere.example/me')).rejects.toThrow();
+            asked.push(typeof call);
+            return names.shift() ?? '';
+          },
         },
-      },
+      ),
     );
-    try {
-      names = ['carol'];
-      const { claims } = await signIn(plain);
-      expect(claims['sub']).toBe(`${plain.upstream.issuer}#carol`);
-      const { back } = await authorize(plain);
-      expect([back.get('error'), back.get('code')]).toEqual(['server_error', null]);
-      const revoked = plain.upstream.state.requests.filter(({ path }) => path === '/revoke');
-      expect(revoked.map(({ form }) => form.get('token'))).toContain('upstream-refresh-2');
-      expect(asked).toHaveLength(2);
-    } finally {
-      await plain.close();
-    }
+    names = ['carol'];
+    const { claims } = await signIn(plain);
+    expect(claims['sub']).toBe(`${plain.upstream.issuer}#carol`);
+    const { back } = await authorize(plain);
+    expect([back.get('error'), back.get('code')]).toEqual(['server_error', null]);
+    const revoked = plain.upstream.state.requests.filter(({ path }) => path === '/revoke');
+    expect(revoked.map(({ form }) => form.get('token'))).toContain('upstream-refresh-2');
+    expect(asked).toHaveLength(2);
   });
 
   it.each([[['plain']], [undefined]])(
     'TP-11: no sign-in starts if the upstream names %j as its methods for PKCE',
     async (methods) => {
-      const old = await startFlow();
+      const old = await ofTest(startFlow());
       old.upstream.state.offers.challengeMethods = methods;
-      try {
-        const { back } = await authorize(old);
-        expect([back.get('error'), old.upstream.state.asked.size]).toEqual(['temporarily_unavailable', 0]);
-      } finally {
-        await old.close();
-      }
+      const { back } = await authorize(old);
+      expect([back.get('error'), old.upstream.state.asked.size]).toEqual(['temporarily_unavailable', 0]);
     },
   );
 });

@@ -1,0 +1,17 @@
+/** Servers and other places that a file or a test opens, and that end with it. */
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+
+/** At the top of a file. What it answers is filled in before the first test. */
+export function ofFile<T extends { close(): Promise<void> }>(open: () => Promise<T>): T {
+  const place = {} as T;
+  beforeAll(async () => void Object.assign(place, await open()));
+  afterAll(() => place.close());
+  return place;
+}
+
+/** What one test uses ends with it. */
+export async function ofTest<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
+  const place = await opening;
+  onTestFinished(() => place.close());
+  return place;
+}
