@@ -180,9 +180,9 @@ function draftOf(file: string): string {
   return `${file}.${randomBytes(6).toString('hex')}.new`;
 }
 
-/** True for the name of such a file. */
-export function isDraft(name: string): boolean {
-  return /\.[0-9a-f]{12}\.new$/.test(name);
+/** The name of the file that such a file is the draft of; undefined for another file. */
+export function draftedFile(name: string): string | undefined {
+  return /^(.+)\.[0-9a-f]{12}\.new$/.exec(name)?.[1];
 }
 
 /** Milliseconds for which a scanner of Windows may hold a file that is to be replaced, and between two tries. */

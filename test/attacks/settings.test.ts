@@ -117,7 +117,7 @@ describe('owner.key, written while the app is closed', () => {
   it('owner.key: begins no new home under another id beside the files of the old one', async () => {
     const home = await usedDesk();
     writeHomeId(home, 'A'.repeat(22));
-    const lost = { reason: 'locked' };
+    const lost = { reason: 'file_unreadable', message: expect.stringContaining('are of two homes') };
     const headless = await openHeadless(home);
     const setting = { name: 'httpsProxy', value: 'http://proxy.invalid:3128' };
     await expect(headless.line.request('settings.set', setting)).rejects.toMatchObject(lost);

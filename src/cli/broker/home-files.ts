@@ -9,10 +9,11 @@ import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, unlinkSync } fro
 import path from 'node:path';
 import { readKeyFile } from '../../client/key-file.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
+import { draftedFile } from '../../base/private-file.ts';
 import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 
 /** What a write that a crash cut short leaves beside a file. */
-const draft = String.raw`(?:\.\d+|\.tmp-[0-9a-z]+|\.[0-9a-f]{12}\.new)?`;
+const draft = String.raw`(?:\.\d+|\.tmp-[0-9a-z]+)?`;
 const named = (names: string): RegExp => new RegExp(`^(?:${names})${draft}$`);
 
 /** Before the files that name the home and its vault. */
@@ -43,13 +44,14 @@ export function removeHomeFiles(
 ): string[] {
   const removeNamed = (folder: string, names: readonly RegExp[]): void => {
     for (const file of filesIn(folder)) {
-      const isOurs = names.some((name) => name.test(path.basename(file)));
+      const name = path.basename(file);
+      const isOurs = names.some((one) => one.test(draftedFile(name) ?? name));
       if (isOurs && !kept.includes(file)) unlinkSync(file);
     }
   };
   const clients = path.join(paths.config, 'apps');
   for (const file of ownKeys(paths, clients)) unlinkSync(file);
-  removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused(?:\.[0-9a-f]{12}\.new)?|ticket|(?:ticket|key)-\d+)$/]);
+  removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused|ticket|(?:ticket|key)-\d+)$/]);
   removeSocket(paths);
   const items = path.join(paths.state, 'items');
   removeNamed(items, [/^[\w.-]+$/]);

@@ -10,7 +10,7 @@ import type { Connection } from '../../client/connection.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { displayName } from '../broker/desktop-session.ts';
 import { pauseEnd } from '../terminal/output.ts';
-import { keyLost } from '../broker/lost-socket.ts';
+import { connectSoon, keyLost } from '../broker/lost-socket.ts';
 import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { isAbsent } from '../broker/no-broker.ts';
 import { call } from '../broker/request.ts';
@@ -28,11 +28,15 @@ export interface BrokerLook {
 }
 
 export async function checkBroker(paths: HomePaths): Promise<BrokerLook> {
-  let connection: Connection;
+  let connection: Connection | undefined;
   try {
     connection = await connectAsOwner({ paths });
   } catch (error) {
-    return { status: undefined, findings: [isAbsent(error) ? absence(paths) : strangeness(error)] };
+    // One that is still starting makes its key and its socket within a second.
+    const mayStart = isAbsent(error) && lockHolder(paths.state) !== undefined;
+    connection = mayStart ? await connectSoon() : undefined;
+    if (!connection)
+      return { status: undefined, findings: [isAbsent(error) ? absence(paths) : strangeness(error)] };
   }
   try {
     return await ask(connection);

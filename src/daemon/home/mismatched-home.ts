@@ -1,10 +1,9 @@
 /**
- * Files that don't belong together: the settings name another vault than the one that the document names.
+ * Files that don't belong together: the settings name another vault than the document, or owner.key another home.
  *
  * Invariant: such a home answers no request and adopts no file, and every refusal says so. Other programs can write
  * every file of a home, so only this can be known before the vault is asked: a home with a document has a root key
- * outside memory, in the vault that the document names. If a vault lacks that key, item-vault.ts refuses. If owner.key
- * has the id of another home, the document is refused.
+ * outside memory, in the vault that the document names. If a vault lacks that key, item-vault.ts refuses.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { Home } from './home.ts';
@@ -13,10 +12,11 @@ import { wrappedBy } from '../settings/settings.ts';
 
 /** Undefined if the home's files belong together, as far as they tell. */
 export function homeMismatch(
-  { document }: Pick<Home, 'document'>,
+  { document, homeId }: Pick<Home, 'document' | 'homeId'>,
   settings: Pick<Settings, 'vault' | 'vaultKey'>,
 ): Mismatch | undefined {
   if (document === undefined) return undefined;
+  if (document !== 'unreadable' && document.home !== homeId) return otherHome();
   const kind = vaultName(settings);
   const isOther = settings.vault === 'memory' || (document !== 'unreadable' && document.vault !== kind);
   return isOther ? otherVault(kind) : undefined;
@@ -29,17 +29,26 @@ export function vaultName({ vault, vaultKey }: Pick<Settings, 'vault' | 'vaultKe
 }
 
 function otherVault(kind: string): Mismatch {
-  return new Mismatch(`the settings name the vault ${quoted(kind)}, and the secrets are in another one`);
+  return new Mismatch(
+    `the settings name the vault ${quoted(kind)}, and the secrets are in another one`,
+    'Put settings.json back as it was, and take KEYTURN_VAULT out of the environment; then start ' +
+      'the broker again. For another vault use another KEYTURN_HOME.',
+  );
+}
+
+function otherHome(): Mismatch {
+  return new Mismatch(
+    'owner.key and authority.json are of two homes',
+    'Put back the one that was replaced, then start the broker again.',
+  );
 }
 
 /** The refusal of every request to such a home. */
 export class Mismatch extends KeyturnError {
-  constructor(what: string) {
+  constructor(what: string, hint: string) {
     super('file_unreadable', `Keyturn’s data files don’t match each other: ${what}.`, {
       rule: 'A home keeps its id and its vault; if one of them changed, Keyturn serves nothing',
-      hint:
-        'Put settings.json back as it was, and take KEYTURN_VAULT out of the environment; then start ' +
-        'the broker again. For another vault use another KEYTURN_HOME. `keyturn reset --yes` ends this home.',
+      hint: `${hint} \`keyturn reset --yes\` ends this home.`,
     });
   }
 }

@@ -10,7 +10,7 @@ import { constants } from 'node:fs';
 import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { checkPrivate, isDraft, openPrivate, replaceFile, syncFolder } from '../../base/private-file.ts';
+import { checkPrivate, draftedFile, openPrivate, replaceFile, syncFolder } from '../../base/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 import type { Items } from '../base/item-store.ts';
 import { VaultError } from '../base/trouble.ts';
@@ -75,7 +75,7 @@ export class ItemFolder implements Items {
   /** True if there is the file of an item. A draft is none: a kill can leave it. */
   async hasItems(): Promise<boolean> {
     try {
-      return (await readdir(this.#folder)).some((name) => !isDraft(name));
+      return (await readdir(this.#folder)).some((name) => draftedFile(name) === undefined);
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return false;
       throw unreadable(this.#folder, `it could not be read (${systemCode(error)})`);
