@@ -22,6 +22,13 @@ function read(client: string, text: string): { findings: readonly Finding[]; aft
   return { findings, after: applied(text, edits) };
 }
 
+/** The file of Cursor with this one entry. */
+const entered = (notes: object): string => JSON.stringify({ mcpServers: { notes } });
+
+/** The lines of Cursor's file that a switch shows. */
+const shownOf = (text: string): string[] =>
+  read('cursor', text).findings.flatMap((found) => (found.kind === 'switch' ? found.shown : []));
+
 const bridge = (as: string): unknown => ({
   command: '/bin/node',
   args: ['/lib/keyturn.js', 'bridge', endpoint, '--as', as],
@@ -152,30 +159,16 @@ describe('keyturn setup', () => {
   });
 
   it('takes an mcp-remote entry’s secret from its own variables', () => {
-    const args = [
-      '-y',
-      'mcp-remote',
-      endpoint,
-      '--header',
-      'Authorization:${AUTH}',
-      '--header',
-      'X-Team:${TEAM}',
-      '--transport',
-      'http-only',
-    ];
+    const sent = ['--header', 'Authorization:${AUTH}', '--header', 'X-Team:${TEAM}'];
+    const args = ['-y', 'mcp-remote', endpoint, ...sent, '--transport', 'http-only'];
     const env = { AUTH: `Bearer ${secret}`, TEAM: 'blue', NODE_OPTIONS: '--import=./evil.mjs' };
     const text = JSON.stringify({ mcpServers: { notes: { command: 'npx', args, env } } }, undefined, 2);
     const { findings, after } = read('claude-desktop', text);
     expect(findings).toMatchObject([{ key: { header: 'Authorization', scheme: 'Bearer', value: secret } }]);
     const { command, args: before } = Object(bridge('claude-desktop-notes'));
+    const left = [...before, '--header', 'X-Team: ${TEAM}', '--transport', 'http-only'];
     expect(JSON.parse(after)).toEqual({
-      mcpServers: {
-        notes: {
-          command,
-          args: [...before, '--header', 'X-Team: ${TEAM}', '--transport', 'http-only'],
-          env: { TEAM: 'blue' },
-        },
-      },
+      mcpServers: { notes: { command, args: left, env: { TEAM: 'blue' } } },
     });
     const shown = findings.flatMap((found) => (found.kind === 'switch' ? found.shown : [])).join('\n');
     expect(shown).toContain('-         "NODE_OPTIONS": "--import=./evil.mjs"');
@@ -191,9 +184,9 @@ describe('keyturn setup', () => {
     { dev: { debug: { type: 'node' } }, sandbox: false, shell: './evil' },
   ];
   it.each(meaningless)('gives no meaning to what means nothing beside a URL: %j', (more) => {
-    const text = JSON.stringify({ mcpServers: { notes: { ...more, url: endpoint, timeout: 5 } } });
+    const { after } = read('cursor', entered({ ...more, url: endpoint, timeout: 5 }));
     const notes = { ...Object(bridge('cursor-notes')), timeout: 5 };
-    expect(JSON.parse(read('cursor', text).after)).toEqual({ mcpServers: { notes } });
+    expect(JSON.parse(after)).toEqual({ mcpServers: { notes } });
   });
 
   it.each(
@@ -202,7 +195,7 @@ describe('keyturn setup', () => {
     ),
   )('leaves an mcp-remote entry whose header names %s', (name) => {
     const args = ['mcp-remote', endpoint, '--header', `X-Team: \${${name}}`];
-    const text = JSON.stringify({ mcpServers: { notes: { command: 'npx', args, env: { [name]: 'x' } } } });
+    const text = entered({ command: 'npx', args, env: { [name]: 'x' } });
     const { findings, after } = read('cursor', text);
     expect(after).toBe(text);
     expect(findings).toMatchObject([{ kind: 'left', why: expect.stringContaining(name) }]);
@@ -214,13 +207,12 @@ describe('keyturn setup', () => {
     ['/bin/node', ['./evil.js', 'bridge', endpoint, '--as', 'x']],
     ['sh', ['-c', 'evil', 'keyturn', 'bridge', endpoint, '--as', 'x']],
   ])('takes an entry for its own only by its command: %s %j', (command, args) => {
-    expect(read('cursor', JSON.stringify({ mcpServers: { notes: { command, args } } })).findings).toEqual([]);
+    expect(read('cursor', entered({ command, args })).findings).toEqual([]);
   });
 
   it('names a variable that another one gave to an entry of its own', () => {
     const notes = { command: 'keyturn', args: ['bridge', endpoint, '--as', 'x'], env: { NODE_OPTIONS: 'x' } };
-    const text = JSON.stringify({ mcpServers: { notes } });
-    expect(read('cursor', text).findings).toMatchObject([
+    expect(read('cursor', entered(notes)).findings).toMatchObject([
       { kind: 'left', why: expect.stringContaining('NODE_OPTIONS') },
     ]);
   });
@@ -235,8 +227,7 @@ describe('keyturn setup', () => {
   ];
   it.each(changed)('takes no entry for its own if another member says how it runs: %j', (more) => {
     const notes = { command: 'keyturn', args: ['bridge', endpoint, '--as', 'x'], ...more };
-    const text = JSON.stringify({ mcpServers: { notes } });
-    expect(read('cursor', text).findings).toMatchObject([{ kind: 'left' }]);
+    expect(read('cursor', entered(notes)).findings).toMatchObject([{ kind: 'left' }]);
   });
 
   it.each([
@@ -246,7 +237,7 @@ describe('keyturn setup', () => {
     ['a URL beside it', { command: 'npx', args: ['mcp-remote', endpoint], url: 'https://evil.example' }],
     ['a variable of data', { command: 'npx', args: ['mcp-remote', endpoint, '--header', 'A: ${TZDIR}'] }],
   ])('leaves an entry with %s', (_what, notes) => {
-    const text = JSON.stringify({ mcpServers: { notes } });
+    const text = entered(notes);
     expect(read('cursor', text)).toMatchObject({ findings: [{ kind: 'left' }], after: text });
   });
 
@@ -255,10 +246,9 @@ describe('keyturn setup', () => {
     const more = { env: Object.fromEntries(words.map((word, index) => [`A${index}`, word])), note: endpoint };
     const headers = { 'X-A': '//notes.example/mcp', 'X-B': 'bridge', https: '//notes.example/mcp' };
     const text = JSON.stringify({ mcpServers: { notes: { ...more, headers, url: endpoint } } }, undefined, 2);
-    const shown = read('cursor', text).findings.flatMap((found) =>
-      found.kind === 'switch' ? found.shown : [],
-    );
-    const comes = shown.filter((line) => line.startsWith('+')).join('\n');
+    const comes = shownOf(text)
+      .filter((line) => line.startsWith('+'))
+      .join('\n');
     for (const word of words) expect(comes).toContain(`"${word}"`);
   });
 
@@ -278,7 +268,7 @@ describe('keyturn setup', () => {
     ],
   ];
   it.each(left)('leaves an entry with %s as it is, and says why without the secret', (_what, entry, why) => {
-    const text = JSON.stringify({ mcpServers: { notes: entry } });
+    const text = entered(entry);
     const { findings, after } = read('cursor', text);
     expect(after).toBe(text);
     expect(findings).toMatchObject([{ kind: 'left', why: expect.stringMatching(why) }]);
@@ -318,18 +308,12 @@ describe('keyturn setup', () => {
     [{ command: 'bridge', args: ['--api-key', secret, '--server', endpoint] }, ['api-key']],
   ];
   it.each(exposing)('names the secrets in plain text of an entry that it leaves: %j', (entry, exposed) => {
-    const { findings } = read('cursor', JSON.stringify({ mcpServers: { notes: entry } }));
-    expect(findings).toMatchObject([{ kind: 'left', exposed }]);
+    expect(read('cursor', entered(entry)).findings).toMatchObject([{ kind: 'left', exposed }]);
   });
 
   it('takes an entry of opencode whose key stands beside `oauth: false`', () => {
-    const entry = {
-      type: 'remote',
-      url: endpoint,
-      oauth: false,
-      headers: { 'X-Api-Key': secret },
-      enabled: true,
-    };
+    const headers = { 'X-Api-Key': secret };
+    const entry = { type: 'remote', url: endpoint, oauth: false, headers, enabled: true };
     const { findings, after } = read('opencode', JSON.stringify({ mcp: { notes: entry } }));
     expect(findings).toMatchObject([{ kind: 'switch', key: { header: 'X-Api-Key' } }]);
     expect(after).not.toContain('oauth');
@@ -339,11 +323,9 @@ describe('keyturn setup', () => {
     const entry = { url: endpoint, headers: { Authorization: `Bearer ${secret}` } };
     const short = { url: endpoint, headers: { 'X-Api-Key': 'short1' } };
     const text = JSON.stringify({ mcpServers: { notes: entry, short } }, undefined, 2);
-    const shown = read('cursor', text).findings.flatMap((found) =>
-      found.kind === 'switch' ? found.shown : [],
-    );
-    expect(shown.join('\n')).toContain('"X-Api-Key": "***"');
-    expect(shown.join('\n')).not.toMatch(new RegExp(`${secret}|short1`));
+    const shown = shownOf(text).join('\n');
+    expect(shown).toContain('"X-Api-Key": "***"');
+    expect(shown).not.toMatch(new RegExp(`${secret}|short1`));
   });
 
   it('looks below each folder of Claude Code’s entries, and marks their names', () => {

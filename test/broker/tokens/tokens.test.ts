@@ -7,8 +7,14 @@ import { brokerRig, usedRig, inWorld, refusal, type Rig } from '../rig.ts';
 const places = worldAndSite();
 
 /** A program with a permission and a token, in a world whose tokens live an hour. */
-async function signedIn(): Promise<Rig> {
-  const rig = await usedRig(inWorld(places.world));
+const signedIn = (): Promise<Rig> => usedRig(inWorld(places.world));
+
+/** An app that is allowed at a server whose tokens have these fields. */
+async function allowed(fields: object): Promise<Rig> {
+  const server = oddServer(places.site, { scopesSupported: ['read'] });
+  server.answer = (_form, usual) => ({ ...usual, ...fields });
+  const rig = await brokerRig(server);
+  await rig.allow();
   return rig;
 }
 
@@ -31,10 +37,7 @@ describe('a token that is still good', () => {
   });
 
   it('a token with a short life is refreshed when a fifth of it is left', async () => {
-    const server = oddServer(places.site, { scopesSupported: ['read'] });
-    server.answer = (_form, usual) => ({ ...usual, expires_in: 100 });
-    const rig = await brokerRig(server);
-    await rig.allow();
+    const rig = await allowed({ expires_in: 100 });
     expect((await rig.ask()).accessToken).toBe('access-1');
     rig.clock.advance(79 * second);
     expect((await rig.ask()).accessToken).toBe('access-1');
@@ -85,13 +88,7 @@ it('a server in trouble is no reason to withhold a token that still works', asyn
 });
 
 describe('a server that gives no refresh token', () => {
-  async function withoutRefresh(lifetime: number): Promise<Rig> {
-    const server = oddServer(places.site, { scopesSupported: ['read'] });
-    server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined, expires_in: lifetime });
-    const rig = await brokerRig(server);
-    await rig.allow();
-    return rig;
-  }
+  const withoutRefresh = (expires_in: number) => allowed({ refresh_token: undefined, expires_in });
 
   it('has its access token kept in the vault until it is over', async () => {
     const rig = await withoutRefresh(600);

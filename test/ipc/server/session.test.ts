@@ -16,7 +16,16 @@ import {
   startRig,
   startSlowRig,
 } from '../rig.ts';
-import type { HelloChanges } from '../rig.ts';
+import type { HelloChanges, Rig } from '../rig.ts';
+
+/** A hello of an app that is known; the answer has not come yet. */
+function saidHello(rig: Rig, changes: HelloChanges = {}) {
+  const client = new RawClient(rig.socket);
+  const identity = rig.enrol();
+  const line = helloLine(identity, rig.server.socketId, changes);
+  client.send(line);
+  return { client, identity, line };
+}
 
 const anyProof = () => randomBytes(32).toString('base64url');
 
@@ -88,9 +97,7 @@ describe('the handshake', () => {
     ['has an unknown id', 'unpaired', { appId: 'nobody' }],
   ])('gives no proof to a hello that %s', async (_what, reason, changes) => {
     const rig = await startRig();
-    const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), rig.server.socketId, changes));
-    expect(await client.refusal()).toBe(reason);
+    expect(await saidHello(rig, changes).client.refusal()).toBe(reason);
   });
 
   test('binds the proof to the offered versions', async () => {
@@ -109,9 +116,7 @@ describe('the handshake', () => {
   test('answers `locked` while the keys cannot be read', async () => {
     const keyFor = async () => Promise.reject(new KeyturnError('locked', 'the vault is locked'));
     const rig = await startRig({ keyFor });
-    const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), rig.server.socketId));
-    expect(await client.refusal()).toBe('locked');
+    expect(await saidHello(rig).client.refusal()).toBe('locked');
   });
 
   test('does not admit a client whose pairing failed', async () => {
@@ -151,12 +156,10 @@ describe('before the handshake', () => {
     expect(await client.refusal()).toBe('handshake_failed');
   });
 
+  const pairing = { versions: [1], name: 'x', socketId: 'unix:1:2' };
   test.each([
     ['a second hello', (line: string) => line],
-    [
-      'a pairing',
-      () => JSON.stringify(request(2, 'pair', { versions: [1], name: 'x', socketId: 'unix:1:2' })),
-    ],
+    ['a pairing', () => JSON.stringify(request(2, 'pair', pairing))],
     ['a notification', () => '{"jsonrpc":"2.0","method":"prove","params":{}}'],
     ['a proof without fields', () => JSON.stringify(request(2, 'prove'))],
     ['a proof of 31 bytes', () => JSON.stringify(prove(randomBytes(31).toString('base64url')))],
@@ -246,10 +249,7 @@ describe('before the handshake', () => {
 
   test('does not count the time that the broker waits for its vault', async () => {
     const { rig, asked, open } = await startSlowRig();
-    const identity = rig.enrol();
-    const client = new RawClient(rig.socket);
-    const line = helloLine(identity, rig.server.socketId);
-    client.send(line);
+    const { client, identity, line } = saidHello(rig);
     await asked;
     rig.clock.turn(brokerTimeout - 1);
     open();
@@ -281,8 +281,7 @@ describe('before the handshake', () => {
 
   test('ends a handshake for which the vault never answers', async () => {
     const { rig, asked } = await startSlowRig();
-    const client = new RawClient(rig.socket);
-    client.send(helloLine(rig.enrol(), rig.server.socketId));
+    const { client } = saidHello(rig);
     await asked;
     rig.clock.turn(brokerTimeout);
     expect(await client.refusal()).toBe('vault_unavailable');
