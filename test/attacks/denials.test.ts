@@ -35,26 +35,6 @@ async function isStillDenied({ cards }: Desk, editor: Connection): Promise<void>
   expect(await cards()).toEqual([]);
 }
 
-describe('a denial at a desk', () => {
-  it.each([
-    ['is ended', 'permission.end', {}],
-    ['is given an end', 'permission.set', { decision: 'deny', until: Math.floor(Date.now() / 1000) + 1 }],
-  ])('%s by the owner’s key only after a yes in the window', async (_what, method, more) => {
-    const desk = await deskWithEditor();
-    await deny(desk);
-    const ending = desk.attacker.request(method, { app: 'editor', resource: `${resource}/`, ...more });
-    ending.catch(() => undefined);
-    const { id, ...card } = await Promise.race([
-      desk.card(),
-      ending.then(() => Promise.reject(new Error('ended'))),
-    ]);
-    expect(card).toMatchObject({ kind: 'command', command: 'endDenial', app: 'editor', resource });
-    await desk.answer(id, 'no');
-    await expect(ending).rejects.toMatchObject({ reason: 'consent_denied' });
-    await isStillDenied(desk, desk.editor);
-  });
-});
-
 describe('a denied program', () => {
   it('doesn’t end its denial by giving up its permission', async () => {
     const desk = await deskWithEditor();

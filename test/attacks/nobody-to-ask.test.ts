@@ -19,86 +19,27 @@ import { ground } from '../rules/ground.ts';
 
 type Kind = Question['kind'];
 
-interface Case {
-  /** Asks for what needs the person. Resolves only where it is given. */
-  readonly start: (rig: Rig, server: BentAuthorizationServer) => Promise<unknown>;
-  /** Milliseconds after which nobody has answered. */
-  readonly timeout: number;
-  readonly question: Question;
-}
+/** Asks for what needs the person, resolves only if it is given; and the milliseconds after which nobody has answered. */
+type Case = readonly [
+  start: (rig: Rig, server: BentAuthorizationServer) => Promise<unknown>,
+  timeout: number,
+];
 
 const facts = { verified: false, run: 'r', standing: () => 'same' as const };
 const never = new AbortController().signal;
-const endpoint = 'https://notes.example/mcp';
-const issuer = 'https://login.example';
 const hour = 3_600_000;
 
 /** One row a kind: the compiler asks for each. */
 const cases: Readonly<Record<Kind, Case>> = {
-  allow: {
-    start: (rig) => rig.ask({ appId: 'reader', timeout: hour }),
-    timeout: questionTimeout,
-    question: { kind: 'allow', appId: 'a', appName: 'A', endpoint },
-  },
-  pair: {
-    start: (rig) => pairing(rig),
-    timeout: 120_000,
-    question: { kind: 'pair', appName: 'reader', code: '123456' },
-  },
-  signIn: {
-    start: (rig) => rig.login({ timeout: hour }),
-    timeout: signInTimeout,
-    question: {
-      kind: 'signIn',
-      registrationId: '0123456789abcdef',
-      endpoint,
-      issuer,
-      url: issuer,
-      paste: () => undefined,
-      showsError: () => undefined,
-    },
-  },
-  device: {
-    start: (rig) => rig.login({ method: 'device', timeout: signInTimeout }),
-    timeout: signInTimeout,
-    question: { kind: 'device', endpoint, issuer, userCode: 'ABCD', url: issuer },
-  },
-  account: {
-    start: (rig, server) => anotherAccount(rig, server),
-    timeout: questionTimeout,
-    question: { kind: 'account', endpoint, issuer, account: 'bob', known: ['alice'] },
-  },
-  settings: {
-    start: (rig) => settings(rig),
-    timeout: questionTimeout,
-    question: {
-      kind: 'settings',
-      settings: [{ name: 'httpsProxy', value: 'http://proxy.example:3128' }],
-      allowed: [],
-    },
-  },
-  url: {
-    start: (rig) => shownUrl(rig),
-    timeout: questionTimeout,
-    question: {
-      kind: 'url',
-      appId: 'a',
-      appName: 'A',
-      endpoint,
-      url: 'https://pay.example/',
-      message: '',
-    },
-  },
-  choice: {
-    start: choice,
-    timeout: questionTimeout,
-    question: { kind: 'choice', appId: 'a', appName: 'A', endpoint, accounts: ['alice', 'bob'] },
-  },
-  command: {
-    start: (rig) => command(rig),
-    timeout: questionTimeout,
-    question: { kind: 'command', request: { command: 'unlock' }, asker: facts },
-  },
+  allow: [(rig) => rig.ask({ appId: 'reader', timeout: hour }), questionTimeout],
+  pair: [(rig) => pairing(rig), 120_000],
+  signIn: [(rig) => rig.login({ timeout: hour }), signInTimeout],
+  device: [(rig) => rig.login({ method: 'device', timeout: signInTimeout }), signInTimeout],
+  account: [(rig, server) => anotherAccount(rig, server), questionTimeout],
+  settings: [(rig) => settings(rig), questionTimeout],
+  url: [(rig) => shownUrl(rig), questionTimeout],
+  choice: [choice, questionTimeout],
+  command: [(rig) => command(rig), questionTimeout],
 };
 
 /** Alice is signed in, and bob comes back from the page. */
@@ -188,7 +129,7 @@ const nothing = { permissions: [], leases: [], grants: [], apps: [], open: [], p
 async function asked(kind: Kind) {
   const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
   rig.person.isThere = false;
-  const outcome = refusal(cases[kind].start(rig, authorizationServer));
+  const outcome = refusal(cases[kind][0](rig, authorizationServer));
   await rig.question(kind);
   return { rig, outcome };
 }
@@ -200,24 +141,20 @@ describe('a question that nobody can answer', () => {
   it.each(kinds)('of the kind %s is refused when its time is over', async (kind) => {
     const { rig, outcome } = await asked(kind);
     for (let step = 0; step < steps; step += 1) {
-      rig.clock.advance(cases[kind].timeout / steps);
+      rig.clock.advance(cases[kind][1] / steps);
       await turnOfEvents();
     }
     expect(await outcome).toBeInstanceOf(KeyturnError);
     expect(given(rig)).toEqual(nothing);
   });
 
-  it.each(kinds)(
-    'of the kind %s is refused, and none stays open, where no window can be told',
-    async (kind) => {
-      const interactions = new Interactions(
-        () => 0,
-        () => {
-          throw new Error('the desktop’s service is missing');
-        },
-      );
-      expect(await refusal(interactions.ask(cases[kind].question, never))).toBeInstanceOf(Error);
-      expect(interactions.list()).toEqual([]);
-    },
-  );
+  it('is refused, and does not stay open, if no window can be told', async () => {
+    const told = (): never => {
+      throw new Error('the desktop’s service is missing');
+    };
+    const interactions = new Interactions(() => 0, told);
+    const question = { kind: 'pair', appName: 'reader', code: '123456' } as const;
+    expect(await refusal(interactions.ask(question, never))).toBeInstanceOf(Error);
+    expect(interactions.list()).toEqual([]);
+  });
 });

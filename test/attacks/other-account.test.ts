@@ -107,19 +107,6 @@ describe('somebody else who signs in', () => {
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('during a step-up of a program leaves the program its account, even after a yes', async () => {
-    const rig = await victim();
-    rig.person.account = 'bob';
-    const before = rig.grant();
-    const asked = refusal(rig.ask({ scope: ['notes:write'] }));
-    rig.parts.interactions.answer((await rig.question('account')).id, 'yes');
-    rig.parts.interactions.answer((await rig.question('allow')).id, 'no');
-    expect(await asked).toMatchObject({ reason: 'consent_denied', message: expect.stringContaining('bob') });
-    expect(accounts(rig)).toEqual(['alice', 'bob']);
-    expect(rig.parts.grants.byId(before.id)).toEqual(before);
-    expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
-  });
-
   it('B-7: becomes no grant unless the person says so, and the tokens that came are revoked', async () => {
     const rig = await victim();
     const { outcome, id, question } = await bobSignsIn(rig);

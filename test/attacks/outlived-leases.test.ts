@@ -2,12 +2,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, type TestHome } from '../support/home.ts';
 import { questionOf } from '../support/homes/ask-broker.ts';
 import { paired } from '../support/processes/program.ts';
-import { openWorld } from '../support/world.ts';
-import type { TestWorld } from '../support/world.ts';
 
 const support = path.join(import.meta.dirname, '..', 'support', 'processes');
 const library = path.join(import.meta.dirname, '..', '..', 'dist', 'client', 'client', 'index.js');
@@ -69,51 +67,5 @@ describe('what a person allowed for one run', () => {
     await home.ok(['broker', 'restart']);
     await again.tell('connect');
     expect(await again.tell('ask')).toBe('consent_required');
-  });
-});
-
-describe('what a person allowed once', () => {
-  it('DOOR-6: gives no second token to another connection, process, broker or pairing', async () => {
-    const { home, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['sign-in', 'list']);
-    await paired(home, 'editor');
-    const program = await started(home, resource, 'editor');
-    await allowed(home, program, '--once');
-    const second = await started(home, resource, 'editor');
-    expect([await program.tell('ask'), await second.tell('ask')]).toEqual(Array(2).fill('consent_required'));
-    await program.tell('connect');
-    expect(await program.tell('ask')).toBe('consent_required');
-    await home.ok(['broker', 'restart']);
-    await program.tell('connect');
-    expect(await program.tell('ask')).toBe('consent_required');
-    await home.ok(['app', 'remove', 'editor']);
-    await paired(home, 'editor');
-    await program.tell('connect');
-    expect(await program.tell('ask')).toBe('consent_required');
-  });
-});
-
-describe('what a person allowed for an hour', () => {
-  let world: TestWorld;
-  beforeAll(async () => {
-    world = await openWorld();
-  });
-  afterAll(async () => world.close());
-
-  it('DOOR-6: belongs to its key: the name paired again has nothing of it', async () => {
-    const { home, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['sign-in', 'list']);
-    await paired(home, 'editor');
-    const program = await started(home, resource, 'editor');
-    await allowed(home, program, '--for', '1h');
-    const second = await started(home, resource, 'editor');
-    expect(await second.tell('ask')).toBe('token');
-    await paired(home, 'editor-two');
-    const renamed = await started(home, resource, 'editor-two');
-    expect(await renamed.tell('ask')).toBe('consent_required');
-    await home.ok(['app', 'remove', 'editor']);
-    await paired(home, 'editor');
-    const anew = await started(home, resource, 'editor');
-    expect(await anew.tell('ask')).toBe('consent_required');
   });
 });

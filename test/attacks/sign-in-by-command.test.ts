@@ -33,24 +33,6 @@ async function signedInAddress({ world }: BentHome, page: string): Promise<strin
 const notOurs = { reason: 'not_permitted' };
 
 describe('the owner’s key at a desk', () => {
-  it.each(['browser', 'paste', 'device'] as const)(
-    'starts no sign-in by %s without approval in the window',
-    async (method) => {
-      const there = await homeInBentWorld({ authorization: { deviceAuthorization: true } });
-      const desk = await openDesk(there.home);
-      const attacker = await attackerOf(desk);
-      const started = attacker.request('signIn.start', { resource: there.url, method });
-      started.catch(() => undefined);
-      const { id, ...card } = await desk.card();
-      expect(card).toMatchObject({ kind: 'command', command: 'signIn', resource: there.url, method });
-      expect(await openQuestions(attacker)).toHaveLength(1);
-      expect(there.protectedServer.server.requests).toEqual([]);
-      await desk.answer(id, 'no');
-      await expect(started).rejects.toMatchObject({ reason: 'consent_denied' });
-      expect(await desk.owner.call('signIn.list', {})).toEqual({ signIns: [] });
-    },
-  );
-
   it('registers Keyturn again only in the sign-in that its card allowed', async () => {
     const there = await homeInBentWorld();
     const desk = await openDesk(there.home);

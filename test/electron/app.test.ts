@@ -240,24 +240,6 @@ describe('one app', () => {
       });
     });
   });
-
-  describe('an approval by a script of the page', () => {
-    it('does not count, whether the card was shown or not', async () => {
-      const { home, opened, page } = desk;
-      const resource = 'https://mail.example/mcp';
-      const asking = home.start(['token', resource]);
-      await iconShows(opened, 'waiting');
-      const [question] = valueOf(await ask(page, 'request.list', {})).requests;
-      const id = question?.id ?? '';
-      const refused = { ok: false, refusal: { reason: 'not_permitted' } };
-      expect(await ask(page, 'request.answer', { id, answer: 'yes' })).toMatchObject(refused);
-      valueOf(await ask(page, 'card.shown', { ids: [id] }));
-      await lookAt(page);
-      expect(await ask(page, 'request.answer', { id, answer: 'yes' })).toMatchObject(refused);
-      valueOf(await ask(page, 'request.answer', { id, answer: 'later' }));
-      expect((await asking.ended).stdout).toBe('');
-    });
-  });
 });
 
 describe('a command that waits for a sign-in', () => {

@@ -2,14 +2,12 @@
 import type { Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../src/serve/certificate.ts';
-import { until } from '../support/home.ts';
-import { questionsAt } from '../support/homes/ask-broker.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { connectIn } from './connected-home.ts';
 import { names } from './names.ts';
-import { answerCard, button, newDesk, openCard, openMain, programOf, sharedSeat, tab } from './person.ts';
+import { answerCard, newDesk, openCard, openMain, programOf, sharedSeat, tab } from './person.ts';
 
 /** Servers, each with a sign-in provider of its own, under one authority. */
 let one: TestWorld;
@@ -68,36 +66,5 @@ describe('what one run of an app asks in one breath', () => {
     for (const { protectedServer } of [one, other]) expect(rows).toContain(protectedServer.resource);
     expect(await allowed.count()).toBe(2);
     expect(rows).not.toContain(third);
-  });
-
-  it('starts anew when more of it comes, and loses what a command answers', async () => {
-    const seat = desk.current();
-    const program = await programOf(seat, 'agent');
-    const before = seat.tabs().length;
-    const { resource } = joined.protectedServer;
-    const asking = asks(program, { resource, scope: 'notes:read' });
-    const card = await openCard(seat, names.notice.asking);
-    await until('it may be allowed', () => button(card, names.card.allow).isEnabled());
-    const joining = asks(program, { resource: third, scope: 'a b' });
-    const another = seat.home.start(['token', resource]);
-    await card.getByRole('heading', { name: names.card.two }).waitFor();
-    await card.getByText(names.card.changed).waitFor();
-    // A command that asks for a token is another run, and another program.
-    await card.getByText(names.card.firstOfTwo).waitFor();
-    await until('it may be allowed again', async () => {
-      for (const end of await card.locator('.question .end').all()) await end.scrollIntoViewIfNeeded();
-      return button(card, names.card.allow).isEnabled();
-    });
-    const { id = '' } =
-      (await questionsAt(seat.home)).find((open) => 'resource' in open && open.resource === third) ?? {};
-    await seat.home.ok(['request', 'deny', id, '--remember']);
-    await expect(joining).rejects.toMatchObject({ reason: 'consent_denied' });
-    await serverTick(card, third).waitFor({ state: 'detached' });
-    await answerCard(card, names.card.allow);
-    await joined.signIn(await tab(seat, before + 1));
-    await asking;
-    await until('the card of the command', () => button(card, names.card.refuse).isVisible());
-    await answerCard(card, names.card.refuse);
-    expect((await another.ended).stdout).toBe('');
   });
 });

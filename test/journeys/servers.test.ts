@@ -36,19 +36,6 @@ async function shownIn(main: Page, resource: string): Promise<Locator> {
   return main.locator('article', { hasText: host });
 }
 
-/** Presses Revoke and the step after it, and sees the receipt. */
-async function revoke(
-  page: Page,
-  receipt: string | RegExp,
-  by: RegExp = names.servers.revoke,
-): Promise<void> {
-  await button(page, by).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: names.servers.confirm, exact: true }).click();
-  await dialog.getByText(receipt).waitFor();
-  await dialog.getByRole('button', { name: names.servers.done }).click();
-}
-
 /** What the apps were given there before the app started. */
 let tokens: readonly string[] = [];
 
@@ -65,28 +52,6 @@ async function signedInDesk(group: Group): Promise<Desk> {
 
 describe('servers at one desk', () => {
   const desk = sharedSeat(signedInDesk);
-
-  describe('a grant that the person revokes', () => {
-    it('is over at once for its app, and its tokens end at the server', async () => {
-      const seat = desk.current();
-      const { resource } = revoked.protectedServer;
-      const program = await programOf(seat, 'editor');
-      const [token = ''] = tokens;
-      const tabs = seat.tabs();
-      const { authorizationServer } = revoked;
-      const live = authorizationServer.refreshTokens.filter((one) => authorizationServer.honours(one));
-      expect(live).toHaveLength(1);
-      const main = await openMain(seat, 'servers');
-      const server = await shownIn(main, resource);
-      await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
-      await revoke(main, names.servers.confirmed);
-      await expect(program.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });
-      expect(live.filter((one) => authorizationServer.honours(one))).toEqual([]);
-      expect((await verdictOn(revoked, token)).status).toBe(401);
-      await server.getByText(names.servers.ended, { exact: true }).waitFor();
-      expect(seat.tabs()).toEqual(tabs);
-    });
-  });
 
   /** The MCP server refuses the program's token; so does the authorization server the refresh after it. */
   async function isTurnedAway(program: Connection, token: string): Promise<void> {

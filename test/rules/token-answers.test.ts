@@ -107,14 +107,4 @@ describe('an ID token', () => {
     await rig.ask({ scope: ['openid'] });
     expect(rig.grant()).toMatchObject({ account: 'default', subject: null });
   });
-
-  it('a sign-in that names nobody replaces one that named an account only after a yes', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.login({ scope: ['openid'] });
-    authorizationServer.bend.idTokenClaims = (right) => ({ ...right, iss: undefined });
-    const login = refused(rig.login({ scope: ['openid'] }));
-    rig.parts.interactions.answer((await rig.question('account')).id, 'no');
-    expect(await login).toMatchObject({ reason: 'account_mismatch' });
-    expect(rig.grant().subject).toBe('alice');
-  });
 });

@@ -59,22 +59,6 @@ describe('tokens', () => {
     expect(tokenRequests(other)).toHaveLength(2);
   });
 
-  it('X-4: are in no file, from the first sign-in to a refusal', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.ask();
-    rig.clock.advance(anHour);
-    reject(rig, await rig.ask());
-    await rig.ask();
-    await rig.parts.audit.flush();
-    const tokens = [
-      ...authorizationServer.accessTokens.map(({ token }) => token),
-      ...authorizationServer.refreshTokens,
-    ];
-    expect(tokens.length).toBeGreaterThan(4);
-    const files = rig.texts().join('\n');
-    expect(tokens.filter((token) => files.includes(token))).toEqual([]);
-  });
-
   it('A-5: no request of ours carries a token to the MCP server', async () => {
     const { rig, protectedServer } = await ground();
     await rig.ask();

@@ -41,29 +41,6 @@ describe('an MCP server that answers 403 without end', () => {
     expect((await rig.ask(stepUp('more'))).scope).toContain('more');
   });
 
-  it('U-3: to several operations gets three more sign-ins for each, nine in all', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.login({ scope: ['read'] });
-    let scopes = 0;
-    const outcomesOf = async (tool: string, times: number): Promise<string[]> => {
-      const outcomes: string[] = [];
-      for (let n = 0; n < times; n += 1) {
-        const asked = rig.ask({ ...stepUp(`s${(scopes += 1)}`), operation: `POST /mcp tools/call ${tool}` });
-        const outcome = asked.then(
-          () => 'ok',
-          (error: unknown) => reasonOf(error) ?? 'none',
-        );
-        outcomes.push(await outcome);
-      }
-      return outcomes;
-    };
-    expect(await outcomesOf('search', 4)).toEqual(['ok', 'ok', 'ok', 'step_up_exhausted']);
-    expect(await outcomesOf('send', 4)).toEqual(['ok', 'ok', 'ok', 'step_up_exhausted']);
-    expect(await outcomesOf('delete', 3)).toEqual(['ok', 'ok', 'ok']);
-    expect(await outcomesOf('a fourth', 1)).toEqual(['step_up_exhausted']);
-    expect(authorizationServer.counts.authorizations).toBe(10);
-  });
-
   it('a server that answers 403 for a scope that the token has gets no sign-in at all', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
@@ -99,21 +76,6 @@ describe('an MCP server that answers 401 without end', () => {
     protectedServer.always(undefined);
     await rig.login();
     expect((await use(all, (await rig.ask()).accessToken)).status).toBe(200);
-  });
-
-  it('B-22: to one of several operations gets fresh tokens for the others', async () => {
-    const { rig, authorizationServer } = await ground();
-    const refusedIn = async (tool: string): Promise<boolean> => {
-      const { tokenId } = await rig.ask();
-      const operation = `POST /mcp tools/call ${tool}`;
-      return rig.broker.rejections.reject({ appId: 'editor', token: { tokenId }, operation }).isReplaced;
-    };
-    const replaced: boolean[] = [];
-    for (let n = 0; n < 4; n += 1) replaced.push(await refusedIn('search'));
-    expect(replaced).toEqual([true, true, true, false]);
-    expect(await refusedIn('send')).toBe(true);
-    await rig.ask();
-    expect(authorizationServer.counts).toMatchObject({ refreshes: 4, authorizations: 1 });
   });
 
   it('B-22: and gives no refresh tokens gets a bounded number of sign-ins', async () => {

@@ -7,23 +7,6 @@ import type { Answer } from '../../support/bent/server.ts';
 import { callbackOf, ground, refused } from '../../rules/ground.ts';
 import type { Ground, GroundOptions } from '../../rules/ground.ts';
 
-it.each(['error=invalid_scope', 'code=stolen'])(
-  'an answer with %s and no state is told, and the sign-in goes on',
-  async (query) => {
-    const { rig, world } = await ground();
-    rig.person.isThere = false;
-    const login = rig.login();
-    const { question } = await rig.question('signIn');
-    await until('the page is open', () => rig.pages.length > 0);
-    const callback = await callbackOf({ world }, rig.pages[0]);
-    const stateless = `${callback.origin}${callback.pathname}?${query}`;
-    expect((await rawGet(stateless)).status).toBe(400);
-    expect(question).toMatchObject({ stateless: query === 'code=stolen' ? '' : 'invalid_scope' });
-    expect((await rawGet(callback.href)).status).toBe(200);
-    expect((await login).state).toEqual({ kind: 'active' });
-  },
-);
-
 it('a sign-in whose only answer had no state says so when its time is over', async () => {
   const { rig, world } = await ground();
   rig.person.isThere = false;
