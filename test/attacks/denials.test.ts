@@ -1,5 +1,5 @@
 /** A program that was denied wants to be asked about again, or to take from others what they use. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
@@ -35,30 +35,26 @@ async function isStillDenied({ cards }: Desk, editor: Connection): Promise<void>
   expect(await cards()).toEqual([]);
 }
 
-describe('a denied program', () => {
-  it('doesn’t end its denial by giving up its permission', async () => {
-    const desk = await deskWithEditor();
-    await deny(desk);
-    const released = desk.editor.request('permission.release', { resource });
-    await expect(released).rejects.toMatchObject({ reason: 'not_permitted' });
-    await isStillDenied(desk, desk.editor);
-  });
+it('a denied program doesn’t end its denial by giving up its permission', async () => {
+  const desk = await deskWithEditor();
+  await deny(desk);
+  const released = desk.editor.request('permission.release', { resource });
+  await expect(released).rejects.toMatchObject({ reason: 'not_permitted' });
+  await isStillDenied(desk, desk.editor);
 });
 
-describe('a program with a permission', () => {
-  it('revokes no grant that others use', async () => {
-    const { home, world, url } = await homeInBentWorld();
-    const { owner, card, editor } = await deskWithEditor(home);
-    const signingIn = owner.call('signIn.start', { resource: url });
-    await (await world.fetch((await card()).url ?? '')).body?.cancel();
-    await signingIn;
-    await owner.call('permission.set', { app: 'editor', resource: url, decision: 'allow' });
-    const revoking = editor.request('signIn.revoke', { resource: url });
-    await expect(revoking).rejects.toMatchObject({
-      reason: 'not_permitted',
-      hint: expect.stringContaining('permission.release') as string,
-    });
-    expect(await owner.call('signIn.list', {})).toMatchObject({ signIns: [{ state: 'active' }] });
-    await editor.request('permission.release', { resource: url });
+it('a program with a permission revokes no grant that others use', async () => {
+  const { home, world, url } = await homeInBentWorld();
+  const { owner, card, editor } = await deskWithEditor(home);
+  const signingIn = owner.call('signIn.start', { resource: url });
+  await (await world.fetch((await card()).url ?? '')).body?.cancel();
+  await signingIn;
+  await owner.call('permission.set', { app: 'editor', resource: url, decision: 'allow' });
+  const revoking = editor.request('signIn.revoke', { resource: url });
+  await expect(revoking).rejects.toMatchObject({
+    reason: 'not_permitted',
+    hint: expect.stringContaining('permission.release') as string,
   });
+  expect(await owner.call('signIn.list', {})).toMatchObject({ signIns: [{ state: 'active' }] });
+  await editor.request('permission.release', { resource: url });
 });

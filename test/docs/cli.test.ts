@@ -21,13 +21,11 @@ const shells = ['bash', 'zsh', 'fish'] as const;
 /** A text without its line breaks and columns. */
 const flat = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
-describe('keyturn --help', () => {
-  const overview = keyturn('--help');
+const overview = keyturn('--help');
 
-  it('names every command and what it is for, in two columns', async () => {
-    for (const { name, summary } of await topics())
-      expect(overview).toContain(`  ${name.padEnd(12)}  ${summary}\n`);
-  });
+it('keyturn --help names every command and what it is for, in two columns', async () => {
+  for (const { name, summary } of await topics())
+    expect(overview).toContain(`  ${name.padEnd(12)}  ${summary}\n`);
 });
 
 describe('keyturn help COMMAND', () => {

@@ -1,7 +1,7 @@
 /** Every command that a page, a hint, a unit file or an installer prints is one that the command table has. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { topics } from '../../src/cli/main.ts';
 import type { Statement } from '../../src/cli/terminal/statement.ts';
 import { pages, root } from './pages.ts';
@@ -83,20 +83,18 @@ const sources = folders.flatMap((folder) =>
     .map((file) => path.join(folder, file)),
 );
 
-describe('a printed command', () => {
-  it('is one of the command table, with its verb and options', () => {
-    const texts = [
-      ...sources.map((file) => [file, readFileSync(path.join(root, file), 'utf8')] as const),
-      ...pages()
-        .filter(({ name }) => name !== 'CHANGELOG.md')
-        .map(({ name, text }) => [name, text] as const),
-    ];
-    const problems = texts.flatMap(([file, text]) =>
-      commandsIn(text).flatMap((printed) => {
-        const problem = problemOf(printed);
-        return problem === undefined ? [] : [`${file}: ${problem}`];
-      }),
-    );
-    expect(problems).toEqual([]);
-  });
+it('a printed command is one of the command table, with its verb and options', () => {
+  const texts = [
+    ...sources.map((file) => [file, readFileSync(path.join(root, file), 'utf8')] as const),
+    ...pages()
+      .filter(({ name }) => name !== 'CHANGELOG.md')
+      .map(({ name, text }) => [name, text] as const),
+  ];
+  const problems = texts.flatMap(([file, text]) =>
+    commandsIn(text).flatMap((printed) => {
+      const problem = problemOf(printed);
+      return problem === undefined ? [] : [`${file}: ${problem}`];
+    }),
+  );
+  expect(problems).toEqual([]);
 });

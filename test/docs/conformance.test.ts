@@ -1,7 +1,7 @@
 /** The rules: whole, and about files that exist. That each has a test that passes, scripts/test.mjs checks after a full run. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { rulesOf } from '../../scripts/conformance.mjs';
 
@@ -13,19 +13,17 @@ it('each rule has one id', () => {
   expect(ids.filter((id) => id.startsWith('PROMISE-'))).toHaveLength(11);
 });
 
-describe('dev/conformance.json', () => {
-  const text = z.string().min(1);
-  const row = z.strictObject({
-    id: z.string().regex(/^[A-Z]+-\d+$/),
-    rule: text,
-    where: z.array(text).min(1),
-  });
-  const { rules } = z
-    .strictObject({ rules: z.array(row).min(250) })
-    .parse(JSON.parse(readFileSync(path.join(root, 'dev', 'conformance.json'), 'utf8')));
+const text = z.string().min(1);
+const row = z.strictObject({
+  id: z.string().regex(/^[A-Z]+-\d+$/),
+  rule: text,
+  where: z.array(text).min(1),
+});
+const { rules } = z
+  .strictObject({ rules: z.array(row).min(250) })
+  .parse(JSON.parse(readFileSync(path.join(root, 'dev', 'conformance.json'), 'utf8')));
 
-  it('names only source files that exist', () => {
-    const named = new Set(rules.flatMap(({ where }) => where));
-    expect([...named].filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
-  });
+it('dev/conformance.json names only source files that exist', () => {
+  const named = new Set(rules.flatMap(({ where }) => where));
+  expect([...named].filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
 });

@@ -83,14 +83,12 @@ describe.each(all)('%s', (_name, here) => {
   });
 });
 
-describe('ARCHITECTURE.md', () => {
-  it('has a row for every folder of src/', () => {
-    const rows = tableRows(section(page('ARCHITECTURE.md'), 'Layers')).map(([name = '']) => name);
-    const there = readdirSync(path.join(root, 'src'), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => `\`${name}/\``);
-    expect(rows.slice(2).toSorted()).toEqual(there.toSorted());
-  });
+it('ARCHITECTURE.md has a row for every folder of src/', () => {
+  const rows = tableRows(section(page('ARCHITECTURE.md'), 'Layers')).map(([name = '']) => name);
+  const there = readdirSync(path.join(root, 'src'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `\`${name}/\``);
+  expect(rows.slice(2).toSorted()).toEqual(there.toSorted());
 });
 
 describe.each(['ARCHITECTURE.md', 'dev/internals.md'])('%s', (name) => {
@@ -105,28 +103,24 @@ describe.each(['ARCHITECTURE.md', 'dev/internals.md'])('%s', (name) => {
   });
 });
 
-describe('dev/dependencies.md', () => {
-  it('has every dependency in its tables, and no other', () => {
-    const documented = tableRows(page('dev/dependencies.md').text).flatMap(([cell = '']) =>
-      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
-    );
-    const { dependencies, devDependencies, optionalDependencies } = manifest;
-    const ofBroker = manifestIn('src/package.json').dependencies;
-    const wanted = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies, ...ofBroker });
-    expect(documented.toSorted()).toEqual(wanted.toSorted());
-  });
+it('dev/dependencies.md has every dependency in its tables, and no other', () => {
+  const documented = tableRows(page('dev/dependencies.md').text).flatMap(([cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  );
+  const { dependencies, devDependencies, optionalDependencies } = manifest;
+  const ofBroker = manifestIn('src/package.json').dependencies;
+  const wanted = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies, ...ofBroker });
+  expect(documented.toSorted()).toEqual(wanted.toSorted());
 });
 
-describe('docs/reference/settings.md', () => {
-  const text = page('docs/reference/settings.md').text;
+const text = page('docs/reference/settings.md').text;
 
-  it('names every KEYTURN_ variable that the code reads', () => {
-    const source = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => readFileSync(path.join(root, 'src', file), 'utf8'))
-      .join('\n');
-    const read = new Set([...source.matchAll(/\bKEYTURN_[A-Z_]*[A-Z]\b/g)].map(([name]) => name));
-    expect(read.size).toBeGreaterThan(3);
-    expect([...read].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
-  });
+it('docs/reference/settings.md names every KEYTURN_ variable that the code reads', () => {
+  const source = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(path.join(root, 'src', file), 'utf8'))
+    .join('\n');
+  const read = new Set([...source.matchAll(/\bKEYTURN_[A-Z_]*[A-Z]\b/g)].map(([name]) => name));
+  expect(read.size).toBeGreaterThan(3);
+  expect([...read].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
 });

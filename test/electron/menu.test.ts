@@ -40,18 +40,14 @@ const fine: MenuState = {
 
 const labels = (rows: readonly MenuRow[]): string[] => rows.map((row) => ('label' in row ? row.label : '-'));
 
-describe('the icon', () => {
-  it('shows one of them for each state', () => {
-    const shown = ['active', 'signInRequired'].map((state) =>
-      trayShape({ ...fine, servers: [server(state)] }),
-    );
-    expect([
-      ...shown,
-      trayShape({ ...fine, pause: { since: 1 } }),
-      trayShape({ ...fine, isLocked: true }),
-      trayShape({ ...fine, isVaultFailed: true }),
-    ]).toEqual(['fine', 'trouble', 'held', 'held', 'trouble']);
-  });
+it('the icon shows one of them for each state', () => {
+  const shown = ['active', 'signInRequired'].map((state) => trayShape({ ...fine, servers: [server(state)] }));
+  expect([
+    ...shown,
+    trayShape({ ...fine, pause: { since: 1 } }),
+    trayShape({ ...fine, isLocked: true }),
+    trayShape({ ...fine, isVaultFailed: true }),
+  ]).toEqual(['fine', 'trouble', 'held', 'held', 'trouble']);
 });
 
 describe('a notification', () => {

@@ -66,26 +66,22 @@ describe('the wait for a tray', () => {
   });
 });
 
-describe('without a tray', () => {
-  it('the app says once that it goes on, and offers a window at login', async () => {
-    const { env } = await screenSession();
-    const home = newHome({ env: { ...env, XDG_CONFIG_HOME: undefined } });
-    await startInDouble(home, [], {}, { showsTray: () => showsTray(env) });
-    const page = await until('its page', () => double.windows[0]?.webContents.page);
-    double.pressed = 1;
-    app.emit('window-all-closed');
-    app.emit('window-all-closed');
-    await until('the choice is kept', async () => {
-      const { windowAtLogin, openAtLogin } = valueOf(await ask(page, 'preferences.get', {}));
-      return windowAtLogin && openAtLogin;
-    });
-    expect(existsSync(path.join(home.env['HOME'] ?? '', '.config', 'autostart', 'keyturn.desktop'))).toBe(
-      true,
-    );
-    app.emit('window-all-closed');
-    await showsTray(env, 'linux');
-    expect(double.messages).toEqual(['Keyturn keeps running without a window']);
-    // The tests of a home look for files that it leaves elsewhere.
-    await ask(page, 'preferences.set', { openAtLogin: false });
+it('without a tray the app says once that it goes on, and offers a window at login', async () => {
+  const { env } = await screenSession();
+  const home = newHome({ env: { ...env, XDG_CONFIG_HOME: undefined } });
+  await startInDouble(home, [], {}, { showsTray: () => showsTray(env) });
+  const page = await until('its page', () => double.windows[0]?.webContents.page);
+  double.pressed = 1;
+  app.emit('window-all-closed');
+  app.emit('window-all-closed');
+  await until('the choice is kept', async () => {
+    const { windowAtLogin, openAtLogin } = valueOf(await ask(page, 'preferences.get', {}));
+    return windowAtLogin && openAtLogin;
   });
+  expect(existsSync(path.join(home.env['HOME'] ?? '', '.config', 'autostart', 'keyturn.desktop'))).toBe(true);
+  app.emit('window-all-closed');
+  await showsTray(env, 'linux');
+  expect(double.messages).toEqual(['Keyturn keeps running without a window']);
+  // The tests of a home look for files that it leaves elsewhere.
+  await ask(page, 'preferences.set', { openAtLogin: false });
 });

@@ -38,39 +38,37 @@ async function shownIn(main: Page, name: string): Promise<Locator> {
   return main.locator('article', { hasText: name });
 }
 
-describe('the first run', () => {
-  it('welcomes a new user once, and starts at login if they say so', async () => {
-    const config = mkdtempSync(path.join(tmpdir(), 'kt-config-'));
-    onTestFinished(() => rmSync(config, { recursive: true }));
-    // No server is spoken to, and what a new home asks about such settings isn't the subject.
-    const env = { XDG_CONFIG_HOME: config, NODE_EXTRA_CA_CERTS: undefined, KEYTURN_BROWSER: undefined };
-    const desk = newDesk(world.caFile, { vault: 'memory', env });
-    const app = await desk.openApp();
-    const [page] = await app.pages();
-    if (!page) throw new Error('no window was opened');
-    await page.getByRole('heading', { name: names.welcome.title }).waitFor();
-    await page.getByRole('heading', { name: names.welcome.clients }).waitFor();
-    await button(page, names.welcome.next).click();
-    await button(page, names.welcome.next).click();
-    await page.getByLabel(names.welcome.startAtLogin).check();
-    const entry = path.join(config, 'autostart', 'keyturn.desktop');
-    const text = await until('the autostart file', () => {
-      try {
-        return readFileSync(entry, 'utf8');
-      } catch {
-        return undefined;
-      }
-    });
-    expect(text).toMatch(/^Exec=".+" --hidden$/m);
-    await button(page, names.welcome.done).click();
-    await page.getByRole('heading', { name: names.tabs.servers, exact: true }).waitFor();
-    await app.quit();
-
-    const again = await desk.openApp();
-    const [second] = await again.pages();
-    await second?.getByRole('heading', { name: names.overview }).waitFor();
-    expect(await second?.getByText(names.welcome.title).count()).toBe(0);
+it('the first run welcomes a new user once, and starts at login if they say so', async () => {
+  const config = mkdtempSync(path.join(tmpdir(), 'kt-config-'));
+  onTestFinished(() => rmSync(config, { recursive: true }));
+  // No server is spoken to, and what a new home asks about such settings isn't the subject.
+  const env = { XDG_CONFIG_HOME: config, NODE_EXTRA_CA_CERTS: undefined, KEYTURN_BROWSER: undefined };
+  const desk = newDesk(world.caFile, { vault: 'memory', env });
+  const app = await desk.openApp();
+  const [page] = await app.pages();
+  if (!page) throw new Error('no window was opened');
+  await page.getByRole('heading', { name: names.welcome.title }).waitFor();
+  await page.getByRole('heading', { name: names.welcome.clients }).waitFor();
+  await button(page, names.welcome.next).click();
+  await button(page, names.welcome.next).click();
+  await page.getByLabel(names.welcome.startAtLogin).check();
+  const entry = path.join(config, 'autostart', 'keyturn.desktop');
+  const text = await until('the autostart file', () => {
+    try {
+      return readFileSync(entry, 'utf8');
+    } catch {
+      return undefined;
+    }
   });
+  expect(text).toMatch(/^Exec=".+" --hidden$/m);
+  await button(page, names.welcome.done).click();
+  await page.getByRole('heading', { name: names.tabs.servers, exact: true }).waitFor();
+  await app.quit();
+
+  const again = await desk.openApp();
+  const [second] = await again.pages();
+  await second?.getByRole('heading', { name: names.overview }).waitFor();
+  expect(await second?.getByText(names.welcome.title).count()).toBe(0);
 });
 
 describe('a program', () => {

@@ -1,5 +1,5 @@
 /** Hundreds of servers and programs: what is made at once, and what is drawn anew. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ResultOn } from '../../electron/bridge/channels.ts';
 import { exampleAnswer } from '../support/homes/example-desk.ts';
 import { windowsOfTests } from './page-window.ts';
@@ -25,34 +25,32 @@ const serverOf = (n: number, fields: Partial<Grant> = {}): Grant => {
   };
 };
 
-describe('500 servers and 200 apps', () => {
-  it('are shown some at a time, and all are found by the filter', async () => {
-    const { page } = await openWindow({
-      hash: 'servers',
-      answer: exampleAnswer({
-        'signIn.list': { signIns: many(500).map((n) => serverOf(n)) },
-        'app.list': {
-          apps: many(200).map((n) => ({
-            appId: `c${n}`,
-            name: `program-${n}`,
-            pairedAt: 1,
-            permissions: [],
-          })),
-        },
-      }),
-    });
-    const rows = page.locator('.pick');
-    await page.getByText('500 servers').waitFor();
-    expect(await rows.count()).toBe(30);
-    await page.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded();
-    await expect.poll(() => rows.count()).toBeGreaterThan(30);
-    expect(await rows.count()).toBeLessThan(150);
-    await page.getByLabel('Filter servers').fill('server-499.');
-    await page.getByText('1 server', { exact: true }).waitFor();
-    expect(await rows.count()).toBe(1);
-    await page.evaluate('location.hash = "programs"');
-    await page.getByText('200 apps').waitFor();
-    await page.getByLabel('Filter apps').fill('program-199');
-    await expect.poll(() => rows.count()).toBe(1);
+it('500 servers and 200 apps are shown some at a time, and all are found by the filter', async () => {
+  const { page } = await openWindow({
+    hash: 'servers',
+    answer: exampleAnswer({
+      'signIn.list': { signIns: many(500).map((n) => serverOf(n)) },
+      'app.list': {
+        apps: many(200).map((n) => ({
+          appId: `c${n}`,
+          name: `program-${n}`,
+          pairedAt: 1,
+          permissions: [],
+        })),
+      },
+    }),
   });
+  const rows = page.locator('.pick');
+  await page.getByText('500 servers').waitFor();
+  expect(await rows.count()).toBe(30);
+  await page.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded();
+  await expect.poll(() => rows.count()).toBeGreaterThan(30);
+  expect(await rows.count()).toBeLessThan(150);
+  await page.getByLabel('Filter servers').fill('server-499.');
+  await page.getByText('1 server', { exact: true }).waitFor();
+  expect(await rows.count()).toBe(1);
+  await page.evaluate('location.hash = "programs"');
+  await page.getByText('200 apps').waitFor();
+  await page.getByLabel('Filter apps').fill('program-199');
+  await expect.poll(() => rows.count()).toBe(1);
 });

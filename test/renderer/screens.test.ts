@@ -3,7 +3,7 @@
  * (test/support/homes/example-desk.ts); how each is laid out is measured in every-state.test.ts.
  */
 import type { Page } from 'playwright';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   exampleAnswer,
   exampleLater,
@@ -69,38 +69,36 @@ async function goTo(page: Page, hash: string, sign: string): Promise<void> {
   await page.evaluate(`document.querySelectorAll('details').forEach((details) => (details.open = true))`);
 }
 
-describe('every screen', () => {
-  it('works by the keyboard alone, with the focus shown', async () => {
-    const { page } = await show(busy, 'servers');
-    await page.locator('article').first().waitFor();
-    await page.getByRole('tab', { name: 'Servers' }).focus();
-    for (const name of ['Connected apps', 'Activity', 'Settings', 'Overview', 'Servers']) {
-      await page.keyboard.press('ArrowRight');
-      expect(await focused(page)).toMatchObject({ name, isShown: true });
+it('every screen works by the keyboard alone, with the focus shown', async () => {
+  const { page } = await show(busy, 'servers');
+  await page.locator('article').first().waitFor();
+  await page.getByRole('tab', { name: 'Servers' }).focus();
+  for (const name of ['Connected apps', 'Activity', 'Settings', 'Overview', 'Servers']) {
+    await page.keyboard.press('ArrowRight');
+    expect(await focused(page)).toMatchObject({ name, isShown: true });
+  }
+  await page.keyboard.press('End');
+  expect(await focused(page)).toMatchObject({ name: 'Settings' });
+  await page.keyboard.press('ArrowLeft');
+  await page.locator('[role="tabpanel"][aria-labelledby="tab-activity"]').waitFor();
+  for (const [hash, sign] of screens) {
+    await goTo(page, hash, sign);
+    const controls = await page
+      .locator(':is(button, input:not([type=radio]), input:checked, select, summary, pre)')
+      .and(page.locator(':visible:not(:disabled, [tabindex="-1"])'))
+      .count();
+    await page.evaluate('document.activeElement.blur()');
+    const reached = new Set<string>();
+    for (let step = 0; step <= controls + 1; step += 1) {
+      await page.keyboard.press('Tab');
+      const { id, isShown } = await focused(page);
+      // Past the last control the browser itself has the focus for one step.
+      if (id === '') continue;
+      expect(isShown, `${hash}: ${id}`).toBe(true);
+      reached.add(id);
     }
-    await page.keyboard.press('End');
-    expect(await focused(page)).toMatchObject({ name: 'Settings' });
-    await page.keyboard.press('ArrowLeft');
-    await page.locator('[role="tabpanel"][aria-labelledby="tab-activity"]').waitFor();
-    for (const [hash, sign] of screens) {
-      await goTo(page, hash, sign);
-      const controls = await page
-        .locator(':is(button, input:not([type=radio]), input:checked, select, summary, pre)')
-        .and(page.locator(':visible:not(:disabled, [tabindex="-1"])'))
-        .count();
-      await page.evaluate('document.activeElement.blur()');
-      const reached = new Set<string>();
-      for (let step = 0; step <= controls + 1; step += 1) {
-        await page.keyboard.press('Tab');
-        const { id, isShown } = await focused(page);
-        // Past the last control the browser itself has the focus for one step.
-        if (id === '') continue;
-        expect(isShown, `${hash}: ${id}`).toBe(true);
-        reached.add(id);
-      }
-      expect(reached.size, hash).toBe(controls);
-    }
-  });
+    expect(reached.size, hash).toBe(controls);
+  }
 });
 
 /** The element that has the focus: numbered, its text, and whether a ring shows it. */

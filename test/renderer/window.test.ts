@@ -101,31 +101,29 @@ describe('a list with one thing beside it', () => {
   });
 });
 
-describe('the search', () => {
-  it('finds servers, apps and settings from every view, by the keyboard alone', async () => {
-    const { page } = await show('activity');
-    await page.locator('.entry').first().waitFor();
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type('QUILL');
-    await page.evaluate(settled);
-    const found = page.locator('.found');
-    expect(await found.allInnerTexts()).toEqual([
-      expect.stringMatching(/notes\.example\S*\s+Server/),
-      expect.stringMatching(/calendar\.example\S*\s+Server/),
-      expect.stringMatching(/^Quill\s+App/),
-    ]);
-    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
-    await page.locator('article', { hasText: '/opt/quill/bin/quill' }).waitFor();
-    expect(await hashOf(page)).toBe('#programs/c1');
+it('the search finds servers, apps and settings from every view, by the keyboard alone', async () => {
+  const { page } = await show('activity');
+  await page.locator('.entry').first().waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('QUILL');
+  await page.evaluate(settled);
+  const found = page.locator('.found');
+  expect(await found.allInnerTexts()).toEqual([
+    expect.stringMatching(/notes\.example\S*\s+Server/),
+    expect.stringMatching(/calendar\.example\S*\s+Server/),
+    expect.stringMatching(/^Quill\s+App/),
+  ]);
+  for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+  await page.locator('article', { hasText: '/opt/quill/bin/quill' }).waitFor();
+  expect(await hashOf(page)).toBe('#programs/c1');
 
-    await page.keyboard.press('Control+f');
-    await page.keyboard.type('passphrase');
-    await page.keyboard.press('Enter');
-    expect(await hashOf(page)).toBe('#settings/security');
-    await button(page, 'Search').click();
-    await page.keyboard.type('no such thing');
-    await page.getByText('Nothing was found.').waitFor();
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-  });
+  await page.keyboard.press('Control+f');
+  await page.keyboard.type('passphrase');
+  await page.keyboard.press('Enter');
+  expect(await hashOf(page)).toBe('#settings/security');
+  await button(page, 'Search').click();
+  await page.keyboard.type('no such thing');
+  await page.getByText('Nothing was found.').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
 });

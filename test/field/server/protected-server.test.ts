@@ -71,12 +71,10 @@ describe('clients', () => {
   });
 });
 
-describe('issuers', () => {
-  it('write the slash that URL parsers add to a resource without a path', async () => {
-    const { send } = await listen(() => ({ resource: 'https://notes.example' }));
-    const headers = { 'x-forwarded-proto': 'https' };
-    for (const aud of ['https://notes.example', 'https://notes.example/']) {
-      expect((await send('/', await tokenOf(key, { aud }), headers)).status).toBe(200);
-    }
-  });
+it('issuers write the slash that URL parsers add to a resource without a path', async () => {
+  const { send } = await listen(() => ({ resource: 'https://notes.example' }));
+  const headers = { 'x-forwarded-proto': 'https' };
+  for (const aud of ['https://notes.example', 'https://notes.example/']) {
+    expect((await send('/', await tokenOf(key, { aud }), headers)).status).toBe(200);
+  }
 });
