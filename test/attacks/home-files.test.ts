@@ -1,12 +1,17 @@
 /**
- * Another program of the same user writes, deletes or puts back authority.json, owner.key or broker.lock,
- * so that the home would begin anew with what that program left there.
+ * Another program of the same user writes, deletes or blocks files of the home. It reads and writes every file, and can't
+ * read the vault.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { lastingVault, startOn } from '../support/homes/authority-home.ts';
+import { ground, refused } from '../rules/ground.ts';
+import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import { reasonOf } from '../../src/base/errors.ts';
+import { getIfAny } from '../../src/vault/base/vault.ts';
+import { refusal } from '../broker/rig.ts';
 
 /** A home that was used: its vault holds the root key. */
 async function usedHome() {
@@ -47,4 +52,59 @@ describe('a key file', () => {
     const next = await startOn(folder, vault);
     expect(next.apps.usable(old, 0)).toBeUndefined();
   });
+});
+
+describe('a forged record of a sign-in', () => {
+  it('A-5: gives no token outside its resource, even if its record lists the endpoint', async () => {
+    const { rig, restarted } = await ground();
+    await rig.login();
+    const harmless = 'https://harmless.example/mcp';
+    await rig.allow('game', undefined, harmless);
+    const { endpoints } = rig.grant();
+    await rig.parts.grants.change(rig.grant(), { endpoints: [...endpoints, harmless] });
+    const after = await restarted();
+    const asked = after.ask({ appId: 'game', resource: harmless, interaction: 'never' });
+    expect(await refused(asked)).toMatchObject({ reason: 'resource_mismatch' });
+  });
+});
+
+describe('scopes of a token', () => {
+  it('get no program a wide token if the record says fewer than the token has', async () => {
+    const { rig, authorizationServer, restarted } = await ground();
+    await rig.login({ scope: ['read', 'write'] });
+    await rig.allow('reader', ['read']);
+    // As a kill leaves it between the item and the document, after a refresh that brought more.
+    await rig.parts.grants.change(rig.grant(), { scope: ['read'] });
+    // RFC 6749 §5.1: an answer without a scope grants what was asked for.
+    authorizationServer.bend.tokenAnswer = ({ body: { scope: _unsaid, ...body }, ...reply }) => ({
+      ...reply,
+      body,
+    });
+    const after = await restarted();
+    const asked = await after.ask({ appId: 'reader', interaction: 'never' }).then(
+      ({ scope }) => scope,
+      () => 'refused',
+    );
+    expect([['read'], 'refused']).toContainEqual(asked);
+    expect(after.grant().scope).toEqual(['read', 'write']);
+  });
+});
+
+it('authority.json: a document that can’t be written keeps no revoked grant alive', async () => {
+  const { rig, restarted, authorizationServer } = await ground();
+  await rig.login();
+  await rig.ask();
+  const { item = '' } = rig.grant();
+  const file = path.join(rig.folder, 'authority.json');
+  const before = readFileSync(file);
+  renameSync(file, `${file}.old`);
+  mkdirSync(file);
+  expect(reasonOf(await refusal(revokeGrant(rig.parts, rig.grant())))).toBe('file_unreadable');
+  expect(authorizationServer.server.asked('/revoke', 'POST')).not.toEqual([]);
+  expect(await refusal(rig.ask())).toBeDefined();
+  expect(await getIfAny(rig.vault, item)).toBeUndefined();
+  rmSync(file, { recursive: true });
+  writeFileSync(file, before, { mode: 0o600 });
+  const after = await restarted();
+  expect(reasonOf(await refusal(after.ask({ interaction: 'never' })))).toBe('vault_unreadable');
 });

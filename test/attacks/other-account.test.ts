@@ -1,11 +1,9 @@
-/** Another account at a server that a program may reach: its tokens never go to that program without the person's yes. */
+/** What the grants at a server give no program without the person’s yes: another account, and scopes beyond the card. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signInMethods } from '../../src/daemon/methods/sign-in-methods.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { openWorld } from '../support/world.ts';
-import type { TestWorld } from '../support/world.ts';
-import { brokerRig, inWorld, refusal } from '../broker/rig.ts';
-import type { Rig } from '../broker/rig.ts';
+import { openWorld, type TestWorld } from '../support/world.ts';
+import { brokerRig, inWorld, refusal, type Rig, turnOfEvents } from '../broker/rig.ts';
 
 let world: TestWorld;
 beforeAll(async () => {
@@ -122,5 +120,35 @@ describe('somebody else who signs in', () => {
     expect(accounts(rig)).toEqual(['alice']);
     expect(rig.fetched.filter((url) => url.endsWith('/revoke'))).toHaveLength(2);
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
+  });
+});
+
+describe('a program that names no scopes', () => {
+  it('gets nothing that the grant came to have after its card', async () => {
+    const rig = await brokerRig(inWorld(world));
+    await rig.allow('other');
+    await rig.login({ scope: ['notes:read'] });
+    const asked = rig.ask();
+    const card = await rig.question('allow');
+    await rig.ask({ appId: 'other', scope: ['notes:write'] });
+    rig.parts.interactions.answer(card.id, 'yes');
+    expect((await asked).scope).toEqual(['notes:read']);
+    rig.clock.advance(3_600_000);
+    expect((await rig.ask({ interaction: 'never' })).scope).toEqual(['notes:read']);
+  });
+
+  it('is asked about again after a sign-in, if its card listed no scopes', async () => {
+    const rig = await brokerRig(inWorld(world));
+    const asked = rig.ask();
+    const card = await rig.question('allow');
+    expect(card.question).not.toHaveProperty('scope');
+    await rig.login({ scope: ['notes:read', 'notes:write'] });
+    rig.parts.interactions.answer(card.id, 'yes');
+    // The first card closes a moment after its answer.
+    await turnOfEvents();
+    const next = await rig.question('allow');
+    expect(next.question).toMatchObject({ scope: ['notes:read', 'notes:write'] });
+    rig.parts.interactions.answer(next.id, 'yes', { scope: ['notes:read'] });
+    expect((await asked).scope).toEqual(['notes:read']);
   });
 });

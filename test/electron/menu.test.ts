@@ -1,10 +1,11 @@
-/** What the tray shows for each state, and the words in it. */
+/** What the tray and the menu of the windows show for each state, and the words in them. */
 import { describe, expect, it } from 'vitest';
 import { Notifications } from '../../electron/tray/notifications.ts';
 import { inNotification } from '../../electron/base/words.ts';
 import { double } from '../support/electron/electron-double.ts';
-import { type MenuState, menuRows, type MenuRow } from '../../electron/tray/menu.ts';
+import { type MenuRow, menuRows, type MenuState } from '../../electron/tray/menu.ts';
 import { changesSince, type Question, type Server, trayShape } from '../../electron/base/summary.ts';
+import { applicationMenu } from '../../electron/windows/application-menu.ts';
 
 const server = (state: string, endpoint = 'https://notes.example/mcp'): Server => ({
   id: endpoint,
@@ -230,4 +231,25 @@ describe('several questions of one card', () => {
     shown.keepOnly([]);
     expect(double.notifications).toEqual([]);
   });
+});
+
+const view = {
+  label: 'View',
+  submenu: [
+    { role: 'zoomIn', label: 'Larger' },
+    { role: 'zoomOut', label: 'Smaller' },
+    { role: 'resetZoom', label: 'Actual size' },
+  ],
+};
+
+it('closes a window, quits the app, changes the text size, and has no tools', () => {
+  const file = {
+    label: 'File',
+    submenu: [
+      { role: 'close', label: 'Close window', accelerator: 'CommandOrControl+W' },
+      { role: 'quit', label: 'Quit Keyturn', accelerator: 'CommandOrControl+Q' },
+    ],
+  };
+  expect(applicationMenu('linux')).toEqual([file, view]);
+  expect(applicationMenu('win32')).toEqual([file, view]);
 });

@@ -6,12 +6,12 @@ import { EventEmitter } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { PowerMonitor } from 'electron';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startTimeout, watchScreenLock } from '../../electron/system/screen-lock.ts';
-import type { ScreenLock } from '../../electron/system/screen-lock.ts';
+import { type ScreenLock, startTimeout, watchScreenLock } from '../../electron/system/screen-lock.ts';
 import { until } from '../support/home.ts';
 import { screenSession } from '../support/processes/screen-saver.ts';
-import { fakeLogind, systemBus } from '../support/processes/system-bus.ts';
-import type { Logind } from '../support/processes/system-bus.ts';
+import { fakeLogind, type Logind, systemBus } from '../support/processes/system-bus.ts';
+import { BusListener } from '../../electron/system/bus-listener.ts';
+import { screenSavers } from '../../electron/system/screen-savers.ts';
 
 interface Alarm {
   readonly in: number;
@@ -190,3 +190,34 @@ describe('logind', () => {
     await until('the lock is heard', () => heard.watched.locked > 1);
   });
 });
+
+interface Heard {
+  readonly saver: BusListener;
+  times: number;
+}
+
+function heardBy(env: NodeJS.ProcessEnv = process.env): Heard {
+  const heard: Heard = {
+    saver: new BusListener({ env, signals: screenSavers, onLocked: () => (heard.times += 1) }),
+    times: 0,
+  };
+  onTestFinished(() => heard.saver.close());
+  return heard;
+}
+
+it.each(['org.gnome.ScreenSaver', 'org.freedesktop.ScreenSaver', 'org.xfce.ScreenSaver'])(
+  'is heard from %s when it begins, and nothing when it ends',
+  async (saver) => {
+    const { env, say } = await screenSession();
+    const heard = heardBy({ ...process.env, ...env });
+    await until('the listener is on the bus', () => heard.saver.isListening);
+    say(saver, false);
+    say('org.example.Other', true);
+    say(saver, true);
+    await until('it is heard', () => heard.times > 0);
+    say(saver, false);
+    say(saver, true);
+    await until('the next is heard', () => heard.times > 1);
+    expect(heard.times).toBe(2);
+  },
+);

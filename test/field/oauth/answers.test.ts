@@ -1,11 +1,17 @@
-/** Answers of pages and endpoints that leave something out, or say it in another form. */
-import { expect, it } from 'vitest';
+/** Answers of pages and endpoints that leave something out, say it in another form, or never come. */
+import { describe, expect, it } from 'vitest';
 import { until } from '../../support/home.ts';
 import { rawGet } from '../../support/servers/raw-get.ts';
-import { json } from '../../support/bent/server.ts';
-import type { Answer } from '../../support/bent/server.ts';
-import { callbackOf, ground, refused } from '../../rules/ground.ts';
-import type { Ground, GroundOptions } from '../../rules/ground.ts';
+import { type Answer, json } from '../../support/bent/server.ts';
+import {
+  callbackOf,
+  ground,
+  type Ground,
+  type GroundOptions,
+  parameter,
+  refused,
+} from '../../rules/ground.ts';
+import { removeRegistered } from '../../../src/daemon/methods/oauth-clients.ts';
 
 it('a sign-in whose only answer had no state says so when its time is over', async () => {
   const { rig, world } = await ground();
@@ -98,4 +104,57 @@ it.each(odd)('signs in and gives a token in spite of %s', async (_what, options,
   await all.rig.login();
   const token = await all.rig.ask({ interaction: 'never' });
   expect(token).toMatchObject({ accessToken: expect.stringMatching(/./), account: 'default' });
+});
+
+describe('a registration whose page nobody came back from', () => {
+  /** Signed in once; then the server forgets its clients, and says so on its page only. */
+  async function silent(): Promise<Ground> {
+    const all = await ground();
+    await all.rig.login();
+    all.authorizationServer.clients.clear();
+    return all;
+  }
+
+  async function givenUp({ rig }: Ground): Promise<void> {
+    const login = refused(rig.login({ timeout: 15_000 }));
+    const pages = rig.pages.length;
+    await until('its page is open', () => rig.pages.length > pages);
+    await rig.visited();
+    rig.clock.advance(15_000);
+    expect(await login).toMatchObject({ reason: 'login_pending' });
+  }
+
+  it.each([0, 600_000])('is replaced at the next attempt, %s ms later', async (later) => {
+    const all = await silent();
+    const { rig, authorizationServer } = all;
+    await givenUp(all);
+    rig.clock.advance(later);
+    expect((await rig.login()).state).toEqual({ kind: 'active' });
+    expect(authorizationServer.counts.registrations).toBe(2);
+    await rig.login();
+    expect(parameter(rig.pages.at(-1), 'client_id')).toBe(parameter(rig.pages.at(-2), 'client_id'));
+  });
+
+  it('stays in use if the server registers no other', async () => {
+    const all = await silent();
+    const { rig, authorizationServer } = all;
+    await givenUp(all);
+    rig.clock.advance(600_000);
+    await until('the page is over', () => rig.parts.interactions.list().length === 0);
+    authorizationServer.bend.registrationAnswer = () => json({ error: 'access_denied' }, 403);
+    await givenUp(all);
+    expect(parameter(rig.pages.at(-1), 'client_id')).toBe(parameter(rig.pages[0], 'client_id'));
+  });
+
+  it('its removal ends the sign-ins that wait with it', async () => {
+    const all = await ground();
+    const { rig, authorizationServer } = all;
+    rig.person.isThere = false;
+    const login = refused(rig.login());
+    await until('its page is open', () => rig.pages.length > 0);
+    const clientId = parameter(rig.pages[0], 'client_id') ?? '';
+    await removeRegistered(rig.parts, { issuer: authorizationServer.issuer, clientId });
+    expect(await login).toMatchObject({ reason: 'login_failed' });
+    expect(rig.parts.interactions.list()).toEqual([]);
+  });
 });
