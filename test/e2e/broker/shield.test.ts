@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
-import { browserCommand } from '../../support/browsers/browser-command.ts';
 import { homeInWorld, newHome, processFacts, type TestHome, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, tokenAt } from '../../support/homes/owner-acts.ts';
@@ -159,13 +158,15 @@ describe('the broker and its keychain worker', () => {
   });
 });
 
+const tellingBrowser = path.join(import.meta.dirname, '../../support/browsers/telling-browser.sh');
+
 it('PROMISE-1: arguments and environment have no secret, in broker, worker, command and browser', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-told-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = path.join(folder, 'browser.json');
+  const file = path.join(folder, 'browser');
   const { home, world, resource } = await homeInWorld({
     vault: 'keychain',
-    browser: (there) => browserCommand('telling-browser', there.caFile, file),
+    browser: (there) => `sh ${tellingBrowser} ${file} ${there.browser()}`,
   });
   await home.ok(['app', 'allow', 'cli', resource]);
   const held = world.holdTokenRequests();
@@ -178,7 +179,7 @@ it('PROMISE-1: arguments and environment have no secret, in broker, worker, comm
   held.release();
   expect((await asking.ended).code).toBe(0);
   const browser = readFileSync(file, 'utf8');
-  expect(browser).toMatch(/http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}"/);
+  expect(browser).toMatch(/http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/m);
   expect(browser).not.toMatch(/state=|code_challenge|client_id|authorize/);
   expect(secretsKnown()).toBeGreaterThan(3);
   expect(told(secretsIn('a process', JSON.stringify(facts)))).toBe('');

@@ -3,18 +3,24 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ground, tokenRequests } from '../../rules/ground.ts';
 import { programInBentWorld } from '../../support/bent/home.ts';
 import { html } from '../../support/bent/server.ts';
-import { openBrowserProfile } from '../../support/browsers/browser.ts';
+import { openBrowserProfile, type Person } from '../../support/browsers/browser.ts';
+import { pageBehind } from '../../support/servers/raw-get.ts';
 
 const clientUrl = 'https://keyturn.example/client.json';
 
-const open = (options: Parameters<typeof programInBentWorld>[0] = {}) =>
+type Options = Parameters<typeof programInBentWorld>[0];
+
+/** With a person at Chromium, who clicks "Allow" unless told otherwise. */
+const open = (options: Options = {}, person: Person = {}) =>
   programInBentWorld({
-    browser: 'chromium-agent',
+    visit: async (url, ca) => {
+      // Its server's certificate has to be trusted before the browser starts.
+      const browser = await openBrowserProfile({ ca, origins: [await pageBehind(url)] });
+      await browser.open(url, person).finally(() => browser.close());
+    },
     ...options,
     authorization: { consent: 'page', ...options.authorization },
   });
-
-type Options = Parameters<typeof programInBentWorld>[0];
 
 it.each<[string, Options, number]>([
   ['entered by hand', { authorization: { registration: 'absent' } }, 0],
@@ -47,7 +53,7 @@ it.each<[string, Options, number]>([
 
 describe('a person who clicks "Deny" in Chromium', () => {
   it('B-37: is told by the command, and no second page opens', async () => {
-    const { program, authorizationServer } = await open({ browserFlags: ['--deny'] });
+    const { program, authorizationServer } = await open({}, { deny: true });
     const { run } = await program.call();
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('reason: access_denied');

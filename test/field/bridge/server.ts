@@ -1,8 +1,6 @@
 /** A server of the protocol by hand, in forms that servers made with an SDK don't have. It counts what runs. */
-import { once } from 'node:events';
-import http from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { onTestFinished } from 'vitest';
+import { startLoopbackServer } from '../../support/servers/loopback-server.ts';
 
 export interface Message {
   readonly id?: string | number;
@@ -51,7 +49,7 @@ export const plain = (request: IncomingMessage, response: ServerResponse, messag
 
 export async function serve(handle: Handle) {
   const log: string[] = [];
-  const server = http.createServer((request, response) => {
+  const origin = await startLoopbackServer((request, response) => {
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => void pieces.push(piece));
     request.on('end', () => {
@@ -61,13 +59,5 @@ export async function serve(handle: Handle) {
       handle(request, response, message, raw);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  return { url: new URL(`http://127.0.0.1:${port}/mcp`), log };
+  return { url: new URL(`${origin}/mcp`), log };
 }

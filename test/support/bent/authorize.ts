@@ -8,12 +8,12 @@
 import { consentPage, signInPage } from './pages.ts';
 import { type Answer, html, type RecordedRequest, redirectTo } from './server.ts';
 import { findClient } from './client-authentication.ts';
-import { loopbackHosts } from './client-document.ts';
 import { type BentClient, type Parts, Refusal, refuseRepeated, scopesOf } from './parties.ts';
 import { randomValue } from './token-store.ts';
 
 /** RFC 8252 §7.3 speaks of addresses; `localhost` is a name. */
 const loopbackAddresses = new Set(['127.0.0.1', '[::1]']);
+const loopbackHosts = new Set([...loopbackAddresses, 'localhost']);
 
 /** GET of a browser, and the POST of its consent page to the same target. */
 export function authorize(parts: Parts, request: RecordedRequest): Answer {

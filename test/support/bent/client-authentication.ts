@@ -4,8 +4,8 @@
  * Invariant: a client passes by exactly the method it is registered with (RFC 6749 §2.3: one method
  * a request), and a secret or a signature is really checked.
  */
+import { clientDocument } from '../../../src/daemon/system/client-document.ts';
 import type { RecordedRequest } from './server.ts';
-import { clientFromDocument } from './client-document.ts';
 import { verifyJwt } from './jwt.ts';
 import { type AuthMethod, type BentClient, type Parts, Refusal } from './parties.ts';
 
@@ -32,12 +32,23 @@ export function authenticate(parts: Parts, request: RecordedRequest): BentClient
   return client;
 }
 
+/** Where the tests' metadata document is: as `keyturn oauth-client metadata URL` prints it. */
+const documentUrl = 'https://keyturn.example/client.json';
+
 /** A registered client, or one by its metadata document where those are taken. */
 export function findClient({ clients, settings }: Parts, clientId: string): BentClient | undefined {
   if (settings.refusesDocuments && URL.canParse(clientId)) return undefined;
   const known = clients.get(clientId);
   if (known !== undefined || !settings.clientIdMetadataDocuments) return known;
-  return clientFromDocument(clientId);
+  if (clientId !== documentUrl) return undefined;
+  const { client_name, redirect_uris, grant_types } = clientDocument(documentUrl);
+  return {
+    clientId,
+    authMethod: 'none',
+    redirectUris: redirect_uris,
+    grantTypes: grant_types,
+    name: client_name,
+  };
 }
 
 function credentialsOf(parts: Parts, { headers, form }: RecordedRequest): Credentials {

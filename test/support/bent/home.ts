@@ -9,14 +9,10 @@ import { onTestFinished } from 'vitest';
 import type { BentAuthorizationServer } from './authorization-server.ts';
 import type { BentProtectedServer } from './protected-server.ts';
 import { type BentWorld, type BentWorldOptions, openBentWorld } from './world.ts';
-import { browserCommand } from '../browsers/browser-command.ts';
 import { type HomeOptions, newHome, type Run, TestHome } from '../home.ts';
 import { allow, startBroker } from '../homes/owner-acts.ts';
 
 export interface BentHomeOptions extends BentWorldOptions {
-  /** In place of the one that follows redirects. */
-  readonly browser?: 'chromium-agent';
-  readonly browserFlags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly vault?: 'keychain';
   /** Words before every command. */
@@ -71,14 +67,13 @@ export async function openSharedHome(options: Omit<BentHomeOptions, 'shared'> = 
   };
 }
 
-function homeOptions({ env: worldEnv, caFile }: BentWorld, options: BentHomeOptions): HomeOptions {
-  const { browser, browserFlags = [], env, vault, launcher, plain = false } = options;
+function homeOptions({ env: worldEnv }: BentWorld, options: BentHomeOptions): HomeOptions {
+  const { env, vault, launcher, plain = false } = options;
   return {
     ...(launcher === undefined ? {} : { launcher }),
     ...(vault === undefined ? {} : { vault }),
     env: {
       ...worldEnv,
-      ...(browser === undefined ? {} : { KEYTURN_BROWSER: browserCommand(browser, caFile, ...browserFlags) }),
       ...(plain ? { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } : {}),
       ...env,
     },

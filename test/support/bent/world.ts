@@ -19,7 +19,6 @@ import {
   openBentProtectedServer,
 } from './protected-server.ts';
 import { type BentServer, type BentServerOptions, openBentServer, sharedCertificates } from './server.ts';
-import { browsersEnded } from '../browsers/browser-command.ts';
 import { browserHere } from '../browsers/browser-here.ts';
 
 export interface BentWorldOptions {
@@ -29,6 +28,8 @@ export interface BentWorldOptions {
   readonly oneOrigin?: boolean;
   /** Everything over http. */
   readonly plain?: boolean;
+  /** What is done with the address that a broker opens, in place of following its redirects. `ca`: the authority to trust. */
+  readonly visit?: (url: string, ca: string) => Promise<unknown>;
 }
 
 export interface BentWorld {
@@ -55,10 +56,12 @@ export async function openBentWorld(options: BentWorldOptions = {}): Promise<Ben
   const caFile = path.join(folder, 'ca.pem');
   await writeFile(caFile, ca);
   const trusting = trustingFetch(ca);
-  const browser = browserHere(path.join(folder, 'tabs'), async (url) => {
+  const follow = async (url: string): Promise<void> => {
     const response = await trusting.fetch(url, { headers: { accept: 'text/html' } });
     await response.body?.cancel();
-  });
+  };
+  const { visit = follow } = options;
+  const browser = browserHere(path.join(folder, 'tabs'), (url) => visit(url, ca));
   const opened: { close(): Promise<void> }[] = [];
   const kept = <T extends { close(): Promise<void> }>(one: T): T => {
     opened.push(one);
@@ -88,7 +91,7 @@ export async function openBentWorld(options: BentWorldOptions = {}): Promise<Ben
       await trusting.close();
       const ends = await Promise.allSettled(opened.map((one) => one.close()));
       // A browser that waited for one of the servers ends now.
-      await Promise.all([browser.close(), browsersEnded(caFile)]);
+      await browser.close();
       await rm(folder, { recursive: true });
       const failed = ends.find((end) => end.status === 'rejected');
       if (failed) throw failed.reason;

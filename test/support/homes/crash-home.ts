@@ -12,16 +12,17 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { chances } from '../chances.ts';
-import { connect, connectAsOwner } from '../../../src/client/connect.ts';
+import { connect } from '../../../src/client/connect.ts';
 import type { Connection } from '../../../src/client/connection.ts';
-import { pair } from '../../../src/client/pair.ts';
 import { reasonOf } from '../../../src/base/errors.ts';
 import type { TokenResult } from '../../../src/ipc/wire/token-messages.ts';
-import { methods } from '../../../src/ipc/protocol/methods.ts';
-import type { MethodName, ParamsOf } from '../../../src/ipc/protocol/methods.ts';
+import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { openVault } from '../../../src/vault/open.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
-import { type Running, TestHome, until } from '../home.ts';
+import { TestHome, until } from '../home.ts';
+import { paired } from '../processes/program.ts';
+import { askBroker } from './ask-broker.ts';
+import { killBroker, signIn, startBroker } from './owner-acts.ts';
 import type { TestWorld } from '../world.ts';
 
 /** What became of everything, over all kills of a run. */
@@ -35,8 +36,6 @@ export interface CrashNumbers {
   filesUnreadable: number;
   startsBlocked: number;
 }
-
-type Answer<M extends MethodName> = z.output<(typeof methods)[M]['result']>;
 
 export const accounts = ['a', 'b', 'c'] as const;
 const programs = ['editor', 'agent'];
@@ -61,8 +60,6 @@ export class CrashHome {
   /** Where the tokens are; the root key is in the keychain. */
   readonly #items: 'keychain' | 'folder';
   #vault: Vault | undefined;
-  #broker: Running | undefined;
-  #owner: Connection | undefined;
 
   constructor(world: TestWorld, items: 'keychain' | 'folder' = 'keychain') {
     this.#world = world;
@@ -70,19 +67,13 @@ export class CrashHome {
     this.#items = items;
     const folder = { KEYTURN_VAULT: 'sealed-file', KEYTURN_VAULT_KEY: 'keychain' };
     const env = { KEYTURN_DEBUG: '1', ...(items === 'folder' ? folder : {}) };
-    // The person is this process: it visits the page that the broker names.
-    this.home = new TestHome({ world, vault: 'keychain', browser: 'true', env });
+    this.home = new TestHome({ world, vault: 'keychain', env });
   }
 
   /** Starts the broker, pairs the programs and signs in with the accounts. */
   async open(load: { readonly programs: readonly string[]; readonly accounts: readonly string[] } = all) {
     await this.start();
-    for (const name of load.programs) {
-      const pairing = pair({ name, env: this.home.env, onCode: () => undefined });
-      const card = await until('the card', async () => (await this.ask('request.list', {})).requests[0]);
-      await this.ask('request.answer', { id: card.id, answer: 'yes' });
-      await pairing;
-    }
+    for (const name of load.programs) await paired(this.home, name);
     for (const account of load.accounts) await this.signIn(account);
     for (const client of ['cli', ...load.programs]) {
       for (const account of load.accounts) {
@@ -102,28 +93,18 @@ export class CrashHome {
   }
 
   async start(): Promise<void> {
-    this.#broker = this.home.start(['broker', 'run']);
-    await this.#broker.says('the broker listens on').catch((error: unknown) => {
+    await startBroker(this.home).catch((error: unknown) => {
       this.numbers.startsBlocked += 1;
       throw error;
     });
-    this.#owner = await connectAsOwner({ env: this.home.env });
   }
 
-  async ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> {
-    if (!this.#owner) throw new Error('the broker does not run');
-    // The schema looked up by M parses to M's answer; the compiler can't follow the lookup.
-    return methods[method].result.parse(await this.#owner.request(method, params)) as Answer<M>;
+  ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
+    return askBroker(this.home, method, params);
   }
 
   async signIn(account: string): Promise<void> {
-    const login = this.ask('signIn.start', { resource: this.#resource, account, timeout: 60 });
-    const page = await until('the page', async () => {
-      const { requests: interactions } = await this.ask('request.list', {});
-      return interactions.find(({ kind }) => kind === 'signIn')?.url;
-    });
-    await this.#world.signIn(page);
-    await login;
+    await signIn(this.home, this.#resource, { account, timeout: 60 });
   }
 
   /** A token for the command line. */
@@ -169,13 +150,11 @@ export class CrashHome {
   /** No order, no last write: the process is gone. */
   async kill(): Promise<void> {
     this.numbers.faults += 1;
-    this.#broker?.signal('SIGKILL');
-    await this.#broker?.ended;
-    this.#owner?.close();
+    await killBroker(this.home);
   }
 
   /** Whether the server would take what the vault holds, by account. The broker must not run. */
-  async honoured(grants: Answer<'signIn.list'>['signIns']): Promise<Map<string, boolean>> {
+  async honoured(grants: ResultOf<'signIn.list'>['signIns']): Promise<Map<string, boolean>> {
     // A request that arrived is served though its client is gone. One that is still in the kernel's hands arrives yet.
     const { server } = this.#world.authorizationServer;
     for (let turn = 0; turn < 2; turn += 1) {
@@ -226,7 +205,7 @@ export class CrashHome {
   }
 
   /** With the vault open: it knows of a refresh that was cut off. */
-  async explain(account: string): Promise<Answer<'signIn.show'>['signIns'][number]> {
+  async explain(account: string): Promise<ResultOf<'signIn.show'>['signIns'][number]> {
     await this.ask('vault.unlock', {});
     const { signIns: grants } = await this.ask('signIn.show', { resource: this.#resource, account });
     const [explanation] = grants;
@@ -234,12 +213,11 @@ export class CrashHome {
     return explanation;
   }
 
-  async grants(): Promise<Answer<'signIn.list'>['signIns']> {
+  async grants(): Promise<ResultOf<'signIn.list'>['signIns']> {
     return (await this.ask('signIn.list', {})).signIns;
   }
 
   async close(): Promise<void> {
-    this.#owner?.close();
     await this.#vault?.close();
     await this.home.close();
   }

@@ -361,24 +361,12 @@ const status: ResultOn<'status'> = {
 
 /** Of a home in which nothing is. */
 export const emptyStatus: ResultOn<'status'> = {
-  version: '0.2.0',
-  pid: 1,
-  home: '/state',
-  vault: 'keychain',
-  insecureLoopback: false,
+  ...status,
   signIns: 0,
-  apiKeys: 0,
   apps: 0,
-  requests: 0,
   exceptions: [],
   proxies: [],
-  forwards: 0,
-  unreadable: [],
-  homeState: { state: 'checked', keyturnApp: 'running', isEmpty: false, isWaiting: false, differing: [] },
-  vaultState: { state: 'open', since: ago(0) },
   settings: {},
-  log: { level: 'info', ok: true },
-  unshielded: [],
   clocks: [],
 };
 

@@ -8,7 +8,7 @@
  * Exit 0: the server took every request. Otherwise the exit code of the command.
  */
 import process from 'node:process';
-import { keyturn, printedBy } from './foreign-command.ts';
+import { initialize, keyturn, printedBy, send } from './foreign-command.ts';
 
 const [bin = '', endpoint = ''] = process.argv.slice(2);
 
@@ -20,19 +20,10 @@ let token: string | undefined;
 // The person allows it beforehand.
 await printedBy(bin, 'app', 'allow', 'cli', endpoint);
 
-async function ask(body: object): Promise<void> {
+async function ask(message: object): Promise<void> {
   for (let tries = 0; tries < maxTries; tries += 1) {
-    const response = await fetch(endpoint, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2025-11-25',
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify(body),
-    });
-    await response.body?.cancel();
+    const authorization = token === undefined ? undefined : { authorization: `Bearer ${token}` };
+    const response = await send(endpoint, message, authorization);
     if (response.status !== 401 && response.status !== 403) return;
     const challenge = response.headers.get('www-authenticate') ?? 'Bearer';
     const refused = ['--status', String(response.status), '--challenge', challenge];
@@ -43,8 +34,6 @@ async function ask(body: object): Promise<void> {
   }
 }
 
-const clientInfo = { name: 'a-program', version: '1' };
-const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
-await ask({ jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize });
-await ask({ jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} });
-await ask({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'test-tool', arguments: {} } });
+await ask(initialize);
+await ask({ method: 'tools/list' });
+await ask({ method: 'tools/call', params: { name: 'test-tool', arguments: {} } });

@@ -6,7 +6,3 @@ export function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
   const folder = process.env['NODE_COMPILE_CACHE'];
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
 }
-
-/** The same as words for `env`. */
-export const compileCacheWords = (): string[] =>
-  Object.entries(compileCache()).map(([name, value]) => `${name}=${value}`);

@@ -22,6 +22,36 @@ export function keyturn(bin: string, ...words: readonly string[]): Promise<Ended
   });
 }
 
+/** The first message of a client. */
+export const initialize = {
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'a-program', version: '1' },
+  },
+};
+
+/** A message to an MCP server; answers without its body. */
+export async function send(
+  endpoint: string,
+  message: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-11-25',
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, params: {}, ...message }),
+  });
+  await response.body?.cancel();
+  return response;
+}
+
 /** What it prints. Rejects where it fails. */
 export async function printedBy(bin: string, ...words: readonly string[]): Promise<string> {
   const { status, stdout, stderr } = await keyturn(bin, ...words);

@@ -8,7 +8,7 @@
  * Exit 0: the server took every request.
  */
 import process from 'node:process';
-import { printedBy } from './foreign-command.ts';
+import { initialize, printedBy, send } from './foreign-command.ts';
 
 const [bin = '', endpoint = ''] = process.argv.slice(2);
 
@@ -31,16 +31,9 @@ function named(line: string): [string, string] {
   return [name, value.join(': ')];
 }
 
-async function ask(body: object): Promise<void> {
+async function ask(message: object): Promise<void> {
   for (let tries = 0; tries < maxTries; tries += 1) {
-    const headers = {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2025-11-25',
-      ...(await headersFromKeyturn()),
-    };
-    const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(body) });
-    await response.body?.cancel();
+    const response = await send(endpoint, message, await headersFromKeyturn());
     nonce = response.headers.get('dpop-nonce') ?? nonce;
     if (response.ok) return;
     if (response.status !== 401) throw new Error(`the server answered ${response.status}`);
@@ -48,7 +41,5 @@ async function ask(body: object): Promise<void> {
   throw new Error('the server refused the proofs');
 }
 
-const clientInfo = { name: 'a-program', version: '1' };
-const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
-await ask({ jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize });
-await ask({ jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} });
+await ask(initialize);
+await ask({ method: 'tools/list' });

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { z } from 'zod';
-import { keyturn, printedBy } from './foreign-command.ts';
+import { initialize, keyturn, printedBy, send } from './foreign-command.ts';
 
 const [bin = '', endpoint = ''] = process.argv.slice(2);
 
@@ -51,22 +51,7 @@ try {
   }
   writeFileSync(file, context.valid_jwt, { mode: 0o600 });
   const token = await printedBy(bin, 'token', endpoint, '--no-input');
-  const clientInfo = { name: 'a-workload', version: '1' };
-  const response = await fetch(endpoint, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'initialize',
-      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
-    }),
-  });
-  await response.body?.cancel();
+  const response = await send(endpoint, initialize, { authorization: `Bearer ${token}` });
   if (!response.ok) throw new Error(`the server answered ${response.status}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });

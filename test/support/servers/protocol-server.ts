@@ -11,8 +11,9 @@ import {
 } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { startLoopbackServer } from './loopback-server.ts';
 
 /** A message as the server got it. */
 export interface Received {
@@ -92,9 +93,6 @@ async function serve(handler: Handler, forget: () => void): Promise<ProtocolServ
     forget,
     sent: 0,
   };
-  const server = http.createServer((request, response) => {
-    void answer(request, response).catch(() => response.destroy());
-  });
   const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
@@ -112,16 +110,11 @@ async function serve(handler: Handler, forget: () => void): Promise<ProtocolServ
       Object.assign(state, { sent: state.sent + length }),
     );
   };
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    forget();
-    server.closeAllConnections();
-    server.close();
+  const origin = await startLoopbackServer((request, response) => {
+    void answer(request, response).catch(() => response.destroy());
   });
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  return Object.assign(state, { url: new URL(`http://127.0.0.1:${port}/mcp`) });
+  onTestFinished(forget);
+  return Object.assign(state, { url: new URL(`${origin}/mcp`) });
 }
 
 async function requestOf(incoming: IncomingMessage, signal: AbortSignal): Promise<Request> {
