@@ -166,11 +166,6 @@ describe('an MCP server', () => {
 
   it.each([
     ['another host', () => 'https://other.example/mcp'],
-    ['another path', (url: string) => `${url}-two`],
-    ['a path that only begins alike', (url: string) => url.slice(0, -1)],
-    ['a part of it that was not asked for', (url: string) => `${url}/deeper`],
-    ['another port', (url: string) => url.replace(/:\d+/, ':1')],
-    ['itself with a fragment', (url: string) => `${url}#part`],
     [
       'itself in a text that no list could show',
       (url: string) => url.replace('/mcp', `/${'x/../'.repeat(500)}mcp`),
@@ -202,18 +197,9 @@ describe('the metadata of an authorization server', () => {
     ]);
   });
 
-  it('M-1 M-2 M-3: an authorization server without metadata is an error', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { metadataAt: [] } });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
-    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
-  });
-
-  it.each([
-    ['a foreign issuer', 'https://issuer.example'],
-    ['no issuer', undefined],
-  ])('B-13 N-3: does not use metadata of an authorization server that states %s', async (_what, issuer) => {
+  it('B-13 N-3: does not use metadata of an authorization server that states another issuer', async () => {
     const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.metadata = (document) => ({ ...document, issuer });
+    authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
     expect(rig.pages).toEqual([]);

@@ -183,17 +183,6 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
   });
 
-  it('X-8: follows no redirect', async () => {
-    const { rig, world, authorizationServer } = await ground();
-    const other = await world.openServer();
-    authorizationServer.server.on('POST', '/register', {
-      status: 307,
-      headers: { location: `${other.origin}/register` },
-    });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'registration_failed' });
-    expect(other.requests).toEqual([]);
-  });
-
   it('whose secret has run out is made anew', async () => {
     let passed = 0;
     const { rig, authorizationServer } = await ground({
