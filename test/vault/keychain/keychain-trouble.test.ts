@@ -9,7 +9,7 @@ import type { ItemVault } from '../../../src/vault/item-vault.ts';
 import { MissingItem } from '../../../src/vault/base/trouble.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
-import { keychainVault } from '../vaults.ts';
+import { closedLater, keychainVault } from '../vaults.ts';
 import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';
 import type { KeyringSession } from './keyring.ts';
 import { scriptedKeychain, type ScriptedKeychain } from './scripted-worker.ts';
@@ -175,4 +175,25 @@ describe('a keychain by script', () => {
     await guard.set('grant', 'c2VjcmV0').catch(() => undefined);
     expect(JSON.stringify(watch.state)).not.toContain('c2VjcmV0');
   });
+});
+
+test('what a broker that is killed at any call of a reset leaves, the next reset ends', async () => {
+  for (let at = 1, isDone = false; !isDone; at += 1) {
+    const keychain = scriptedKeychain();
+    const open = (): ItemVault =>
+      closedLater(keychainVault({ service: 'scripted', spawnWorker: keychain.spawn }));
+    const names = ['s-1', 'newest'];
+    for (const name of names) await open().set(name, 'value');
+    keychain.asked.length = 0;
+    keychain.act = () => (keychain.asked.length < at ? 'obey' : 'die');
+    isDone = await open()
+      .destroy(names)
+      .then(
+        () => true,
+        () => false,
+      );
+    keychain.act = () => 'obey';
+    await open().destroy(names);
+    expect(keychain.items(), `call ${at}`).toEqual([]);
+  }
 });

@@ -12,6 +12,8 @@ export interface ScriptedKeychain {
   readonly spawn: SpawnWorker;
   /** Every request that reached a worker, in order. */
   readonly asked: KeychainRequest[];
+  /** The names of its items. */
+  items(): string[];
   /** What happens to the next requests. */
   act: (request: KeychainRequest) => Act;
   /** The person answers: requests that hung are obeyed now. */
@@ -24,6 +26,7 @@ export function scriptedKeychain(): ScriptedKeychain {
   let hanging: (() => void)[] = [];
   const keychain: ScriptedKeychain = {
     asked,
+    items: () => [...items.keys()],
     act: () => 'obey',
     answer() {
       for (const go of hanging.splice(0)) go();
