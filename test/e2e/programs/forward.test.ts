@@ -83,7 +83,7 @@ it('an app in a sandbox gets a token of the named server, and nothing else', asy
   });
 
   const [listed] = await home.json<{ label: string; connections: number }[]>('forward', 'list');
-  expect(listed).toMatchObject({ label: 'agent', resources: [resource], connections: 1 });
+  expect(listed).toMatchObject({ label: 'agent', resources: [resource], connections: 0 });
   expect(await home.ok(['app', 'list'])).toMatch(/^token@agent /m);
   expect(await home.ok(['status'])).toContain('forwards   1 (keyturn forward)');
   expect(await home.ok(['audit', 'log'])).toMatch(/forward .*opened: agent/);
