@@ -186,6 +186,20 @@ describe('the files', () => {
     }
   });
 
+  test('items/NAME: an older one shows what it held, and one of another keychain nothing', async () => {
+    const [folder, theirs, keychain] = [newPlace(), newPlace(), memoryKeychain()];
+    const vault = sealedVault(folder, keychain);
+    const file = path.join(folder, 'a');
+    await vault.set('a', 'first');
+    const older = readFileSync(file);
+    await vault.set('a', 'second');
+    writeFileSync(file, older);
+    expect(await said(sealedVault(folder, keychain), 'a')).toBe('first');
+    await sealedVault(theirs, memoryKeychain()).set('a', 'theirs');
+    copyFileSync(path.join(theirs, 'a'), file);
+    expect(await said(sealedVault(folder, keychain), 'a')).toBe('vault_unreadable');
+  });
+
   test('no byte of a file can be changed unnoticed', async () => {
     const [folder, keychain] = [newPlace(), memoryKeychain()];
     const vault = sealedVault(folder, keychain);
