@@ -1,10 +1,11 @@
 /**
  * The file of further certificate authorities, read once: what is hashed, shown and trusted are the same bytes.
  *
- * Invariant: a file that can't be read is an error, never an empty one.
+ * Invariants: a file that can't be read is an error, never an empty one. Nothing waits for a pipe or a device: another
+ * program can write the name of one into the settings, and the whole broker would wait.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { KeyturnError } from '../../base/errors.ts';
 
 export interface AuthoritiesFile {
@@ -13,14 +14,29 @@ export interface AuthoritiesFile {
   readonly hash: string;
 }
 
+/** Bytes: many times all authorities that a system trusts. */
+const maxLength = 16 * 1024 * 1024;
+
 /** Throws `file_unreadable`. */
 export function readAuthorities(file: string): AuthoritiesFile {
   try {
-    const pem = readFileSync(file, 'utf8');
+    const pem = textIn(file);
     return { pem, hash: createHash('sha256').update(pem).digest('base64url') };
   } catch {
     throw new KeyturnError('file_unreadable', `The certificate authorities in ${file} can't be read.`, {
       hint: 'NODE_EXTRA_CA_CERTS (or the setting extraAuthorities) must name a readable PEM file.',
     });
+  }
+}
+
+function textIn(file: string): string {
+  // Windows has no such flag.
+  const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const found = fstatSync(descriptor);
+    if (!found.isFile() || found.size > maxLength) throw new TypeError('it is no file of authorities');
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
   }
 }
