@@ -13,6 +13,32 @@ import type { Destination } from './upstream.ts';
 
 const queryOf = (id: string): string => `?keyturn-messages=${id}`;
 
+/** Addresses that one stream keeps. Servers name one; without an end, a hostile one would fill the memory of all proxies. */
+const maxOfStream = 16;
+
+/** What one stream has named. If it names more than are kept, the oldest ends. */
+class StreamAddresses {
+  readonly #all: MessageAddresses;
+  #named: string[] = [];
+
+  constructor(all: MessageAddresses) {
+    this.#all = all;
+  }
+
+  /** As `MessageAddresses.add`. */
+  add(destination: Destination): string {
+    const query = this.#all.add(destination);
+    this.#named.push(query);
+    if (this.#named.length > maxOfStream) this.#all.remove(this.#named.shift() ?? '');
+    return query;
+  }
+
+  /** The stream has ended, and so do its addresses. */
+  end(): void {
+    for (const query of this.#named) this.#all.remove(query);
+  }
+}
+
 /** The addresses for messages of one app, each while its stream is open. */
 export class MessageAddresses {
   readonly #known = new Map<string, Destination>();
@@ -26,6 +52,11 @@ export class MessageAddresses {
 
   remove(query: string): void {
     this.#known.delete(query);
+  }
+
+  /** For the addresses that one stream names. */
+  ofStream(): StreamAddresses {
+    return new StreamAddresses(this);
   }
 
   /** Undefined for a query that is the server's business. Throws `HttpRefusal` for an address that is over. */

@@ -128,18 +128,17 @@ export class ProxyPort {
     answer: Response,
     { response, signal }: { readonly response: ServerResponse; readonly signal: AbortSignal },
   ): Promise<void> {
-    const opened: string[] = [];
+    const addresses = program.messages.ofStream();
     const change = (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
       readdressed(stream, (named) => {
         const resource = messageUrl(named, answer.url);
-        const query = program.messages.add({ resource, fetch: program.fetchAlsoAt(resource) });
-        opened.push(query);
+        const query = addresses.add({ resource, fetch: program.fetchAlsoAt(resource) });
         return `/${this.entry.path}/mcp${query}`;
       });
     try {
       await passOn(answer, response, { signal, change });
     } finally {
-      for (const query of opened) program.messages.remove(query);
+      addresses.end();
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Streams of the older transport, whose `endpoint` events name the address for messages. */
 import { describe, expect, it } from 'vitest';
 import { readdressed } from '../../src/proxy/endpoint-events.ts';
-import { messageUrl } from '../../src/proxy/message-addresses.ts';
+import { MessageAddresses, messageUrl } from '../../src/proxy/message-addresses.ts';
 
 const streamUrl = 'https://notes.example/sse';
 
@@ -101,4 +101,23 @@ describe('the address for messages', () => {
       );
     },
   );
+});
+
+it('H-18: one stream keeps its last 16 addresses for messages, and none after its end', () => {
+  const all = new MessageAddresses();
+  const [other, stream] = [all.ofStream(), all.ofStream()];
+  const destination = { resource: 'https://notes.example/m', fetch: globalThis.fetch };
+  const kept = other.add(destination);
+  const queries = Array.from({ length: 100 }, () => stream.add(destination));
+  const isKnown = (query: string): boolean => {
+    try {
+      return all.at(query) === destination;
+    } catch {
+      return false;
+    }
+  };
+  expect(queries.map(isKnown)).toEqual(queries.map((_, index) => index >= 84));
+  stream.end();
+  expect(queries.some(isKnown)).toBe(false);
+  expect(isKnown(kept)).toBe(true);
 });
