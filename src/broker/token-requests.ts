@@ -17,7 +17,7 @@ import { isResourceOf } from '../oauth/base/resource.ts';
 import { isWithin, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { AccountChoices } from './account-choices.ts';
 import type { Consent } from './consent/consent.ts';
-import type { Covering, CurrentPermissions } from './consent/current-permissions.ts';
+import type { Covering } from './consent/current-permissions.ts';
 import {
   chooseGrant,
   scopesMissingFor,
@@ -51,7 +51,7 @@ type Outcome = { readonly kind: 'token'; readonly token: Token } | typeof again;
 
 const again = { kind: 'again' } as const;
 
-export interface TokenRequestParts {
+interface TokenRequestParts {
   readonly parts: BrokerParts;
   readonly consent: Consent;
   readonly signIns: RequestSignIns;
@@ -62,7 +62,6 @@ export interface TokenRequestParts {
 export class TokenRequests {
   readonly #parts: BrokerParts;
   readonly #consent: Consent;
-  readonly #current: CurrentPermissions;
   readonly #signIns: RequestSignIns;
   readonly #rejections: Rejections;
   readonly #choices: AccountChoices;
@@ -71,7 +70,6 @@ export class TokenRequests {
   constructor({ parts, consent, signIns, rejections, choices }: TokenRequestParts) {
     this.#parts = parts;
     this.#consent = consent;
-    this.#current = consent.current;
     this.#signIns = signIns;
     this.#rejections = rejections;
     this.#choices = choices;
@@ -84,7 +82,7 @@ export class TokenRequests {
     try {
       // Before anything else: during a pause no card and no page opens.
       this.#parts.pause.throwIfPaused();
-      const permissions = this.#current.covering(pending.access);
+      const permissions = this.#consent.current.covering(pending.access);
       const first = permissions && this.#tryOnce(pending, permissions);
       // Without an await, see above.
       if (first && !(first instanceof Promise) && first.kind === 'token') return first.token;
@@ -124,11 +122,12 @@ export class TokenRequests {
     for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
       // Read again each time: a sign-in may have chosen a grant for this request.
       const { access, deadline } = pending;
-      if (tries === 0 && !begun && !this.#current.covering(access))
+      if (tries === 0 && !begun && !this.#consent.current.covering(access))
         await this.#consent.askUnlessAllowed(access, deadline);
       try {
         // Race: a try before this one waited, and a permission may have ended meanwhile.
-        const outcome = await (begun ?? this.#tryOnce(pending, this.#current.coveringOrThrow(access)));
+        const outcome = await (begun ??
+          this.#tryOnce(pending, this.#consent.current.coveringOrThrow(access)));
         if (outcome.kind === 'token') return outcome.token;
       } catch (error) {
         // Race: somebody else changed the grant. The newer state decides.
@@ -147,20 +146,8 @@ export class TokenRequests {
   #tryOnce(pending: PendingRequest, permissions: Covering): MaybePromise<Outcome> {
     // Race: the owner may have paused while a card was open. No sign-in begins then.
     this.#parts.pause.throwIfPaused();
-    return this.#choose(pending, permissions, this.#grantsFor(pending));
-  }
-
-  /** Those of the endpoint. One whose resource has a query is for that URL only. */
-  #grantsFor({ endpoint, request }: PendingRequest): Grant[] {
-    const there = this.#parts.grants.forEndpoint(endpoint);
-    return there.every(({ resource }) => !resource.includes('?'))
-      ? there
-      : there.filter(({ resource }) => isResourceOf(resource, request.resource));
-  }
-
-  /** `there`: the grants of the endpoint. */
-  #choose(pending: PendingRequest, permissions: Covering, there: readonly Grant[]): MaybePromise<Outcome> {
     const { access, endpoint, deadline } = pending;
+    const there = this.#grantsFor(pending);
     const choice = chooseGrant(there, access, permissions);
     switch (choice.kind) {
       case 'use':
@@ -181,6 +168,14 @@ export class TokenRequests {
           access.appId === cliAppId ? accountsIn(there.filter(isLiving)) : choice.known,
         );
     }
+  }
+
+  /** Those of the endpoint. One whose resource has a query is for that URL only. */
+  #grantsFor({ endpoint, request }: PendingRequest): Grant[] {
+    const there = this.#parts.grants.forEndpoint(endpoint);
+    return there.every(({ resource }) => !resource.includes('?'))
+      ? there
+      : there.filter(({ resource }) => isResourceOf(resource, request.resource));
   }
 
   /** What the permission gives of this grant. */
@@ -273,7 +268,7 @@ export class TokenRequests {
   ): Grant | undefined {
     const { cache, grants } = this.#parts;
     const grant = grants.byId(id);
-    const isAllowed = this.#current.covering(access)?.includes(permission) === true;
+    const isAllowed = this.#consent.current.covering(access)?.includes(permission) === true;
     if (!grant || !isAllowed || !cache.holds(id, token)) return undefined;
     return scopesMissingFor(grant, permission, access.scope).length > 0 ? undefined : grant;
   }
@@ -296,38 +291,30 @@ export class TokenRequests {
   ): Promise<Outcome> {
     const bound = await this.#consent.changes.bind(permission, grant, token.scope);
     // Race: the user may have ended the permission or the grant while that was written.
-    const isAllowed = this.#current.covering(access)?.includes(bound) === true;
+    const isAllowed = this.#consent.current.covering(access)?.includes(bound) === true;
     if (!isAllowed || !this.#parts.cache.holds(grant.id, token)) return again;
     return this.#give({ pending, access, permission: bound }, grant, token);
   }
 
-  /** A row of the audit log names a token by its fingerprint only: a MAC over all of it, which is computed once. */
-  #record({ appId }: TokenRequest, endpoint: string, grant: Grant, token: AccessToken): void {
-    const { audit, apps } = this.#parts;
-    token.fingerprint ??= audit.fingerprint(token.accessToken);
-    const { fingerprint, scope } = token;
-    const { id, resource, issuer } = grant;
-    const app = apps.nameOf(appId);
-    const row = { app, endpoint, signIn: id, resource, issuer, scope, fingerprint };
-    audit.note({ event: 'token', outcome: 'ok', ...row });
-  }
-
   #give({ pending, access, permission }: PermittedRequest, grant: Grant, token: AccessToken): Outcome {
     const { request, endpoint } = pending;
-    const { apps, clock, leases, pause } = this.#parts;
+    const { accessToken, tokenId, expiresAt, scope } = token;
+    const { id, resource, account, issuer } = grant;
+    const { apps, audit, clock, leases, pause } = this.#parts;
     // Invariant 10: literal sets, checked on what the server really granted.
-    if (permission.scope && !isWithin(withoutOfflineAccess(token.scope), permission.scope))
+    if (permission.scope && !isWithin(withoutOfflineAccess(scope), permission.scope))
       throw refusals.notNarrowed(permission, grant);
     // Race: the owner may have paused while this request waited.
     pause.throwIfPaused();
     if (!request.isCallerGone) {
-      leases.used(permission, token.tokenId);
+      leases.used(permission, tokenId);
       token.handedTo.add(access.appId);
       apps.used(permission, clock.wall());
-      this.#record(request, endpoint, grant, token);
+      // A row of the audit log names a token by a MAC over all of it, which is computed once.
+      token.fingerprint ??= audit.fingerprint(accessToken);
+      const row = { app: apps.nameOf(request.appId), endpoint, signIn: id, resource, issuer, scope };
+      audit.note({ event: 'token', outcome: 'ok', ...row, fingerprint: token.fingerprint });
     }
-    const { accessToken, tokenId, expiresAt, scope } = token;
-    const { resource, account, issuer } = grant;
     const tokenType = token.proofKey ? 'DPoP' : 'Bearer';
     return {
       kind: 'token',
