@@ -221,7 +221,7 @@ function openWays({ options, opened, changed, records, homeCheck, net }: Core, r
     verify: async () => {
       homeCheck.refuseMismatch();
       vaultLock.refuseIfLocked();
-      await homeCheck.verify();
+      await records.document.verify();
     },
   });
   const process = new ProxyProcess({

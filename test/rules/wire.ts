@@ -50,15 +50,18 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
       return missing();
     },
     homeCheck: {
-      verify: () => broker.parts.registrations.verify(),
-      isVerified: false,
       refuseMismatch: () => undefined,
       decision: () => undefined,
       requireOpen: () => Promise.resolve(),
     },
     shutdown: { run: (request) => request() },
     noteFailure: () => undefined,
-    document: { isOwed: false, isUnverified: false },
+    document: {
+      verify: () => broker.parts.document.verify(),
+      isVerified: false,
+      isOwed: false,
+      isUnverified: false,
+    },
     get proxies() {
       return missing();
     },

@@ -45,7 +45,7 @@ export interface HomeCheckParts {
   readonly home: Pick<Home, 'isNew' | 'document'>;
   readonly book: SettingsBook;
   readonly vault: Pick<Vault, 'kind'>;
-  readonly document: Pick<AuthorityDocument, 'verify' | 'isVerified' | 'confirm'>;
+  readonly document: Pick<AuthorityDocument, 'verify' | 'confirm'>;
   /** One record at most. */
   readonly records: Pick<DocumentList<HomeRecord>, 'items' | 'change'>;
   /** The running broker is the tray app. */
@@ -104,28 +104,14 @@ export class HomeCheck {
     if (this.#different.length > 0) this.#askOnce();
   }
 
-  /**
-   * Resolves once the document is verified or refused. Throws what the vault throws, and why a mismatched home serves
-   * nothing.
-   */
-  async verify(): Promise<void> {
-    this.refuseMismatch();
-    await this.#parts.document.verify();
-  }
-
-  /** True once `verify` would do nothing. */
-  get isVerified(): boolean {
-    return this.#parts.document.isVerified && !this.#mismatch;
-  }
-
   /** Throws why nothing is served, if the home is known not to be this vault's. */
   refuseMismatch(): void {
     if (this.#mismatch) throw this.#mismatch;
   }
 
-  /** Before anything goes to the network or to a browser. Throws as `verify`, `file_unreadable`, `consent_pending`. */
+  /** Before anything goes to the network or to a browser. Throws as the document's `verify`, `file_unreadable`, `consent_pending`. */
   async requireSettled(): Promise<void> {
-    await this.verify();
+    await this.#parts.document.verify();
     this.#known();
     await this.#card.taking;
     if (!this.#isUndecided) return;
@@ -138,10 +124,10 @@ export class HomeCheck {
     return this.#isUndecided && this.#allowed.length > 0 ? this.requireSettled() : undefined;
   }
 
-  /** Before something is widened. Throws as `verify`, `not_permitted` while the app is closed, and `consent_pending`. */
+  /** Before something is widened. Throws as the document's `verify`, `not_permitted` while the app is closed, and `consent_pending`. */
   async requireOpen(): Promise<void> {
     if (this.#parts.isKeyturnApp) return this.decision();
-    await this.verify();
+    await this.#parts.document.verify();
     this.#known();
     if (this.isClosed) throw appClosed();
     // This broker may run on a copy of a home that an app has used since.
@@ -201,7 +187,7 @@ export class HomeCheck {
 
   /** The user gives the home free for headless brokers, or takes that back. Only for the app's window. */
   async release(isReleased: boolean): Promise<void> {
-    await this.verify();
+    await this.#parts.document.verify();
     await this.requireOpen();
     await this.#change((record) => ({ ...record, approvals: isReleased ? 'released' : 'app' }));
     this.#parts.changed();

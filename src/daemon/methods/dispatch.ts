@@ -95,7 +95,7 @@ export function inProcessOwner(
       return dispatch(services, caller, method, params);
     },
     widens: async (method, params) => {
-      await homeCheck.verify();
+      await services.document.verify();
       return widens(broker, method, params);
     },
     release: (isReleased) => homeCheck.release(isReleased),
@@ -131,8 +131,8 @@ function answer(services: Services, caller: Caller, method: string, params: unkn
   services.vaultLock.admit(caller, method);
   const request = { services, caller, method, params: checkedParams(method, params) };
   // The records are verified before they are used. Only the owner has methods that use none.
-  const isReady = services.homeCheck.isVerified || (caller.role === 'owner' && !usesRecords);
-  return isReady ? answerVerified(request) : services.homeCheck.verify().then(() => answerVerified(request));
+  const isReady = services.document.isVerified || (caller.role === 'owner' && !usesRecords);
+  return isReady ? answerVerified(request) : services.document.verify().then(() => answerVerified(request));
 }
 
 /** A request whose params have passed the schema. */

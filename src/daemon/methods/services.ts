@@ -26,11 +26,8 @@ export interface Services {
   readonly backupKeys: Pick<BackupKeys, 'seal' | 'open'>;
   readonly pause: Pick<KeptPause, 'begin' | 'end'>;
   readonly trail: Pick<AuditFile, 'about' | 'activity' | 'tail'>;
-  readonly homeCheck: Pick<
-    HomeCheck,
-    'verify' | 'isVerified' | 'refuseMismatch' | 'decision' | 'requireOpen'
-  >;
-  readonly document: Pick<AuthorityDocument, 'isOwed' | 'isUnverified'>;
+  readonly homeCheck: Pick<HomeCheck, 'refuseMismatch' | 'decision' | 'requireOpen'>;
+  readonly document: Pick<AuthorityDocument, 'verify' | 'isVerified' | 'isOwed' | 'isUnverified'>;
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run(request: () => unknown): unknown };
   readonly proxies: Pick<RunningProxies, 'list' | 'add' | 'rotate' | 'remove'>;

@@ -13,10 +13,10 @@ export const vaultMethods: Pick<
     return {};
   },
 
-  'vault.unlock': async ({ vaultLock, homeCheck }, caller, params) => {
+  'vault.unlock': async ({ vaultLock, document }, caller, params) => {
     await vaultLock.unlock(params, caller.signal);
     // So that `status` says what is wrong with the document. The vault is open all the same.
-    await homeCheck.verify().catch(() => undefined);
+    await document.verify().catch(() => undefined);
     return {};
   },
 

@@ -11,6 +11,7 @@ import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { homeRecordSchema, type HomeRecord } from '../../../src/daemon/home/home-record.ts';
 import { recordsOf } from '../../../src/broker/records/records.ts';
+import type { AuthorityDocument } from '../../../src/store/document.ts';
 import { listOf, type DocumentList } from '../../../src/store/authority.ts';
 import { testDocument, turnOfEvents } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -18,6 +19,7 @@ import { bound } from '../../vault/doubles.ts';
 
 interface Desk {
   readonly check: HomeCheck;
+  readonly document: AuthorityDocument;
   readonly records: DocumentList<HomeRecord>;
   /** The person answers the card about the settings. Resolves once the answer counts. */
   readonly answer: (verdict: SettingsVerdict) => Promise<void>;
@@ -71,6 +73,7 @@ async function desk(write: () => Promise<void>, written: object = unconfirmedPro
   await document.load();
   return {
     check,
+    document,
     records,
     answer: async (said) => {
       verdict.resolve(said);
@@ -103,11 +106,11 @@ it('keeps the person’s yes to settings while the home is given free at the sam
 
 it('serves nothing before the document says that the app used this home', async () => {
   let isWritable = false;
-  const { check, records } = await desk(async () => {
+  const { check, document, records } = await desk(async () => {
     if (!isWritable) throw lockedVault();
   }, {});
   await expect(check.requireSettled()).rejects.toMatchObject({ reason: 'locked' });
-  expect([check.isVerified, records.items]).toEqual([false, []]);
+  expect([document.isVerified, records.items]).toEqual([false, []]);
   isWritable = true;
   await check.requireSettled();
   expect(records.items).toMatchObject([{ approvals: 'app' }]);
