@@ -72,18 +72,15 @@ describe('a challenge', () => {
 
   const call = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   const tool = (name: string, more = {}) => call('tools/call', { name, ...more });
-  const uri = 'https://notes.example/a?key=hush';
+  const note = 'https://notes.example/a';
+  const read = call('resources/read', { uri: `${note}?key=hush` });
   const headers = { 'mcp-method': 'tools/call', 'mcp-name': 'search' };
 
   test.each<[string, RequestInit, string]>([
     ['a tool', { body: tool('search', { arguments: { q: 'hush' } }) }, 'tools/call search'],
     ['another tool', { body: tool('send') }, 'tools/call send'],
     ['no tool', { body: call('tools/list', {}) }, 'tools/list'],
-    [
-      'a resource, without its query',
-      { body: call('resources/read', { uri }) },
-      'resources/read https://notes.example/a',
-    ],
+    ['a resource, without its query', { body: read }, `resources/read ${note}`],
     ['several messages', { body: `[${tool('a')},${tool('b')}]` }, 'tools/call a, tools/call b'],
     ['what the newest revision’s headers say', { headers, body: tool('x') }, 'tools/call search'],
     ['nothing of a body that is no message', { body: '{"method":7}' }, ''],

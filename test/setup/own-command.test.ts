@@ -5,71 +5,36 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { stablePath } from '../../src/setup/own-command.ts';
 
-/** A file, a link, and what the link names, in a folder of the test. */
-const stays: readonly (readonly [string, file: string, link: string, to: string, written: string])[] = [
-  [
-    'Homebrew',
-    'brew/Cellar/node/24.1.0/bin/node',
-    'brew/opt/node',
-    'brew/Cellar/node/24.1.0',
-    'brew/opt/node/bin/node',
-  ],
-  [
-    'Homebrew in PATH',
-    'brew/Cellar/node/24.1.0/bin/node',
-    'bin/node',
-    'brew/Cellar/node/24.1.0/bin/node',
-    'bin/node',
-  ],
-  [
-    'fnm',
-    'fnm/node-versions/v24.1.0/installation/bin/node',
-    'fnm/aliases/default',
-    'fnm/node-versions/v24.1.0/installation',
-    'fnm/aliases/default/bin/node',
-  ],
-  [
-    'nvm',
-    '.nvm/versions/node/v24.1.0/bin/node',
-    '.nvm/current',
-    '.nvm/versions/node/v24.1.0',
-    '.nvm/current/bin/node',
-  ],
-  [
-    'mise',
-    'mise/installs/node/24.1.0/bin/node',
-    'mise/installs/node/latest',
-    'mise/installs/node/24.1.0',
-    'mise/installs/node/latest/bin/node',
-  ],
-  [
-    'Scoop',
-    'scoop/apps/nodejs/24.1.0/node',
-    'scoop/apps/nodejs/current',
-    'scoop/apps/nodejs/24.1.0',
-    'scoop/apps/nodejs/current/node',
-  ],
+/** A manager's folder of one version, the link that stands for it, and the program in both. */
+const managers: readonly (readonly [string, version: string, link: string, program: string])[] = [
+  ['Homebrew', 'brew/Cellar/node/24.1.0', 'brew/opt/node', 'bin/node'],
+  ['fnm', 'fnm/node-versions/v24.1.0/installation', 'fnm/aliases/default', 'bin/node'],
+  ['nvm', '.nvm/versions/node/v24.1.0', '.nvm/current', 'bin/node'],
+  ['mise', 'mise/installs/node/24.1.0', 'mise/installs/node/latest', 'bin/node'],
+  ['Scoop', 'scoop/apps/nodejs/24.1.0', 'scoop/apps/nodejs/current', 'node'],
   [
     'pnpm',
-    'pnpm/5/node_modules/.pnpm/keyturn@0.2.0/node_modules/keyturn/node',
-    'pnpm/5/node_modules/keyturn',
     'pnpm/5/node_modules/.pnpm/keyturn@0.2.0/node_modules/keyturn',
-    'pnpm/5/node_modules/keyturn/node',
+    'pnpm/5/node_modules/keyturn',
+    'node',
   ],
-  [
-    'a link that another version has by now',
-    '.nvm/versions/node/v24.1.0/bin/node',
-    '.nvm/current',
-    '.nvm/versions/node/v25.0.0',
-    '.nvm/versions/node/v24.1.0/bin/node',
-  ],
-  [
-    'a terminal of fnm',
-    'fnm/node-versions/v24.1.0/installation/bin/node',
-    'fnm_multishells/1_2',
-    'fnm/node-versions/v24.1.0/installation',
-    'fnm/node-versions/v24.1.0/installation/bin/node',
-  ],
+];
+
+const [brew, nvm, fnm] = [
+  'brew/Cellar/node/24.1.0/bin/node',
+  '.nvm/versions/node/v24.1.0/bin/node',
+  'fnm/node-versions/v24.1.0/installation',
+];
+
+/** A file, a link, and what the link names, in a folder of the test. */
+const stays: readonly (readonly [string, file: string, link: string, to: string, written: string])[] = [
+  ...managers.map(
+    ([what, version, link, program]) =>
+      [what, `${version}/${program}`, link, version, `${link}/${program}`] as const,
+  ),
+  ['Homebrew in PATH', brew, 'bin/node', brew, 'bin/node'],
+  ['a link that another version has by now', nvm, '.nvm/current', '.nvm/versions/node/v25.0.0', nvm],
+  ['a terminal of fnm', `${fnm}/bin/node`, 'fnm_multishells/1_2', fnm, `${fnm}/bin/node`],
   ['no version', 'lib/node', 'bin/node', 'lib/node', 'lib/node'],
 ];
 

@@ -116,18 +116,11 @@ describe('a stream by a proxy', () => {
     expect(await next()).toBe('data: two\n\n');
   });
 
-  it.each([
-    ['denied', async ({ home, client, url }: Allowed) => owner.deny(home, client, url)],
-    [
-      'ended',
-      async ({ home, client, url }: Allowed) =>
-        askBroker(home, 'permission.end', { app: client, resource: url }),
-    ],
-    ['unpaired', async ({ home, client }: Allowed) => askBroker(home, 'app.remove', { app: client })],
-    [
-      'without its proxy',
-      async ({ home, proxy }: Allowed) => askBroker(home, 'proxy.remove', { proxy: proxy.name }),
-    ],
+  it.each<[string, (there: Allowed) => Promise<unknown>]>([
+    ['denied', ({ home, client, url }) => owner.deny(home, client, url)],
+    ['ended', ({ home, client: app, url: resource }) => askBroker(home, 'permission.end', { app, resource })],
+    ['unpaired', ({ home, client: app }) => askBroker(home, 'app.remove', { app })],
+    ['without its proxy', ({ home, proxy: { name } }) => askBroker(home, 'proxy.remove', { proxy: name })],
   ])('H-15: ends the moment its app is %s', async (_how, end) => {
     const { next, second, ...there } = await streaming();
     expect(await next()).toBe('data: one\n\n');

@@ -66,6 +66,7 @@ describe('a metadata document', () => {
     },
   );
 
+  const latin = { 'content-type': 'application/json; charset=latin1' };
   it.each<[string, Page]>([
     ['JSON that is called a web page', { headers: { 'content-type': 'text/html' }, body: ' {"a":1}' }],
     ['a web page that is called JSON', { headers: json, body: '<html>' }],
@@ -73,18 +74,9 @@ describe('a metadata document', () => {
     ['broken JSON', { headers: json, body: '{' }],
     ['a list', { body: [] }],
     ['more than 256 KiB', { body: { a: 'x'.repeat(256 * 1024) } }],
-    [
-      'text that is not UTF-8',
-      { headers: { 'content-type': 'application/json; charset=latin1' }, body: '{"a":"\ud800"' },
-    ],
+    ['text that is not UTF-8', { headers: latin, body: '{"a":"\ud800"' }],
     ['lists in lists', { headers: json, body: `{"a":${'['.repeat(99_999)}` }],
-    [
-      'a tower of lists that ends',
-      {
-        headers: json,
-        body: `{"a":${'['.repeat(99_999)}${']'.repeat(99_999)}}`,
-      },
-    ],
+    ['a tower of lists', { headers: json, body: `{"a":${'['.repeat(99_999)}${']'.repeat(99_999)}}` }],
     ['too deep a nesting', { headers: json, body: nested(40) }],
     ['another success', { status: 204 }],
     ['a redirect to nowhere', { status: 302 }],

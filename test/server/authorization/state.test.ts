@@ -173,6 +173,8 @@ describe('an authorization server', () => {
     accounts: developmentLogin(['alice']),
   };
 
+  const of = (changes: object) => ({ resources: [{ resource: notes, scopes: {}, ...changes }] });
+  const to = (uri: string) => ({ clients: [{ clientId: 'a', redirectUris: [uri] }] });
   it.each<[string, string, object]>([
     ...[
       'http://login.example',
@@ -186,16 +188,8 @@ describe('an authorization server', () => {
       'https://localhost?',
     ].map((issuer): [string, string, object] => [`the issuer ${issuer}`, 'issuer', { issuer }]),
     ['no resource', 'resources', { resources: [] }],
-    [
-      'a resource in another spelling',
-      'resources.resource',
-      { resources: [{ resource: 'https://NOTES.example/mcp', scopes: {} }] },
-    ],
-    [
-      'an unknown default scope',
-      'resources.defaultScopes',
-      { resources: [{ resource: notes, scopes: {}, defaultScopes: ['x'] }] },
-    ],
+    ['a resource in another spelling', 'resources.resource', of({ resource: 'https://NOTES.example/mcp' })],
+    ['an unknown default scope', 'resources.defaultScopes', of({ defaultScopes: ['x'] })],
     ['a machine without keys', 'clients.isMachine', { clients: [{ clientId: 'robot', isMachine: true }] }],
     ['tokens of a day', 'lifetimes.accessToken', { lifetimes: { accessToken: 86_400 } }],
     ['sign-in by name only on another machine', 'accounts', { issuer: 'https://login.example' }],
@@ -206,12 +200,8 @@ describe('an authorization server', () => {
     ],
     ['an option that it doesn’t know', 'options', { surprise: true }],
     ['the same resource twice', 'resources.resource', { resources: [...good.resources, ...good.resources] }],
-    ['a script', 'clients.redirectUris', { clients: [{ clientId: 'a', redirectUris: ['javascript:x()'] }] }],
-    [
-      'a redirect over plain http to another machine',
-      'clients.redirectUris',
-      { clients: [{ clientId: 'a', redirectUris: ['http://evil.example/callback'] }] },
-    ],
+    ['a script', 'clients.redirectUris', to('javascript:x()')],
+    ['a redirect over plain http elsewhere', 'clients.redirectUris', to('http://evil.example/callback')],
     ['a private key', 'clients.keys', { clients: [{ clientId: 'a', keys: [{ kty: 'EC', d: 'x' }] }] }],
     ['a shared key', 'clients.keys', { clients: [{ clientId: 'a', keys: [{ kty: 'oct', k: 'x' }] }] }],
     [

@@ -215,24 +215,18 @@ describe('without a preset', () => {
     expect(handled[0]?.access.scopes).toEqual([scope]);
   });
 
+  const unread = ({ permissions }: Values) => (permissions as string[]).map(String);
+  const anyHost = (name: string) => (new URL(name).host ? {} : undefined);
   it.each<[string, IssuersOption, Values]>([
+    ['whose scopes the author’s function can’t read', { [iss]: { scopes: unread } }, {}],
+    ['in which the author’s function finds none', { [iss]: { scopes: () => undefined as never } }, {}],
     [
-      'is refused if the author’s function can’t read its scopes',
-      { [iss]: { scopes: ({ permissions }) => (permissions as string[]).map(String) } },
-      {},
-    ],
-    [
-      'is refused if the author’s function finds no scopes',
-      { [iss]: { scopes: () => undefined as never } },
-      {},
-    ],
-    [
-      'has no issuer but a text',
-      (name) => (name.startsWith('https') && new URL(name).host ? {} : undefined),
+      'whose issuer is no text',
+      (name) => (name.startsWith('https') ? anyHost(name) : undefined),
       { iss: [iss] },
     ],
-    ['has no issuer but a URL', (name) => (new URL(name).host ? {} : undefined), { iss: 'x' }],
-  ])('a token that %s', async (_what, issuers, changes) => {
+    ['whose issuer is no URL', anyHost, { iss: 'x' }],
+  ])('refuses a token %s', async (_what, issuers, changes) => {
     const { call } = trusting(iss, issuers);
     expect([401, 403]).toContain((await call(await tokenOf(key, changes))).status);
   });
@@ -248,23 +242,17 @@ describe('without a preset', () => {
   });
 });
 
+const tenant = 'https://login.microsoftonline.com/9122/v2.0';
+const trusted = { preset: 'entra', audience: appId } as const;
 it.each<[string, IssuersOption, string]>([
-  [
-    'is named by version 2',
-    { 'https://login.microsoftonline.com/9122/v2.0': { preset: 'entra', audience: appId } },
-    'api://' + appId,
-  ],
-  [
-    'is known to a function by version 2',
-    (iss) => (iss.endsWith('/v2.0') ? { preset: 'entra', audience: appId } : undefined),
-    appId,
-  ],
+  ['is named by version 2', { [tenant]: trusted }, `api://${appId}`],
+  ['is known by version 2', (iss) => (iss.endsWith('/v2.0') ? trusted : undefined), appId],
 ])('a token of Entra ID’s version 1 passes if its tenant %s', async (_how, issuers, aud) => {
   const iss = 'https://sts.windows.net/9122/';
   const made = { ...none, iss, aud, appid: client, scp: scope };
-  const { call } = trusting(iss, issuers, 'https://login.microsoftonline.com/9122/v2.0');
+  const { call } = trusting(iss, issuers, tenant);
   expect((await call(await tokenOf(key, made, { typ: 'JWT' }))).status).toBe(200);
-  const other = trusting(iss, {}, 'https://login.microsoftonline.com/9122/v2.0');
+  const other = trusting(iss, {}, tenant);
   expect((await other.call(await tokenOf(key, made, { typ: 'JWT' }))).status).toBe(401);
 });
 

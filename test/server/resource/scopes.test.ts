@@ -45,14 +45,10 @@ describe('scopes', () => {
     ['a completion for a prompt', complete({ type: 'ref/prompt', name: 'plan' }), 'notes:plan'],
     [
       'a completion for a resource',
-      complete({ type: 'ref/resource', uri: 'notes://team/{id}' }),
+      complete({ uri: 'notes://team/{id}', type: 'ref/resource' }),
       'notes:team',
     ],
-    [
-      'a subscription to several resources',
-      listen({ resourceSubscriptions: ['notes://a', 'notes://secret'] }),
-      'notes:secret',
-    ],
+    ['a subscription to several', listen({ resourceSubscriptions: ['a', 'notes://secret'] }), 'notes:secret'],
     ['a method', message('logging/setLevel'), 'notes:admin'],
     ['one message of a batch', [message('ping'), addNote], 'notes:write'],
     ['a notification', { jsonrpc: '2.0', method: 'tools/call', params: { name: 'add-note' } }, 'notes:write'],

@@ -48,6 +48,7 @@ describe('a signed token', () => {
     },
   );
 
+  const evil = 'https://evil.example';
   const unreadable = 'no form that this server reads';
   type Make = () => string | Promise<string>;
   const hostile: readonly (readonly [string, string, Make])[] = [
@@ -55,7 +56,7 @@ describe('a signed token', () => {
     ['for this and two slashes', 'not issued for this', () => tokenOf(key, { aud: `${resource}//` })],
     ['for the path below this one', 'not issued for this', () => tokenOf(key, { aud: `${resource}/admin` })],
     ['for the origin alone', 'not issued for this', () => tokenOf(key, { aud: 'https://notes.example' })],
-    ['from another issuer', 'another issuer', () => tokenOf(key, { iss: 'https://evil.example' })],
+    ['from another issuer', 'another issuer', () => tokenOf(key, { iss: evil })],
     ['from this issuer with a slash more', 'another issuer', () => tokenOf(key, { iss: `${issuer}/` })],
     ['by none', 'algorithm', () => `${part({ alg: 'none', typ: 'at+jwt' })}.${part(claims)}.`],
     ['by the algorithm nOnE', 'algorithm', () => `${part({ alg: 'nOnE', typ: 'at+jwt' })}.${part(claims)}.`],
@@ -91,29 +92,16 @@ describe('a signed token', () => {
     ['with a nonce, untyped', 'not an access token', () => tokenOf(key, { nonce: 'n' }, { typ: undefined })],
     ['without aud', 'not issued for this', () => tokenOf(key, { aud: undefined })],
     ['with a number among its audiences', 'lacks a claim', () => tokenOf(key, { aud: [resource, 1] })],
-    ...['iss', 'sub', 'exp'].map(
-      (name) =>
-        [
-          `without ${name}`,
-          name === 'iss' ? 'another issuer' : 'lacks a claim',
-          () => tokenOf(key, { [name]: undefined }),
-        ] as const,
-    ),
+    ['without iss', 'another issuer', () => tokenOf(key, { iss: undefined })],
+    ['without sub', 'lacks a claim', () => tokenOf(key, { sub: undefined })],
+    ['without exp', 'lacks a claim', () => tokenOf(key, { exp: undefined })],
     ['with a text as its expiry', 'lacks a claim', () => tokenOf(key, { exp: '9999999999' })],
     ['with an empty subject', 'lacks a claim', () => tokenOf(key, { sub: '' })],
     ['with the id of no key', 'unknown key', () => tokenOf(key, {}, { kid: 'k2' })],
     ['by a stranger with the id of the key', 'wrong signature', () => tokenOf(stranger)],
     ['by a stranger with jwk', 'wrong signature', () => tokenOf(stranger, {}, { jwk: stranger.jwk })],
-    [
-      'by a stranger with jku',
-      'wrong signature',
-      () => tokenOf(stranger, {}, { jku: 'https://evil.example' }),
-    ],
-    [
-      'by a stranger with x5u',
-      'wrong signature',
-      () => tokenOf(stranger, {}, { x5u: 'https://evil.example' }),
-    ],
+    ['by a stranger with jku', 'wrong signature', () => tokenOf(stranger, {}, { jku: evil })],
+    ['by a stranger with x5u', 'wrong signature', () => tokenOf(stranger, {}, { x5u: evil })],
     ['by a stranger with x5c', 'wrong signature', () => tokenOf(stranger, {}, { x5c: ['MIIB'] })],
     [
       'with a critical header',
@@ -271,10 +259,7 @@ describe('the keys of an issuer', () => {
     ['answers with an error', (from) => void (from.fault = 500)],
     ['states another issuer', (from) => void (from.metadata['issuer'] = `${issuer}/`)],
     ['names no key set', (from) => void delete from.metadata['jwks_uri']],
-    [
-      'names a key set over plain http',
-      (from) => void (from.metadata['jwks_uri'] = 'http://login.example/keys'),
-    ],
+    ['names a key set over http', (from) => void (from.metadata['jwks_uri'] = 'http://login.example/keys')],
     ['has a key set of another form', (from) => void (from.metadata['jwks_uri'] = `${issuer}/introspect`)],
   ])('RS-8: are missing, and nothing passes, if the issuer %s', async (_what, bend) => {
     const from = new Issuer(key);

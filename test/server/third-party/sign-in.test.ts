@@ -138,28 +138,14 @@ describe('consent, before anything is forwarded', () => {
     expect(flow.upstream.state.asked.size).toBe(0);
   });
 
+  const yes = ({ page, owner }: Attempt, headers: Record<string, string>, form = {}) =>
+    owner.decide(page, 'allow', undefined, headers, form);
   it.each<[string, (attempt: Attempt) => Promise<Shown>]>([
-    [
-      'a yes without the cookie',
-      ({ page, owner, own }) => owner.decide(page, 'allow', undefined, { cookie: without(own) }),
-    ],
-    [
-      'a yes with two cookies of that name',
-      ({ page, owner, own, foreign }) =>
-        owner.decide(page, 'allow', undefined, { cookie: `${own}; ${foreign}` }),
-    ],
-    [
-      'a yes from another site',
-      ({ page, owner }) => owner.decide(page, 'allow', undefined, { 'sec-fetch-site': 'cross-site' }),
-    ],
-    [
-      'a yes without the form’s token',
-      ({ page, owner }) => owner.decide(page, 'allow', undefined, {}, { form_token: '' }),
-    ],
-    [
-      'an answer of the upstream before the yes',
-      ({ page, owner }) => owner.open(`${page.url}?code=c&state=x`),
-    ],
+    ['a yes without the cookie', (at) => yes(at, { cookie: without(at.own) })],
+    ['a yes with two cookies of that name', (at) => yes(at, { cookie: `${at.own}; ${at.foreign}` })],
+    ['a yes from another site', (at) => yes(at, { 'sec-fetch-site': 'cross-site' })],
+    ['a yes without the form’s token', (at) => yes(at, {}, { form_token: '' })],
+    ['the upstream’s answer before the yes', ({ page, owner }) => owner.open(`${page.url}?code=c&state=x`)],
   ])('TP-10: the consent before anything is forwarded does not count by %s', async (_what, attempt) => {
     const owner = flow.browser();
     const page = await owner.open(authorizationUrl(flow, newVerifier()));
