@@ -65,11 +65,21 @@ export function findingsIn(
   try {
     const places = formatOf(config).find(text, config.ways);
     if (places.length > maxEntries) return undefined;
-    return places.flatMap((place) => findingAt(config, text, place, own) ?? []);
+    const names = places.map(({ way }) => JSON.stringify(way));
+    const isDoubled = (name = ''): boolean => names.indexOf(name) !== names.lastIndexOf(name);
+    return places.flatMap((place, index) => {
+      const finding = findingAt(config, text, place, own) ?? [];
+      return 'edits' in finding && isDoubled(names[index]) ? doubled(finding, place) : finding;
+    });
   } catch (error) {
     if (error instanceof NotUnderstood) return undefined;
     throw error;
   }
+}
+
+/** Clients read one of them, and undo could not tell them apart. */
+function doubled({ entry, way, gone }: Switch, { members }: Place): Left {
+  return { kind: 'left', entry, way, why: 'its name is there twice', exposed: exposedIn(members), gone };
 }
 
 function findingAt(config: ConfigFile, text: string, place: Place, own: OwnCommand): Finding | undefined {
@@ -91,7 +101,11 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
     shownMembers.has(name) ? textsIn(value) : [],
   );
   const plain = [...words.filter((_, index) => words[index - 1] !== '--header'), ...urls.filter(isUrl)];
-  const shown = shownChange(text, place, edits, [...plain, ...own.words, ...Object.values(own.env)]);
+  const shown = shownChange({ text, dialect: config.dialect, place, edits }, [
+    ...plain,
+    ...own.words,
+    ...Object.values(own.env),
+  ]);
   return { ...standing, kind: 'switch', as, endpoint, key, gone, edits, shown };
 }
 
@@ -137,9 +151,16 @@ function nameOf({ client, scope, file }: ConfigFile, way: readonly string[]): st
  * what will run. `never`: texts that Keyturn itself writes, which are always shown.
  */
 function shownChange(
-  text: string,
-  place: Place,
-  edits: readonly Edit[],
+  {
+    text,
+    dialect,
+    place,
+    edits,
+  }: Pick<ConfigFile, 'dialect'> & {
+    readonly text: string;
+    readonly place: Place;
+    readonly edits: readonly Edit[];
+  },
   never: readonly string[],
 ): readonly string[] {
   const end = text.length - place.to;
@@ -153,12 +174,11 @@ function shownChange(
   const first = same(old, fresh);
   const last = Math.min(same(old.toReversed(), fresh.toReversed()), old.length - first, fresh.length - first);
   const secrets = secretsOf(place.members).filter((value) => !never.includes(value));
-  // Texts over several lines can't be followed line by line.
-  const going = old.some((line) => /"""|'''/.test(line)) ? ['…'] : old.slice(first, old.length - last);
-  return [
-    ...going.map((line) => `- ${covered(line, secrets)}`),
-    ...fresh.slice(first, fresh.length - last).map((line) => `+ ${covered(line, secrets)}`),
-  ];
+  // The whole entry: a comment may begin on a line that stays.
+  const shown = (whole: string): string[] => covered(whole, dialect, secrets).split(/\r?\n/);
+  const going = shown(text.slice(place.from, place.to)).slice(first, old.length - last);
+  const coming = shown(after.slice(place.from, after.length - end)).slice(first, fresh.length - last);
+  return [...going.map((line) => `- ${line}`), ...coming.map((line) => `+ ${line}`)];
 }
 
 /** Values of an entry that may be secret. Those of variables that change how a program runs must be seen. */
@@ -186,18 +206,34 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Comments are covered too: people put old keys there. */
-function covered(line: string, secrets: readonly string[]): string {
-  return line.replaceAll(/"(?:[^"\\]|\\.)*"|'[^']*'|(?:\/\/|\/\*|#).*$/g, (literal, offset: number) => {
-    if (/^[#/]/.test(literal)) return `${literal.startsWith('#') ? '#' : '//'} …`;
-    const isName = /^\s*[:=]/.test(line.slice(offset + literal.length));
+/** Texts and comments. In JSON no comment begins with `#`, and in TOML none with a slash: else one could hide what is no comment. */
+const literals = {
+  json: /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/g,
+  toml: /"""(?:[^\\]|\\[^])*?"""+|'''[^]*?'''+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*/g,
+} as const;
+
+/** The text with as many lines. Comments and texts of several lines are covered too: people put old keys there. */
+function covered(text: string, dialect: ConfigFile['dialect'], secrets: readonly string[]): string {
+  const pattern = dialect === 'toml' ? literals.toml : literals.json;
+  return text.replaceAll(pattern, (literal, offset: number) => {
+    const [, begin, end = ''] = /^(#|\/\/|\/\*|"""|''')[^]*?(\*\/)?$/.exec(literal) ?? [];
+    if (begin !== undefined)
+      return `${begin} …${'\n'.repeat(literal.split('\n').length - 1)}${end && ` ${end}`}`;
+    const isName = /^\s*[:=]/.test(text.slice(offset + literal.length));
     const value = textOf(literal);
     if (isName) return literal;
-    if (value === undefined || secrets.includes(value)) return '"***"';
+    if (value === undefined || secrets.includes(value)) return JSON.stringify(hidden(value));
     return !isUrl(value) && secrets.includes(valueOf(value))
-      ? JSON.stringify(`${value.split(':', 1)[0]}: ***`)
+      ? JSON.stringify(`${value.split(':', 1)[0]}: ${hidden(valueOf(value))}`)
       : literal;
   });
+}
+
+/** The names of variables stay: what is in those goes to the server. */
+function hidden(value = ''): string {
+  const parts = value.split(/(\$\{[^}]*\})/);
+  const shown = parts.map((part, index) => (index % 2 === 1 ? part : part && '***')).join('');
+  return shown || '***';
 }
 
 const isUrl = (text: string): boolean => /^https?:/.test(text);

@@ -328,6 +328,36 @@ describe('keyturn setup', () => {
     expect(shown).not.toMatch(new RegExp(`${secret}|short1`));
   });
 
+  it.each([
+    ['in front of it', '/* it’s */ '],
+    ['that begins on the line before', '/*\n# */ '],
+    ['that begins on the line before as another one', '/*\n// */ '],
+    ['with a quote', "/*\n' */ "],
+  ])('covers nothing of what comes behind a comment %s', (_where, comment) => {
+    const headers = `{"X-Team": "blue"}`;
+    const text = `{"mcpServers": {"notes": {${comment}"url": "${endpoint}", "headers": ${headers} // ${secret}\n}}}`;
+    const shown = shownOf(text).join('\n');
+    expect(shown).toContain(`"url": "${endpoint}"`);
+    expect(shown).toContain(`"bridge", "${endpoint}", "--as", "cursor-notes", "--header", "X-Team: ***"]`);
+    expect(shown).not.toMatch(new RegExp(`${secret}|blue`));
+  });
+
+  it('shows which variable goes to the server, and no text beside it', () => {
+    const header = 'X-Team: blue${AWS_SECRET_ACCESS_KEY}';
+    const shown = shownOf(entered({ command: 'npx', args: ['mcp-remote', endpoint, '--header', header] }));
+    expect(shown.at(-1)).toContain('"X-Team: ***${AWS_SECRET_ACCESS_KEY}"');
+  });
+
+  it.each([
+    ['cursor', `{"mcpServers": {"a": {"url": "${endpoint}"}, "a": {"url": "${endpoint}/2"}}}`],
+    ['codex', `[mcp_servers.a]\nurl = "${endpoint}"\n[mcp_servers.a]\nurl = "${endpoint}/2"\n`],
+    ['codex', `[mcp_servers.a]\nurl = "${endpoint}"\nurl = "${endpoint}/2"\n`],
+  ])('leaves what is there twice in the file of %s: %s', (client, text) => {
+    const { findings, after } = read(client, text);
+    expect(findings.every(({ kind }) => kind === 'left')).toBe(true);
+    expect(after).toBe(text);
+  });
+
   it('looks below each folder of Claude Code’s entries, and marks their names', () => {
     const servers = { mcpServers: { notes: { type: 'http', url: endpoint } } };
     const text = JSON.stringify({ projects: { '/a': servers, '/b': servers } });

@@ -25,7 +25,10 @@ export const tomlFormat: Format = {
     const isPlain = own.every(
       ({ kind, table, key }) => kind !== 'list' && startsWith(table, place.way) && key.length < 2,
     );
-    if (!isPlain || inside.length !== own.length) return undefined;
+    // TOML has each table and each key once.
+    const names = own.map((item) => JSON.stringify([item.kind, fullName(item)]));
+    const isDoubled = new Set(names).size < names.length;
+    if (!isPlain || isDoubled || inside.length !== own.length) return undefined;
     const edits: Edit[] = [];
     const added: string[] = [];
     const anchored = valueAt(own, [...place.way, anchor]);
