@@ -1,8 +1,6 @@
 /** Another program of the same user runs a broker of its own on a copy of the home, beside the app. */
-import { chmodSync, cpSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
+import { copyFolder, openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
 import type { TestHome } from '../support/home.ts';
 
@@ -16,8 +14,7 @@ const proxy = { name: 'httpsProxy', value: 'http://proxy.invalid:3128' };
 
 function copyOf(home: TestHome): TestHome {
   const copy = newHome({ vault: 'keychain' });
-  cpSync(home.folder, copy.folder, { recursive: true });
-  for (const name of ['', 'config', 'state', 'run']) chmodSync(path.join(copy.folder, name), 0o700);
+  copyFolder(home.folder, copy.folder);
   return copy;
 }
 

@@ -1,28 +1,19 @@
 /** A program that was denied wants to be asked about again, or to take from others what they use. */
-import { expect, it, onTestFinished } from 'vitest';
-import { connect, connectAsOwner } from '../../src/client/connect.ts';
+import { expect, it } from 'vitest';
+import { connect } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
-import { pair } from '../../src/client/pair.ts';
 import { homeInBentWorld } from '../support/bent/home.ts';
-import { type Desk, openDesk } from '../support/homes/desk-home.ts';
+import { ofTest } from '../support/lasting.ts';
+import { type Desk, openDesk, pairAt } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
 
 const resource = 'https://notes.example/mcp';
 
-/** A paired program at a desk, and another one with the owner's key. */
+/** A paired program at a desk. */
 async function deskWithEditor(home = newHome()) {
   const desk = await openDesk(home);
-  const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
-  await desk.answer((await desk.card()).id, 'yes');
-  await pairing;
-  const editor = closing(await connect({ name: 'editor', env: home.env }));
-  const attacker = closing(await connectAsOwner({ env: home.env, paths: home.paths }));
-  return { ...desk, editor, attacker };
-}
-
-function closing(connection: Connection): Connection {
-  onTestFinished(() => connection.close());
-  return connection;
+  await pairAt(desk, 'editor');
+  return { ...desk, editor: await ofTest(connect({ name: 'editor', env: home.env })) };
 }
 
 const deny = ({ owner }: Desk): Promise<unknown> =>

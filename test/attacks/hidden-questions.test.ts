@@ -8,15 +8,15 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
-import { pair } from '../../src/client/pair.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
 import { builtBin } from '../support/built.ts';
 import { newHome, until } from '../support/home.ts';
-import { type Desk, openDesk } from '../support/homes/desk-home.ts';
+import { type Desk, openDesk, pairAt } from '../support/homes/desk-home.ts';
 import { writeSettings } from '../support/homes/settings-file.ts';
 import { asks } from '../support/processes/program.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { ofTest } from '../support/lasting.ts';
 
 const resource = 'https://notes.example/mcp';
 const other = 'https://other.example/mcp';
@@ -28,11 +28,8 @@ const scopes = (prefix: string): string =>
 /** A desk with a question that waits, and a paired program. */
 async function deskWithEditor(): Promise<{ desk: Desk; editor: Connection }> {
   const desk = await openDesk(newHome());
-  const pairing = pair({ name: 'editor', env: desk.home.env, onCode: () => undefined });
-  await desk.answer((await desk.card()).id, 'yes');
-  await pairing;
-  const editor = await connect({ name: 'editor', env: desk.home.env });
-  onTestFinished(() => editor.close());
+  await pairAt(desk, 'editor');
+  const editor = await ofTest(connect({ name: 'editor', env: desk.home.env }));
   await desk.owner.call('permission.set', { app: 'editor', resource, decision: 'allow' });
   void asks(editor, { resource: other });
   await desk.card();

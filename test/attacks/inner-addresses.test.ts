@@ -27,6 +27,7 @@ import type { Rig } from '../broker/rig.ts';
 import { ground, refused } from '../rules/ground.ts';
 import { asOwner } from '../rules/wire.ts';
 import { resolveBy } from '../support/servers/resolver.ts';
+import { ofTest } from '../support/lasting.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-inner-'));
 const caFile = path.join(folder, 'ca.pem');
@@ -267,8 +268,7 @@ it('H-17: a proxied program reaches an inner host only while it is confirmed', a
     spawnProxy,
   });
   onTestFinished(() => daemon.stop());
-  const owner = await connectAsOwner({ env: home.env, paths: home.paths });
-  onTestFinished(() => owner.close());
+  const owner = await ofTest(connectAsOwner({ env: home.env, paths: home.paths }));
   const resource = `https://inner.example:${port}/mcp`;
   const value = 'ak_for-the-inner-server';
   await owner.request('apiKey.set', { resource, header: 'X-Api-Key', value, unchecked: true });

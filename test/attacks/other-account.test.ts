@@ -1,15 +1,12 @@
 /** What the grants at a server give no program without the person’s yes: another account, and scopes beyond the card. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { signInMethods } from '../../src/daemon/methods/sign-in-methods.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { openWorld, type TestWorld } from '../support/world.ts';
+import { openWorld } from '../support/world.ts';
 import { brokerRig, inWorld, refusal, type Rig, turnOfEvents } from '../broker/rig.ts';
+import { ofFile } from '../support/lasting.ts';
 
-let world: TestWorld;
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(async () => world.close());
+const world = ofFile(() => openWorld());
 
 const openid = ['openid', 'notes:read'];
 

@@ -1,18 +1,14 @@
 /** What a hostile server gains by a sign-in with a client of the user's own (`keyturn login --client-id`). */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   type BentHome,
   type BentHomeOptions,
   homeInBentWorld,
   openSharedHome,
-  type SharedHome,
 } from '../support/bent/home.ts';
+import { ofFile } from '../support/lasting.ts';
 
-let shared: SharedHome;
-beforeAll(async () => {
-  shared = await openSharedHome();
-});
-afterAll(() => shared.close());
+const shared = ofFile(() => openSharedHome());
 
 const byHand = { registration: 'absent', issInResponse: false, resourceRequired: false } as const;
 const open = (options: BentHomeOptions = {}): Promise<BentHome> =>

@@ -1,20 +1,14 @@
 /** Another program of the same user writes every file of the home, and has the owner’s key, to lift a pause of all access. */
-import { chmodSync, cpSync, rmSync } from 'node:fs';
-import path from 'node:path';
+import { cpSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
+import { copyFolder, openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome, type TestHome } from '../support/home.ts';
 
 const resource = 'https://server.invalid/mcp';
 const allowed = { app: 'cli', resource, decision: 'allow' } as const;
 const wanted = { resource, interaction: 'never' };
 const paused = { reason: 'paused', hint: expect.stringContaining('keyturn resume') };
-
-function copyOf(from: string, to: string): void {
-  cpSync(from, to, { recursive: true });
-  for (const name of ['', 'config', 'state', 'run']) chmodSync(path.join(to, name), 0o700);
-}
 
 /** A home that the person paused at a desk; the function puts back every file of the time before. */
 async function pausedHome(): Promise<{ home: TestHome; goBack: () => void }> {
@@ -27,7 +21,7 @@ async function pausedHome(): Promise<{ home: TestHome; goBack: () => void }> {
   await stop();
   const goBack = (): void => {
     rmSync(home.folder, { recursive: true });
-    copyOf(before, home.folder);
+    copyFolder(before, home.folder);
   };
   return { home, goBack };
 }

@@ -2,13 +2,14 @@
  * Another program of the user's holds the owner's key at a desk, and wants its own account, or its own issuer,
  * behind what the person allowed.
  */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { methods, type ResultOf } from '../../src/ipc/protocol/methods.ts';
 import { type BentHome, homeInBentWorld } from '../support/bent/home.ts';
 import { type Desk, openDesk } from '../support/homes/desk-home.ts';
 import { until } from '../support/home.ts';
+import { ofTest } from '../support/lasting.ts';
 
 type Question = ResultOf<'request.list'>['requests'][number];
 
@@ -19,8 +20,7 @@ async function openQuestions(connection: Connection): Promise<Question[]> {
 
 /** A connection of another program, with the owner's key. */
 async function attackerOf({ home }: Desk): Promise<Connection> {
-  const connection = await connectAsOwner({ env: home.env, paths: home.paths });
-  onTestFinished(() => connection.close());
+  const connection = await ofTest(connectAsOwner({ env: home.env, paths: home.paths }));
   return connection;
 }
 

@@ -1,12 +1,13 @@
 /** What the main process takes for the answer to a card of several questions, whatever its page says. */
 import type { Page } from 'playwright';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ParamsOn } from '../../electron/bridge/channels.ts';
 import { connect, pair } from '../../src/client/index.ts';
 import type { Connection } from '../../src/client/index.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';
 import { type App, ask, askByPress, lookAt, onlyPage, openApp, valueOf } from './rig.ts';
+import { ofTest } from '../support/lasting.ts';
 
 /** Shows these questions as one card, and looks at it. */
 async function lookAtCard(page: Page, ids: string[]): Promise<void> {
@@ -34,8 +35,7 @@ async function desk(): Promise<{ home: TestHome; opened: App; page: Page; progra
   await lookAtCard(page, [id]);
   valueOf(await pressFor(page, 'request.answer', { id, answer: 'yes' }));
   await pairing;
-  const program = await connect({ name: 'editor', env: home.env });
-  onTestFinished(() => program.close());
+  const program = await ofTest(connect({ name: 'editor', env: home.env }));
   return { home, opened, page, program };
 }
 

@@ -1,34 +1,26 @@
 /** What the person at a desk sees of a bridge: pages that its server wants opened, and what it waits for. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openWorld, type TestWorld } from '../support/world.ts';
+import { expect, it } from 'vitest';
+import { ofFile } from '../support/lasting.ts';
+import { openWorld } from '../support/world.ts';
 import { clientOf } from '../support/processes/bridge-client.ts';
-import { shop, shopPage } from '../support/servers/shop.ts';
+import { payPage, workshop } from '../support/servers/workshop.ts';
 import { names } from './names.ts';
-import { answerCard, button, openCard, type Place, tab, usedSeat } from './person.ts';
+import { answerCard, button, openCard, placeIn, tab, usedSeat } from './person.ts';
 
-let world: TestWorld;
-let place: Place;
-
-beforeAll(async () => {
-  world = await openWorld({ service: shop() });
-  const { caFile, protectedServer } = world;
-  place = { caFile, resource: protectedServer.resource, signIn: (url) => world.signIn(url) };
-});
-
-afterAll(() => world.close());
+const world = ofFile(() => openWorld({ service: workshop() }));
 
 it('a server’s page is a card with its host; only a press in the window opens it', async () => {
-  const { seat } = await usedSeat(place);
-  const { client } = await clientOf(seat.home, place.resource, '--as', 'editor');
+  const { seat } = await usedSeat(placeIn(world));
+  const { client } = await clientOf(seat.home, world.protectedServer.resource, '--as', 'editor');
   const paid = client.callTool({ name: 'pay' });
   const card = await openCard(seat, names.notice.address);
   expect(await card.locator('.host-name').innerText()).toBe('xn--py-7kc.example');
   const text = await card.locator('.question').innerText();
   for (const part of [
     'https://xn--py-7kc.example/checkout?order=7',
-    place.resource,
+    world.protectedServer.resource,
     'editor',
-    shopPage.message,
+    payPage.message,
   ])
     expect(text).toContain(part);
   expect(await card.locator('main :is(img, script, iframe, a, b)').count()).toBe(0);

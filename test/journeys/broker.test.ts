@@ -1,8 +1,9 @@
 /** The broker behind the app: locked and unlocked, quit in the middle, taken over from another one. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type App, confirmSettings, iconShows, lookAt } from '../electron/rig.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
-import { openWorld, type TestWorld } from '../support/world.ts';
+import { ofFile } from '../support/lasting.ts';
+import { openWorld } from '../support/world.ts';
 import { names } from './names.ts';
 import {
   answerCard,
@@ -10,7 +11,7 @@ import {
   newDesk,
   openCard,
   openMain,
-  type Place,
+  placeIn,
   programOf,
   sharedSeat,
   sitDown,
@@ -18,23 +19,15 @@ import {
   usedDesk,
 } from './person.ts';
 
-let world: TestWorld;
-let place: Place;
-
-beforeAll(async () => {
-  world = await openWorld();
-  place = { ...world, resource: world.protectedServer.resource };
-});
-
-afterAll(() => world.close());
+const world = ofFile(() => openWorld());
 
 describe('a desk where an app has its token', () => {
-  const desk = sharedSeat((group) => usedDesk(place.caFile, group, { editor: place }));
+  const desk = sharedSeat((group) => usedDesk(world.caFile, group, { editor: placeIn(world) }));
 
   it('is locked and opened from the menu and from the window', async () => {
     const seat = desk.current();
     const { app } = seat;
-    const { resource } = place;
+    const { resource } = world.protectedServer;
     const program = await programOf(seat, 'editor');
     await iconShows(app, names.icon.fine);
     const main = await openMain(seat, 'settings');
@@ -72,7 +65,7 @@ describe('a desk where an app has its token', () => {
     async (_how, quit) => {
       const seat = desk.current();
       const { app } = seat;
-      const { resource } = place;
+      const { resource } = world.protectedServer;
       const program = await programOf(seat, 'editor');
       const { access_token: token } = await program.getToken({ resource });
       const before = world.counts().authorizationServer.refreshes;
@@ -108,7 +101,7 @@ describe('a headless broker', () => {
     const desk = newDesk(world.caFile);
     const headless = desk.home.start(['broker', 'run']);
     await headless.says('the broker listens on');
-    const asking = desk.home.start(['token', place.resource]);
+    const asking = desk.home.start(['token', world.protectedServer.resource]);
     await asking.says('keyturn request approve');
     const seat = await sitDown(desk);
     expect((await headless.ended).code).toBe(0);

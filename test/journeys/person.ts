@@ -15,9 +15,11 @@ import { beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
 import { type Connection, connect, pair } from '../../src/client/index.ts';
 import { type App, binary, type Group, iconShows, openApp, openGroup } from '../electron/rig.ts';
 import { newHome, type HomeOptions, type TestHome, until } from '../support/home.ts';
+import type { TestWorld } from '../support/world.ts';
 import { crossedOf, scanBridge } from './bridge-scan.ts';
 import { signInFor } from './connected-home.ts';
 import { names } from './names.ts';
+import { ofTest } from '../support/lasting.ts';
 
 const notingBrowser = path.join(import.meta.dirname, '..', 'support', 'browsers', 'noting-browser.sh');
 
@@ -163,8 +165,7 @@ export async function pairs(seat: Seat, name: string, by = pair): ReturnType<typ
 
 /** A paired program's connection; it ends with the test. */
 export async function programOf({ home }: Desk, name: string): Promise<Connection> {
-  const connection = await connect({ name, env: home.env });
-  onTestFinished(() => connection.close());
+  const connection = await ofTest(connect({ name, env: home.env }));
   return connection;
 }
 
@@ -197,6 +198,11 @@ export interface Place {
   readonly resource: string;
   signIn(url: string): Promise<unknown>;
 }
+
+export const placeIn = (world: TestWorld): Place => ({
+  ...world,
+  resource: world.protectedServer.resource,
+});
 
 /**
  * A desk where `editor` was connected and allowed until that is revoked, and the person signed in once: all of it

@@ -3,11 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Locator, Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { iconShows, lookAt } from '../electron/rig.ts';
 import { until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';
-import { openWorld, type TestWorld } from '../support/world.ts';
+import { ofFile } from '../support/lasting.ts';
+import { openWorld } from '../support/world.ts';
 import { names } from './names.ts';
 import {
   answerCard,
@@ -16,21 +17,13 @@ import {
   newDesk,
   openCard,
   openMain,
-  type Place,
+  placeIn,
   programOf,
   sharedSeat,
   usedDesk,
 } from './person.ts';
 
-let world: TestWorld;
-let place: Place;
-
-beforeAll(async () => {
-  world = await openWorld();
-  place = { ...world, resource: world.protectedServer.resource };
-});
-
-afterAll(() => world.close());
+const world = ofFile(() => openWorld());
 
 /** All about this app, in the main window. */
 async function shownIn(main: Page, name: string): Promise<Locator> {
@@ -73,11 +66,13 @@ it('the first run welcomes a new user once, and starts at login if they say so',
 
 describe('a program', () => {
   // The desk is signed in at the first server; each test has an app of its own.
-  const desk = sharedSeat((group) => usedDesk(place.caFile, group, { editor: place, helper: undefined }));
+  const desk = sharedSeat((group) =>
+    usedDesk(world.caFile, group, { editor: placeIn(world), helper: undefined }),
+  );
 
   it('is refused without a card once it was denied, until that is undone', async () => {
     const seat = desk.current();
-    const { resource } = place;
+    const { resource } = world.protectedServer;
     const program = await programOf(seat, 'helper');
     const tabs = seat.tabs();
     const asking = asks(program, { resource });

@@ -1,33 +1,22 @@
 /** Servers at the desk: revoked, out of reach, signed out of, and signed in to again. */
 import type { Locator, Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/index.ts';
-import { type Group, iconShows, lookAt } from '../electron/rig.ts';
+import { iconShows, lookAt } from '../electron/rig.ts';
 import { sharedCertificates } from '../support/bent/server.ts';
-import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { until } from '../support/home.ts';
+import { ofFile } from '../support/lasting.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
-import { openWorld, type TestWorld } from '../support/world.ts';
+import { openWorld } from '../support/world.ts';
 import { signInFor } from './connected-home.ts';
 import { names } from './names.ts';
-import { button, type Desk, newDesk, openMain, type Place, programOf, sharedSeat, tab } from './person.ts';
+import { button, newDesk, openMain, placeIn, programOf, sharedSeat, tab } from './person.ts';
 
 /** A server for each test, each with a sign-in provider of its own, under one authority. */
-let revoked: TestWorld;
-let bent: BentWorld;
-let forgetful: TestWorld;
-let entered: TestWorld;
-
-beforeAll(async () => {
-  const certificates = await sharedCertificates();
-  const open = (): Promise<TestWorld> => openWorld({ certificates });
-  [revoked, bent, forgetful, entered] = await Promise.all([open(), openBentWorld(), open(), open()]);
-});
-
-afterAll(() => Promise.all([revoked, bent, forgetful, entered].map((world) => world.close())));
-
-const placeIn = (world: TestWorld): Place => ({ ...world, resource: world.protectedServer.resource });
+const newWorld = async () => openWorld({ certificates: await sharedCertificates() });
+const forgetful = ofFile(newWorld);
+const entered = ofFile(newWorld);
 
 /** All about this server, in the main window. */
 async function shownIn(main: Page, resource: string): Promise<Locator> {
@@ -36,93 +25,81 @@ async function shownIn(main: Page, resource: string): Promise<Locator> {
   return main.locator('article', { hasText: host });
 }
 
-/** What the apps were given there before the app started. */
-let tokens: readonly string[] = [];
-
-/** Signed in at three of the servers, each time for an app of its own. */
-async function signedInDesk(group: Group): Promise<Desk> {
-  const desk = newDesk(revoked.caFile, {}, group);
-  tokens = await signInFor(desk.home, {
-    editor: placeIn(revoked),
-    agent: { resource: bent.protectedServer.url, signIn: (url) => bent.fetch(url) },
-    helper: placeIn(forgetful),
-  });
-  return desk;
-}
+/** What the app was given there before the app started. */
+let token = '';
 
 describe('servers at one desk', () => {
-  const desk = sharedSeat(signedInDesk);
+  const desk = sharedSeat(async (group) => {
+    const opened = newDesk(forgetful.caFile, {}, group);
+    [token = ''] = await signInFor(opened.home, { helper: placeIn(forgetful) });
+    return opened;
+  });
 
   /** The MCP server refuses the program's token; so does the authorization server the refresh after it. */
-  async function isTurnedAway(program: Connection, token: string): Promise<void> {
-    await program.rejectToken({ access_token: token, status: 401 });
+  async function isTurnedAway(program: Connection, access_token: string): Promise<void> {
+    await program.rejectToken({ access_token, status: 401 });
     await expect(program.getToken({ resource: forgetful.protectedServer.resource })).rejects.toMatchObject({
       reason: 'login_required',
     });
   }
 
-  describe('a server that forgot the grant', () => {
-    it('shows in icon and notification, and one click opens one page', async () => {
-      const seat = desk.current();
-      const { app, tabs } = seat;
-      const { resource } = forgetful.protectedServer;
-      const program = await programOf(seat, 'helper');
-      const [, , token = ''] = tokens;
-      const before = tabs().length;
-      await iconShows(app, names.icon.fine);
-      forgetful.endGrants();
-      await isTurnedAway(program, token);
-      await iconShows(app, names.icon.signedOut);
-      await app.clickNotification(names.notice.signedOut);
-      const main = await openMain(seat, 'servers');
-      const server = await shownIn(main, resource);
-      await server.getByText(names.servers.signInNeeded).waitFor();
-      // Meanwhile a program asks as well: its own page waits and opens nothing.
-      const asking = asks(program, { resource });
-      await iconShows(app, names.icon.waiting);
-      expect(tabs()).toHaveLength(before);
-      await lookAt(main);
-      await button(main, names.servers.signInAgain).click();
-      await forgetful.signIn(await tab(seat, before + 1));
-      const fresh = await asking;
-      expect((await verdictOn(forgetful, fresh.access_token)).status).toBe(200);
-      await iconShows(app, names.icon.fine);
-      await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
-      expect(tabs()).toHaveLength(before + 1);
+  it('that forgot the grant shows in icon and notification, and one click opens one page', async () => {
+    const seat = desk.current();
+    const { app, tabs } = seat;
+    const { resource } = forgetful.protectedServer;
+    const program = await programOf(seat, 'helper');
+    const before = tabs().length;
+    await iconShows(app, names.icon.fine);
+    forgetful.endGrants();
+    await isTurnedAway(program, token);
+    await iconShows(app, names.icon.signedOut);
+    await app.clickNotification(names.notice.signedOut);
+    const main = await openMain(seat, 'servers');
+    const server = await shownIn(main, resource);
+    await server.getByText(names.servers.signInNeeded).waitFor();
+    // Meanwhile a program asks as well: its own page waits and opens nothing.
+    const asking = asks(program, { resource });
+    await iconShows(app, names.icon.waiting);
+    expect(tabs()).toHaveLength(before);
+    await lookAt(main);
+    await button(main, names.servers.signInAgain).click();
+    await forgetful.signIn(await tab(seat, before + 1));
+    const fresh = await asking;
+    expect((await verdictOn(forgetful, fresh.access_token)).status).toBe(200);
+    await iconShows(app, names.icon.fine);
+    await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
+    expect(tabs()).toHaveLength(before + 1);
 
-      // Once more: now a program asks first.
-      forgetful.endGrants();
-      await isTurnedAway(program, fresh.access_token);
-      const again = asks(program, { resource });
-      await iconShows(app, names.icon.waiting);
-      expect(tabs()).toHaveLength(before + 1);
-      await app.choose(names.menu.signIn);
-      await forgetful.signIn(await tab(seat, before + 2));
-      await again;
-      await iconShows(app, names.icon.fine);
-      expect(tabs()).toHaveLength(before + 2);
-    });
+    // Once more: now a program asks first.
+    forgetful.endGrants();
+    await isTurnedAway(program, fresh.access_token);
+    const again = asks(program, { resource });
+    await iconShows(app, names.icon.waiting);
+    expect(tabs()).toHaveLength(before + 1);
+    await app.choose(names.menu.signIn);
+    await forgetful.signIn(await tab(seat, before + 2));
+    await again;
+    await iconShows(app, names.icon.fine);
+    expect(tabs()).toHaveLength(before + 2);
   });
 
-  describe('a server that the person enters', () => {
-    it('is signed in to by one page, before any app asks', async () => {
-      const seat = desk.current();
-      const { resource } = entered.protectedServer;
-      const before = seat.tabs().length;
-      const main = await openMain(seat, 'servers');
-      await main.getByText(names.servers.add, { exact: true }).click();
-      await main.getByLabel(names.servers.address).fill(resource);
-      await lookAt(main);
-      await button(main, names.servers.signIn).click();
-      await entered.signIn(await tab(seat, before + 1));
-      const server = main.locator('article', { hasText: new URL(resource).host });
-      await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
-      await until('the menu names it', async () =>
-        (await seat.app.tray()).rows.some(
-          (row) => row.includes(new URL(resource).host) && row.includes('signed in'),
-        ),
-      );
-      expect(seat.tabs()).toHaveLength(before + 1);
-    });
+  it('that the person enters is signed in to by one page, before any app asks', async () => {
+    const seat = desk.current();
+    const { resource } = entered.protectedServer;
+    const before = seat.tabs().length;
+    const main = await openMain(seat, 'servers');
+    await main.getByText(names.servers.add, { exact: true }).click();
+    await main.getByLabel(names.servers.address).fill(resource);
+    await lookAt(main);
+    await button(main, names.servers.signIn).click();
+    await entered.signIn(await tab(seat, before + 1));
+    const server = main.locator('article', { hasText: new URL(resource).host });
+    await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
+    await until('the menu names it', async () =>
+      (await seat.app.tray()).rows.some(
+        (row) => row.includes(new URL(resource).host) && row.includes('signed in'),
+      ),
+    );
+    expect(seat.tabs()).toHaveLength(before + 1);
   });
 });

@@ -3,23 +3,19 @@
  * press is counted.
  */
 import type { Page } from 'playwright';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Connection, connect, pair } from '../../src/client/index.ts';
 import { lookAt } from '../electron/rig.ts';
 import { asks } from '../support/processes/program.ts';
 import { until } from '../support/home.ts';
 import { layoutFaults } from '../support/states/layout.ts';
-import { openWorld, type TestWorld } from '../support/world.ts';
+import { ofFile } from '../support/lasting.ts';
+import { openWorld } from '../support/world.ts';
 import { names } from './names.ts';
 import { button, newSeat, openMain, type Seat, tab } from './person.ts';
 
-let world: TestWorld;
+const world = ofFile(() => openWorld());
 let seat: Seat;
-
-beforeAll(async () => {
-  world = await openWorld();
-});
-afterAll(() => world.close());
 
 type Way = readonly [width: number, theme: 'light' | 'dark', besides: number];
 

@@ -1,6 +1,6 @@
 /** Panels and lists of the window that stand by themselves: what they show, ask of the broker, and never get. */
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { exampleAnswer } from '../support/homes/example-desk.ts';
 import { pair } from '../../src/client/pair.ts';
 import { connect } from '../../src/client/connect.ts';
@@ -10,6 +10,7 @@ import type { Question } from '../../renderer/base/views.ts';
 import type { ResultOn } from '../../electron/bridge/channels.ts';
 import { type Answer, approvable, button, windowsOfTests } from './page-window.ts';
 import { questionId, startPageBroker } from './page-broker.ts';
+import { ofTest } from '../support/lasting.ts';
 
 const openWindow = windowsOfTests();
 
@@ -64,8 +65,7 @@ it('the window lists open forwards, and ends one', async () => {
   const pairing = pair({ name: 'editor', env, onCode: () => undefined });
   await owner.request('request.answer', { id: await questionId(owner, 'pair'), answer: 'yes' });
   const key = await pairing;
-  const program = await connect({ key, env });
-  onTestFinished(() => program.close());
+  const program = await ofTest(connect({ key, env }));
 
   const { page } = await openWindow({ answer, hash: 'programs' });
   const section = page.getByRole('region', { name: 'Open to other machines and sandboxes' });

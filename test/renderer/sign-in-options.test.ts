@@ -1,29 +1,25 @@
 /** What the window offers beside a server's address: a client registered by hand, exact scopes, a code on another device. */
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { answerCall } from '../../electron/windows/ipc.ts';
 import { startSignIn } from '../../electron/windows/own-client.ts';
 import { homePaths } from '../../src/base/paths.ts';
 import { connectAsOwner } from '../../src/client/connect.ts';
 import type { Bends, Settings } from '../support/bent/authorization-server.ts';
-import { homeInBentWorld, openSharedHome, type SharedHome } from '../support/bent/home.ts';
+import { homeInBentWorld, openSharedHome } from '../support/bent/home.ts';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { button, windowsOfTests } from './page-window.ts';
+import { ofFile, ofTest } from '../support/lasting.ts';
 
 const openWindow = windowsOfTests();
 
-let shared: SharedHome;
-beforeAll(async () => {
-  shared = await openSharedHome();
-});
-afterAll(() => shared.close());
+const shared = ofFile(() => openSharedHome());
 
 /** A window at the form, over the home's broker, and the servers of the form's address. */
 async function openForm(authorization: Partial<Settings>, bend: Partial<Bends> = {}) {
   const there = await homeInBentWorld({ shared, authorization });
   Object.assign(there.authorizationServer.bend, bend);
   const { env } = there.home;
-  const owner = await connectAsOwner({ env, paths: homePaths(env) });
-  onTestFinished(() => owner.close());
+  const owner = await ofTest(connectAsOwner({ env, paths: homePaths(env) }));
   const said: string[] = [];
   const held: { until?: Promise<void> } = {};
   const window = await openWindow({

@@ -18,6 +18,7 @@ import { openBentWorld } from '../support/bent/world.ts';
 import type { BentWorld, BentWorldOptions } from '../support/bent/world.ts';
 import { until } from '../support/home.ts';
 import { freeRedirect } from '../support/servers/port.ts';
+import { ofTest } from '../support/lasting.ts';
 
 export interface GroundOptions extends BentWorldOptions {
   readonly rig?: RigOptions;
@@ -34,8 +35,7 @@ export interface Ground {
 
 /** `editor` may ask for whatever the user consents to at the issuer. */
 export async function ground({ rig: rigOptions = {}, ...options }: GroundOptions = {}): Promise<Ground> {
-  const world = await openBentWorld(options);
-  onTestFinished(() => world.close());
+  const world = await ofTest(openBentWorld(options));
   const { authorizationServer, protectedServer } = world;
   const rig = await rigIn(world, protectedServer.url, rigOptions);
   await rig.allow();

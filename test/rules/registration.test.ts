@@ -1,11 +1,12 @@
 /** Client registration: four mechanisms in order, kept, reused, replaced, and never shown to another issuer. */
 import { generateKeyPairSync } from 'node:crypto';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { documentRedirectUris } from '../../src/broker/destination/redirect.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { json } from '../support/bent/server.ts';
 import type { AuthMethod } from '../support/bent/authorization-server.ts';
 import { enter, ground, occupy, parameter, refused, stepUp, tokenRequests } from './ground.ts';
+import { ofTest } from '../support/lasting.ts';
 
 const clientMetadataUrl = 'https://keyturn.example/client.json';
 const takesDocuments = {
@@ -137,8 +138,7 @@ describe('a dynamic registration', () => {
     const used = parameter(rig.pages[0], 'redirect_uri');
     expect(used).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/);
     const { loopback } = rig.parts;
-    const fixed = await loopback.openFixed();
-    onTestFinished(() => fixed.close());
+    const fixed = await ofTest(loopback.openFixed());
     expect(new URL(fixed.redirectUri).port).toBe(new URL(used ?? '').port);
     expect(fixed.redirectUri).not.toBe(used);
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);

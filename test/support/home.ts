@@ -28,6 +28,7 @@ import { forgetItems, homeIdIn } from './homes/keychain-items.ts';
 import { learnKeys, scan } from './secret-scan.ts';
 import { keepSecret } from './secrets.ts';
 import { openWorld, type TestWorld, type WorldOptions } from './world.ts';
+import { ofTest } from './lasting.ts';
 
 /** What a command did. */
 export interface Run {
@@ -387,8 +388,7 @@ function clean(env: Readonly<Record<string, string | undefined>>): NodeJS.Proces
 export async function homeInWorld(
   options: Omit<HomeOptions, 'world'> & { readonly issuing?: WorldOptions } = {},
 ): Promise<{ home: TestHome; world: TestWorld; resource: string }> {
-  const world = await openWorld(options.issuing);
-  onTestFinished(() => world.close());
+  const world = await ofTest(openWorld(options.issuing));
   return { home: newHome({ ...options, world }), world, resource: world.protectedServer.resource };
 }
 

@@ -1,10 +1,10 @@
 /** A real broker socket whose answers about tokens follow a script, and what it was asked. */
-import { onTestFinished } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import type { TokenProveParams } from '../../src/ipc/wire/token-messages.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { startRig } from '../ipc/rig.ts';
+import { ofTest } from './lasting.ts';
 
 export type Dispatch = NonNullable<NonNullable<Parameters<typeof startRig>[0]>['dispatch']>;
 
@@ -65,8 +65,7 @@ export async function startTokenBroker(dispatch: Dispatch): Promise<() => Promis
   const rig = await startRig({ dispatch });
   const key = rig.enrol();
   return async () => {
-    const connection = await connect({ key, paths: rig.paths });
-    onTestFinished(() => connection.close());
+    const connection = await ofTest(connect({ key, paths: rig.paths }));
     return connection;
   };
 }

@@ -5,7 +5,7 @@ import { questionOf } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
-import { shop, shopPage } from '../../support/servers/shop.ts';
+import { payPage, workshop } from '../../support/servers/workshop.ts';
 
 /** The one page that waits, as `keyturn request list` words it. */
 async function pendingPage(home: TestHome): Promise<{ readonly id: string; readonly text: string }> {
@@ -16,7 +16,7 @@ async function pendingPage(home: TestHome): Promise<{ readonly id: string; reado
 }
 
 it('a server’s page is answered by command, and noted without its query', async () => {
-  const service = shop();
+  const service = workshop();
   const { home, resource } = await homeInWorld({ issuing: { service } });
   await owner.startBroker(home);
   await paired(home, 'an-editor');
@@ -27,7 +27,7 @@ it('a server’s page is answered by command, and noted without its query', asyn
   const { id, text } = await pendingPage(home);
   expect(text).toContain(`${resource}, which an-editor uses, asks you to open a page at xn--py-7kc.example.`);
   expect(text).toContain('  https://xn--py-7kc.example/checkout?order=7\n');
-  expect(text).toContain(`the server says: ${JSON.stringify(shopPage.message)}`);
+  expect(text).toContain(`the server says: ${JSON.stringify(payPage.message)}`);
   const answered = await home.keyturn(['request', 'approve', id]);
   expect(answered).toMatchObject({ code: 0, stdout: '' });
   expect(answered.stderr).toContain('https://xn--py-7kc.example/checkout?order=7');
@@ -40,7 +40,7 @@ it('a server’s page is answered by command, and noted without its query', asyn
     code: -32_042,
     message: expect.stringContaining('the person said no. The request did not run.'),
   });
-  expect(service.calls).toBe(2);
+  expect([service.ran('pay'), service.ran('unpaid')]).toEqual([1, 1]);
 
   const rows = await home.json<{ event: string; outcome?: string; url?: string }[]>('audit', 'log');
   const about = rows.filter(({ event }) => event === 'url');

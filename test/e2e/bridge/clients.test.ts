@@ -22,7 +22,7 @@ import { openWorld, type TestWorld } from '../../support/world.ts';
 const programs = ['sdk-1', 'sdk-2', 'ai-sdk', 'langchain'] as const;
 const commands = ['inspector', 'mcporter'] as const;
 
-const tools = ['echo', 'repeat', 'wait', 'add-note', 'ask-person', 'ask-model'];
+const tools = ['echo', 'repeat', 'wait', 'add-note', 'ask-person', 'ask-model', 'pay', 'unpaid'];
 
 /** Bytes. */
 const megabyte = 1024 * 1024;

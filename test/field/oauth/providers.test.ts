@@ -1,19 +1,11 @@
 /** Sign-ins at servers that answer as providers do, by the one command of docs/reference/providers.md. Simulated from their public pages. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type BentHomeOptions,
-  homeInBentWorld,
-  openSharedHome,
-  type SharedHome,
-} from '../../support/bent/home.ts';
+import { describe, expect, it } from 'vitest';
+import { type BentHomeOptions, homeInBentWorld, openSharedHome } from '../../support/bent/home.ts';
 import type { Bends, Settings } from '../../support/bent/authorization-server.ts';
 import type { RecordedRequest } from '../../support/bent/server.ts';
+import { ofFile } from '../../support/lasting.ts';
 
-let shared: SharedHome;
-beforeAll(async () => {
-  shared = await openSharedHome();
-});
-afterAll(() => shared.close());
+const shared = ofFile(() => openSharedHome());
 
 interface Provider {
   readonly settings: Partial<Settings> & { readonly issuerPath?: string };

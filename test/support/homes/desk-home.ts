@@ -2,9 +2,12 @@
  * A broker at which a person sits, without the app: real commands, real broker, and the owner in-process for
  * the person's windows.
  */
+import { chmodSync, cpSync } from 'node:fs';
+import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { connectAsOwner } from '../../../src/client/connect.ts';
 import type { Connection } from '../../../src/client/connection.ts';
+import { pair } from '../../../src/client/pair.ts';
 import { startDaemon } from '../../../src/daemon/daemon.ts';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import type { InProcessOwner } from '../../../src/daemon/methods/dispatch.ts';
@@ -56,11 +59,14 @@ interface Starting {
   readonly said?: string[];
   readonly browsers?: (string | undefined)[];
   readonly pages?: string[];
+  /** Follows a page as its person would; nobody does unless told. */
+  readonly visit?: ((url: string) => Promise<unknown>) | undefined;
+  readonly atEnd?: (end: () => void | Promise<void>) => void;
 }
 
 async function started(
   home: TestHome,
-  { env, said = [], browsers = [], pages = [], ...rest }: Starting,
+  { env, said = [], browsers = [], pages = [], visit, atEnd = onTestFinished, ...rest }: Starting,
 ): Promise<{ daemon: Daemon; line: Connection }> {
   const daemon = await startDaemon({
     paths: home.paths,
@@ -70,13 +76,14 @@ async function started(
     openBrowser: async (url, command) => {
       browsers.push(command);
       pages.push(url);
+      await visit?.(url);
     },
     log: terminalLog((entry) => said.push(entry)),
     shield: () => Promise.resolve([]),
   });
-  onTestFinished(() => daemon.stop());
+  atEnd(() => daemon.stop());
   const line = await connectAsOwner({ env: home.env, paths: home.paths });
-  onTestFinished(() => line.close());
+  atEnd(() => line.close());
   return { daemon, line };
 }
 
@@ -86,10 +93,10 @@ async function started(
  */
 export async function openDesk(
   home: TestHome,
-  { leaves = false }: { readonly leaves?: boolean } = {},
+  { leaves = false, ...more }: { readonly leaves?: boolean } & Pick<Starting, 'visit' | 'atEnd'> = {},
 ): Promise<Desk> {
   const browsers: (string | undefined)[] = [];
-  const { daemon, line } = await started(home, { env: home.env, keyturnApp: true, browsers });
+  const { daemon, line } = await started(home, { env: home.env, keyturnApp: true, browsers, ...more });
   const heard: string[] = [];
   const owner = daemon.owner((name) => heard.push(name));
   const cards = async (): Promise<Card[]> =>
@@ -118,4 +125,17 @@ export async function openDesk(
     browsers,
     stop: () => daemon.stop(),
   };
+}
+
+/** Pairs a program, which its person wants. */
+export async function pairAt({ home, card, answer }: Desk, name: string): Promise<void> {
+  const pairing = pair({ name, env: home.env, onCode: () => undefined });
+  await answer((await card()).id, 'yes');
+  await pairing;
+}
+
+/** A copy of all files of a home, with the modes that a broker asks for. */
+export function copyFolder(from: string, to: string): void {
+  cpSync(from, to, { recursive: true });
+  for (const name of ['', 'config', 'state', 'run']) chmodSync(path.join(to, name), 0o700);
 }

@@ -1,9 +1,10 @@
 /** A local program with a connection of its own, paired through the built library. */
 import path from 'node:path';
-import { expect, onTestFailed, onTestFinished } from 'vitest';
+import { expect, onTestFailed } from 'vitest';
 import type { Connection } from '../../../src/client/index.ts';
 import type { TestHome } from '../home.ts';
 import { askBroker, questionOf } from '../homes/ask-broker.ts';
+import { ofTest } from '../lasting.ts';
 
 type Library = typeof import('../../../src/client/index.ts');
 
@@ -44,8 +45,7 @@ export async function pairedProgram(home: TestHome, name: string): Promise<Conne
 
 export async function connected(home: TestHome, name: string): Promise<Connection> {
   const { connect } = await library();
-  const connection = await connect({ name, env: home.env });
-  onTestFinished(() => connection.close());
+  const connection = await ofTest(connect({ name, env: home.env }));
   return connection;
 }
 

@@ -4,10 +4,10 @@
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { busDaemon } from './bus-daemon.ts';
 import { BusPeer } from './bus-peer.ts';
+import { ofTest } from '../lasting.ts';
 
 const policy = (socket: string): string => `<busconfig>
   <type>system</type>
@@ -63,10 +63,11 @@ export async function fakeLogind(
   name: string | undefined = login,
 ): Promise<Logind> {
   const sessionPath = (session: string): string => `${manager}/session/${session}`;
-  const peer = await BusPeer.connect(socket, name, ({ member, argument }) =>
-    member === 'GetSession' && argument === 'auto' && own !== undefined ? ['o', sessionPath(own)] : [],
+  const peer = await ofTest(
+    BusPeer.connect(socket, name, ({ member, argument }) =>
+      member === 'GetSession' && argument === 'auto' && own !== undefined ? ['o', sessionPath(own)] : [],
+    ),
   );
-  onTestFinished(() => peer.close());
   return {
     lock: (session) => peer.signal(sessionPath(session), `${login}.Session`, 'Lock'),
     changed: (session, properties, unsaid = []) => {
