@@ -5,6 +5,7 @@
  * Invariant: the page's calls go the way they go in the app (electron/windows/ipc.ts, then the owner's
  * methods), and everything that crosses is kept, for tests that look for what must not.
  */
+import { examplePreferences } from '../support/homes/example-desk.ts';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -94,14 +95,7 @@ export async function startPageBroker(): Promise<PageBroker> {
       allowInsecureLoopback: false,
     }),
   });
-  const preferences: ShownPreferences = {
-    openAtLogin: false,
-    notifications: true,
-    lockWithScreen: true,
-    screenLock: 'listening',
-    windowAtLogin: false,
-    isWelcomed: true,
-  };
+  const preferences: ShownPreferences = { ...examplePreferences, openAtLogin: false };
   const shownCards: string[] = [];
   const openedPages: string[] = [];
   const asked: string[] = [];

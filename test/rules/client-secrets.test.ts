@@ -4,10 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/server.ts';
 import type { Answer, RecordedRequest } from '../support/bent/server.ts';
-import { enter, ground, refused, tokenRequests } from './ground.ts';
+import { anHour, enter, ground, refused, tokenRequests } from './ground.ts';
 import type { GroundOptions } from './ground.ts';
-
-const anHour = 3_600_000;
 
 /** What the header of a request says, decoded no further than HTTP does; the body's secret where it holds one. */
 function secretIn({ headers, form }: RecordedRequest): string {

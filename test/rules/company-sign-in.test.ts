@@ -1,11 +1,9 @@
 /** The person's own sign-in at the company's identity provider, which stands behind the grants of several servers. */
 import { describe, expect, it } from 'vitest';
-import { enter, ground, refused, tokenRequests } from './ground.ts';
+import { enter, ground, never, refused, tokenRequests } from './ground.ts';
 import { asOwner } from './wire.ts';
 
 const clientSecret = 's3cret-of-the-machine';
-const never = { interaction: 'never' } as const;
-
 /** Two servers with issuers of their own, which take the word of one provider. Nobody has signed in anywhere. */
 async function company() {
   const first = await ground();

@@ -13,7 +13,7 @@ import { KeyturnError } from '../../src/base/errors.ts';
 import { bearerChallenge } from '../../src/oauth/discovery/challenge.ts';
 import type { BentAuthorizationServer, BentClient } from '../support/bent/authorization-server.ts';
 import type { BentProtectedServer } from '../support/bent/protected-server.ts';
-import type { RecordedRequest } from '../support/bent/server.ts';
+import type { Answer, RecordedRequest } from '../support/bent/server.ts';
 import { openBentWorld } from '../support/bent/world.ts';
 import type { BentWorld, BentWorldOptions } from '../support/bent/world.ts';
 import { until } from '../support/home.ts';
@@ -89,6 +89,32 @@ export function tokenRequests(
   const all = server.asked('/token', 'POST');
   return grantType === undefined ? all : all.filter(({ form }) => form.get('grant_type') === grantType);
 }
+
+/** Milliseconds: then an access token is over. */
+export const anHour = 3_600_000;
+
+/** Milliseconds: longer than the longest backoff. */
+export const aWhile = 301_000;
+
+export const never = { interaction: 'never' } as const;
+
+export const isRefresh = ({ form }: RecordedRequest): boolean => form.get('grant_type') === 'refresh_token';
+
+/** Signed in, with a token that is over, at a server that answers every refresh so. */
+export async function refusing(answer: Answer, options?: GroundOptions): Promise<Ground> {
+  const all = await ground(options);
+  await all.rig.ask();
+  all.authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
+  all.rig.clock.advance(anHour);
+  return all;
+}
+
+export const refreshes = ({ authorizationServer }: Ground): number =>
+  tokenRequests(authorizationServer, 'refresh_token').length;
+
+/** The refresh token that the vault holds. */
+export const keptToken = async ({ vault, grant }: Rig): Promise<unknown> =>
+  JSON.parse(await vault.get(grant().item ?? '')).refreshToken;
 
 /** Paths of the requests that arrived, in order, without those to the endpoint itself. */
 export function metadataPaths({ requests }: { readonly requests: readonly RecordedRequest[] }): string[] {

@@ -2,14 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { cutOff, html, json, redirectTo } from '../support/bent/server.ts';
 import type { Answer, RecordedRequest } from '../support/bent/server.ts';
-import { ground, refused } from './ground.ts';
+import { aWhile, anHour, ground, never, refused } from './ground.ts';
 import type { Ground } from './ground.ts';
-
-const anHour = 3_600_000;
-/** Milliseconds: longer than the longest backoff. */
-const aWhile = 301_000;
-
-const never = { interaction: 'never' } as const;
 
 const form = (body: string, status: number): Answer => ({
   status,

@@ -5,11 +5,9 @@ import { explainGrant } from '../../src/broker/explain.ts';
 import type { Rig } from '../broker/rig.ts';
 import { json } from '../support/bent/server.ts';
 import type { RecordedRequest } from '../support/bent/server.ts';
-import { ground, reject, refused, scopeOf, tokenRequests, use } from './ground.ts';
+import { anHour, ground, never, refused, reject, scopeOf, tokenRequests, use } from './ground.ts';
 import type { Ground } from './ground.ts';
 
-const anHour = 3_600_000;
-const never = { interaction: 'never' } as const;
 const reader = { appId: 'reader', ...never } as const;
 
 /** `editor` may have all scopes, `reader` one of them, and has asked for it. */

@@ -3,10 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { turnOfEvents } from '../broker/rig.ts';
 import { html } from '../support/bent/server.ts';
 import type { RecordedRequest } from '../support/bent/server.ts';
-import { followed, ground, parameter, refused, stepUp } from './ground.ts';
+import { anHour, followed, ground, parameter, refused, stepUp } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 
-const anHour = 3_600_000;
 const openid = ['openid', 'read'];
 
 const prompts = ({ rig }: Ground) => rig.pages.map((page) => parameter(page, 'prompt'));

@@ -2,31 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { explainGrant } from '../../src/broker/explain.ts';
 import { json } from '../support/bent/server.ts';
-import type { Answer, RecordedRequest } from '../support/bent/server.ts';
+import type { Answer } from '../support/bent/server.ts';
 import type { Rig } from '../broker/rig.ts';
-import { enter, ground, refused, tokenRequests } from './ground.ts';
-import type { Ground, GroundOptions } from './ground.ts';
+import { aWhile, anHour, enter, ground, isRefresh, keptToken, never, refreshes, refused, refusing } from './ground.ts';
 import { asOwner } from './wire.ts';
-
-const anHour = 3_600_000;
-/** Milliseconds: longer than the longest backoff. */
-const aWhile = 301_000;
-
-const isRefresh = ({ form }: RecordedRequest): boolean => form.get('grant_type') === 'refresh_token';
-
-const never = { interaction: 'never' } as const;
-
-/** Signed in, with a token that is over, at a server that answers every refresh so. */
-async function refusing(answer: Answer, options?: GroundOptions): Promise<Ground> {
-  const all = await ground(options);
-  await all.rig.ask();
-  all.authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
-  all.rig.clock.advance(anHour);
-  return all;
-}
-
-const refreshes = ({ authorizationServer }: Ground): number =>
-  tokenRequests(authorizationServer, 'refresh_token').length;
 
 /** A program that asks for half an hour, twice for each try that the broker might make. */
 async function insisting({ ask, clock }: Rig): Promise<void> {
@@ -39,9 +18,6 @@ async function insisting({ ask, clock }: Rig): Promise<void> {
 async function listed(rig: Rig): Promise<unknown> {
   return ((await asOwner(rig)('signIn.list')) as { signIns: unknown[] }).signIns[0];
 }
-
-const keptToken = async ({ vault, grant }: Rig): Promise<unknown> =>
-  JSON.parse(await vault.get(grant().item ?? '')).refreshToken;
 
 const errors: readonly (readonly [string, string])[] = [
   ['invalid_target', 'resource_mismatch'],

@@ -1,9 +1,7 @@
 /** Which scopes a sign-in asks for, where servers and permissions name them in odd places. */
 import { describe, expect, it } from 'vitest';
-import { ground, refused, reject, scopeOf, stepUp, tokenRequests } from './ground.ts';
+import { anHour, ground, refused, reject, scopeOf, stepUp, tokenRequests } from './ground.ts';
 import type { Ground } from './ground.ts';
-
-const anHour = 3_600_000;
 
 const challenged = (status: 401 | 403, scope?: readonly string[]) => ({
   challenge: { status, bearer: { error: 'insufficient_scope', ...(scope ? { scope: [...scope] } : {}) } },

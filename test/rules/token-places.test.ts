@@ -1,9 +1,7 @@
 /** Where tokens are: each at its own server, in no URL and in no file. */
 import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { ground, reject, rigIn, stepUp, tokenRequests, use } from './ground.ts';
-
-const anHour = 3_600_000;
+import { anHour, ground, reject, rigIn, stepUp, tokenRequests, use } from './ground.ts';
 
 describe('tokens', () => {
   it('A-2 PROMISE-4: are in no URL, from the first sign-in to the revocation', async () => {

@@ -2,11 +2,21 @@
 import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
 import { json } from '../support/bent/server.ts';
-import type { Answer, RecordedRequest } from '../support/bent/server.ts';
-import { ground, parameter, refused, reject, scopeOf, stepUp, tokenRequests, use } from './ground.ts';
+import type { Answer } from '../support/bent/server.ts';
+import {
+  anHour,
+  ground,
+  isRefresh,
+  parameter,
+  refused,
+  reject,
+  scopeOf,
+  stepUp,
+  tokenRequests,
+  use,
+} from './ground.ts';
 import type { Ground } from './ground.ts';
 
-const anHour = 3_600_000;
 const aDay = 24 * anHour;
 
 /** An app that does whatever the MCP server says, until it is refused. */
@@ -153,8 +163,6 @@ describe('scopes', () => {
     expect(rig.grant().hasRefreshToken).toBe(true);
   });
 });
-
-const isRefresh = ({ form }: RecordedRequest): boolean => form.get('grant_type') === 'refresh_token';
 
 const deadShapes: readonly (readonly [string, Answer])[] = [
   ['400 invalid_grant', json({ error: 'invalid_grant' }, 400)],

@@ -8,13 +8,11 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { BentClient } from '../support/bent/authorization-server.ts';
 import type { Json } from '../support/bent/jwt.ts';
 import { json } from '../support/bent/server.ts';
-import { enter, ground, refused, stepUp, tokenRequests, words } from './ground.ts';
+import { enter, ground, never, refused, stepUp, tokenRequests, words } from './ground.ts';
 import type { Entry, Ground, GroundOptions } from './ground.ts';
 import { asOwner } from './wire.ts';
 
 const clientSecret = 's3cret-of-the-machine';
-const never = { interaction: 'never' } as const;
-
 async function machine(
   options: GroundOptions = {},
   entry: Partial<Entry> = { clientSecret },

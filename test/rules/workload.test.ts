@@ -5,9 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { newSigningKey, type Json } from '../support/bent/jwt.ts';
 import { json } from '../support/bent/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { enter, ground, refused, tokenRequests, words } from './ground.ts';
+import { enter, ground, never, refused, tokenRequests, words } from './ground.ts';
 
-const never = { interaction: 'never' } as const;
 const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const platform = 'https://platform.example';
 

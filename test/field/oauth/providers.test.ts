@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type BentHomeOptions, homeInBentWorld, openSharedHome } from '../../support/bent/home.ts';
 import type { Bends, Settings } from '../../support/bent/authorization-server.ts';
-import type { RecordedRequest } from '../../support/bent/server.ts';
+import { json, type RecordedRequest } from '../../support/bent/server.ts';
 import { ofFile } from '../../support/lasting.ts';
 
 const shared = ofFile(() => openSharedHome());
@@ -146,4 +146,27 @@ it('a server that names another issuer than its own is not waived in passing', a
   const run = await home.keyturn(['login', url, '--client-id', 'abc']);
   expect(run).toMatchObject({ code: 5, stderr: expect.stringContaining('issuer_mismatch') });
   expect(await home.json('status')).not.toMatchObject({ exceptions: [{ server: url }] });
+});
+
+it('a device answer may call its page verification_url', async () => {
+  const authorization = { deviceAuthorization: true };
+  const { home, url, authorizationServer } = await homeInBentWorld({ shared, authorization });
+  authorizationServer.bend.deviceAnswer = ({ body }) => {
+    setTimeout(() => authorizationServer.approveDevice(String(body['user_code'])), 100);
+    return json({
+      ...body,
+      verification_uri: undefined,
+      verification_uri_complete: undefined,
+      verification_url: body['verification_uri'],
+    });
+  };
+  expect(await home.keyturn(['login', url, '--timeout', '15s', '--device'])).toMatchObject({ code: 0 });
+});
+
+it('a URL with a query signs in, and the entry of a client keeps it', async () => {
+  const { home, url } = await homeInBentWorld({ shared });
+  const asked = `${url}?project_ref=abc&read_only=true`;
+  expect(await home.keyturn(['login', asked, '--timeout', '15s'])).toMatchObject({ code: 0 });
+  await home.ok(['app', 'allow', 'cli', url]);
+  expect(await home.ok(['token', asked, '--no-input'])).toMatch(/\S/);
 });

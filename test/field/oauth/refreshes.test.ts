@@ -1,32 +1,19 @@
 /** Refreshes that servers refuse in words of their own, or want in a form of their own. */
 import { describe, expect, it } from 'vitest';
 import { json } from '../../support/bent/server.ts';
-import type { Answer, RecordedRequest } from '../../support/bent/server.ts';
-import type { Rig } from '../../broker/rig.ts';
-import { ground, refused, tokenRequests } from '../../rules/ground.ts';
-import type { Ground } from '../../rules/ground.ts';
-
-const anHour = 3_600_000;
-/** Milliseconds: longer than the longest backoff. */
-const aWhile = 301_000;
-const never = { interaction: 'never' } as const;
-
-const isRefresh = ({ form }: RecordedRequest): boolean => form.get('grant_type') === 'refresh_token';
-
-/** Signed in, with a token that is over, at a server that answers every refresh so. */
-async function refusing(answer: Answer): Promise<Ground> {
-  const all = await ground();
-  await all.rig.ask();
-  all.authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
-  all.rig.clock.advance(anHour);
-  return all;
-}
-
-const refreshes = ({ authorizationServer }: Ground): number =>
-  tokenRequests(authorizationServer, 'refresh_token').length;
-
-const keptToken = async ({ vault, grant }: Rig): Promise<unknown> =>
-  JSON.parse(await vault.get(grant().item ?? '')).refreshToken;
+import type { Answer } from '../../support/bent/server.ts';
+import {
+  aWhile,
+  anHour,
+  ground,
+  isRefresh,
+  keptToken,
+  never,
+  refreshes,
+  refused,
+  refusing,
+  tokenRequests,
+} from '../../rules/ground.ts';
 
 describe('a refresh that the server refuses in its own words', () => {
   const ownWords: readonly (readonly [string, Answer, boolean])[] = [
