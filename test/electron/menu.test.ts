@@ -41,6 +41,16 @@ const fine: MenuState = {
 
 const labels = (rows: readonly MenuRow[]): string[] => rows.map((row) => ('label' in row ? row.label : '-'));
 
+/** On a desktop that shows them; `lines`: what is logged. */
+function notifications(lines: string[] = []): Notifications {
+  double.reset();
+  double.isReady = true;
+  return new Notifications(
+    () => undefined,
+    (line) => lines.push(line),
+  );
+}
+
 it('the icon shows one of them for each state', () => {
   const shown = ['active', 'signInRequired'].map((state) => trayShape({ ...fine, servers: [server(state)] }));
   expect([
@@ -53,13 +63,8 @@ it('the icon shows one of them for each state', () => {
 
 describe('a notification', () => {
   it('closes with the app; one that the system refuses is logged', async () => {
-    double.reset();
-    double.isReady = true;
     const lines: string[] = [];
-    const shown = new Notifications(
-      () => undefined,
-      (line) => lines.push(line),
-    );
+    const shown = notifications(lines);
     const news = { cards: [], signedOut: [server('signInRequired')] };
     shown.show(news);
     expect(double.notifications).toHaveLength(1);
@@ -76,12 +81,7 @@ describe('a notification', () => {
     const text = '"<a href=x>&amp;" asks';
     expect(inNotification(text, 'linux')).toBe('"‹a href=x›＆amp;" asks');
     expect(inNotification(text, 'win32')).toBe(text);
-    double.reset();
-    double.isReady = true;
-    const shown = new Notifications(
-      () => undefined,
-      () => undefined,
-    );
+    const shown = notifications();
     shown.show({ cards: [[{ ...question('pair'), app: '<b>editor</b>' }]], signedOut: [] });
     const [{ options } = {}] = double.notifications;
     expect(options?.body).toBe(inNotification('“<b>editor</b>” wants to connect'));
@@ -214,12 +214,7 @@ describe('several questions of one card', () => {
     const both = 'editor wants access to 2 servers';
     const [row] = menuRows({ ...fine, questions: several });
     expect(row).toMatchObject({ label: both, action: { type: 'card', id: 'q1' } });
-    double.reset();
-    double.isReady = true;
-    const shown = new Notifications(
-      () => undefined,
-      () => undefined,
-    );
+    const shown = notifications();
     shown.show(changesSince(fine, { ...fine, questions: several.slice(0, 1) }));
     expect(double.notifications.map(({ options }) => options.body)).toEqual([
       'editor wants access to notes.example/mcp',
@@ -233,15 +228,6 @@ describe('several questions of one card', () => {
   });
 });
 
-const view = {
-  label: 'View',
-  submenu: [
-    { role: 'zoomIn', label: 'Larger' },
-    { role: 'zoomOut', label: 'Smaller' },
-    { role: 'resetZoom', label: 'Actual size' },
-  ],
-};
-
 it('closes a window, quits the app, changes the text size, and has no tools', () => {
   const file = {
     label: 'File',
@@ -250,6 +236,13 @@ it('closes a window, quits the app, changes the text size, and has no tools', ()
       { role: 'quit', label: 'Quit Keyturn', accelerator: 'CommandOrControl+Q' },
     ],
   };
-  expect(applicationMenu('linux')).toEqual([file, view]);
-  expect(applicationMenu('win32')).toEqual([file, view]);
+  const view = {
+    label: 'View',
+    submenu: [
+      { role: 'zoomIn', label: 'Larger' },
+      { role: 'zoomOut', label: 'Smaller' },
+      { role: 'resetZoom', label: 'Actual size' },
+    ],
+  };
+  for (const platform of ['linux', 'win32'] as const) expect(applicationMenu(platform)).toEqual([file, view]);
 });

@@ -10,6 +10,7 @@ import {
   approvable,
   button,
   idle,
+  notingAnswers,
   releaseTimers,
   takesKeys,
   timerHeld,
@@ -72,8 +73,7 @@ describe('how long it is allowed', () => {
 
   /** The card over written-down answers, and what it answers. */
   async function cardOf({ had }: Card) {
-    const answers: unknown[] = [];
-    const example = exampleAnswer({
+    const { answers, answer } = notingAnswers({
       'request.list': { requests: [question] },
       'app.list': {
         apps: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }],
@@ -83,10 +83,7 @@ describe('how long it is allowed', () => {
     const { page } = await openWindow({
       hash: 'card',
       later: exampleLater(),
-      answer: async (channel, params) => {
-        if (channel === 'request.answer') answers.push(params);
-        return example(channel, params);
-      },
+      answer,
     });
     await approvable(page);
     const choices = await choicesOf(page);
@@ -280,8 +277,7 @@ describe('how long it is allowed', () => {
 
 describe('which account an app uses', () => {
   it('is the one whose button was pressed last, and none before one was pressed', async () => {
-    const answers: unknown[] = [];
-    const example = exampleAnswer({
+    const { answers, answer } = notingAnswers({
       'request.list': {
         requests: [
           {
@@ -296,13 +292,7 @@ describe('which account an app uses', () => {
         ],
       },
     });
-    const { page } = await openWindow({
-      hash: 'card',
-      answer: async (channel, params) => {
-        if (channel === 'request.answer') answers.push(params);
-        return example(channel, params);
-      },
-    });
+    const { page } = await openWindow({ hash: 'card', answer });
     await page.getByText('Choose an account.').waitFor();
     expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
     expect(await button(page, 'Use this account').isDisabled()).toBe(true);

@@ -6,6 +6,7 @@ import {
   approvable,
   button,
   idle,
+  notingAnswers,
   releaseTimers,
   takesKeys,
   timerHeld,
@@ -59,18 +60,10 @@ describe('the card of a command', () => {
   });
 
   it('keeps the rules of every card', async () => {
-    const answers: unknown[] = [];
-    const example = exampleAnswer({
+    const { answers, answer } = notingAnswers({
       'request.list': { requests: [{ ...common, command: 'unlock' }] },
     });
-    const { page } = await openWindow({
-      hash: 'card',
-      areTimersHeld: true,
-      answer: async (channel, params) => {
-        if (channel === 'request.answer') answers.push(params);
-        return example(channel, params);
-      },
-    });
+    const { page } = await openWindow({ hash: 'card', areTimersHeld: true, answer });
     const approve = button(page, 'Allow');
     await timerHeld(page);
     expect(await approve.isDisabled()).toBe(true);

@@ -14,7 +14,8 @@ import {
 } from '../support/homes/example-desk.ts';
 import { ahead, clientOf, empty, grantOf, hour, type Lists } from '../support/states/lists.ts';
 import { answerIn } from '../support/states/states.ts';
-import { type Answer, overflowing, type PageWindow, windowsOfTests } from './page-window.ts';
+import { layoutFaults } from '../support/states/layout.ts';
+import { type Answer, type PageWindow, windowsOfTests } from './page-window.ts';
 
 const openWindow = windowsOfTests();
 
@@ -138,7 +139,7 @@ describe('hostile texts', () => {
       await page.evaluate(`document.querySelectorAll('details').forEach((details) => (details.open = true))`);
       for (const width of [320, 800, 1440]) {
         await page.setViewportSize({ width, height: 700 });
-        expect(await overflowing(page), `${hash} at ${width} px`).toEqual([]);
+        expect(await layoutFaults(page), `${hash} at ${width} px`).toEqual([]);
       }
       const shown = await page.evaluate<string>(`document.body.innerText + [...document.querySelectorAll('*')]
         .flatMap((element) => [...element.attributes].map(({ value }) => value)).join(' ')`);
@@ -174,6 +175,6 @@ describe('hostile texts', () => {
     expect(text).toContain('<b onclick="x">bold</b> \\u{202e}');
     expect(text).toContain('in 1 minute');
     expect(text.length).toBeLessThan(2200);
-    expect(await overflowing(page)).toEqual([]);
+    expect(await layoutFaults(page)).toEqual([]);
   });
 });

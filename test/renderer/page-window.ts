@@ -2,6 +2,7 @@
 import type { Page } from 'playwright';
 import { afterAll, expect, onTestFinished } from 'vitest';
 import { windowsChromium } from '../support/browsers/windows-chromium.ts';
+import { exampleAnswer } from '../support/homes/example-desk.ts';
 import { windowPage } from '../support/electron/window-page.ts';
 import type { PageWindow, WindowOptions, WindowPage } from '../support/electron/window-page.ts';
 
@@ -25,6 +26,17 @@ export function windowsOfTests(): (options: WindowOptions) => Promise<PageWindow
     });
     return place.open(options);
   };
+}
+
+/** Answers as the example desk does, but for `other`, and notes what the person says to cards. */
+export function notingAnswers(other: Parameters<typeof exampleAnswer>[0]) {
+  const answers: unknown[] = [];
+  const example = exampleAnswer(other);
+  const answer: WindowOptions['answer'] = async (channel, params) => {
+    if (channel === 'request.answer') answers.push(params);
+    return example(channel, params);
+  };
+  return { answers, answer };
 }
 
 export const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
@@ -68,28 +80,6 @@ export async function noteDialogFocus(page: Page): Promise<() => Promise<string[
     }).observe(document.body, { childList: true, subtree: true });
   }`);
   return () => page.evaluate<string[]>('window.dialogFocus');
-}
-
-/** What is wider than the window, or cut: nobody should have to scroll sideways. */
-export async function overflowing(page: Page): Promise<string[]> {
-  return page.evaluate<string[]>(`{
-    const isClipped = (element) => element !== null &&
-      (getComputedStyle(element).clipPath !== 'none' || isClipped(element.parentElement));
-    // What is far from the window keeps the layout of an earlier width until somebody scrolls there.
-    for (const row of document.querySelectorAll('.cards > li, .rows > li')) row.style.contentVisibility = 'visible';
-    [...document.querySelectorAll('body *')]
-    .filter((element) => !element.closest('.announcement, svg'))
-    // What only screen readers get is drawn nowhere.
-    .filter((element) => !isClipped(element))
-    .filter((element) => {
-      const { left, right, width } = element.getBoundingClientRect();
-      const isCut = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0 &&
-        !['INPUT', 'SELECT', 'TEXTAREA', 'CODE', 'SPAN', 'BDI', 'STRONG', 'TIME'].includes(element.tagName);
-      return width > 0 && (left < -0.5 || right > document.documentElement.clientWidth + 0.5 || isCut);
-    })
-    .map((element) => element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 60))
-    .concat(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ['the page itself'] : []);
-  }`);
 }
 
 /** Opens whatever a card keeps behind "Details". */

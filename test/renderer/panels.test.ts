@@ -8,7 +8,7 @@ import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { Question } from '../../renderer/base/views.ts';
 import type { ResultOn } from '../../electron/bridge/channels.ts';
-import { type Answer, approvable, button, windowsOfTests } from './page-window.ts';
+import { type Answer, approvable, button, notingAnswers, windowsOfTests } from './page-window.ts';
 import { questionId, startPageBroker } from './page-broker.ts';
 import { ofTest } from '../support/lasting.ts';
 
@@ -195,7 +195,6 @@ describe('the window', () => {
 });
 
 it('groups what the home allows, counts the rest, and removes all of it by default', async () => {
-  const answers: unknown[] = [];
   const question: Question = {
     id: 'q1',
     kind: 'settings',
@@ -204,14 +203,8 @@ it('groups what the home allows, counts the rest, and removes all of it by defau
     createdAt: 1,
     state: 'open',
   };
-  const listed = exampleAnswer({ 'request.list': { requests: [question] } });
-  const { page } = await openWindow({
-    hash: 'card/q1',
-    answer: async (channel, params) => {
-      if (channel === 'request.answer') answers.push(params);
-      return listed(channel, params);
-    },
-  });
+  const { answers, answer } = notingAnswers({ 'request.list': { requests: [question] } });
+  const { page } = await openWindow({ hash: 'card/q1', answer });
   const card = page.locator('.question');
   await page.getByText('Keep what is allowed here?').waitFor();
   const text = await card.innerText();

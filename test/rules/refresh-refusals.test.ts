@@ -4,7 +4,18 @@ import { explainGrant } from '../../src/broker/explain.ts';
 import { json } from '../support/bent/server.ts';
 import type { Answer } from '../support/bent/server.ts';
 import type { Rig } from '../broker/rig.ts';
-import { aWhile, anHour, enter, ground, isRefresh, keptToken, never, refreshes, refused, refusing } from './ground.ts';
+import {
+  aWhile,
+  anHour,
+  enter,
+  ground,
+  isRefresh,
+  keptToken,
+  never,
+  refreshes,
+  refused,
+  refusing,
+} from './ground.ts';
 import { asOwner } from './wire.ts';
 
 /** A program that asks for half an hour, twice for each try that the broker might make. */
