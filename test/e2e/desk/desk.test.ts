@@ -14,24 +14,10 @@ const byCommand = {
 describe('keyturn app allow at a desk', () => {
   it('waits for the card, says so, and is done after a yes', async () => {
     const { home, card, cards, answer, permissions } = await openDesk(newHome());
-    const allowing = home.start([
-      'app',
-      'allow',
-      'cli',
-      `${resource}/`,
-      '--scope',
-      'notes:read',
-      '--for',
-      '8h',
-    ]);
+    const narrow = ['--scope', 'notes:read', '--for', '8h'];
+    const allowing = home.start(['app', 'allow', 'cli', `${resource}/`, ...narrow]);
     const { id, asker, until: end, ...shown } = await card();
-    expect(shown).toMatchObject({
-      kind: 'command',
-      command: 'allow',
-      app: 'cli',
-      resource,
-      scope: 'notes:read',
-    });
+    expect(shown).toMatchObject({ command: 'allow', app: 'cli', resource, scope: 'notes:read' });
     expect(end).toBeGreaterThan(Date.now() / 1000 + 7 * 3600);
     expect(asker).toMatchObject({ verified: true, pid: allowing.pid });
     expect(await permissions()).toEqual([]);
@@ -55,24 +41,23 @@ describe('keyturn app allow at a desk', () => {
       return [reason, (await cards()).length];
     };
     const allow = { app: 'cli', resource, decision: 'allow' };
-    expect(await refused('permission.set', { ...allow, app: 'nobody' })).toEqual(['not_found', 0]);
-    expect(await refused('permission.set', { ...allow, resource: 'http://a.example' })).toEqual([
-      'invalid_resource',
-      0,
-    ]);
-    expect(await refused('oauthClient.set', { issuer: 'http://a.example', clientId: 'x' })).toEqual([
-      'insecure_url',
-      0,
-    ]);
-    expect(await refused('settings.set', { name: 'logLevel', value: 'loud' })).toEqual([
-      'invalid_request',
-      0,
-    ]);
+    const [method, http] = ['permission.set', 'http://a.example'];
+    expect(await refused(method, { ...allow, app: 'nobody' })).toEqual(['not_found', 0]);
+    expect(await refused(method, { ...allow, resource: http })).toEqual(['invalid_resource', 0]);
+    const client = { issuer: http, clientId: 'x' };
+    expect(await refused('oauthClient.set', client)).toEqual(['insecure_url', 0]);
+    const setting = { name: 'logLevel', value: 'loud' };
+    expect(await refused('settings.set', setting)).toEqual(['invalid_request', 0]);
   });
 });
 
 /** A server that the command line is denied. */
 const denied = 'https://denied.example';
+
+const issuer = 'https://login.example';
+const started = { account: 'work', issuer, scope: 'a b', method: 'paste' };
+const entered = { issuer, clientId: 'abc', authMethod: 'client_secret_post', grantType: 'id-jag' };
+const machine = { label: 'build.example', hostKey: `SHA256:${'k'.repeat(43)}` };
 
 /** A request of each method that widens, and what its card has to show. */
 const widening: Readonly<Record<string, readonly [params: object, shown: object]>> = {
@@ -98,54 +83,20 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
   ],
   'proxy.add': [{ resource }, { command: 'proxy', resource, app: 'notes.example' }],
   'forward.open': [
-    {
-      label: 'build.example',
-      hostKey: `SHA256:${'k'.repeat(43)}`,
-      resources: [`${resource}/`],
-      lifetime: 3600,
-    },
-    {
-      command: 'forward',
-      forward: { label: 'build.example', hostKey: `SHA256:${'k'.repeat(43)}` },
-      resources: [resource],
-      until: expect.any(Number) as number,
-    },
+    { ...machine, resources: [`${resource}/`], lifetime: 3600 },
+    { command: 'forward', forward: machine, resources: [resource], until: expect.any(Number) as number },
   ],
   'oauthClient.set': [
     {
-      issuer: 'https://login.example',
-      clientId: 'abc',
+      ...entered,
       clientSecret: 'aClientSecret-0815',
-      authMethod: 'client_secret_post',
-      grantType: 'id-jag',
       idp: { issuer: 'https://idp.example', clientId: 'desk', idTokenFile: '/nowhere/id-token' },
     },
-    {
-      command: 'oauthClient',
-      issuer: 'https://login.example',
-      clientId: 'abc',
-      grantType: 'id-jag',
-      authMethod: 'client_secret_post',
-      idp: 'https://idp.example',
-      replaces: false,
-    },
+    { ...entered, command: 'oauthClient', idp: 'https://idp.example', replaces: false },
   ],
   'signIn.start': [
-    {
-      resource: `${resource}/`,
-      account: 'work',
-      issuer: 'https://login.example',
-      scope: 'a b',
-      method: 'paste',
-    },
-    {
-      command: 'signIn',
-      resource,
-      account: 'work',
-      issuer: 'https://login.example',
-      scope: 'a b',
-      method: 'paste',
-    },
+    { ...started, resource: `${resource}/` },
+    { ...started, command: 'signIn', resource },
   ],
   'exception.set': [
     { server: resource, name: 'no-resource', on: true },
@@ -193,14 +144,8 @@ describe('the owner’s key at a desk', () => {
       expect(asker).toMatchObject({ verified: true, pid: process.pid });
       await answer(id, 'yes');
       // A memory vault has no passphrase to change, nobody answers at that server, and no vault sealed that backup.
-      const outcomes = [
-        'invalid_request',
-        'not_permitted',
-        'conflict',
-        'mcp_server_unreachable',
-        'vault_unreadable',
-      ];
-      expect([...outcomes, undefined], method).toContain(
+      const refusals = 'invalid_request not_permitted conflict mcp_server_unreachable vault_unreadable';
+      expect([...refusals.split(' '), undefined], method).toContain(
         await asking.then((outcome) => (typeof outcome === 'string' ? outcome : undefined)),
       );
       expect(await cards()).toEqual([]);

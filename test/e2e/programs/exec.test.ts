@@ -70,18 +70,8 @@ describe('signals', () => {
   it('of a terminal come once, and a shell stops and continues one job', async () => {
     const { home, env } = common();
     const terminal = inTerminal(home, ['bash', '--norc', '-i'], { LISTENING: listening });
-    const words = [
-      process.execPath,
-      builtBin,
-      'exec',
-      '--env',
-      env,
-      '--',
-      process.execPath,
-      '-e',
-      '"$LISTENING"',
-    ];
-    terminal.type(`${words.join(' ')}\n`);
+    const { execPath } = process;
+    terminal.type(`${execPath} ${builtBin} exec --env ${env} -- ${execPath} -e "$LISTENING"\n`);
     const [, pid = ''] = await terminal.shows(/ready (\d+)/);
     terminal.type('\u0003');
     await terminal.shows(/got SIGINT/);
@@ -160,12 +150,8 @@ describe('a file', () => {
     const { home, resource } = common();
     const env = { XDG_RUNTIME_DIR: runtimeFolder() };
     const words = (script: string) => ['exec', '--file', `AT=${resource}`, '--', 'sh', '-c', script];
-    const killed = home.start(
-      words('echo "at $AT" >&2; while kill -0 $PPID; do sleep 0.1; done 2>/dev/null'),
-      {
-        env,
-      },
-    );
+    const whileThere = 'echo "at $AT" >&2; while kill -0 $PPID; do sleep 0.1; done 2>/dev/null';
+    const killed = home.start(words(whileThere), { env });
     await killed.says('at ');
     killed.signal('SIGKILL');
     await killed.ended;
