@@ -86,13 +86,14 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
   const stopping = new AbortController();
   const subscribers = new Subscribers();
   const changed = (): void => subscribers.tell('status.changed');
-  const secrets = await openSecrets({ home, settings: book.current, env, spawnWorker, now: clock.wall });
-  const { vault, trail } = secrets;
+  const open = await openSecrets({ home, settings: book.current, env, spawnWorker, now: clock.wall });
   const root = async (): Promise<KeyObject> => {
     // In a home that may be another vault's, nothing is verified.
     if (opened.mismatch) throw opened.mismatch;
-    return secrets.root();
+    return open.root();
   };
+  const secrets = { ...open, root };
+  const { guard: vault, trail } = secrets;
   const place = { home: home.homeId, vault: vaultName(book.current) };
   const records = homeRecords({ folder: home.paths.state, place, vault, root });
   const tellQuestions = (): void => subscribers.tell('request.changed');
@@ -137,7 +138,7 @@ async function openBroker(core: Core) {
     {
       clock,
       audit: secrets.trail,
-      vault: secrets.vault,
+      vault: secrets.guard,
       cache: new TokenCache(),
       loopback: new Loopback({ seed: home.homeId }),
       interactions,
@@ -249,7 +250,7 @@ function shutdownOf({ options, opened, stopping, secrets, net }: Core, run: Brok
     },
     close: async () => {
       await Promise.all([revocations.settled(), ways.forwards.stop()]);
-      await Promise.allSettled([secrets.vault.close(), net.close()]);
+      await Promise.allSettled([secrets.guard.close(), net.close()]);
     },
     unlock: opened.unlock,
     log: options.log.write,

@@ -12,7 +12,6 @@ import type { SpawnWorker } from '../../vault/keychain/keychain-process.ts';
 import { openVault } from '../../vault/open.ts';
 import type { LockableVault } from '../../vault/open.ts';
 import { SessionBus } from '../../vault/keychain/session-bus.ts';
-import type { Vault } from '../../vault/base/vault.ts';
 import { VaultWatch } from '../../vault/base/watch.ts';
 import { lookAtKeychain } from '../system/keychain-look.ts';
 import { documentExists } from '../home/home.ts';
@@ -31,7 +30,6 @@ export interface SecretsOptions {
 
 export interface Secrets {
   /** What everybody uses. */
-  readonly vault: Vault;
   readonly guard: VaultGuard;
   readonly lockable: LockableVault;
   readonly watch: VaultWatch;
@@ -63,7 +61,7 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
     trail.useRoot(key);
     return key;
   };
-  return { vault: guard, guard, lockable, watch, bus, root, trail };
+  return { guard, lockable, watch, bus, root, trail };
 }
 
 /** What the home's items in the keychain are filed under. */

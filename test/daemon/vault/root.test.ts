@@ -25,7 +25,7 @@ async function started(keychain: ScriptedKeychain): Promise<Secrets> {
     spawnWorker: keychain.spawn,
     now: () => 0,
   });
-  onTestFinished(() => secrets.vault.close());
+  onTestFinished(() => secrets.guard.close());
   return secrets;
 }
 
