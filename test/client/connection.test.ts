@@ -5,18 +5,9 @@ import { ownerKeyFile } from '../../src/base/paths.ts';
 import { appKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { startRig } from '../ipc/rig.ts';
+import { wireToken } from '../ipc/wire-token.ts';
 
-const token = {
-  access_token: 'secret-token',
-  token_type: 'Bearer',
-  expires_at: 1_800_000_000,
-  expires_in: 3600,
-  scope: 'read',
-  resource: 'https://a.example',
-  account: '',
-  issuer: 'https://login.example',
-  tokenId: 't1',
-};
+const token = wireToken('https://a.example', { access_token: 'secret-token' });
 
 const asked = { resource: 'https://a.example' };
 

@@ -8,6 +8,7 @@ import { after } from '../../src/ipc/wire/timer.ts';
 import { Programs } from '../../src/proxy/programs.ts';
 import { startRig } from '../ipc/rig.ts';
 import { tokenDispatch } from '../support/token-broker.ts';
+import { wireToken } from '../ipc/wire-token.ts';
 
 async function protectedServer(): Promise<{ readonly resource: string; readonly tokens: string[] }> {
   const tokens: string[] = [];
@@ -36,20 +37,7 @@ async function scene(path: string, { dies, type }: End) {
   let programs: Programs | undefined;
   const answer = tokenDispatch(url, {
     tokens: type ? [{ token_type: type }] : [],
-    verdict: {
-      rejected: true,
-      token: {
-        access_token: 'secret-late',
-        token_type: 'Bearer',
-        expires_at: 1_800_000_000,
-        expires_in: 3600,
-        scope: 'read',
-        resource: url,
-        account: '',
-        issuer: 'https://login.example',
-        tokenId: 't9',
-      },
-    },
+    verdict: { rejected: true, token: wireToken(url, { access_token: 'secret-late', tokenId: 't9' }) },
   });
   const rig = await startRig({
     dispatch: async (caller, method, params) => {

@@ -4,6 +4,7 @@ import { KeyturnError } from '../../src/base/errors.ts';
 import type { TokenProveParams } from '../../src/ipc/wire/token-messages.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { startRig } from '../ipc/rig.ts';
+import { wireToken } from '../ipc/wire-token.ts';
 import { ofTest } from './lasting.ts';
 
 export type Dispatch = NonNullable<NonNullable<Parameters<typeof startRig>[0]>['dispatch']>;
@@ -31,18 +32,8 @@ export function tokenDispatch(resource: string, script: TokenScript = {}): Dispa
     if (method === 'token.reject' || isStepUp(params)) current += 1;
     if (method === 'token.reject') return verdict;
     if (method === 'token.prove') return prove(params, `t${current}`);
-    return {
-      access_token: `secret-${current}`,
-      token_type: 'Bearer',
-      expires_at: 1_800_000_000,
-      expires_in: 3600,
-      scope: 'read',
-      resource,
-      account: '',
-      issuer: 'https://login.example',
-      tokenId: `t${current}`,
-      ...tokens[current - 1],
-    };
+    const named = { access_token: `secret-${current}`, tokenId: `t${current}` };
+    return wireToken(resource, { ...named, ...tokens[current - 1] });
   };
 }
 

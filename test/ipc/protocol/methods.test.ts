@@ -10,18 +10,13 @@ import { errorBody, errorFrom, parseMessage } from '../../../src/ipc/wire/json-r
 import { isNetworkResult } from '../../../src/ipc/wire/network-messages.ts';
 import { isTokenRejectResult, isTokenResult } from '../../../src/ipc/wire/token-messages.ts';
 import { anyText } from '../../support/any-text.ts';
+import { wireToken } from '../wire-token.ts';
 
-const token = {
+const token = wireToken('https://files.example/api', {
   access_token: 'abc.def-ghi_jkl~+/=',
-  token_type: 'Bearer',
-  expires_at: 1_800_000_000,
-  expires_in: 3600,
   scope: 'files.read files.write',
-  resource: 'https://files.example/api',
-  account: '',
-  issuer: 'https://login.example',
   tokenId: 'a1_-',
-};
+});
 
 /** Values that differ from a good field in every way that has been thought of. */
 const oddities = fc.oneof(
