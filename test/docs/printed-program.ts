@@ -15,7 +15,7 @@ const pageOf: Readonly<Record<string, string>> = {
 };
 
 /** The first program that imports this subpath, on its page. */
-export const printedProgram = (subpath: string): string =>
+const printedProgram = (subpath: string): string =>
   codeBlocks(page(`docs/servers/${pageOf[subpath] ?? subpath}.md`), 'ts').find((code) =>
     code.includes(`'${subpath}'`),
   ) ?? '';

@@ -14,7 +14,6 @@ export interface Import {
 }
 
 export interface SourceFile {
-  readonly text: string;
   readonly imports: readonly Import[];
   /** Names of free-standing identifiers, e.g. `console`. */
   readonly identifiers: ReadonlySet<string>;
@@ -62,11 +61,11 @@ function parseFile(file: string, text: string): SourceFile {
       found(node['source'], 'static');
     }
   });
-  return { text, imports, identifiers };
+  return { imports, identifiers };
 }
 
 /** Stands for `import(expression)`, whose target only running it would tell. */
-export const unknownTarget = '(an expression)';
+const unknownTarget = '(an expression)';
 
 const declarations = new Set(['ImportDeclaration', 'ExportNamedDeclaration', 'ExportAllDeclaration']);
 

@@ -38,7 +38,7 @@ const underWine = path.join(processes, 'under-wine.cjs');
 export const hasWine = spawnSync('wine', ['--version']).status === 0 && existsSync(windowsNode);
 
 /** How a program in Wine names a file of ours. */
-export const windowsPath = (file: string): string => `Z:${file.replaceAll('/', '\\')}`;
+const windowsPath = (file: string): string => `Z:${file.replaceAll('/', '\\')}`;
 
 /** A command that runs; what it printed so far. */
 export interface WineRun {
