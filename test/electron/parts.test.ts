@@ -1,6 +1,5 @@
 /** The small parts of the desktop host, each by itself. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pageFolder } from '../../electron/base/files.ts';
@@ -11,13 +10,8 @@ import { PreferenceFile } from '../../electron/system/preferences.ts';
 import { proxyFrom } from '../../electron/system/proxy.ts';
 import { SignInPages } from '../../electron/tray/sign-in-pages.ts';
 import { endAtFault, noteRejection, sayEarlierFault } from '../../electron/base/faults.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { app, double } from '../support/electron/electron-double.ts';
-
-function folder(): string {
-  const made = mkdtempSync(path.join(tmpdir(), 'kt-app-'));
-  onTestFinished(() => rmSync(made, { recursive: true }));
-  return made;
-}
 
 describe('the page’s own scheme', () => {
   it('serves the folder’s files under a policy without inline or outside content', async () => {
@@ -78,7 +72,7 @@ describe('the system’s proxy', () => {
 
 describe('start at login', () => {
   it('is one desktop file on Linux, with the program quoted', async () => {
-    const home = folder();
+    const home = temporaryFolder();
     const place = {
       env: { XDG_CONFIG_HOME: home },
       platform: 'linux',
@@ -102,7 +96,7 @@ describe('start at login', () => {
     ['itself where the image is another program’s', '/opt/keyturn', true, '"/opt/keyturn"'],
     ['Electron with the app in a clone', '/clone/electron', false, '"/clone/electron" "/clone/main.js"'],
   ])('starts %s', async (_what, program, isPackaged, command) => {
-    const home = folder();
+    const home = temporaryFolder();
     const env = {
       XDG_CONFIG_HOME: home,
       APPIMAGE: '/home/anna/Keyturn.AppImage',
@@ -115,7 +109,7 @@ describe('start at login', () => {
   });
 
   it('starts the app at its new place after a move, and keeps other lines', async () => {
-    const home = folder();
+    const home = temporaryFolder();
     const file = path.join(home, 'autostart', 'keyturn.desktop');
     const at = (program: string): LoginItem =>
       loginItem(app, { env: { XDG_CONFIG_HOME: home }, platform: 'linux', isPackaged: true, program });
@@ -139,7 +133,7 @@ describe('start at login', () => {
 describe('a fault that nothing foresaw', () => {
   it('ends the app, or is noted, by the error’s name and nothing else of it', () => {
     double.reset();
-    double.paths.set('userData', folder());
+    double.paths.set('userData', temporaryFolder());
     let said = '';
     const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
       said += String(text);
@@ -163,7 +157,7 @@ describe('a fault that nothing foresaw', () => {
 
 describe('the preferences', () => {
   it('are kept in a file of the user’s, with defaults for the rest', () => {
-    const home = folder();
+    const home = temporaryFolder();
     expect(new PreferenceFile(home).choices()).toEqual({
       notifications: true,
       isWelcomed: false,
@@ -179,7 +173,7 @@ describe('the preferences', () => {
   });
 
   it.each(['{', '{"choices":{"notifications":"yes"}}'])('are kept and refused where they read %s', (text) => {
-    const home = folder();
+    const home = temporaryFolder();
     const file = path.join(home, 'preferences.json');
     writeFileSync(file, text);
     const read = new PreferenceFile(home);

@@ -1,11 +1,11 @@
 /** Programs at the desk: paired, allowed, denied, and what ends. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator, Page } from 'playwright';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { iconShows, lookAt } from '../electron/rig.ts';
 import { until } from '../support/home.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { asks } from '../support/processes/program.ts';
 import { ofFile } from '../support/lasting.ts';
 import { openWorld } from '../support/world.ts';
@@ -32,8 +32,7 @@ async function shownIn(main: Page, name: string): Promise<Locator> {
 }
 
 it('the first run welcomes a new user once, and starts at login if they say so', async () => {
-  const config = mkdtempSync(path.join(tmpdir(), 'kt-config-'));
-  onTestFinished(() => rmSync(config, { recursive: true }));
+  const config = temporaryFolder();
   // No server is spoken to, and what a new home asks about such settings isn't the subject.
   const env = { XDG_CONFIG_HOME: config, NODE_EXTRA_CA_CERTS: undefined, KEYTURN_BROWSER: undefined };
   const desk = newDesk(world.caFile, { vault: 'memory', env });
