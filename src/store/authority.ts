@@ -61,10 +61,7 @@ export function listOf<Item>(
 }
 
 /** One list of the document, in memory: reading it does no I/O. Its records decide only once the document was verified. */
-export type AuthorityStore<Item> = Pick<
-  DocumentList<Item>,
-  'items' | 'isLoaded' | 'shown' | 'verify' | 'change'
->;
+export type AuthorityStore<Item> = Pick<DocumentList<Item>, 'items' | 'shown' | 'readable' | 'change'>;
 
 export class DocumentList<Item> {
   readonly #document: AuthorityDocument;
@@ -87,14 +84,9 @@ export class DocumentList<Item> {
     return this.#in(this.#document.shown);
   }
 
-  /** True once the file was read or found absent. */
-  get isLoaded(): boolean {
-    return this.#document.isLoaded;
-  }
-
-  /** Call it before using `items`. As `verify` of the document. */
-  verify(): Promise<void> {
-    return this.#document.verify();
+  /** The same, and none if the file can't be read: for counts, and for what only takes something away. */
+  get readable(): readonly Item[] {
+    return this.#document.isLoaded ? this.shown : [];
   }
 
   /**

@@ -9,8 +9,9 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const forward = { label: 'box' };
 
 async function paired(): Promise<Apps> {
-  const records = listOf(testDocument(temporaryFolder()), 'apps', appSchema);
-  await records.verify();
+  const document = testDocument(temporaryFolder());
+  const records = listOf(document, 'apps', appSchema);
+  await document.verify();
   const clients = new Apps(records);
   for (const name of ['editor', 'Ledger', 'agent-10']) await clients.add(name, 0);
   await clients.add('token', 0, { forward });

@@ -48,7 +48,7 @@ describe('the document', () => {
     expect(list.shown).toHaveLength(2);
     expect(() => list.items).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
     expect(home.vault.calls).toEqual([]);
-    await Promise.all([document.verify(), list.verify()]);
+    await Promise.all([document.verify(), document.verify()]);
     await document.verify();
     expect(home.vault.calls).toEqual(['read']);
   });

@@ -95,8 +95,8 @@ export class ApiKeys {
 
   /** For lists and rows of the log: the key whose permission is stored under `subject`. Verified or not. */
   shownOf(subject: string): ApiKey | undefined {
-    if (!isKeySubject(subject) || !this.#file.isLoaded) return undefined;
-    return this.#file.shown.find((key) => keySubject(key) === subject);
+    if (!isKeySubject(subject)) return undefined;
+    return this.#file.readable.find((key) => keySubject(key) === subject);
   }
 
   /** The value, if it was read already. */
@@ -114,7 +114,6 @@ export class ApiKeys {
 
   /** The value is in the vault before a record names it. The same place keeps its id; another one ends the key there. */
   async set(place: KeyPlace, value: string, more: Pick<ApiKey, 'isUnchecked' | 'setAt'>): Promise<ApiKey> {
-    await this.#file.verify();
     const before = this.for(place.endpoint);
     const id = before && isSamePlace(before, place) ? before.id : randomBytes(8).toString('hex');
     const key = await this.#items.keep('k', value, async (item) => {
@@ -133,7 +132,6 @@ export class ApiKeys {
 
   /** No record names the key any more. `tidy` removes its value. */
   async remove({ id }: ApiKey): Promise<void> {
-    await this.#file.verify();
     await this.#file.change((items) => items.filter((key) => key.id !== id));
     this.#forget(id);
   }

@@ -87,11 +87,6 @@ export class Apps {
     return this.#file.shown.some((app) => app.id === id);
   }
 
-  /** Call this before `usable`. Throws what the vault throws. */
-  async verify(): Promise<void> {
-    await this.#file.verify();
-  }
-
   /** A paired app whose key still opens the socket at `now` (milliseconds). */
   usable(id: string, now: number): App | undefined {
     return this.#file.items.find((app) => app.id === id && isAlive(app, now));
@@ -197,7 +192,8 @@ export class Apps {
 
   /** The same, verified or not, with its last use. */
   shownOfProxy(proxy: string): ListedApp | undefined {
-    return this.#file.isLoaded ? this.all().find((app) => app.proxy === proxy) : undefined;
+    const found = this.#file.readable.find((app) => app.proxy === proxy);
+    return found && this.#withLastUse(found);
   }
 
   /** Whether it is a proxy's address, which any program can use that knows it. */

@@ -35,11 +35,6 @@ export class Grants {
     this.#listener = listener;
   }
 
-  /** Call it before using the records. Throws what the vault throws. */
-  async verify(): Promise<void> {
-    await this.#store.verify();
-  }
-
   /** Those that decide. Throws `file_unreadable` before the document is verified, as every question below. */
   all(): readonly Grant[] {
     return this.#store.items;
@@ -47,7 +42,7 @@ export class Grants {
 
   /** Only for lists: verified or not, and none if the document can't be read. */
   shown(): readonly Grant[] {
-    return this.#store.isLoaded ? this.#store.shown : [];
+    return this.#store.readable;
   }
 
   byId(id: string): Grant | undefined {

@@ -64,7 +64,7 @@ export class Proxies {
 
   /** As read, verified or not: for lists, and for the ports to listen on. Empty if the file can't be read. */
   shown(): readonly ProxyRecord[] {
-    return this.#file.isLoaded ? this.#file.shown : [];
+    return this.#file.readable;
   }
 
   byId(id: string): ProxyRecord | undefined {

@@ -68,11 +68,6 @@ export class Registrations {
     this.#items = items;
   }
 
-  /** Call this before work that no request started uses a registration. Throws what the vault throws. */
-  async verify(): Promise<void> {
-    await this.#file.verify();
-  }
-
   all(): readonly RegistrationRecord[] {
     return this.#file.items;
   }
@@ -84,7 +79,7 @@ export class Registrations {
 
   /** Verified or not, and none if the file can't be read: for what only takes something away. */
   readable(): readonly RegistrationRecord[] {
-    return this.#file.isLoaded ? this.#file.shown : [];
+    return this.#file.readable;
   }
 
   /** For lists: why a sign-in doesn't use it; undefined if one does. Verified or not. */

@@ -71,8 +71,8 @@ export class RevocationQueue implements VaultListener {
 
   async #tryAll(isDue: (grant: PendingGrant, now: number) => boolean): Promise<void> {
     if (!this.#isVaultOpen) return;
-    const { clock, grants } = this.#parts;
-    await grants.verify().catch(() => undefined);
+    const { clock, document } = this.#parts;
+    await document.verify().catch(() => undefined);
     const due = this.#pending().filter((grant) => isDue(grant, clock.wall()));
     for (const grant of due) {
       if (!this.#isVaultOpen) return;

@@ -33,7 +33,7 @@ export async function revokeAtServer(
   if (tokens.length === 0) return { answered: [], left: [] };
   let server: AuthorizationServer;
   try {
-    await parts.registrations.verify();
+    await parts.document.verify();
     server = await parts.servers.of(grant);
   } catch (failure) {
     return { answered: [], left: tokens, failure };

@@ -59,7 +59,7 @@ export async function resetHome(
   const before = grants.filter(({ state }) => state.kind === 'revoked' && state.receipt === 'abandoned');
   revoked.push(...before.map((grant) => receiptAnswer(broker, grant, 'abandoned')));
   const vaultLeft = await emptyVault(parts);
-  const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
+  const registrations = records.registrations.readable;
   return {
     revoked,
     oauthClients: registrations
@@ -93,9 +93,9 @@ async function requireVault({ broker, service }: ResetParts, open: readonly Gran
 }
 
 /** Whether the vault is needed is judged later, and what it can't do is said there. */
-async function hasVerified({ parts: { grants } }: Broker): Promise<boolean> {
+async function hasVerified({ parts: { document, grants } }: Broker): Promise<boolean> {
   try {
-    await grants.verify();
+    await document.verify();
     grants.all();
     return true;
   } catch {
@@ -121,7 +121,7 @@ async function emptyVault({
   const { vault } = broker.parts;
   const { document } = records;
   const shown = document.isLoaded ? document.shown : new Map();
-  const unused = records.unused.isLoaded ? records.unused.shown.map(({ name }) => name) : [];
+  const unused = records.unused.readable.map(({ name }) => name);
   try {
     await vault.destroy([...document.itemNamesIn(shown), ...unused, newestItem]);
     if (!isMismatched) return undefined;

@@ -17,6 +17,7 @@ import { deriveAppKey } from '../../ipc/wire/handshake.ts';
 import type { Paired, PairRequest } from '../../ipc/server/server.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { Identity } from '../../ipc/wire/handshake-messages.ts';
+import type { AuthorityDocument } from '../../store/document.ts';
 import { derivedKey } from '../../vault/base/item-store.ts';
 import type { Home } from '../home/home.ts';
 import { attested } from '../apps/app-processes.ts';
@@ -24,6 +25,7 @@ import { attested } from '../apps/app-processes.ts';
 export interface KeyParts {
   readonly home: Home;
   readonly root: () => Promise<KeyObject>;
+  readonly document: Pick<AuthorityDocument, 'verify'>;
   readonly apps: Apps;
   readonly interactions: Interactions;
   readonly clock: Clock;
@@ -42,11 +44,11 @@ export class Keys {
    * Throws what the vault throws.
    */
   async keyFor(appId: string, forward?: ForwardOrigin): Promise<KeyObject | undefined> {
-    const { home, apps, clock } = this.#parts;
+    const { home, document, apps, clock } = this.#parts;
     if (appId === ownerId) return forward === undefined ? home.ownerKey : undefined;
     // Nobody makes the keychain ask for a password by calling himself something.
     if (!apps.isListed(appId)) return undefined;
-    await apps.verify();
+    await document.verify();
     const app = apps.usable(appId, clock.wall());
     if (!app || !isSameOrigin(app.forward, forward)) return undefined;
     return this.#keyOf(app);

@@ -16,8 +16,9 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 
 async function file<Item>(schema: z.ZodType<Item>): Promise<AuthorityStore<Item>> {
-  const records = listOf(testDocument(temporaryFolder()), 'records', schema);
-  await records.verify();
+  const document = testDocument(temporaryFolder());
+  const records = listOf(document, 'records', schema);
+  await document.verify();
   return records;
 }
 

@@ -18,8 +18,9 @@ const diskFull = new KeyturnError('file_unreadable', 'the disk is full');
 /** A desk whose process opens each port that it is told, and notes the paths that it was told. */
 async function newDesk() {
   const { broker, parts, clock } = await brokerRig(nowhere);
-  const file = listOf(testDocument(temporaryFolder()), 'proxies', proxySchema, proxyRules);
-  await file.verify();
+  const document = testDocument(temporaryFolder());
+  const file = listOf(document, 'proxies', proxySchema, proxyRules);
+  await document.verify();
   const proxies = new Proxies(file);
   const served: string[][] = [];
   let hear: (message: unknown) => void = () => undefined;
