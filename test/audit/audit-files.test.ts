@@ -51,7 +51,7 @@ async function exported(folder: string, format: 'csv' | 'jsonl'): Promise<string
 }
 
 describe('the files of the audit log', () => {
-  it('are bounded in number, private, and hold the newest rows in order, over several runs of the broker', async () => {
+  it('are few, private, and hold the newest rows in order over restarts', async () => {
     const rig = await rigWith(20);
     for (let n = 21; n <= 40; n += 1)
       await rigIn(rig.folder).audit.record({ event: 'pair', outcome: `row ${n}` });
@@ -64,7 +64,7 @@ describe('the files of the audit log', () => {
     expect(await tailAudit(temporaryFolder(), 5)).toEqual({ rows: [], skipped: 0 });
   });
 
-  it('audit.jsonl: may be removed, forged or damaged: the log goes on, and tail and export say how many lines can’t be read', async () => {
+  it('audit.jsonl: may be damaged: the log goes on and counts unreadable lines', async () => {
     const rig = await rigWith(2);
     const forged = '{"time":1,"event":"pair","outcome":"forged"}';
     const strange = ['', 'x', 'null', '[]', '{"time":"1"}', '\u0000\u0000', `"${'x'.repeat(3000)}"`, forged];
@@ -203,7 +203,7 @@ describe('counting by the hour', () => {
   const hour = 3_600_000;
   const limits = { fileSize: 2000, fullFiles: 50 };
 
-  it('the audit log counts the hours over all of its files, repeats included, and tells what failed', async () => {
+  it('hours are counted over all files, repeats included, and what failed', async () => {
     const rig = rigIn(temporaryFolder(), limits);
     const start = Math.floor(rig.clock.time / hour) * hour;
     const note = (at: number, event: 'token' | 'refused' | 'refresh' | 'apiKey', outcome: string) => {
@@ -235,7 +235,7 @@ describe('counting by the hour', () => {
     });
   });
 
-  it('the audit log tells which program got how much for which server, when last, and the most used first', async () => {
+  it('uses are told by app and server, the most used first', async () => {
     const rig = rigIn(temporaryFolder(), limits);
     const start = Math.floor(rig.clock.time / hour) * hour;
     const note = (at: number, event: 'token' | 'refused' | 'apiKey', client: string, endpoint: string) => {

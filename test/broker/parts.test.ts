@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { nowhere } from './nowhere.ts';
 import { brokerRig } from './rig.ts';
 
-it('the requests to all endpoints share what was learned of each server: its clock and its client authentication', async () => {
+it('all endpoints share what was learned of a server’s clock and client secret', async () => {
   const { parts } = await brokerRig(nowhere);
   const [first, later, other] = ['a', 'a', 'b'].map((name) => parts.network(`https://${name}.example/mcp`));
   expect(first?.secretForms).toBeInstanceOf(Map);

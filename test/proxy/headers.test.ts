@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { headersToAnswer, headersToSend } from '../../src/proxy/headers.ts';
 
-it('H-2 H-3: a request loses what belongs to its connection, its credentials and where it came from, and keeps the rest', () => {
+it('H-2 H-3: a request loses its connection’s headers, credentials and origin', () => {
   const kept = ['Accept', 'text/event-stream', 'Mcp-Session-Id', 's-1', 'MCP-Protocol-Version', '2025-11-25'];
   const lost = [
     ['Connection', 'keep-alive, X-Of-This'],
@@ -30,7 +30,7 @@ it('H-2 H-3: a request loses what belongs to its connection, its credentials and
   ]);
 });
 
-it('H-3: an answer loses what belongs to its connection, its credentials and what pages may do, and keeps the rest', () => {
+it('H-3: an answer loses its connection’s headers, credentials and page rules', () => {
   const headers = new Headers({
     connection: 'close, x-of-this',
     'x-of-this': '1',

@@ -55,7 +55,7 @@ describe('the process of the proxies', () => {
   });
 
   it.each([0, 1, 2])(
-    'forgets an entry that is replaced %i ticks after it began to open a port that another program has',
+    'forgets an entry that is replaced %i ticks after it tried a taken port',
     async (ticks) => {
       const { ports, reports, reported } = newPorts();
       const squatter = createServer().listen(0, '127.0.0.1');

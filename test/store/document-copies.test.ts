@@ -70,7 +70,7 @@ describe('another broker on a copy of the home', () => {
     expect((await home.start()).list.items).toHaveLength(2);
   });
 
-  it('leaves items that were written beside its newer document: this one is refused as older', async () => {
+  it('is refused as older beside items of its newer document, which stay', async () => {
     const { broker } = await savedHome();
     broker.document.requireAsNew(2);
     expect(() => broker.document.requireAsNew(3)).toThrow('is not the newest one');

@@ -13,7 +13,7 @@ beforeEach(() => void (disk.fails = undefined));
 const full = ['write', 'ENOSPC'] as const;
 
 describe('a change on a disk', () => {
-  it('syncs the file, moves it, syncs the folder, and only then sets the number in the vault', async () => {
+  it('sets the number in the vault only after file and folder are synced', async () => {
     const { home, broker } = await savedHome();
     const write = home.vault.replace.bind(home.vault);
     home.vault.replace = async (...given) => {
@@ -46,7 +46,7 @@ describe('a change on a disk', () => {
     expect(namesOf(await home.start())).toEqual(namesOf(broker));
   });
 
-  it('gives nothing if it can’t be stored, and what it takes away holds until the broker ends', async () => {
+  it('gives nothing if it can’t be stored, and takes away until the broker ends', async () => {
     const { home, broker } = await savedHome();
     const { text } = home;
     disk.fails = full;

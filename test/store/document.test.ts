@@ -307,7 +307,7 @@ describe('a change', () => {
 });
 
 describe('without the vault', () => {
-  it('three denials hold, giving is refused, and the number is right before the next thing is given', async () => {
+  it('three denials hold, nothing is given, and the number is right later', async () => {
     const { home, broker } = await savedHome();
     home.vault.away = true;
     for (const name of ['x', 'y', 'z']) await broker.list.change(add({ name, denies: true }));
@@ -324,7 +324,7 @@ describe('without the vault', () => {
     expect(namesOf(await home.start())).toEqual(['a', 'b', 'x', 'y', 'z', 'c']);
   });
 
-  it('each denial replaces the same number, so that no copy with a higher one can be kept for later', async () => {
+  it('each denial replaces the same number: no higher one can be kept', async () => {
     const { home, broker } = await savedHome();
     home.vault.away = true;
     for (const name of ['x', 'y', 'z']) await broker.list.change(add({ name, denies: true }));

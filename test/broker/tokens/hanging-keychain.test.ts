@@ -68,21 +68,18 @@ it.each(acts)('no more calls: %s takes %d', async (_what, calls, act) => {
   expect(keychain.asked).toHaveLength(calls);
 });
 
-it.each([1, 300])(
-  'a start and a first token read three items with %d sign-ins, and a refresh the number again',
-  async (count) => {
-    const { rig, start, keychain } = await scriptedHome();
-    const first = rig.grant();
-    const { id: _, ...fields } = first;
-    const others = Array.from({ length: count - 1 }, (_one, n) => {
-      const resource = `https://s${n}.example/mcp`;
-      return rig.parts.grants.add({ ...fields, resource, endpoints: [resource], item: newItemName('s') });
-    });
-    await Promise.all(others);
-    keychain.asked.length = 0;
-    await token(await start(rig));
-    const asked = keychain.asked.map((one) => `${one.op} ${'account' in one ? one.account : ''}`);
-    const refresh = ['get newest', `get ${first.item}`, `set ${first.item}`, `set ${first.item}`];
-    expect(asked).toEqual(['get root', 'get newest', ...refresh]);
-  },
-);
+it.each([1, 300])('a start and a first token read three items with %d sign-ins', async (count) => {
+  const { rig, start, keychain } = await scriptedHome();
+  const first = rig.grant();
+  const { id: _, ...fields } = first;
+  const others = Array.from({ length: count - 1 }, (_one, n) => {
+    const resource = `https://s${n}.example/mcp`;
+    return rig.parts.grants.add({ ...fields, resource, endpoints: [resource], item: newItemName('s') });
+  });
+  await Promise.all(others);
+  keychain.asked.length = 0;
+  await token(await start(rig));
+  const asked = keychain.asked.map((one) => `${one.op} ${'account' in one ? one.account : ''}`);
+  const refresh = ['get newest', `get ${first.item}`, `set ${first.item}`, `set ${first.item}`];
+  expect(asked).toEqual(['get root', 'get newest', ...refresh]);
+});

@@ -24,7 +24,7 @@ function followed({ hint = '' }: KeyturnError): string {
   return socket;
 }
 
-it('says of a folder that does not exist how to make it, and takes the folder that comes of it', () => {
+it('says how to make a folder that does not exist, and takes it then', () => {
   const socket = path.join(temporaryFolder(), 'a b', 'box', 'agent.sock');
   const refused = refusal(socket, {});
   expect(refused).toMatchObject({ reason: 'not_found', message: expect.stringContaining('does not exist') });
@@ -35,29 +35,26 @@ it('says of a folder that does not exist how to make it, and takes the folder th
 it.each([
   ['the runtime folder', (folder: string) => ({ XDG_RUNTIME_DIR: folder, HOME: '/elsewhere' })],
   ['the home', (folder: string) => ({ HOME: folder })],
-])(
-  'proposes a new folder below %s where others may enter the named one, and never another mode for that one',
-  (_, envIn) => {
-    const shared = temporaryFolder();
-    chmodSync(shared, 0o1777);
-    const env = envIn(temporaryFolder());
-    const refused = refusal(path.join(shared, 'agent.sock'), env);
-    expect(refused).toMatchObject({
-      reason: 'socket_unsafe',
-      message: expect.stringContaining('has mode 1777'),
-    });
-    expect(refused.hint).not.toContain('chmod');
-    const proposed = followed(refused);
-    requireSandboxFolder(proposed, env);
-    expect(statSync(shared).mode & 0o7777).toBe(0o1777);
+])('proposes a new folder below %s where others may enter the named one', (_, envIn) => {
+  const shared = temporaryFolder();
+  chmodSync(shared, 0o1777);
+  const env = envIn(temporaryFolder());
+  const refused = refusal(path.join(shared, 'agent.sock'), env);
+  expect(refused).toMatchObject({
+    reason: 'socket_unsafe',
+    message: expect.stringContaining('has mode 1777'),
+  });
+  expect(refused.hint).not.toContain('chmod');
+  const proposed = followed(refused);
+  requireSandboxFolder(proposed, env);
+  expect(statSync(shared).mode & 0o7777).toBe(0o1777);
 
-    // The proposed one is not as it must be either: the next proposal is another folder.
-    chmodSync(path.dirname(proposed), 0o755);
-    const next = followed(refusal(proposed, env));
-    expect(path.dirname(next)).not.toBe(path.dirname(proposed));
-    requireSandboxFolder(next, env);
-  },
-);
+  // The proposed one is not as it must be either: the next proposal is another folder.
+  chmodSync(path.dirname(proposed), 0o755);
+  const next = followed(refusal(proposed, env));
+  expect(path.dirname(next)).not.toBe(path.dirname(proposed));
+  requireSandboxFolder(next, env);
+});
 
 it('proposes another folder where a part of the path is a file', () => {
   const folder = temporaryFolder();

@@ -52,7 +52,7 @@ const keyOf = (resource: string): Credential => ({
 });
 
 describe('several credentials for one command', () => {
-  it('asks again, without a question, for a token that aged while the person answered for a later one', async () => {
+  it('asks again, without a question, for a token that aged during another’s', async () => {
     const { heard, given } = desk({ later: 250 }, { early: [300, 300], later: [300] });
     const tokens = (await given(['early', 'later'])).map(({ credential }) => credential);
     expect(heard).toEqual(['early allow', 'later allow', 'early never 60']);

@@ -14,7 +14,7 @@ const prompt = path.join(
   'passphrase-prompt.ts',
 );
 
-it('keeps every character of a passphrase on standard input, a byte order mark at its beginning too', () => {
+it('keeps every character of a passphrase, a byte order mark too', () => {
   const script = `
     const { linesFromStdin } = await import(${JSON.stringify(pathToFileURL(prompt).href)});
     const [line] = await linesFromStdin(1);

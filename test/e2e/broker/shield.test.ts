@@ -160,7 +160,7 @@ describe('the broker and its keychain worker', () => {
 
 const tellingBrowser = path.join(import.meta.dirname, '../../support/browsers/telling-browser.sh');
 
-it('PROMISE-1: arguments and environment have no secret, in broker, worker, command and browser', async () => {
+it('PROMISE-1: no secret is in arguments or environment of any process', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-told-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = path.join(folder, 'browser');

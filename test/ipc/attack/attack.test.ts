@@ -82,7 +82,7 @@ describe('an admitted client', { timeout: patience }, () => {
 });
 
 describe('a crowd of connections', () => {
-  test('DOOR-2: a crowd of 1,024 connections of one client is held, served, and leaves nothing behind', async () => {
+  test('DOOR-2: 1,024 connections of one client are served and leave nothing', async () => {
     const rig = await startRig();
     const before = openDescriptors();
     const crowded = rig.enrol();

@@ -42,7 +42,7 @@ describe('a server with a database', () => {
     await again.close();
   });
 
-  it('AS-26: keeps keys and secrets unreadable in a sealed storage, and accepts a new key', async () => {
+  it('AS-26: keeps secrets unreadable in a sealed storage, and accepts a new key', async () => {
     const file = path.join(folder, 'sealed.db');
     const [older, newer] = ['older', 'newer'].map((id) => ({ id, key: new Uint8Array(randomBytes(32)) }));
     if (!older || !newer) throw new Error('two keys');

@@ -57,7 +57,7 @@ describe('the metadata', () => {
   });
 });
 
-it('RS-3 RS-4: a request without a token gets a challenge with metadata and scope, and no error', async () => {
+it('RS-3 RS-4: no token gets a challenge with metadata and scope, and no error', async () => {
   const answer = await rig(new Issuer(key)).call(undefined);
   expect(answer.status).toBe(401);
   expect(answer.headers.get('cache-control')).toBe('no-store');
