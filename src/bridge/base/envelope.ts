@@ -21,6 +21,15 @@ export const statelessRevision = '2026-07-28';
 /** The stateful revision that the bridge asks for. */
 export const statefulRevision = '2025-11-25';
 
+/** All of them, the newest first. */
+export const statefulRevisions = [
+  statefulRevision,
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+  '2024-10-07',
+] as const;
+
 /** What a client says of itself. */
 export interface ClientWords {
   readonly info: unknown;

@@ -13,6 +13,7 @@ import {
   type Fields,
   isStateless,
   statefulRevision,
+  statefulRevisions,
   statelessRevision,
 } from '../base/envelope.ts';
 import {
@@ -147,6 +148,11 @@ export class Eras implements ServerPeer {
       if (error instanceof WrongTransport) return error;
       throw error;
     });
+    const older = olderRevision(request, outcome);
+    if (older !== undefined) {
+      const params = { ...fieldsOf(request.params), protocolVersion: older };
+      return this.#initialize({ ...request, params }, signal, discover);
+    }
     const isWrong = outcome instanceof WrongTransport;
     const discovered =
       isWrong || ('error' in outcome && otherEra.has(outcome.error.code)) ? await discover() : undefined;
@@ -200,6 +206,19 @@ export class Eras implements ServerPeer {
     await server.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     return new StatelessClient({ server, initialized: answer.result, toClient });
   }
+}
+
+/**
+ * A server should answer a handshake with the newest revision that it speaks. Some refuse the client's, and name theirs.
+ */
+function olderRevision({ params }: JSONRPCRequest, outcome: Answer | WrongTransport): string | undefined {
+  const refusal = outcome instanceof WrongTransport ? outcome.otherwise : outcome;
+  const words = refusal instanceof KeyturnError ? refusal.message : JSON.stringify(refusal);
+  const { protocolVersion: asked } = fieldsOf(params);
+  const isRefusal = refusal instanceof KeyturnError || 'error' in refusal;
+  if (!isRefusal || typeof asked !== 'string' || !/protocol.?version/i.test(words)) return undefined;
+  // Revisions are dates, the newest first.
+  return statefulRevisions.find((revision) => revision < asked && words.includes(revision));
 }
 
 function givenUp(): KeyturnError {

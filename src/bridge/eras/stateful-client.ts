@@ -14,6 +14,7 @@ import {
   type Fields,
   SERVER_INFO_META_KEY,
   statefulRevision,
+  statefulRevisions,
 } from '../base/envelope.ts';
 import { tooManyQuestions, tooManySubscriptions, unasked } from '../base/errors.ts';
 import { maxQuestions, maxSubscriptions, maxUri } from '../base/limits.ts';
@@ -28,8 +29,6 @@ import {
 } from '../base/messages.ts';
 import type { ServerPeer } from '../base/server-peer.ts';
 import { steady } from '../server/listening.ts';
-
-const statefulRevisions = [statefulRevision, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
 /** Rounds of questions in one request: the SDK's client has the same bound. */
 const maxRounds = 10;

@@ -53,6 +53,23 @@ describe('sessions', () => {
     expect(count(log, 'POST initialize')).toBe(2);
   });
 
+  const supported = { supported: ['2024-11-05', '2025-06-18'] };
+  const ofVersions: readonly (readonly [number, string | object])[] = [
+    [400, 'Unsupported protocol version (supported versions: 2025-06-18, 2024-11-05)'],
+    [200, { error: { code: -32_602, message: 'Unsupported protocol version', data: supported } }],
+  ];
+  it.each(ofVersions)('begins in the revision that a refusal names: %i %j', async (status, refusal) => {
+    const { url } = await serve((request, response, message) => {
+      if ((message.params?.['protocolVersion'] ?? '') <= '2025-06-18')
+        return plain(request, response, message);
+      const own = typeof refusal === 'string' ? refusal : { jsonrpc: '2.0', id: message.id, ...refusal };
+      json(response, status, own);
+    });
+    const { begin, call } = await client(url);
+    expect((await begin('2025-11-25')).result).toMatchObject({ protocolVersion: '2025-06-18' });
+    expect((await call(1)).result).toBeDefined();
+  });
+
   it('keeps them behind a balancer that sticks by its cookie', async () => {
     const sessions = [new Set<string>(), new Set<string>()];
     let turn = 0;
