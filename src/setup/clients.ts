@@ -83,7 +83,11 @@ const clients: Readonly<Record<string, Client>> = {
   cursor: { title: 'Cursor', user: inHome('.cursor/mcp.json'), project: ['.cursor/mcp.json'], ways: usual },
   'vs-code': {
     title: 'VS Code',
-    user: inSettings('Code/User/mcp.json', 'Code - Insiders/User/mcp.json'),
+    // The last: over SSH, in WSL and in containers.
+    user: (folders) => [
+      ...inSettings('Code/User/mcp.json', 'Code - Insiders/User/mcp.json')(folders),
+      ...inHome('.vscode-server/data/User/mcp.json')(folders),
+    ],
     project: ['.vscode/mcp.json'],
     ways: [['servers']],
   },

@@ -88,7 +88,7 @@ function readOnly(entry: Members, own: OwnCommand): Unlisted {
   const words = commandWords(entry);
   const start = keyturnStart(words, own);
   if (start?.behind[0] === 'bridge') return started(entry, start, own);
-  const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(word.split('/').at(-1) ?? ''));
+  const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(baseName(word)));
   if (remote !== -1 && url !== undefined) return left('it has a URL and a command');
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
   if (url === undefined || words.length > 0)
@@ -170,11 +170,15 @@ export function commandWords({ command, args }: Members): readonly string[] {
 }
 
 /** Programs that only start the package which they are given. */
-const runners = /^(?:npx|bunx|pnpx|npm|pnpm|yarn|bun|cmd|cmd\.exe|npx\.cmd|exec|dlx|x|\/c|-y|--yes|--)$/;
+const runners =
+  /^(?:(?:npx|bunx|pnpx|npm|pnpm|yarn|bun|cmd)(?:\.cmd|\.exe)?|exec|dlx|x|\/c|c:\/|-y|--yes|--)$/i;
+
+/** A path's last part, on any system. */
+const baseName = (word: string): string => word.split(/[\\/]/).at(-1) ?? '';
 
 function readRemote(entry: Members, args: readonly string[], before: readonly string[]): Unlisted {
-  if (!before.every((word) => runners.test(word.split('/').at(-1) ?? '') || word === '/c'))
-    return unknownStart;
+  // Git Bash makes "C:/" of "/c".
+  if (!before.every((word) => runners.test(word) || runners.test(baseName(word)))) return unknownStart;
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
   if (Object.keys(entry).some((name) => /^env.?file/i.test(name)))

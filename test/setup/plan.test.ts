@@ -210,6 +210,16 @@ describe('keyturn setup', () => {
     expect(read('cursor', entered({ command, args })).findings).toEqual([]);
   });
 
+  it.each([['cmd', 'C:/', 'npx'], ['cmd.exe', '/C', 'npx.cmd'], ['C:\\Program Files\\nodejs\\npx.cmd']])(
+    'reads an entry that starts mcp-remote on Windows: %s %s %s',
+    (command, ...more) => {
+      const notes = { command, args: [...more, '-y', 'mcp-remote', endpoint] };
+      expect(read('cursor', JSON.stringify({ mcpServers: { notes } })).findings).toMatchObject([
+        { endpoint },
+      ]);
+    },
+  );
+
   it('names a variable that another one gave to an entry of its own', () => {
     const notes = { command: 'keyturn', args: ['bridge', endpoint, '--as', 'x'], env: { NODE_OPTIONS: 'x' } };
     expect(read('cursor', entered(notes)).findings).toMatchObject([
