@@ -59,10 +59,15 @@ function placesFor(
     isUsable,
   );
   if (first !== undefined) return [first, ...others];
-  const home = env['HOME'];
+  const { HOME: home, TMPDIR: temporary } = env;
+  const isPlace = (folder: string | undefined): folder is string => !!folder && path.isAbsolute(folder);
   const folders = [
     ...(runtime === undefined ? [] : [runtime]),
-    ...(home && path.isAbsolute(home) ? [path.join(home, '.local', 'state', 'keyturn', 'run')] : []),
+    ...[home].filter(isPlace).map((folder) => path.join(folder, '.local', 'state', 'keyturn', 'run')),
+    // The home is deep in a sandbox or a workspace. A folder of another user is refused there, as everywhere.
+    ...[temporary, '/tmp']
+      .filter(isPlace)
+      .map((folder) => path.join(folder, `keyturn-${process.getuid?.()}`)),
   ];
   // 16 hex digits: 64 bits keep two homes of one user apart, and leave the path short.
   const hashed = `${createHash('sha256').update(direct).digest('hex').slice(0, 16)}.sock`;

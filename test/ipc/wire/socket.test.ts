@@ -51,6 +51,9 @@ describe('the path of the socket', () => {
     expect(socketPlaces(homePaths(env), { HOME: '/home/ada' })[0]).toMatch(
       /^\/home\/ada\/.local\/state\/keyturn\/run\/[0-9a-f]{16}\.sock$/,
     );
+    expect(socketPlaces(homePaths(env), { HOME: env.KEYTURN_HOME })[0]).toMatch(
+      /^\/tmp\/keyturn-\d+\/[0-9a-f]{16}\.sock$/,
+    );
   });
 
   test('is recorded in the home, so that a client with another environment finds it', async () => {
