@@ -38,7 +38,7 @@ export function reportStateless(
   if ((request.url ?? '').length > maxTargetLength) return undefined;
   const meant = [...expected.values()].filter(({ target }) => {
     const query = matching(request, target)?.searchParams;
-    return query && isStateless(query) && (query.has('error') || query.has('code'));
+    return query && isStateless(query);
   });
   const [first] = meant;
   if (!first) return undefined;
