@@ -179,6 +179,14 @@ const deadShapes: readonly (readonly [string, Answer])[] = [
     json({ error: 'invalid_grant', error_description: '<b>\u001b' }, 400),
   ],
   ['400 bad_refresh_token', json({ error: 'bad_refresh_token' }, 400)],
+  ...[
+    'refresh_token is invalid',
+    'Invalid or expired refresh token',
+    'The refresh token has been revoked',
+  ].map((words): [string, Answer] => [
+    words,
+    json({ error: 'unauthorized_client', error_description: words }, 403),
+  ]),
 ];
 
 function formType(): { readonly 'content-type': string } {

@@ -105,7 +105,7 @@ export async function stillNames(
 ): Promise<'yes' | 'no' | 'bound' | 'unknown'> {
   try {
     const asked = await askResource(parts, request);
-    if (!isNamed(grant, await namedIssuers(parts, request, asked))) return 'no';
+    if (!isNamed(grant, await namedIssuers(parts, request, asked, grant))) return 'no';
     if (grant.isKeyBound || !asked.wantsBoundTokens) return 'yes';
     const place = grant.server ?? { revision: 'current', identifier: grant.issuer };
     return bindsTokens(await askServer(parts, request, place), asked) ? 'bound' : 'yes';
@@ -131,8 +131,11 @@ async function namedIssuers(
   parts: BrokerParts,
   request: ResourceRequest,
   { found }: AskedResource,
+  { issuer: used }: Grant,
 ): Promise<readonly string[]> {
   if (found.kind === 'protected') return found.resource.authorizationServers;
   const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
-  return [(await askServer(parts, request, place)).issuer];
+  const { isDefault, issuer } = await askServer(parts, request, place);
+  // A server that publishes nothing at all doesn't name another one.
+  return isDefault ? [issuer, used] : [issuer];
 }

@@ -114,7 +114,12 @@ async function destinationOf(
   if (found.kind === 'earlierRevision') {
     const asked = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
     const server = await askServer(parts, request, asked);
-    if (server.isDefault) refuseGuess(parts, server.issuer);
+    if (server.isDefault) {
+      const named = request.issuer ?? usedIssuer(parts, request);
+      if (named !== undefined && named !== server.issuer)
+        return { resource: found.resource, ...(await chooseServer(parts, request, [named])), ...scopes };
+      refuseGuess(parts, server.issuer);
+    }
     const source = server.isDefault ? asked : { ...asked, isByMetadata: true };
     return {
       resource: found.resource,
@@ -132,6 +137,12 @@ async function destinationOf(
     scopesSupported,
     ...former(parts, request, authorizationServers),
   };
+}
+
+/** If the MCP server names nothing at all: what its sign-in uses, because the user or the server named it then. */
+function usedIssuer({ grants }: BrokerParts, { endpoint, account }: DestinationRequest): string | undefined {
+  const places = grants.forEndpoint(endpoint, account).map(({ server }) => server);
+  return places.find((place) => place?.revision === 'current')?.identifier;
 }
 
 /**

@@ -30,7 +30,7 @@ export const command = defineCommand(
       issuer: {
         type: 'string',
         value: 'ISSUER',
-        summary: 'the authorization server, if the MCP server names several',
+        summary: 'the authorization server, if the MCP server names several or none',
       },
       device: { type: 'boolean', summary: 'sign in on another device, with a code (RFC 8628)' },
       paste: {

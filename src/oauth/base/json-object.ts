@@ -7,10 +7,15 @@ import type { JsonObject } from 'openid-client';
 
 /** The object that `text` holds, or undefined if it holds anything else. */
 export function parseJsonObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  // JSON.parse returns JSON values only, so an object from it is a JsonObject.
+  return isObject(value) ? (value as JsonObject) : undefined;
+}
+
+/** The value that `text` holds; undefined if it holds no JSON. */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    // JSON.parse returns JSON values only, so an object from it is a JsonObject.
-    return isObject(value) ? (value as JsonObject) : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

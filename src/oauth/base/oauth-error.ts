@@ -6,7 +6,7 @@
  */
 import { quotedWithheld } from '../../base/errors.ts';
 import type { HttpReply } from './http.ts';
-import { parseJsonObject } from './json-object.ts';
+import { parseJson, parseJsonObject } from './json-object.ts';
 
 /** The fields of an answer's body: a JSON object or a form, which some servers send for errors, or as plain text. */
 export function responseFields(reply: HttpReply): Readonly<Record<string, unknown>> | undefined {
@@ -39,6 +39,32 @@ export function oauthError(reply: HttpReply): OAuthError | undefined {
     ...(typeof description === 'string' && description !== '' ? { description } : {}),
     secretsSent: reply.secretsSent,
   };
+}
+
+/** What a refusal says, for a message: the error of OAuth, or else the server's own words beside the status. */
+export function shownRefusal(reply: HttpReply): string {
+  const error = oauthError(reply);
+  if (error !== undefined) return shownError(error);
+  const words = wordsIn(parseJson(reply.text ?? ''));
+  const status = `status ${reply.status}`;
+  return words === undefined ? status : `${status} (${shownText(words, reply.secretsSent ?? [])})`;
+}
+
+/** Where servers write what is wrong, if they don't write it as RFC 6749 §5.2 has it. */
+const placesOfWords = ['error_description', 'message', 'detail', 'msg', 'title', 'error', 'errors', '0'];
+
+/** Errors lie in errors, and no deeper. */
+const maxDepth = 3;
+
+function wordsIn(value: unknown, depth = 0): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value;
+  if (typeof value !== 'object' || value === null || depth > maxDepth) return undefined;
+  const fields = new Map<string, unknown>(Object.entries(value));
+  for (const place of placesOfWords) {
+    const words = wordsIn(fields.get(place), depth + 1);
+    if (words !== undefined) return words;
+  }
+  return undefined;
 }
 
 /** RFC 6749 §4.1.2.1: the server reports a problem of its own. It refuses neither the user nor the client. */

@@ -11,7 +11,7 @@ import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
-import { responseFields, oauthError, shownError, shownText } from '../base/oauth-error.ts';
+import { responseFields, oauthError, shownError, shownRefusal, shownText } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 import { textList } from '../discovery/metadata-document.ts';
 import { formatScope, readScope } from '../base/scope.ts';
@@ -81,8 +81,8 @@ export async function registerDynamically(
     if (!mayRefuseRedirect(reply)) throw registrationFailed(server, describe(reply));
     refused.push(redirectUri);
   }
-  if (last?.status === 500)
-    throw unreachableReply(http, last, { ...registering, url: endpoint }, unreachable);
+  if (last === undefined) throw new TypeError('no redirect URI was offered');
+  if (last.status === 500) throw unreachableReply(http, last, { ...registering, url: endpoint }, unreachable);
   const offered = refused.map(quoted).join(', ');
   throw registrationFailed(server, `it accepts none of the redirect URIs ${offered}: ${describe(last)}`);
 }
@@ -215,7 +215,7 @@ function authMethodOf(
   server: AuthorizationServer,
   answer: ClientInformation,
 ): Registration['tokenEndpointAuthMethod'] {
-  const stated = answer.token_endpoint_auth_method ?? (answer.client_secret ? 'client_secret_basic' : 'none');
+  const stated = answer.token_endpoint_auth_method || (answer.client_secret ? 'client_secret_basic' : 'none');
   const method = dynamicAuthMethods.find((known) => known === stated);
   if (method === undefined)
     throw registrationFailed(server, `it wants clients to authenticate by ${shown(stated, answer)}`);
@@ -297,12 +297,11 @@ function mayRefuseRedirect(reply: HttpReply): boolean {
   return reply.status >= 400 && (error === undefined || !knownErrors.has(error.code));
 }
 
-function describe(reply: HttpReply | undefined): string {
-  const error = reply && oauthError(reply);
-  if (error !== undefined) return shownError(error);
-  const status = reply?.status ?? 0;
+function describe(reply: HttpReply): string {
   // Compare RFC 9700 §4.12: a request for one endpoint isn't sent to another.
-  return status >= 300 && status < 400 ? 'it redirects, which is not followed' : `status ${status}`;
+  return reply.status >= 300 && reply.status < 400
+    ? 'it redirects, which is not followed'
+    : shownRefusal(reply);
 }
 
 function registrationFailed(server: AuthorizationServer, problem: string): KeyturnError {
@@ -311,7 +310,9 @@ function registrationFailed(server: AuthorizationServer, problem: string): Keytu
     `${quoted(server.issuer)} didn't register this client: ${problem}.`,
     {
       rule: 'RFC 7591 §3.2',
-      hint: `Register a client there by hand, then: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID`,
+      hint: server.isDefault
+        ? 'It publishes no metadata, so the place was guessed. If you know the authorization server: keyturn login URL --issuer ISSUER'
+        : `Register a client there by hand, then: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID`,
     },
   );
 }

@@ -15,9 +15,11 @@ import {
   oauthError,
   responseFields,
   shownError,
+  shownRefusal,
   wantsPerson,
 } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
+import { parseJson } from '../base/json-object.ts';
 
 /** The refusals that all grants share: of the client or the resource, not of the code or token. */
 function commonRefusal(
@@ -25,8 +27,9 @@ function commonRefusal(
   error: OAuthError | undefined,
   isSignIn = false,
 ): KeyturnError | undefined {
+  if (error !== undefined && namesUnknownClient.test(error.code))
+    return clientRejected(server, error, 'invalid_client');
   switch (error?.code) {
-    case 'invalid_client':
     case 'unauthorized_client':
     case 'unsupported_grant_type':
       return clientRejected(server, error, error.code);
@@ -45,6 +48,9 @@ function commonRefusal(
       return undefined;
   }
 }
+
+/** invalid_client, and what some servers write for it. */
+const namesUnknownClient = /^(?:bad|incorrect|invalid|unknown)_client(?:_(?:credentials|id|secret))?$/;
 
 /** RFC 8707 §2; some servers call the parameter an unknown one. */
 export const refusesResource = ({ code, description = '' }: OAuthError): boolean =>
@@ -104,7 +110,7 @@ export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Htt
   if (!isRefusal || (error === undefined && !isServersOwn(reply))) return unreachable(server, reply, http);
   return new KeyturnError(
     'login_failed',
-    `${quoted(server.issuer)} refused the authorization code: ${said(reply, error)}.`,
+    `${quoted(server.issuer)} refused the authorization code: ${shownRefusal(reply)}.`,
     {
       rule: 'RFC 6749 §5.2',
       hint:
@@ -127,11 +133,11 @@ export function refreshFailure(
     const error = oauthError(reply);
     if (isTransient(reply.status)) return unreachable(server, reply, http);
     const isDead = isNarrowed ? namesDeadToken(error) : refreshTokenIsDead(reply, error);
-    if (isDead) return deadToken(server, reply, error);
+    if (isDead) return deadToken(server, reply);
     const common = commonRefusal(server, error);
     if (common) return common;
     if (error?.code === 'invalid_scope' || (isNarrowed && isEmptyRefusal(reply)))
-      return notNarrowed(server, reply, error);
+      return notNarrowed(server, reply);
     if (error?.code === 'invalid_request') return requestRefused(server, error);
     if (error !== undefined && wantsPerson(error.code)) return new PersonWanted(server, error);
     const failure = unreachable(server, reply, http, error);
@@ -162,25 +168,16 @@ function mayBeRefusal(reply: HttpReply, error: OAuthError | undefined): boolean 
 /** Empty, a form or any JSON: a web page is a network's or a firewall's. */
 function isServersOwn(reply: HttpReply): boolean {
   const { text = '' } = reply;
-  return text.trim() === '' || responseFields(reply) !== undefined || isJson(text);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return text.trim() === '' || responseFields(reply) !== undefined || parseJson(text) !== undefined;
 }
 
 /** RFC 9110 §15.5.8. */
 const proxyWantsPassword = 407;
 
-function deadToken(server: TokenServer, reply: HttpReply, error: OAuthError | undefined): KeyturnError {
+function deadToken(server: TokenServer, reply: HttpReply): KeyturnError {
   return new KeyturnError(
     'login_required',
-    `${quoted(server.issuer)} no longer accepts the refresh token: ${said(reply, error)}.`,
+    `${quoted(server.issuer)} no longer accepts the refresh token: ${shownRefusal(reply)}.`,
     {
       rule: 'RFC 6749 §5.2 (invalid_grant)',
       hint: 'Sign in again: keyturn login URL',
@@ -188,10 +185,10 @@ function deadToken(server: TokenServer, reply: HttpReply, error: OAuthError | un
   );
 }
 
-function notNarrowed(server: TokenServer, reply: HttpReply, error: OAuthError | undefined): KeyturnError {
+function notNarrowed(server: TokenServer, reply: HttpReply): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',
-    `${quoted(server.issuer)} doesn't narrow the token: ${said(reply, error)}.`,
+    `${quoted(server.issuer)} doesn't narrow the token: ${shownRefusal(reply)}.`,
     {
       rule: 'RFC 6749 §6',
       hint: 'Widen the permission to all scopes of the sign-in, or sign in with just these scopes.',
@@ -236,10 +233,6 @@ function tokenless({ issuer }: TokenServer): RuleRefusal {
     rule: 'RFC 6749 §5.1 (access_token)',
     hint: 'The authorization server is set up wrongly, or answers in a form of its own. Tell its operator.',
   });
-}
-
-function said({ status }: HttpReply, error: OAuthError | undefined): string {
-  return error === undefined ? `status ${status}` : shownError(error);
 }
 
 /**
@@ -289,8 +282,13 @@ function refreshTokenIsDead(reply: HttpReply, error: OAuthError | undefined): bo
 }
 
 function namesDeadToken(error: OAuthError | undefined): boolean {
-  return error !== undefined && deadTokenCodes.has(error.code);
+  if (error === undefined || isTransientError(error)) return false;
+  return deadTokenCodes.has(error.code) || saysDeadToken.test(error.description ?? '');
 }
+
+/** Some servers write another code, and that the refresh token is invalid. Not: that it is missing, or its grant type. */
+const saysDeadToken =
+  /\b(?:expired|invalid|revoked|unknown)(?: or \w+)* refresh[ _-]?token\b(?! grant)|\brefresh[ _-]?token\b (?:is |was |has |been |already )+(?:expired|invalid|not (?:found|valid)|revoked|unknown|used)\b/i;
 
 function isEmptyRefusal({ status, text }: HttpReply): boolean {
   return status === 400 && text?.trim() === '';
@@ -306,5 +304,5 @@ function problem(reply: HttpReply, error: OAuthError | undefined): string {
   if (isSuccess(reply.status)) return 'answered with something that is not a token answer';
   // Following the redirect would send a code, token or secret to another place.
   if (reply.status >= 300 && reply.status < 400) return 'redirects, which is never followed with a secret';
-  return `answered with status ${reply.status}`;
+  return `answered with ${shownRefusal(reply)}`;
 }

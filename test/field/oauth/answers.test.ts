@@ -13,19 +13,32 @@ import {
 } from '../../rules/ground.ts';
 import { removeRegistered } from '../../../src/daemon/methods/oauth-clients.ts';
 
-it('a sign-in whose only answer had no state says so when its time is over', async () => {
+it.each([
+  ['error=invalid_scope', '"invalid_scope"', '--scope'],
+  ['', 'without `state`', 'Tell the operator'],
+])('a sign-in whose only answer was "%s" says so when its time is over', async (query, words, hint) => {
   const { rig, world } = await ground();
   rig.person.isThere = false;
   const login = refused(rig.login({ timeout: 1000 }));
   await until('the page is open', () => rig.pages.length > 0);
   const { origin, pathname } = await callbackOf({ world }, rig.pages[0]);
-  await rawGet(`${origin}${pathname}?error=invalid_scope`);
+  await rawGet(`${origin}${pathname}?${query}`);
   rig.clock.advance(1000);
   expect(await login).toMatchObject({
     reason: 'login_failed',
-    message: expect.stringContaining('"invalid_scope"'),
-    hint: expect.stringContaining('--scope'),
+    message: expect.stringContaining(words),
+    hint: expect.stringContaining(hint),
   });
+});
+
+it('an issuer that only the user knows serves a server that publishes nothing, and its next sign-in', async () => {
+  const { rig, authorizationServer } = await ground({
+    protection: { metadataAt: [], metadataUrl: undefined },
+  });
+  expect(await refused(rig.login())).toMatchObject({ hint: expect.stringContaining('--issuer ISSUER') });
+  await rig.login({ issuer: authorizationServer.issuer });
+  expect(await rig.ask({ interaction: 'never' })).toMatchObject({ issuer: authorizationServer.issuer });
+  expect((await rig.login()).state).toEqual({ kind: 'active' });
 });
 
 type Prepare = (all: Ground) => void;

@@ -105,6 +105,8 @@ describe('registerDynamically', () => {
   it('R-9: a secret without a method means client_secret_basic, and null means none', async () => {
     lay({ client_secret: 's', client_secret_expires_at: 0 });
     expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'client_secret_basic' });
+    lay({ client_secret: 's', token_endpoint_auth_method: '', grant_types: null });
+    expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'client_secret_basic' });
     lay({ client_secret: null });
     expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'none' });
   });
@@ -142,6 +144,16 @@ describe('registerDynamically', () => {
     const words = 'no quota for eyJhbGciOiJIUzI1NiJ9x';
     site.lay('/register', { status: 200, body: { error: 'access_denied', error_description: words } });
     expect((await refusalOf(() => register())).message).toContain('"access_denied" ("no quota for …")');
+  });
+
+  it.each([
+    { success: false, error: { code: 'BAD_REQUEST', message: 'must use HTTPS' } },
+    [{ logref: '59ae', message: 'must use HTTPS' }],
+    { errors: [{ title: 'must use HTTPS' }] },
+    { detail: 'must use HTTPS', status: 400 },
+  ])('shows what the server says in a form of its own: %j', async (body) => {
+    site.lay('/register', { status: 400, body });
+    expect((await refusalOf(() => register())).message).toContain('status 400 ("must use HTTPS")');
   });
 
   it.each([

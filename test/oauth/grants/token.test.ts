@@ -160,6 +160,7 @@ describe('an error that repeats the request', () => {
 
 it.each([
   ['invalid_client', 401, 'client_rejected'],
+  ['incorrect_client_credentials', 200, 'client_rejected'],
   ['unauthorized_client', 400, 'client_rejected'],
   ['invalid_scope', 400, 'scope_insufficient'],
   ['invalid_target', 400, 'resource_mismatch'],
@@ -167,7 +168,8 @@ it.each([
 ])(
   'W-5: a refresh that is refused distinguishes %s from an invalid refresh token',
   async (error, status, reason) => {
-    site.lay('/token', { status, body: { error, error_description: 'why\u202e' } });
+    const words = 'Invalid grant type: refresh_token\u202e';
+    site.lay('/token', { status, body: { error, error_description: words } });
     const refusal = await refusalOf(() => refreshed({ scope: ['a'] }));
     expect(refusal.reason).toBe(reason);
     expect(refusal.message).not.toContain('\u202e');
