@@ -215,8 +215,8 @@ function olderRevision({ params }: JSONRPCRequest, outcome: Answer | WrongTransp
   const refusal = outcome instanceof WrongTransport ? outcome.otherwise : outcome;
   const words = refusal instanceof KeyturnError ? refusal.message : JSON.stringify(refusal);
   const { protocolVersion: asked } = fieldsOf(params);
-  const isRefusal = refusal instanceof KeyturnError || 'error' in refusal;
-  if (!isRefusal || typeof asked !== 'string' || !/protocol.?version/i.test(words)) return undefined;
+  const hasRefused = refusal instanceof KeyturnError || 'error' in refusal;
+  if (!hasRefused || typeof asked !== 'string' || !/protocol.?version/i.test(words)) return undefined;
   // Revisions are dates, the newest first.
   return statefulRevisions.find((revision) => revision < asked && words.includes(revision));
 }
