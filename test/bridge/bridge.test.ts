@@ -109,19 +109,17 @@ describe('a session', () => {
   });
 });
 
-describe('a server that forgets its sessions', () => {
-  it('BR-5: gets the client’s own handshake again, and the client notices nothing', async () => {
-    const { server, client, said } = await session({ capabilities }, answering);
-    await client.callTool(repeat);
-    server.forget();
-    expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
-    expect(JSON.stringify(await client.callTool({ name: 'ask' }))).toMatch(/accept.*hello/);
-    expect(server.count('initialize')).toBe(2);
-    const [first, second] = server.received.filter(({ method }) => method === 'initialize');
-    expect(second?.params).toEqual(first?.params);
-    expect(server.count('notifications/initialized')).toBe(2);
-    expect(said).toEqual([]);
-  });
+it('BR-5: a server that forgets its sessions gets the client’s own handshake again', async () => {
+  const { server, client, said } = await session({ capabilities }, answering);
+  await client.callTool(repeat);
+  server.forget();
+  expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
+  expect(JSON.stringify(await client.callTool({ name: 'ask' }))).toMatch(/accept.*hello/);
+  expect(server.count('initialize')).toBe(2);
+  const [first, second] = server.received.filter(({ method }) => method === 'initialize');
+  expect(second?.params).toEqual(first?.params);
+  expect(server.count('notifications/initialized')).toBe(2);
+  expect(said).toEqual([]);
 });
 
 it('asks for no token to end its session once its broker has gone', async () => {

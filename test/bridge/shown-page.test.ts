@@ -1,5 +1,5 @@
 /** Pages of a server that asks for them without end. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { ShownPages } from '../../src/bridge/shown-page.ts';
 import { startTokenBroker } from '../support/token-broker.ts';
@@ -38,16 +38,14 @@ const limited = async (): Promise<never> => {
   throw new KeyturnError('rate_limited', 'Too soon.', { retryAfter: 30 });
 };
 
-describe('pages of a server that asks without end', () => {
-  it('cost one connection and one line until the pause is over that the broker named', async () => {
-    const { ask, pass, said, connections } = await desk(limited);
-    for (let count = 0; count < 20; count += 1)
-      expect(await ask()).toMatchObject({ action: 'cancel', trouble: { reason: 'rate_limited' } });
-    pass(29);
-    await ask();
-    expect([said.length, connections()]).toEqual([1, 1]);
-    pass(2);
-    await ask();
-    expect([said.length, connections()]).toEqual([2, 2]);
-  });
+it('pages of a server that asks without end cost one connection and one line', async () => {
+  const { ask, pass, said, connections } = await desk(limited);
+  for (let count = 0; count < 20; count += 1)
+    expect(await ask()).toMatchObject({ action: 'cancel', trouble: { reason: 'rate_limited' } });
+  pass(29);
+  await ask();
+  expect([said.length, connections()]).toEqual([1, 1]);
+  pass(2);
+  await ask();
+  expect([said.length, connections()]).toEqual([2, 2]);
 });

@@ -36,35 +36,31 @@ async function answer(rig: Rig, verdict: 'yes' | 'no' | 'later', account?: strin
   return question;
 }
 
-describe('a request for an account that nobody signed in with', () => {
-  it('gets no other account, and names the allowed ones', async () => {
-    const { rig, work } = await twoAccounts();
-    await rig.parts.permissions.end('editor', rig.endpoint);
-    for (const appId of ['editor', 'cli']) await allow(rig, [work], appId);
-    const add = `To add this one: keyturn login ${rig.endpoint} --account "hme"`;
-    for (const [appId, known] of [
-      ['editor', '"work"'],
-      ['cli', '"work", "home"'],
-    ] as const) {
-      expect(await refusal(rig.ask({ appId, account: 'hme' }))).toMatchObject({
-        reason: 'account_required',
-        hint: `Name another one (--account, or KEYTURN_ACCOUNT): ${known}. ${add}`,
-      });
-    }
-    expect(rig.parts.interactions.list()).toEqual([]);
-  });
+it('an account that nobody signed in with gets no other, and names the allowed ones', async () => {
+  const { rig, work } = await twoAccounts();
+  await rig.parts.permissions.end('editor', rig.endpoint);
+  for (const appId of ['editor', 'cli']) await allow(rig, [work], appId);
+  const add = `To add this one: keyturn login ${rig.endpoint} --account "hme"`;
+  for (const [appId, known] of [
+    ['editor', '"work"'],
+    ['cli', '"work", "home"'],
+  ] as const) {
+    expect(await refusal(rig.ask({ appId, account: 'hme' }))).toMatchObject({
+      reason: 'account_required',
+      hint: `Name another one (--account, or KEYTURN_ACCOUNT): ${known}. ${add}`,
+    });
+  }
+  expect(rig.parts.interactions.list()).toEqual([]);
 });
 
-describe('a program that may use several accounts', () => {
-  it('and names none is asked about once, and the answer stays', async () => {
-    const { rig } = await twoAccounts();
-    const asked = rig.ask();
-    const question = await answer(rig, 'yes', 'home');
-    expect(question).toMatchObject({ accounts: ['work', 'home'] });
-    expect(await asked).toMatchObject({ account: 'home' });
-    expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'home' });
-    expect(await rig.ask({ account: 'work', interaction: 'never' })).toMatchObject({ account: 'work' });
-  });
+it('a program that names none of several accounts is asked about once', async () => {
+  const { rig } = await twoAccounts();
+  const asked = rig.ask();
+  const question = await answer(rig, 'yes', 'home');
+  expect(question).toMatchObject({ accounts: ['work', 'home'] });
+  expect(await asked).toMatchObject({ account: 'home' });
+  expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'home' });
+  expect(await rig.ask({ account: 'work', interaction: 'never' })).toMatchObject({ account: 'work' });
 });
 
 describe('the command line, which was allowed one account without an end', () => {

@@ -38,40 +38,36 @@ describe('the limit on tries', () => {
   });
 });
 
-describe('the limit on step-ups', () => {
-  it('counts each operation separately, nine in all for a program and a resource', () => {
-    const stepUps = new StepUpLimit(() => 0);
-    const at = (operation: string, endpoint = 'https://a', appId = 'x') => ({
-      appId,
-      endpoint,
-      operation,
-    });
-    for (const _ of [1, 2, 3]) stepUps.add(at('a'));
-    expect([at('a'), at('b'), at('')].map((one) => stepUps.isExhausted(one))).toEqual([true, false, false]);
-    for (let n = 0; n < 6; n += 1) stepUps.add(at(`operation ${n}`));
-    const others = [at('new', 'https://b'), at('new', 'https://a', 'y')];
-    expect([at('new'), ...others].map((one) => stepUps.isExhausted(one))).toEqual([true, false, false]);
-    stepUps.clear('https://a');
-    expect([at('a'), at('new')].map((one) => stepUps.isExhausted(one))).toEqual([false, false]);
+it('step-ups are counted by operation, nine in all for a program and a resource', () => {
+  const stepUps = new StepUpLimit(() => 0);
+  const at = (operation: string, endpoint = 'https://a', appId = 'x') => ({
+    appId,
+    endpoint,
+    operation,
   });
+  for (const _ of [1, 2, 3]) stepUps.add(at('a'));
+  expect([at('a'), at('b'), at('')].map((one) => stepUps.isExhausted(one))).toEqual([true, false, false]);
+  for (let n = 0; n < 6; n += 1) stepUps.add(at(`operation ${n}`));
+  const others = [at('new', 'https://b'), at('new', 'https://a', 'y')];
+  expect([at('new'), ...others].map((one) => stepUps.isExhausted(one))).toEqual([true, false, false]);
+  stepUps.clear('https://a');
+  expect([at('a'), at('new')].map((one) => stepUps.isExhausted(one))).toEqual([false, false]);
 });
 
-describe('the wait after a failure', () => {
-  it('starts at a second, doubles to five minutes, and is a little shorter by chance', () => {
-    const clock = new HandClock();
-    const backoff = new Backoff(() => clock.now());
-    expect(backoff.left('a')).toBe(0);
-    for (const maxLength of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
-      backoff.failed('a');
-      expect(backoff.left('a')).toBeLessThanOrEqual(maxLength * 1000);
-      expect(backoff.left('a')).toBeGreaterThanOrEqual(maxLength * 750);
-      clock.advance(maxLength * 1000);
-      expect(backoff.left('a')).toBe(0);
-    }
-    backoff.succeeded('a');
+it('the wait after a failure grows from a second to five minutes, less by chance', () => {
+  const clock = new HandClock();
+  const backoff = new Backoff(() => clock.now());
+  expect(backoff.left('a')).toBe(0);
+  for (const maxLength of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
     backoff.failed('a');
-    expect(backoff.left('a')).toBeLessThanOrEqual(1000);
-  });
+    expect(backoff.left('a')).toBeLessThanOrEqual(maxLength * 1000);
+    expect(backoff.left('a')).toBeGreaterThanOrEqual(maxLength * 750);
+    clock.advance(maxLength * 1000);
+    expect(backoff.left('a')).toBe(0);
+  }
+  backoff.succeeded('a');
+  backoff.failed('a');
+  expect(backoff.left('a')).toBeLessThanOrEqual(1000);
 });
 
 describe('a token in memory', () => {

@@ -63,15 +63,13 @@ async function threeRefused(rig: Rig, operation?: string): Promise<void> {
   }
 }
 
-describe('a server that refuses every token', () => {
-  it('a program whose every token is refused locks out no other program', async () => {
-    const rig = await allowed();
-    await rig.allow('agent');
-    await threeRefused(rig);
-    const { tokenId } = await rig.ask({ appId: 'agent' });
-    expect(reject(rig, { tokenId }, 'agent')).toBe(true);
-    expect((await rig.ask({ appId: 'agent', ...refusedOnce })).accessToken).toBeTypeOf('string');
-  });
+it('a program whose every token is refused locks out no other program', async () => {
+  const rig = await allowed();
+  await rig.allow('agent');
+  await threeRefused(rig);
+  const { tokenId } = await rig.ask({ appId: 'agent' });
+  expect(reject(rig, { tokenId }, 'agent')).toBe(true);
+  expect((await rig.ask({ appId: 'agent', ...refusedOnce })).accessToken).toBeTypeOf('string');
 });
 
 describe('one path that refuses every token', () => {

@@ -61,29 +61,25 @@ describe('a program with a narrow permission', () => {
   });
 });
 
-describe('a refresh that comes back with fewer scopes', () => {
-  it('is not handed out for a request that needs them', async () => {
-    const server = oddServer(site);
-    const rig = await brokerRig(server);
-    await rig.login({ scope: ['read', 'write'] });
-    await rig.allow('editor', ['read', 'write']);
-    server.answer = (_form, usual) => ({ ...usual, scope: 'read' });
-    rig.clock.advance(3_600_000);
-    expect(await refusal(rig.ask({ scope: ['write'] }))).toMatchObject({ reason: 'scope_insufficient' });
-    expect((await rig.ask()).scope).toEqual(['read']);
-  });
+it('a refresh with fewer scopes is not handed out for a request that needs them', async () => {
+  const server = oddServer(site);
+  const rig = await brokerRig(server);
+  await rig.login({ scope: ['read', 'write'] });
+  await rig.allow('editor', ['read', 'write']);
+  server.answer = (_form, usual) => ({ ...usual, scope: 'read' });
+  rig.clock.advance(3_600_000);
+  expect(await refusal(rig.ask({ scope: ['write'] }))).toMatchObject({ reason: 'scope_insufficient' });
+  expect((await rig.ask()).scope).toEqual(['read']);
 });
 
-describe('a step-up', () => {
-  it('asks for the earlier scopes together with the scopes that are needed now', async () => {
-    const rig = await brokerRig(inWorld(world));
-    await rig.allow('editor', both);
-    await rig.login({ scope: ['notes:read'] });
-    const token = await rig.ask(stepUp('notes:write'));
-    expect(token.scope.toSorted()).toEqual(both);
-    expect(scopeAsked(rig.pages.at(-1)).toSorted()).toEqual(both);
-    expect(rig.parts.grants.all()).toHaveLength(1);
-  });
+it('a step-up asks for the earlier scopes together with those needed now', async () => {
+  const rig = await brokerRig(inWorld(world));
+  await rig.allow('editor', both);
+  await rig.login({ scope: ['notes:read'] });
+  const token = await rig.ask(stepUp('notes:write'));
+  expect(token.scope.toSorted()).toEqual(both);
+  expect(scopeAsked(rig.pages.at(-1)).toSorted()).toEqual(both);
+  expect(rig.parts.grants.all()).toHaveLength(1);
 });
 
 describe('a program that lies about its challenge', () => {

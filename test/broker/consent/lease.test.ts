@@ -176,33 +176,29 @@ describe('a yes for a time', () => {
   });
 });
 
-describe('a process that runs another program since it asked', () => {
-  it('voids its question: yes is refused, and nothing is granted', async () => {
-    const { ask, question, parts, endpoint, clock, texts } = await rig();
-    const asker = processNamed('run 1');
-    const asked = refusal(ask({ asker }));
-    const { id, question: card } = await question('allow');
-    expect(card).toMatchObject({ asker: { executable: '/usr/bin/editor', parents: ['shell'] } });
-    asker.standing = 'changed';
-    expect(() => parts.interactions.answer(id, 'yes')).toThrow(
-      expect.objectContaining({ reason: 'conflict', message: expect.stringContaining('no longer the same') }),
-    );
-    expect(await asked).toMatchObject({ reason: 'consent_required' });
-    expect(parts.permissions.find('editor', endpoint, clock.now())).toBeUndefined();
-    expect(parts.interactions.list()).toEqual([]);
-    await parts.audit.flush();
-    expect(texts().join('\n')).toContain('"void"');
-  });
+it('a process that runs another program by now voids its question', async () => {
+  const { ask, question, parts, endpoint, clock, texts } = await rig();
+  const asker = processNamed('run 1');
+  const asked = refusal(ask({ asker }));
+  const { id, question: card } = await question('allow');
+  expect(card).toMatchObject({ asker: { executable: '/usr/bin/editor', parents: ['shell'] } });
+  asker.standing = 'changed';
+  expect(() => parts.interactions.answer(id, 'yes')).toThrow(
+    expect.objectContaining({ reason: 'conflict', message: expect.stringContaining('no longer the same') }),
+  );
+  expect(await asked).toMatchObject({ reason: 'consent_required' });
+  expect(parts.permissions.find('editor', endpoint, clock.now())).toBeUndefined();
+  expect(parts.interactions.list()).toEqual([]);
+  await parts.audit.flush();
+  expect(texts().join('\n')).toContain('"void"');
 });
 
-describe('a broker that ends', () => {
-  it('refuses the requests that wait for the person, and begins nothing new', async () => {
-    const { broker, ask, question, parts } = await rig();
-    const asked = refusal(ask());
-    await question('allow');
-    await broker.end();
-    expect(await asked).toMatchObject({ reason: 'broker_stopping', retryAfter: 1 });
-    expect(parts.interactions.list()).toEqual([]);
-    expect(await refusal(ask({ appId: 'agent' }))).toMatchObject({ reason: 'broker_stopping' });
-  });
+it('a broker that ends refuses what waits for the person, and begins nothing new', async () => {
+  const { broker, ask, question, parts } = await rig();
+  const asked = refusal(ask());
+  await question('allow');
+  await broker.end();
+  expect(await asked).toMatchObject({ reason: 'broker_stopping', retryAfter: 1 });
+  expect(parts.interactions.list()).toEqual([]);
+  expect(await refusal(ask({ appId: 'agent' }))).toMatchObject({ reason: 'broker_stopping' });
 });

@@ -120,19 +120,17 @@ describe('tokens that are due at once', () => {
   });
 });
 
-describe('a machine that wakes up, or is online again', () => {
-  it('asks a failed server at once, and refreshes what is due', async () => {
-    const rig = await kept();
-    await rig.ask();
-    rig.clock.advance(due);
-    world.failTokenRequests(1);
-    expect(await rig.tick()).toBe(0);
-    expect(await rig.tick()).toBe(0);
-    const before = world.counts().authorizationServer.refreshes;
-    rig.upkeep.resumed();
-    await rig.parts.refresher.settled();
-    expect(world.counts().authorizationServer.refreshes).toBe(before + 1);
-  });
+it('after a wake-up a failed server is asked at once, and what is due refreshed', async () => {
+  const rig = await kept();
+  await rig.ask();
+  rig.clock.advance(due);
+  world.failTokenRequests(1);
+  expect(await rig.tick()).toBe(0);
+  expect(await rig.tick()).toBe(0);
+  const before = world.counts().authorizationServer.refreshes;
+  rig.upkeep.resumed();
+  await rig.parts.refresher.settled();
+  expect(world.counts().authorizationServer.refreshes).toBe(before + 1);
 });
 
 describe('the tick', () => {

@@ -31,19 +31,17 @@ describe('an entry without a name', () => {
   });
 });
 
-describe('an entry that a person makes in a terminal', () => {
-  it.each([
-    ['https://notes.example/mcp', 'notes.example-mcp'],
-    ['https://notes.example/', 'notes.example'],
-    ['https://notes.example/a/b', 'notes.example-a-b'],
-    ['https://notes.example/a-b', /^notes\.example-a-b-[0-9a-f]{6}$/],
-    ['https://notes.example/a/b/', /^notes\.example-a-b-[0-9a-f]{6}$/],
-    ['https://notes.example/a/b?c', /^notes\.example-a-b-[0-9a-f]{6}$/],
-    ['http://localhost:8080/mcp', /^localhost-8080-mcp-[0-9a-f]{6}$/],
-    [`https://notes.example/${'a'.repeat(80)}`, /^notes\.example-a{43}-[0-9a-f]{6}$/],
-  ])('is called by its server, with a mark where another one could be called so: %s', (url, name) => {
-    expect(nameOfServer(new URL(url))).toEqual(
-      typeof name === 'string' ? name : (expect.stringMatching(name) as string),
-    );
-  });
+it.each([
+  ['https://notes.example/mcp', 'notes.example-mcp'],
+  ['https://notes.example/', 'notes.example'],
+  ['https://notes.example/a/b', 'notes.example-a-b'],
+  ['https://notes.example/a-b', /^notes\.example-a-b-[0-9a-f]{6}$/],
+  ['https://notes.example/a/b/', /^notes\.example-a-b-[0-9a-f]{6}$/],
+  ['https://notes.example/a/b?c', /^notes\.example-a-b-[0-9a-f]{6}$/],
+  ['http://localhost:8080/mcp', /^localhost-8080-mcp-[0-9a-f]{6}$/],
+  [`https://notes.example/${'a'.repeat(80)}`, /^notes\.example-a{43}-[0-9a-f]{6}$/],
+])('an entry is called by its server, marked where another could be called so: %s', (url, name) => {
+  expect(nameOfServer(new URL(url))).toEqual(
+    typeof name === 'string' ? name : (expect.stringMatching(name) as string),
+  );
 });

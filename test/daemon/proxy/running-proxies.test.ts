@@ -1,5 +1,5 @@
 /** What the owner does with proxies, where a step of it fails: the proxy stays as it was. */
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { Proxies, proxyRules, proxySchema } from '../../../src/broker/records/proxy.ts';
 import { ProxiedApps } from '../../../src/daemon/proxy/proxied-apps.ts';
@@ -66,39 +66,35 @@ async function newDesk() {
 
 afterEach(() => void vi.restoreAllMocks());
 
-describe('a change of the proxies that fails', () => {
-  it.each(['its app, which can’t be ended', 'its record'])(
-    'serves the proxy again where its removal fails at %s',
-    async (step) => {
-      const { desk, apps, proxies, parts, served, paths } = await newDesk();
-      const { id, name, url } = await desk.add({ resource: endpoint });
-      await apps.admit(id);
-      const before = paths();
-      if (step === 'its record') vi.spyOn(proxies, 'remove').mockRejectedValueOnce(diskFull);
-      else vi.spyOn(parts.apps, 'remove').mockRejectedValueOnce(diskFull);
-      await expect(desk.remove(name)).rejects.toBe(diskFull);
-      expect(desk.list()).toMatchObject([{ name, url }]);
-      expect(served.at(-1)).toEqual(before);
-      await desk.remove(name);
-      expect([desk.list(), parts.apps.all(), served.at(-1)]).toEqual([[], [], []]);
-    },
-  );
-});
-
-describe('the removal of a proxy', () => {
-  it('closes its port before it ends its app, and leaves none that comes meanwhile', async () => {
-    const { desk, apps, parts, served } = await newDesk();
-    const { id, name } = await desk.add({ resource: endpoint });
+it.each(['its app, which can’t be ended', 'its record'])(
+  'a proxy is served again where its removal fails at %s',
+  async (step) => {
+    const { desk, apps, proxies, parts, served, paths } = await newDesk();
+    const { id, name, url } = await desk.add({ resource: endpoint });
     await apps.admit(id);
-    const remove = parts.apps.remove.bind(parts.apps);
-    const late: Promise<unknown>[] = [];
-    vi.spyOn(parts.apps, 'remove').mockImplementation(async (client) => {
-      expect(served.at(-1)).toEqual([]);
-      await remove(client);
-      late.push(apps.admit(id).catch((error: unknown) => error));
-    });
+    const before = paths();
+    if (step === 'its record') vi.spyOn(proxies, 'remove').mockRejectedValueOnce(diskFull);
+    else vi.spyOn(parts.apps, 'remove').mockRejectedValueOnce(diskFull);
+    await expect(desk.remove(name)).rejects.toBe(diskFull);
+    expect(desk.list()).toMatchObject([{ name, url }]);
+    expect(served.at(-1)).toEqual(before);
     await desk.remove(name);
-    expect(await Promise.all(late)).toMatchObject([{ reason: 'not_found' }]);
-    expect(parts.apps.all()).toEqual([]);
+    expect([desk.list(), parts.apps.all(), served.at(-1)]).toEqual([[], [], []]);
+  },
+);
+
+it('a removed proxy’s port closes before its app ends, and none comes meanwhile', async () => {
+  const { desk, apps, parts, served } = await newDesk();
+  const { id, name } = await desk.add({ resource: endpoint });
+  await apps.admit(id);
+  const remove = parts.apps.remove.bind(parts.apps);
+  const late: Promise<unknown>[] = [];
+  vi.spyOn(parts.apps, 'remove').mockImplementation(async (client) => {
+    expect(served.at(-1)).toEqual([]);
+    await remove(client);
+    late.push(apps.admit(id).catch((error: unknown) => error));
   });
+  await desk.remove(name);
+  expect(await Promise.all(late)).toMatchObject([{ reason: 'not_found' }]);
+  expect(parts.apps.all()).toEqual([]);
 });

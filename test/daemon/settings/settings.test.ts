@@ -65,12 +65,10 @@ describe('a new home', () => {
   });
 });
 
-describe('a home that exists', () => {
-  it('takes the environment, for this run only, if the user starts the broker', () => {
-    read({ KEYTURN_VAULT: 'memory', BROWSER: 'lynx' }, true);
-    expect(read({ BROWSER: 'firefox' }, false, false)).toMatchObject({ vault: 'memory', browser: 'firefox' });
-    expect(read({}, false)).toMatchObject({ vault: 'memory', browser: 'lynx' });
-  });
+it('a home takes the environment for one run if the user starts the broker', () => {
+  read({ KEYTURN_VAULT: 'memory', BROWSER: 'lynx' }, true);
+  expect(read({ BROWSER: 'firefox' }, false, false)).toMatchObject({ vault: 'memory', browser: 'firefox' });
+  expect(read({}, false)).toMatchObject({ vault: 'memory', browser: 'lynx' });
 });
 
 describe('a value that can’t be used', () => {

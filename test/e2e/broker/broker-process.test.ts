@@ -4,17 +4,15 @@ import { homeInWorld, isAlive, newHome, processFacts, until } from '../../suppor
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refreshing-home.ts';
 
-describe('in the middle of something', () => {
-  it('ends when it is stopped, though a page is open and a question waits', async () => {
-    const { home, resource } = await homeInWorld({ browser: 'true' });
-    expect(await home.keyturn(['token', resource, '--timeout', '1s'])).toMatchObject({ code: 3 });
-    expect(await home.keyturn(['login', resource, '--timeout', '10s'])).toMatchObject({ code: 3 });
-    const { requests: interactions } = await askBroker(home, 'request.list', {});
-    expect(new Set(interactions.map(({ kind }) => kind))).toEqual(new Set(['allow', 'signIn']));
-    const { pid } = await askBroker(home, 'status', {});
-    expect(await home.keyturn(['broker', 'stop'])).toMatchObject({ code: 0 });
-    expect(isAlive(pid)).toBe(false);
-  });
+it('a broker ends when it is stopped, though a page is open and a question waits', async () => {
+  const { home, resource } = await homeInWorld({ browser: 'true' });
+  expect(await home.keyturn(['token', resource, '--timeout', '1s'])).toMatchObject({ code: 3 });
+  expect(await home.keyturn(['login', resource, '--timeout', '10s'])).toMatchObject({ code: 3 });
+  const { requests: interactions } = await askBroker(home, 'request.list', {});
+  expect(new Set(interactions.map(({ kind }) => kind))).toEqual(new Set(['allow', 'signIn']));
+  const { pid } = await askBroker(home, 'status', {});
+  expect(await home.keyturn(['broker', 'stop'])).toMatchObject({ code: 0 });
+  expect(isAlive(pid)).toBe(false);
 });
 
 describe('started by a command', () => {

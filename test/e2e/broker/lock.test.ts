@@ -20,28 +20,26 @@ import {
 const bySealedFile = { KEYTURN_VAULT: 'sealed-file' };
 const passphrase = 'correct horse battery';
 
-describe('a sealed file whose key lies in the keychain', () => {
-  it('opens by itself, and after a lock only by unlock', async () => {
-    const { home, world, resource } = await homeInWorld({
-      vault: 'keychain',
-      env: { ...bySealedFile, KEYTURN_VAULT_KEY: 'keychain' },
-    });
-    await startBroker(home);
-    await allow(home, 'cli', resource);
-    await signIn(home, resource);
-    await stopBroker(home);
-    await home.ok(['token', resource, '--no-input']);
-    await killBroker(home);
-    await startBroker(home);
-    await tokenAt(home, resource);
-    await askBroker(home, 'vault.lock', {});
-    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7 });
-    await home.ok(['unlock']);
-    await tokenAt(home, resource);
-    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
-    expect(await home.keyturn(['passphrase', '--passphrase-stdin'], { stdin: 'a\nb\n' })).toMatchObject({
-      code: 2,
-    });
+it('a sealed file with its key in the keychain opens by itself, after a lock by unlock', async () => {
+  const { home, world, resource } = await homeInWorld({
+    vault: 'keychain',
+    env: { ...bySealedFile, KEYTURN_VAULT_KEY: 'keychain' },
+  });
+  await startBroker(home);
+  await allow(home, 'cli', resource);
+  await signIn(home, resource);
+  await stopBroker(home);
+  await home.ok(['token', resource, '--no-input']);
+  await killBroker(home);
+  await startBroker(home);
+  await tokenAt(home, resource);
+  await askBroker(home, 'vault.lock', {});
+  expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7 });
+  await home.ok(['unlock']);
+  await tokenAt(home, resource);
+  expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
+  expect(await home.keyturn(['passphrase', '--passphrase-stdin'], { stdin: 'a\nb\n' })).toMatchObject({
+    code: 2,
   });
 });
 

@@ -113,21 +113,19 @@ with keyturn.connect("notes-py") as broker:
         print(error.reason, token.access_token in repr(token) + repr(error))
 `;
 
-describe('a program for Python', () => {
-  it('reaches a server that takes bound tokens only, with headers for each request', async () => {
-    const { home, world, resource } = await homeInWorld({ issuing });
-    await startBroker(home);
-    await paired(home, 'notes-py');
-    await allow(home, 'notes-py', resource);
-    expect(await pythonProgram(python, [resource, world.caFile], home.env)).toEqual({
-      code: 0,
-      stdout: 'DPoP 401 200\nresource_mismatch False\n',
-      stderr: '',
-    });
-    const printed = await keyturnPy(['token', 'notes-py', resource, '--dpop', 'POST'], home.env);
-    expect(printed).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^Authorization: DPoP \S+\nDPoP: \S+\n$/),
-    });
+it('a Python program reaches a server of bound tokens, with headers for each request', async () => {
+  const { home, world, resource } = await homeInWorld({ issuing });
+  await startBroker(home);
+  await paired(home, 'notes-py');
+  await allow(home, 'notes-py', resource);
+  expect(await pythonProgram(python, [resource, world.caFile], home.env)).toEqual({
+    code: 0,
+    stdout: 'DPoP 401 200\nresource_mismatch False\n',
+    stderr: '',
+  });
+  const printed = await keyturnPy(['token', 'notes-py', resource, '--dpop', 'POST'], home.env);
+  expect(printed).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Authorization: DPoP \S+\nDPoP: \S+\n$/),
   });
 });

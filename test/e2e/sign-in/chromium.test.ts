@@ -51,19 +51,14 @@ it.each<[string, Options, number]>([
   expect(visits.every(({ query }) => (query.get('client_id') === clientUrl) === isDocument)).toBe(true);
 });
 
-describe('a person who clicks "Deny" in Chromium', () => {
-  it('B-37: is told by the command, and no second page opens', async () => {
-    const { program, authorizationServer } = await open({}, { deny: true });
-    const { run } = await program.call();
-    expect(run).toMatchObject({ code: 5, stdout: '' });
-    expect(run.stderr).toContain('reason: access_denied');
-    expect((await program.call()).run).toMatchObject({ code: 3, stdout: '' });
-    expect(authorizationServer.server.asked('/authorize').map(({ method }) => method)).toEqual([
-      'GET',
-      'POST',
-    ]);
-    expect(authorizationServer.counts.codesRedeemed).toBe(0);
-  });
+it('B-37: a click on "Deny" is told by the command, and no second page opens', async () => {
+  const { program, authorizationServer } = await open({}, { deny: true });
+  const { run } = await program.call();
+  expect(run).toMatchObject({ code: 5, stdout: '' });
+  expect(run.stderr).toContain('reason: access_denied');
+  expect((await program.call()).run).toMatchObject({ code: 3, stdout: '' });
+  expect(authorizationServer.server.asked('/authorize').map(({ method }) => method)).toEqual(['GET', 'POST']);
+  expect(authorizationServer.counts.codesRedeemed).toBe(0);
 });
 
 describe('a page in Chromium that has the redirect with its code', () => {

@@ -81,25 +81,23 @@ describe('an admitted client', { timeout: patience }, () => {
   });
 });
 
-describe('a crowd of connections', () => {
-  test('DOOR-2: 1,024 connections of one client are served and leave nothing', async () => {
-    const rig = await startRig();
-    const before = openDescriptors();
-    const crowded = rig.enrol();
-    const crowd: RawClient[] = [];
-    while (crowd.length < 1024) crowd.push(await admitted(rig, crowded));
-    expect(rig.server.callers()).toHaveLength(1024);
-    // One more is one too many for this client, and for no other.
-    const { client: late, proofC } = await greeted(rig, crowded);
-    late.send(prove(proofC));
-    expect(await late.refusal()).toBe('rate_limited');
-    await honestVisits(rig, 20);
-    for (const [id, client] of crowd.entries()) client.send(request(id, 'status'));
-    for (const [id, client] of crowd.entries()) expect(await client.next()).toMatchObject({ id });
-    for (const client of crowd) client.socket.destroy();
-    await deserted(rig);
-    expect(openDescriptors()).toBeLessThanOrEqual(before);
-    await admitted(rig, crowded);
-    expect(rig.server.callers()).toHaveLength(1);
-  });
+test('DOOR-2: 1,024 connections of one client are served and leave nothing', async () => {
+  const rig = await startRig();
+  const before = openDescriptors();
+  const crowded = rig.enrol();
+  const crowd: RawClient[] = [];
+  while (crowd.length < 1024) crowd.push(await admitted(rig, crowded));
+  expect(rig.server.callers()).toHaveLength(1024);
+  // One more is one too many for this client, and for no other.
+  const { client: late, proofC } = await greeted(rig, crowded);
+  late.send(prove(proofC));
+  expect(await late.refusal()).toBe('rate_limited');
+  await honestVisits(rig, 20);
+  for (const [id, client] of crowd.entries()) client.send(request(id, 'status'));
+  for (const [id, client] of crowd.entries()) expect(await client.next()).toMatchObject({ id });
+  for (const client of crowd) client.socket.destroy();
+  await deserted(rig);
+  expect(openDescriptors()).toBeLessThanOrEqual(before);
+  await admitted(rig, crowded);
+  expect(rig.server.callers()).toHaveLength(1);
 });

@@ -134,17 +134,15 @@ describe('the nonce of an authorization server', () => {
   );
 });
 
-describe('an answer to a proof', () => {
-  it.each([
-    ['a Bearer token', { ...good, token_type: 'Bearer' }],
-    ['a token of another key', { ...good, access_token: jwtWith({ cnf: { jkt: 'A'.repeat(43) } }) }],
-  ])('P-9: is refused if it has %s, and a rotated refresh token is kept', async (_what, body) => {
-    site.lay('/token', { body: { ...body, refresh_token: 'n3xt' } });
-    const kept: string[] = [];
-    const refusal = await refusalOf(() =>
-      refreshed({ proofKey, onRotation: (token) => void kept.push(token) }),
-    );
-    expect(refusal).toMatchObject({ reason: 'token_invalid', rule: expect.stringContaining('RFC 9449') });
-    expect(kept).toEqual(['n3xt']);
-  });
+it.each([
+  ['a Bearer token', { ...good, token_type: 'Bearer' }],
+  ['a token of another key', { ...good, access_token: jwtWith({ cnf: { jkt: 'A'.repeat(43) } }) }],
+])('P-9: an answer with %s is refused, and a rotated refresh token kept', async (_what, body) => {
+  site.lay('/token', { body: { ...body, refresh_token: 'n3xt' } });
+  const kept: string[] = [];
+  const refusal = await refusalOf(() =>
+    refreshed({ proofKey, onRotation: (token) => void kept.push(token) }),
+  );
+  expect(refusal).toMatchObject({ reason: 'token_invalid', rule: expect.stringContaining('RFC 9449') });
+  expect(kept).toEqual(['n3xt']);
 });

@@ -134,13 +134,11 @@ describe('an app that a person has allowed', () => {
   });
 });
 
-describe('a withdrawal', () => {
-  it('of consent concerns what was answered before it, of one account and one client', async () => {
-    const consents = rememberedAt(() => 5000);
-    await consents.withdraw('alice', 'app');
-    expect(await consents.isWithdrawn('alice', 'app', 5)).toBe(true);
-    expect(await consents.isWithdrawn('alice', 'app', 6)).toBe(false);
-    expect(await consents.isWithdrawn('alice', 'other', 5)).toBe(false);
-    expect(await consents.isWithdrawn('bob', 'app', 5)).toBe(false);
-  });
+it('a withdrawal concerns earlier answers of one account and one client', async () => {
+  const consents = rememberedAt(() => 5000);
+  await consents.withdraw('alice', 'app');
+  expect(await consents.isWithdrawn('alice', 'app', 5)).toBe(true);
+  expect(await consents.isWithdrawn('alice', 'app', 6)).toBe(false);
+  expect(await consents.isWithdrawn('alice', 'other', 5)).toBe(false);
+  expect(await consents.isWithdrawn('bob', 'app', 5)).toBe(false);
 });

@@ -76,31 +76,29 @@ describe('documents of strangers', () => {
   });
 });
 
-describe('a page in somebody’s browser', () => {
-  it('AS-30: uses up no registrations and sign-ins of other programs and tabs', async () => {
-    const at = Date.now();
-    const rig = await startServer({
-      registrationLimit: { requests: 5, seconds: 3600 },
-      requestLimit: { requests: 5, seconds: 3600 },
-      now: () => at,
-    });
-    onTestFinished(() => rig.close());
-    const auth = authorizationOf(rig).url;
-    // As a browser sends what a page of another site loads and posts (test/server/page.test.ts has a real one).
-    const asPicture = { 'sec-fetch-site': 'cross-site' };
-    const asPage = { origin: 'http://localhost', ...asPicture };
-    for (let sent = 0; sent < 301; sent += 1)
-      await (await rig.request(`${auth}&nonce=${sent}`, { headers: asPicture })).body?.cancel();
-    for (let sent = 0; sent < 6; sent += 1)
-      for (const path of ['/reg', '/token']) await rig.request(path, { method: 'POST', headers: asPage });
-    // They were counted: the next one of a page is refused.
-    expect((await rig.request('/reg', { method: 'POST', headers: asPage })).status).toBe(429);
-    expect((await rig.request(auth, { headers: asPage })).status).toBe(429);
-    expect((await register(rig, publicClient)).status).toBe(201);
-    const token = await rig.request('/token', { method: 'POST', body: new URLSearchParams() });
-    expect(token.status).toBe(400);
-    expect((await rig.browser().open(auth)).status).toBe(200);
+it('AS-30: a page uses up no registrations and sign-ins of programs and tabs', async () => {
+  const at = Date.now();
+  const rig = await startServer({
+    registrationLimit: { requests: 5, seconds: 3600 },
+    requestLimit: { requests: 5, seconds: 3600 },
+    now: () => at,
   });
+  onTestFinished(() => rig.close());
+  const auth = authorizationOf(rig).url;
+  // As a browser sends what a page of another site loads and posts (test/server/page.test.ts has a real one).
+  const asPicture = { 'sec-fetch-site': 'cross-site' };
+  const asPage = { origin: 'http://localhost', ...asPicture };
+  for (let sent = 0; sent < 301; sent += 1)
+    await (await rig.request(`${auth}&nonce=${sent}`, { headers: asPicture })).body?.cancel();
+  for (let sent = 0; sent < 6; sent += 1)
+    for (const path of ['/reg', '/token']) await rig.request(path, { method: 'POST', headers: asPage });
+  // They were counted: the next one of a page is refused.
+  expect((await rig.request('/reg', { method: 'POST', headers: asPage })).status).toBe(429);
+  expect((await rig.request(auth, { headers: asPage })).status).toBe(429);
+  expect((await register(rig, publicClient)).status).toBe(201);
+  const token = await rig.request('/token', { method: 'POST', body: new URLSearchParams() });
+  expect(token.status).toBe(400);
+  expect((await rig.browser().open(auth)).status).toBe(200);
 });
 
 it('AS-30: one address may ask for a bounded number of sign-in pages', async () => {

@@ -91,37 +91,33 @@ it('a key change that fails once is tried again at the next request', async () =
   expect((await rig.request('/jwks')).status).toBe(200);
 });
 
-describe('a refresh token in the storage', () => {
-  it('is used up once by concurrent requests, and its second use ends the grant', async () => {
-    const storage = memoryStorage();
-    let replays = 0;
-    const { errors } = await loadOidcProvider();
-    const adapter = adapterFor({
-      storage,
-      errors,
-      askedResource: () => undefined,
-      now: Date.now,
-      onReplay: () => (replays += 1),
-      graceSeconds: 0,
-    })('RefreshToken');
-    await adapter.upsert('first', { grantId: 'g' }, 60);
-    await adapter.upsert('next', { grantId: 'g' }, 60);
-    await adapter.consume('first');
-    await expect(adapter.consume('first')).rejects.toThrow('invalid_grant');
-    expect(await adapter.find('next')).toBeUndefined();
-    expect(replays).toBe(1);
-  });
+it('a refresh token is used up once, and its second use ends the grant', async () => {
+  const storage = memoryStorage();
+  let replays = 0;
+  const { errors } = await loadOidcProvider();
+  const adapter = adapterFor({
+    storage,
+    errors,
+    askedResource: () => undefined,
+    now: Date.now,
+    onReplay: () => (replays += 1),
+    graceSeconds: 0,
+  })('RefreshToken');
+  await adapter.upsert('first', { grantId: 'g' }, 60);
+  await adapter.upsert('next', { grantId: 'g' }, 60);
+  await adapter.consume('first');
+  await expect(adapter.consume('first')).rejects.toThrow('invalid_grant');
+  expect(await adapter.find('next')).toBeUndefined();
+  expect(replays).toBe(1);
 });
 
-describe('a client assertion in the storage', () => {
-  it('is used up once though both requests found it unused', async () => {
-    const { errors } = await loadOidcProvider();
-    const shared = { storage: memoryStorage(), errors, now: Date.now };
-    const parts = { ...shared, askedResource: () => undefined, onReplay: () => undefined, graceSeconds: 0 };
-    const adapter = adapterFor(parts)('ReplayDetection');
-    await adapter.upsert('one', { iss: 'robot' }, 60);
-    await expect(adapter.upsert('one', { iss: 'robot' }, 60)).rejects.toThrow('invalid_client');
-  });
+it('a client assertion is used up once though two requests found it unused', async () => {
+  const { errors } = await loadOidcProvider();
+  const shared = { storage: memoryStorage(), errors, now: Date.now };
+  const parts = { ...shared, askedResource: () => undefined, onReplay: () => undefined, graceSeconds: 0 };
+  const adapter = adapterFor(parts)('ReplayDetection');
+  await adapter.upsert('one', { iss: 'robot' }, 60);
+  await expect(adapter.upsert('one', { iss: 'robot' }, 60)).rejects.toThrow('invalid_client');
 });
 
 describe('a signing key', () => {

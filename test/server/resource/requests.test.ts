@@ -239,27 +239,24 @@ describe('over a proxy', () => {
   );
 });
 
-describe('behind a proxy or a mount that strips a prefix', () => {
-  it('takes the paths that it sees for those of the resource, and no others', async () => {
-    const { call, send, handled } = rig(new Issuer(key), {
-      resource: 'https://notes.example/notes/mcp',
-      mountPath: '/mcp',
-      routes: [{ path: '/notes/mcp/admin', scopes: ['notes:admin'] }],
-    });
-    const own = await tokenOf(key, { aud: 'https://notes.example/notes/mcp' });
-    const statusOf = async (path: string) =>
-      (await call(own, { url: `https://notes.example${path}` })).status;
-    expect(
-      await Promise.all(['/mcp', '/mcp/', '/mcp/admin', '/mcpx', '/', '/notes/mcp'].map(statusOf)),
-    ).toEqual([200, 200, 403, 404, 404, 404]);
-    expect(handled).toHaveLength(2);
-    for (const path of ['/notes/mcp', '/mcp', '']) {
-      const url = `https://notes.example/.well-known/oauth-protected-resource${path}`;
-      expect(await (await send(new Request(url))).json()).toMatchObject({
-        resource: 'https://notes.example/notes/mcp',
-      });
-    }
+it('behind a stripped prefix the paths that come are those of the resource', async () => {
+  const { call, send, handled } = rig(new Issuer(key), {
+    resource: 'https://notes.example/notes/mcp',
+    mountPath: '/mcp',
+    routes: [{ path: '/notes/mcp/admin', scopes: ['notes:admin'] }],
   });
+  const own = await tokenOf(key, { aud: 'https://notes.example/notes/mcp' });
+  const statusOf = async (path: string) => (await call(own, { url: `https://notes.example${path}` })).status;
+  expect(
+    await Promise.all(['/mcp', '/mcp/', '/mcp/admin', '/mcpx', '/', '/notes/mcp'].map(statusOf)),
+  ).toEqual([200, 200, 403, 404, 404, 404]);
+  expect(handled).toHaveLength(2);
+  for (const path of ['/notes/mcp', '/mcp', '']) {
+    const url = `https://notes.example/.well-known/oauth-protected-resource${path}`;
+    expect(await (await send(new Request(url))).json()).toMatchObject({
+      resource: 'https://notes.example/notes/mcp',
+    });
+  }
 });
 
 describe('a server on this machine, under development', () => {
@@ -274,28 +271,26 @@ describe('a server on this machine, under development', () => {
   });
 });
 
-describe('events', () => {
-  it('RS-16: say who was admitted or refused and why, without tokens, queries and bodies', async () => {
-    const { call, events } = rig(new Issuer(key), { operations: {} });
-    const body = JSON.stringify({ method: 'resources/read', params: { uri: 'notes://a?key=secret' } });
-    await call(token, { url: `${resource}?secret=1`, body, address: '192.0.2.7' });
-    await call('wrong', { address: '192.0.2.7' });
-    expect(events).toEqual([
-      expect.objectContaining({
-        type: 'granted',
-        method: 'POST',
-        path: '/mcp',
-        address: '192.0.2.7',
-        issuer,
-        subject: 'alice',
-        clientId: 'editor',
-        needed: ['notes:read'],
-        operations: ['resources/read "notes://a"'],
-      }),
-      expect.objectContaining({ type: 'refused', status: 401, reason: 'token_unreadable' }),
-    ]);
-    expect(JSON.stringify(events)).not.toMatch(/secret|wrong|eyJ/);
-  });
+it('RS-16: events say who was admitted or refused and why, and no secret', async () => {
+  const { call, events } = rig(new Issuer(key), { operations: {} });
+  const body = JSON.stringify({ method: 'resources/read', params: { uri: 'notes://a?key=secret' } });
+  await call(token, { url: `${resource}?secret=1`, body, address: '192.0.2.7' });
+  await call('wrong', { address: '192.0.2.7' });
+  expect(events).toEqual([
+    expect.objectContaining({
+      type: 'granted',
+      method: 'POST',
+      path: '/mcp',
+      address: '192.0.2.7',
+      issuer,
+      subject: 'alice',
+      clientId: 'editor',
+      needed: ['notes:read'],
+      operations: ['resources/read "notes://a"'],
+    }),
+    expect.objectContaining({ type: 'refused', status: 401, reason: 'token_unreadable' }),
+  ]);
+  expect(JSON.stringify(events)).not.toMatch(/secret|wrong|eyJ/);
 });
 
 it.each([
