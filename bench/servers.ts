@@ -13,7 +13,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { throwAwayCertificates } from '../src/serve/certificate.ts';
+import { sharedCertificates } from '../test/support/bent/server.ts';
 import { listenOnLoopback } from '../src/serve/tls-listener.ts';
 import { workshop } from '../test/support/servers/workshop.ts';
 import { openWorld } from '../test/support/world.ts';
@@ -21,7 +21,7 @@ import { openWorld } from '../test/support/world.ts';
 /** RFC 9728 §3.1. */
 const protectedPath = '/.well-known/oauth-protected-resource';
 const scope = 'openid offline_access';
-const certificates = await throwAwayCertificates();
+const certificates = await sharedCertificates();
 const listener = await listenOnLoopback(certificates, 0);
 const { origin } = listener;
 let refreshes = 0;
@@ -76,7 +76,7 @@ const metadataOf = (issuer: string): object => ({
 
 /** Answers as the SDK does. A token is asked about once in five minutes, so that the time of a call is that of its way. */
 async function startTools(): Promise<string> {
-  const { protectedServer } = await openWorld({ certificates, service: workshop(), cacheSeconds: 300 });
+  const { protectedServer } = await openWorld({ service: workshop(), cacheSeconds: 300 });
   return protectedServer.resource;
 }
 

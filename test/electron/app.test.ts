@@ -7,7 +7,6 @@ import path from 'node:path';
 import type { Page } from 'playwright';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { callMessage } from '../../electron/bridge/messages.ts';
-import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { windowOptions } from '../../electron/windows/windows.ts';
 import { app, double } from '../support/electron/electron-double.ts';
 import { homeInBentWorld } from '../support/bent/home.ts';
@@ -248,8 +247,7 @@ describe('a command that waits for a sign-in', () => {
   let desk: { readonly home: TestHome; readonly opened: App };
 
   beforeAll(async () => {
-    const certificates = await throwAwayCertificates();
-    worlds = [await openWorld({ certificates }), await openWorld({ certificates })];
+    worlds = [await openWorld(), await openWorld()];
     for (const world of worlds) group.atEnd(() => world.close());
     const home = group.newHome({ world: worlds[0] });
     desk = { home, opened: await openApp(home, ['--hidden'], group.atEnd) };

@@ -2,7 +2,6 @@
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import { iconShows } from '../electron/rig.ts';
-import { sharedCertificates } from '../support/bent/server.ts';
 import { ofFile } from '../support/lasting.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
@@ -11,10 +10,9 @@ import { signInFor } from './connected-home.ts';
 import { names } from './names.ts';
 import { answerCard, button, newDesk, openCard, openMain, programOf, sharedSeat, tab } from './person.ts';
 
-/** Servers, each with a sign-in provider of its own, under one authority. */
-const newWorld = async () => openWorld({ certificates: await sharedCertificates() });
-const one = ofFile(newWorld);
-const other = ofFile(newWorld);
+/** Servers, each with a sign-in provider of its own. */
+const one = ofFile(() => openWorld());
+const other = ofFile(() => openWorld());
 
 /** Notes, before the page's own scripts, whether a button could be pressed the moment it appeared. */
 const noteFirstLook = (name: string): string => `new MutationObserver((_changes, observer) => {

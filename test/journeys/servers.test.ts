@@ -3,7 +3,6 @@ import type { Locator, Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/index.ts';
 import { iconShows, lookAt } from '../electron/rig.ts';
-import { sharedCertificates } from '../support/bent/server.ts';
 import { until } from '../support/home.ts';
 import { ofFile } from '../support/lasting.ts';
 import { asks } from '../support/processes/program.ts';
@@ -13,10 +12,9 @@ import { signInFor } from './connected-home.ts';
 import { names } from './names.ts';
 import { button, newDesk, openMain, placeIn, programOf, sharedSeat, tab } from './person.ts';
 
-/** A server for each test, each with a sign-in provider of its own, under one authority. */
-const newWorld = async () => openWorld({ certificates: await sharedCertificates() });
-const forgetful = ofFile(newWorld);
-const entered = ofFile(newWorld);
+/** A server for each test, each with a sign-in provider of its own. */
+const forgetful = ofFile(() => openWorld());
+const entered = ofFile(() => openWorld());
 
 /** All about this server, in the main window. */
 async function shownIn(main: Page, resource: string): Promise<Locator> {

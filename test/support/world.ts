@@ -10,7 +10,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type LoopbackAnswer, signInAt, type UserAgentOptions } from '../../demo/user-agent.ts';
 import { introspection } from '../../src/server/index.ts';
-import { type Certificates, throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
 import {
   type BentAuthorizationServer,
@@ -19,6 +18,7 @@ import {
   type Settings,
   type TokenVerdict,
 } from './bent/authorization-server.ts';
+import { sharedCertificates } from './bent/server.ts';
 import { browserHere } from './browsers/browser-here.ts';
 import { notebookScopes } from './world/notebook.ts';
 import {
@@ -36,8 +36,6 @@ export interface WorldOptions extends Partial<
   readonly service?: ProtectedService;
   /** The MCP server takes only tokens that are bound to a key, and both want nonces. */
   readonly takesBoundTokens?: boolean;
-  /** Shared with another world; its own unless given. */
-  readonly certificates?: Certificates;
   /** Seconds between two looks at a token. The default, 0, is for tests that end tokens. */
   readonly cacheSeconds?: number;
 }
@@ -71,14 +69,13 @@ export interface TestWorld {
 const introspecting = { clientId: 'protected-server', secret: 'only the MCP server has this' };
 
 export async function openWorld(options: WorldOptions = {}): Promise<TestWorld> {
-  const { service, takesBoundTokens = false, cacheSeconds = 0, ...issuing } = options;
-  const { certificates = await throwAwayCertificates(), ...settings } = issuing;
+  const { service, takesBoundTokens = false, cacheSeconds = 0, ...settings } = options;
+  const certificates = await sharedCertificates();
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-world-'));
   const caFile = path.join(folder, 'ca.pem');
   await writeFile(caFile, certificates.ca);
   const granted = ['openid', ...notebookScopes];
   const authorizationServer = await openBentAuthorizationServer({
-    certificates,
     consent: 'signIn',
     redirectMatching: 'anyLoopbackPort',
     metadataAt: ['oauth', 'oidc'],

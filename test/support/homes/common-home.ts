@@ -5,7 +5,6 @@
  * looks asks the broker from the test's own process, since a command costs a process; what is tested is the command.
  */
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { type Certificates, throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { type HomeOptions, TestHome, until } from '../home.ts';
 import { askBroker, type Question } from './ask-broker.ts';
@@ -28,8 +27,6 @@ export interface CommonHome {
 interface Opened {
   readonly home: TestHome;
   readonly world: TestWorld;
-  /** Of all its worlds: the broker trusts one authority. */
-  readonly certificates: Certificates;
   /** All stay open until the end: a later world on the port of an earlier one would meet what Keyturn keeps of that one. */
   readonly worlds: TestWorld[];
 }
@@ -56,11 +53,10 @@ export function commonHome(
     return opened;
   };
   beforeAll(async () => {
-    const certificates = await throwAwayCertificates();
-    const world = await openWorld({ ...options.issuing, certificates });
+    const world = await openWorld(options.issuing);
     const home = new TestHome({ ...options, world });
     await startBroker(home);
-    opened = { home, world, certificates, worlds: [world] };
+    opened = { home, world, worlds: [world] };
   });
   tellStoryOf(() => [there().home]);
   afterAll(async () => {
@@ -81,8 +77,8 @@ export function commonHome(
     },
     ask,
     async newWorld() {
-      const { home, certificates, worlds } = there();
-      const world = await openWorld({ ...options.issuing, certificates });
+      const { home, worlds } = there();
+      const world = await openWorld(options.issuing);
       worlds.push(world);
       return { home, world, resource: world.protectedServer.resource };
     },
