@@ -81,12 +81,12 @@ it('takes a change at any moment of the end of the one before', async () => {
   for (let moments = 0; moments < 20; moments += 1) {
     const { home, broker } = await savedHome();
     const second = Promise.withResolvers<void>();
-    const { replace } = home.vault;
+    const replace = home.vault.replace.bind(home.vault);
     home.vault.replace = async (...asked) => {
       home.vault.replace = replace;
-      const kept = await replace.apply(home.vault, asked);
+      const kept = await replace(...asked);
       void (async () => {
-        for (let n = 0; n < moments; n += 1) await undefined;
+        for (let n = 0; n < moments; n += 1) await Promise.resolve();
         second.resolve(broker.list.change(add({ name: 'd' })));
       })();
       return kept;

@@ -16,7 +16,11 @@ const open = (options: Options = {}, person: Person = {}) =>
     visit: async (url, ca) => {
       // Its server's certificate has to be trusted before the browser starts.
       const browser = await openBrowserProfile({ ca, origins: [await pageBehind(url)] });
-      await browser.open(url, person).finally(() => browser.close());
+      try {
+        await browser.open(url, person);
+      } finally {
+        await browser.close();
+      }
     },
     ...options,
     authorization: { consent: 'page', ...options.authorization },
