@@ -17,7 +17,8 @@ import type { SignInContext } from './sign-in-context.ts';
 
 /** The address must be of the sign-in that waits; a wrong one is refused here and the sign-in goes on. */
 export function pastedReply(address: string, started: StartedAuthorization): URL {
-  const url = URL.parse(address.trim());
+  // Terminals and chats add quotes.
+  const url = URL.parse(address.replaceAll(/^[\s"'<]+|[\s"'>]+$/g, ''));
   const expected = new URL(started.redirectUri);
   if (url?.origin !== expected.origin || url.pathname !== expected.pathname) {
     throw new KeyturnError('invalid_request', 'That is not the address a sign-in ends at.', {

@@ -54,8 +54,8 @@ export async function checkMachine(machine: Machine): Promise<MachineLook> {
   };
 }
 
-const withoutKeychain =
-  'Install or start a keyring (gnome-keyring, KWallet); or, in a home that holds nothing yet: keyturn settings set vault sealed-file';
+const orFiles = 'or, in a home that holds nothing yet: keyturn settings set vault sealed-file';
+const withoutKeychain = `Install or start a keyring (gnome-keyring, KWallet); ${orFiles}`;
 
 /** `open` and `elsewhere` have nothing to tell. */
 const keychainKinds: Readonly<
@@ -79,7 +79,7 @@ const keychainKinds: Readonly<
   noDefault: [
     'keychain.absent',
     'The keychain has no default collection to keep secrets in.',
-    'Make one (seahorse: "Password keyring", then "Set as default"), or log in once with your password.',
+    `Make one (seahorse: "Password keyring", then "Set as default"), or log in once with your password; ${orFiles}`,
   ],
   volatile: [
     'keychain.volatile',

@@ -42,9 +42,18 @@ export async function watchQuestions(
   const shown = new Set<string>(own?.earlier);
   const told = new Set<string>();
   const said = new Set<string>();
+  const byTerminal = new Map<string, Promise<boolean>>();
+  const isOpened = async (question: Fields): Promise<boolean> => {
+    if (own === undefined || typeof question['browserError'] !== 'string') return false;
+    const id = text(question, 'id');
+    const opening = byTerminal.get(id) ?? openByTerminal(text(question, 'startUrl'));
+    byTerminal.set(id, opening);
+    return opening;
+  };
   // Each once: any web page can send an answer without state.
-  const tellNews = (question: Fields): void => {
-    for (const line of newsOf(question)) {
+  const tellNews = async (question: Fields): Promise<void> => {
+    const lines = newsOf((await isOpened(question)) ? { ...question, browserError: undefined } : question);
+    for (const line of lines) {
       if (!said.has(line)) say(line);
       said.add(line);
     }
@@ -54,7 +63,7 @@ export async function watchQuestions(
   const look = async (): Promise<void> => {
     for (const question of await openQuestions(connection)) {
       const id = text(question, 'id');
-      if (told.has(id)) tellNews(question);
+      if (told.has(id)) await tellNews(question);
       if (shown.has(id) || URL.parse(text(question, 'resource'))?.origin !== origin) continue;
       if (question['kind'] === 'allow' && !isAbout(question, asked)) continue;
       shown.add(id);
@@ -64,7 +73,7 @@ export async function watchQuestions(
         say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
       told.add(id);
       tell(question, own, connection.capabilities.includes(appCapability));
-      tellNews(question);
+      await tellNews(question);
       if (question['kind'] === 'signIn') own?.onPage?.(id);
     }
   };
@@ -73,6 +82,21 @@ export async function watchQuestions(
   });
   await connection.request('subscribe');
   await look();
+}
+
+/**
+ * If the broker found no browser, this terminal may have one: VS Code's, in a container or over SSH, names a command that
+ * opens the page where the user sits, and forwards its port. Our own address is opened, since other users of the machine
+ * may read arguments.
+ */
+async function openByTerminal(startUrl: string): Promise<boolean> {
+  const [command = ''] = (process.env['BROWSER'] ?? '').replaceAll('%s', '').split(':');
+  if (command.trim() === '' || startUrl === '') return false;
+  const { openBrowser } = await import('../../daemon/system/browser.ts');
+  return openBrowser(startUrl, { command, env: process.env }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /**

@@ -134,7 +134,7 @@ export class KeychainStore implements ItemStore {
     if (!(error instanceof VaultError) || error.kind !== 'absent') throw error;
     if (hasDefault && !(await hasDefault())) {
       throw new VaultError('absent', 'the keychain has no default collection to keep secrets in', {
-        hint: 'Log out and in once with your password, or make one (seahorse: "Password keyring", then "Set as default").',
+        hint: 'Log out and in once with your password, or make one (seahorse: "Password keyring", then "Set as default"); or, in a home that holds nothing yet: keyturn settings set vault sealed-file',
       });
     }
     try {

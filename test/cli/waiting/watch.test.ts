@@ -62,6 +62,28 @@ describe('a login', () => {
     }
   });
 
+  it('opens its page by $BROWSER of this terminal where the broker has no browser', async () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const browserError = 'No browser was opened.';
+    const login = async (question: object): Promise<void> =>
+      watchQuestions(
+        brokerWith({ id: 'aaaaaaaa', ...waiting, ...question }),
+        { resource },
+        { earlier: new Set() },
+      );
+    for (const [browser, isTold] of [
+      ['true', false],
+      [undefined, true],
+      ['false', true],
+      ['true --new-window %s:false', false],
+    ] as const) {
+      vi.stubEnv('BROWSER', browser);
+      stderr = '';
+      await login({ browserError });
+      expect(stderr.includes(browserError), browser).toBe(isTold);
+    }
+  });
+
   it('is told the command that enters a client where nothing else helps past an error', async () => {
     const broker = brokerWith({ id: 'aaaaaaaa', ...waiting, replacedByHand: true });
     await watchQuestions(broker, { resource }, { earlier: new Set() });

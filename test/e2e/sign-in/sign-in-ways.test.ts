@@ -67,7 +67,7 @@ describe('login --paste', () => {
     foreign.searchParams.set('state', 'another');
     signingIn.types(foreign.href);
     await signingIn.says('That address belongs to another sign-in');
-    signingIn.types(address.href);
+    signingIn.types(`"${address.href}" `);
     const run = await signingIn.ended;
     expect(run).toMatchObject({ code: 0, stdout: '' });
     expect(run.stderr).toContain('reason: state_mismatch');
