@@ -11,7 +11,7 @@ import { endpointUrl } from '../client/endpoint-url.ts';
 import { isAppName } from '../ipc/wire/app-name.ts';
 import { exposedIn, isSecretHeader, isSecretUrl, reference } from './exposed.ts';
 import { headerPattern, schemePattern, tokenPattern } from '../ipc/wire/values.ts';
-import { translated } from './mcp-remote.ts';
+import { isMadeByBridge, translated } from './mcp-remote.ts';
 import { type KeyturnStart, keyturnStart, type OwnCommand } from './own-command.ts';
 import { changesPrograms } from '../base/system/program-variables.ts';
 
@@ -237,13 +237,15 @@ type Kept = Pick<Extract<Reading, { kind: 'switch' }>, 'drop' | 'anchor' | 'env'
 
 function switched(
   url: string,
-  headers: readonly Header[],
+  given: readonly Header[],
   more: readonly string[],
   { env, ...kept }: Kept,
 ): Unlisted {
   const endpoint = plainUrl(url);
   if (endpoint === undefined) return left('its URL is neither https nor on this computer');
   if (isSecretUrl(endpoint.href)) return left('its URL contains a secret, which belongs in a header');
+  const headers = given.filter(({ name }) => !isMadeByBridge(name));
+  if (headers.some(({ name }) => /^host$/i.test(name))) return left('it names another host in a header');
   const secrets = headers.filter(({ name, value }) => isSecretHeader(name, value));
   if (secrets.some(({ value }) => value.trim() === '' || reference.test(value)))
     return left('a header takes its secret from a variable');

@@ -66,6 +66,10 @@ const refused: Readonly<Record<string, string>> = {
     'Keyturn sends access tokens only: an ID token is for the client that signed in (OpenID Connect Core §2)',
 };
 
+/** Headers that a request is made of: the bridge sets them itself. */
+export const isMadeByBridge = (name: string): boolean =>
+  /^(?:connection|content-.*|expect|keep-alive|mcp-.*|transfer-encoding|upgrade)$/i.test(name);
+
 interface Translated {
   /** Ours, and what nobody knows. */
   readonly args: string[];

@@ -220,6 +220,17 @@ describe('keyturn setup', () => {
     },
   );
 
+  it('leaves out headers that the bridge sets itself', () => {
+    const headers = {
+      'content-type': 'application/json',
+      'MCP-Protocol-Version': '2025-06-18',
+      'X-Team': 'a',
+    };
+    const { after } = read('cursor', JSON.stringify({ mcpServers: { notes: { url: endpoint, headers } } }));
+    expect(after).toContain('"X-Team: a"');
+    expect(after).not.toMatch(/content-type|protocol-version/i);
+  });
+
   it('names a variable that another one gave to an entry of its own', () => {
     const notes = { command: 'keyturn', args: ['bridge', endpoint, '--as', 'x'], env: { NODE_OPTIONS: 'x' } };
     expect(read('cursor', entered(notes)).findings).toMatchObject([
@@ -242,6 +253,7 @@ describe('keyturn setup', () => {
 
   it.each([
     ['a header whose name is an option', { url: endpoint, headers: { '--connect': 'x' } }],
+    ['a header for another host', { url: endpoint, headers: { host: 'other.example' } }],
     ['a tool like an option', { command: 'npx', args: ['mcp-remote', endpoint, '--ignore-tool', '--as'] }],
     ['an option without its value', { command: 'npx', args: ['mcp-remote', endpoint, '--transport'] }],
     ['a URL beside it', { command: 'npx', args: ['mcp-remote', endpoint], url: 'https://evil.example' }],

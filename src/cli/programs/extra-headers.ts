@@ -8,13 +8,13 @@ import { readFile } from 'node:fs/promises';
 import { endpointUrl, isWithin } from '../../client/endpoint-url.ts';
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { systemCode } from '../../base/system-error.ts';
+import { isMadeByBridge } from '../../setup/mcp-remote.ts';
 
 /** RFC 9110 §5.1, §5.5. */
 const line = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([^\r\n\0]*?)[ \t]*$/;
 
-/** What a request is made of, and not for a configuration to say; and what would carry a credential past the broker. */
-const reserved =
-  /^(?:authorization|proxy-authorization|host|connection|keep-alive|upgrade|expect|transfer-encoding|content-.*|mcp-.*)$/i;
+/** Where a request goes, and what would carry a credential past the broker. */
+const reserved = /^(?:(?:proxy-)?authorization|host)$/i;
 
 /** RFC 9110 §5.5: visible ASCII, spaces, tabs, and bytes above it. */
 const fieldValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
@@ -55,7 +55,7 @@ async function linesOf(file: string): Promise<string[]> {
 function headerIn(text: string, url: string, env: NodeJS.ProcessEnv): [name: string, value: string] {
   const [, name, value = ''] = line.exec(text) ?? [];
   if (name === undefined) throw notAHeader('A header is written "NAME: VALUE".');
-  if (reserved.test(name)) {
+  if (reserved.test(name) || isMadeByBridge(name)) {
     const isCredential = /authorization$/i.test(name);
     throw notAHeader(
       `The header ${quoted(name)} is not for an entry to set.`,
