@@ -113,13 +113,11 @@ async function destinationOf(
   const scopes = challengedScope === undefined ? {} : { challengedScope };
   if (found.kind === 'earlierRevision') {
     const asked = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
+    const named = request.issuer ?? usedIssuer(parts, request);
+    if (named !== undefined && (await isSilent(askServer(parts, request, asked), named)))
+      return { resource: found.resource, ...(await chooseServer(parts, request, [named])), ...scopes };
     const server = await askServer(parts, request, asked);
-    if (server.isDefault) {
-      const named = request.issuer ?? usedIssuer(parts, request);
-      if (named !== undefined && named !== server.issuer)
-        return { resource: found.resource, ...(await chooseServer(parts, request, [named])), ...scopes };
-      refuseGuess(parts, server.issuer);
-    }
+    if (server.isDefault) refuseGuess(parts, server.issuer);
     const source = server.isDefault ? asked : { ...asked, isByMetadata: true };
     return {
       resource: found.resource,
@@ -137,6 +135,17 @@ async function destinationOf(
     scopesSupported,
     ...former(parts, request, authorizationServers),
   };
+}
+
+/** True if the MCP server's origin publishes no metadata, or a web page at every address. */
+async function isSilent(own: Promise<AuthorizationServer>, named: string): Promise<boolean> {
+  return own.then(
+    ({ isDefault, issuer }) => isDefault === true && issuer !== named,
+    (error: unknown) => {
+      if (error instanceof Unreachable) return true;
+      throw error;
+    },
+  );
 }
 
 /** If the MCP server names nothing at all: what its sign-in uses, because the user or the server named it then. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { until } from '../../support/home.ts';
 import { rawGet } from '../../support/servers/raw-get.ts';
-import { type Answer, json } from '../../support/bent/server.ts';
+import { type Answer, html, json } from '../../support/bent/server.ts';
 import {
   callbackOf,
   ground,
@@ -31,15 +31,22 @@ it.each([
   });
 });
 
-it('an issuer that only the user knows serves a server that publishes nothing, and its next sign-in', async () => {
-  const { rig, authorizationServer } = await ground({
-    protection: { metadataAt: [], metadataUrl: undefined },
-  });
-  expect(await refused(rig.login())).toMatchObject({ hint: expect.stringContaining('--issuer ISSUER') });
-  await rig.login({ issuer: authorizationServer.issuer });
-  expect(await rig.ask({ interaction: 'never' })).toMatchObject({ issuer: authorizationServer.issuer });
-  expect((await rig.login()).state).toEqual({ kind: 'active' });
-});
+it.each([404, 200])(
+  'an issuer that only the user knows serves a server that answers all else with a page (%i), and its next sign-in',
+  async (status) => {
+    const { rig, authorizationServer, protectedServer } = await ground({
+      protection: { metadataAt: [], metadataUrl: undefined },
+    });
+    protectedServer.server.on('GET', '*', ({ path }) =>
+      path.startsWith('/.well-known') ? html('<h1>Notes</h1>', status) : undefined,
+    );
+    if (status === 404)
+      expect(await refused(rig.login())).toMatchObject({ hint: expect.stringContaining('--issuer ISSUER') });
+    await rig.login({ issuer: authorizationServer.issuer });
+    expect(await rig.ask({ interaction: 'never' })).toMatchObject({ issuer: authorizationServer.issuer });
+    expect((await rig.login()).state).toEqual({ kind: 'active' });
+  },
+);
 
 type Prepare = (all: Ground) => void;
 
