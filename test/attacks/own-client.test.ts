@@ -65,7 +65,7 @@ it('a server without metadata does not replace the typed issuer by its own', asy
   const bent = await open({ protection: { metadataAt: [] } });
   const named = [
     '--issuer',
-    'https://as.example',
+    'https://as.invalid',
     '--client-id',
     'abc',
     '--client-secret-stdin',
@@ -73,6 +73,6 @@ it('a server without metadata does not replace the typed issuer by its own', asy
     '9s',
   ];
   const run = await bent.home.keyturn(['login', bent.url, ...named], { stdin: 'hidden' });
-  expect(run).toMatchObject({ code: 5, stderr: expect.stringContaining('issuer_mismatch') });
+  expect(run).toMatchObject({ code: 6, stderr: expect.stringContaining('"https://as.invalid"') });
   expect(await issuersEntered(bent)).not.toContain(new URL(bent.url).origin);
 });
