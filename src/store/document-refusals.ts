@@ -20,12 +20,15 @@ export function refusalOf(file: string, { found, isOurs, known }: Compared): Key
   if (known === undefined) return undefined;
   // A successor: a broker ended between its two writes. Once the vault has one successor, no other one is valid.
   if (found.id === known.id || found.after.includes(known.id)) return undefined;
-  return older(file);
+  return older(file, found.number > known.number);
 }
 
-export function older(file: string): KeyturnError {
+/** `isVaultBehind`: the file has the higher number, as after an older keychain was put back. */
+export function older(file: string, isVaultBehind = false): KeyturnError {
   return new KeyturnError('file_unreadable', `${file} is not the newest one that your vault knows.`, {
-    hint: putBack,
+    hint: isVaultBehind
+      ? 'The vault is older than the file: put its newest state back, or begin again: `keyturn reset`.'
+      : putBack,
   });
 }
 

@@ -148,6 +148,10 @@ describe('a file against the newest document that the vault knows', () => {
     home.vault.items.clear();
     for (const [name, text] of known) home.vault.items.set(name, text);
     await expectRefused(home, older);
+    const { list } = await home.start();
+    expect(() => list.items).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('vault is older') }),
+    );
   });
 
   it('is refused if it is gone', async () => {
