@@ -25,8 +25,7 @@ export function Scopes({ names }: ScopesProps) {
     <ul class="scopes">
       {names.slice(0, most).map((name) => (
         <li key={name}>
-          <Scope name={name} />
-          {isOnCard && <Risk name={name} />}
+          <Scope name={name} /> {isOnCard && <Risk name={name} />}
           {isOnCard && <span class="end" />}
         </li>
       ))}
@@ -81,8 +80,7 @@ export function ScopeChoice({ names, fresh = [], kept, onKeep, isDisabled = fals
               }}
             />
             <span>
-              <Scope name={name} />
-              <Risk name={name} />
+              <Scope name={name} /> <Risk name={name} />{' '}
               {fresh.includes(name) && <span class="tag">{strings.card.newScope}</span>}
               <span class="end" />
             </span>
