@@ -1,5 +1,5 @@
 /**
- * Another program of the same user wants the vault of a desk’s home to vouch for a setting that nobody confirmed, or
+ * Another program of the same user wants the vault of a home of the app to confirm a setting that nobody confirmed, or
  * to forget one that the person chose.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ function takeSettingOut(home: TestHome, name: string): void {
 
 const proxy = 'http://127.0.0.1:9';
 
-describe('a headless broker in a desk’s home', () => {
+describe('a headless broker in a home of the app', () => {
   it('settings.json: sets nothing to a value from the file before the vault was asked', async () => {
     const home = await closedDesk();
     writeSettings(home, { httpsProxy: proxy });

@@ -32,8 +32,8 @@ const widening: readonly (readonly [method: string, params: object])[] = [
   ['vault.passphrase', { current: 'aPassphrase-1234', next: 'anotherPassphrase-5678' }],
 ];
 
-describe('a headless broker in a desk’s home', () => {
-  it('refuses whatever widens, and says that the desk is closed and how to open it', async () => {
+describe('a headless broker in a home of the app', () => {
+  it('refuses whatever widens, and says how to open the app', async () => {
     const { line } = await openHeadless(await closedDesk());
     for (const [method, params] of widening) {
       const refused = await line.request(method, params).then(

@@ -19,7 +19,7 @@ function copyOf(home: TestHome): TestHome {
 }
 
 describe('a headless broker on a copy of the home', () => {
-  it('gives nothing after the app changed the home, and leaves the desk closed', async () => {
+  it('gives nothing after the app changed the home', async () => {
     const home = newHome({ vault: 'keychain' });
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed('early'));

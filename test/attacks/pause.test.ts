@@ -27,7 +27,7 @@ async function pausedHome(): Promise<{ home: TestHome; goBack: () => void }> {
 }
 
 describe('a pause of all access', () => {
-  it('outlives a restart; at the closed desk the owner’s key can’t end it', async () => {
+  it('outlives a restart; the owner’s key can’t end it while the app is closed', async () => {
     const { home } = await pausedHome();
     const { line, stop } = await openHeadless(home);
     await expect(line.request('token.get', wanted)).rejects.toMatchObject(paused);

@@ -1,4 +1,4 @@
-/** Another program of the same user writes settings.json or owner.key, or sets variables: nothing of it decides where a desk's secrets go. */
+/** Another program of the same user writes settings.json or owner.key, or sets variables: nothing of it decides where secrets of a home of the app go. */
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -129,7 +129,7 @@ describe('owner.key, written while the app is closed', () => {
   });
 });
 
-describe('variables of the process that starts a headless broker in a desk’s home', () => {
+describe('variables of the process that starts a headless broker in a home of the app', () => {
   it('name no browser, no plain http and no other vault', async () => {
     const home = await usedDesk();
     const { line, stop } = await openHeadless(home, {

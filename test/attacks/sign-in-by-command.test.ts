@@ -1,5 +1,5 @@
 /**
- * Another program of the user's holds the owner's key at a desk, and wants its own account, or its own issuer,
+ * Another program of the user's holds the owner's key while the app runs, and wants its own account, or its own issuer,
  * behind what the person allowed.
  */
 import { describe, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ async function signedInAddress({ world }: BentHome, page: string): Promise<strin
 
 const notOurs = { reason: 'not_permitted' };
 
-describe('the owner’s key at a desk', () => {
+describe('the owner’s key while the app runs', () => {
   it('registers Keyturn again only in the sign-in that its card allowed', async () => {
     const there = await homeInBentWorld();
     const desk = await openDesk(there.home);

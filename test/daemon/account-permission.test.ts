@@ -53,7 +53,7 @@ describe('an account that a command adds to a permission', () => {
     expect(standing()).toEqual([]);
   });
 
-  it('is not added, without a desk, where the permission is ended before it is written', async () => {
+  it('is not added, without the app, if the permission ends before it is written', async () => {
     const rig = await ground();
     const { permissions } = rig.parts;
     const write = permissions.set.bind(permissions);

@@ -91,7 +91,7 @@ describe('a login', () => {
     expect(stderr).not.toContain('--new-client');
   });
 
-  it('joins no sign-in of a program, of another way or, at a desk, of anybody', async () => {
+  it('joins no sign-in of an app, of another way or, while the app runs, of anybody', async () => {
     const { startUrl: _none, ...elsewhere } = waiting;
     const broker = brokerWith(
       { id: 'aaaaaaaa', ...waiting, startedBy: 'app' },

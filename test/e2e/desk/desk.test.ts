@@ -11,7 +11,7 @@ const byCommand = {
   rule: 'While the app is running, commands that grant access must be approved in its window',
 };
 
-describe('keyturn app allow at a desk', () => {
+describe('keyturn app allow while the app runs', () => {
   it('waits for the card, says so, and is done after a yes', async () => {
     const { home, card, cards, answer, permissions } = await openDesk(newHome());
     const narrow = ['--scope', 'notes:read', '--for', '8h'];
@@ -124,7 +124,7 @@ it('a request whose time is over is led to the window if its question waits ther
   await answer((await card()).id, 'later');
 });
 
-describe('the owner’s key at a desk', () => {
+describe('the owner’s key while the app runs', () => {
   it('widens nothing: each such method has its card, with no secret on it', async () => {
     const all = Object.entries(methods).flatMap(([method, { effect }]) =>
       effect === 'widens' || effect === 'mayWiden' ? [method] : [],

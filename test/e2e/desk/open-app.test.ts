@@ -1,4 +1,4 @@
-/** A command that a closed desk refuses, at a terminal: it offers to start the app that ran here last. */
+/** A command that is refused while the app is closed, at a terminal: it offers to start the app that ran here last. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
