@@ -50,9 +50,9 @@ export const dispatcher =
   (caller, method, params) =>
     dispatch(services, caller, method, params);
 
-/** The methods that an owner may call; those of local clients hand out tokens. */
+/** The methods that an owner may call; those of apps hand out tokens. */
 export type OwnersMethod = {
-  [M in MethodName]: (typeof methods)[M]['who'] extends 'client' ? never : M;
+  [M in MethodName]: (typeof methods)[M]['who'] extends 'app' ? never : M;
 }[MethodName];
 
 export interface InProcessOwner {
@@ -91,7 +91,7 @@ export function inProcessOwner(
   return {
     call: async (method, params) => {
       // The type says so too; a name from a window is only as good as the table it was looked up in.
-      if ((methods[method].who as 'any' | 'owner' | 'client') === 'client') throw noTokensHere(method);
+      if (methodRow(method).who === 'app') throw noTokensHere(method);
       return dispatch(services, caller, method, params);
     },
     widens: async (method, params) => {

@@ -51,6 +51,14 @@ describe('keyturn app allow while the app runs', () => {
   });
 });
 
+it.each(['token.get', 'token.prove', 'url.show'])('%s is answered to no window', async (method) => {
+  const { owner } = await openDesk(newHome());
+  await expect(owner.call(method as never, { resource })).rejects.toMatchObject({
+    reason: 'not_permitted',
+    rule: 'no token ever reaches a window',
+  });
+});
+
 /** A server that the command line is denied. */
 const denied = 'https://denied.example';
 
