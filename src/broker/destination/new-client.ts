@@ -20,7 +20,7 @@ export interface Redirect extends Identity {
 }
 
 /** The name that consent pages show. */
-const appName = 'Keyturn';
+const clientName = 'Keyturn';
 
 export async function listenFor({ loopback }: BrokerParts, record: RegistrationRecord): Promise<Redirect> {
   return { receiver: await loopback.open(record.registration.redirectUri), record, isNew: false };
@@ -100,7 +100,7 @@ async function register(
   const { now: _now, isByPerson, ...request } = wanted;
   const asking = { what: `registration ${server.issuer}`, isByPerson };
   const { registration, clientSecret } = await parts.rests.ask(asking, () =>
-    registerDynamically(server, { redirectUris, appName, ...request }, http),
+    registerDynamically(server, { redirectUris, clientName, ...request }, http),
   );
   await parts.audit.record({ event: 'oauthClient', outcome: registration.source, issuer: server.issuer });
   const current = parts.registrations.for(server.issuer, parts.servers.timeAt(server.issuer));

@@ -64,12 +64,12 @@ export function requireClientMetadataUrl(url: string): string {
 export function clientMetadataDocument(
   url: string,
   redirectUris: readonly [string, ...string[]],
-  { appName = 'Keyturn', clientUri }: { readonly appName?: string; readonly clientUri?: string } = {},
+  { clientName = 'Keyturn', clientUri }: { readonly clientName?: string; readonly clientUri?: string } = {},
 ): ClientMetadataDocument {
   if (clientUri !== undefined) requireSecureUrl(clientUri, 'client_uri', { allowInsecureLoopback: false });
   return {
     client_id: requireClientMetadataUrl(url),
-    client_name: appName,
+    client_name: clientName,
     ...(clientUri === undefined ? {} : { client_uri: clientUri }),
     redirect_uris: redirectUris.map(requireRedirectUri),
     grant_types: ['authorization_code', 'refresh_token'],

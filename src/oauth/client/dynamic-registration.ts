@@ -43,7 +43,7 @@ type ClientInformation = z.infer<typeof clientInformationSchema>;
 export interface DynamicRegistration {
   /** Tried in order while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
   readonly redirectUris: Iterable<string> | AsyncIterable<string>;
-  readonly appName: string;
+  readonly clientName: string;
   /** All scopes that the client may ever request: some servers grant only scopes that the client registered. */
   readonly scope?: readonly string[];
   /** True if a client without these scopes would be useless, and would replace a better one. */
@@ -134,10 +134,10 @@ async function tryRegistration(
 
 function registrationBody(
   server: AuthorizationServer,
-  { appName, scope, redirectUri, grantTypes }: ClientMetadata,
+  { clientName, scope, redirectUri, grantTypes }: ClientMetadata,
 ): string {
   return JSON.stringify({
-    client_name: appName,
+    client_name: clientName,
     redirect_uris: [redirectUri],
     grant_types: grantTypes,
     response_types: ['code'],
@@ -168,7 +168,7 @@ async function sendRegistration(url: string, body: string, http: Http): Promise<
 
 function processRegistration(
   server: AuthorizationServer,
-  { redirectUri, grantTypes, scope }: Omit<ClientMetadata, 'appName'>,
+  { redirectUri, grantTypes, scope }: Omit<ClientMetadata, 'clientName'>,
   reply: HttpReply,
   now: number,
 ): RegistrationWithSecrets {
