@@ -152,15 +152,13 @@ export function brokerParts(
 interface NetworkHost {
   readonly settings: LiveSettings;
   readonly fetchFor: (endpoint: string, isPrivate: (url: string) => boolean) => Fetch;
-  /** Ends a request that takes too long; by the machine's clock unless given. */
-  readonly deadline?: Http['deadline'];
 }
 
 /** Requests for all endpoints share what is known of servers: their clocks, and the forms of secrets that they take. */
 function networkOf(
   clock: Clock,
   exceptions: ExceptionRecords,
-  { settings, fetchFor, deadline }: NetworkHost,
+  { settings, fetchFor }: NetworkHost,
 ): BrokerParts['network'] {
   const shared = { serverClocks: new ServerClocks(), secretForms: new Map<string, string>() };
   return (endpoint) => ({
@@ -170,6 +168,5 @@ function networkOf(
     wall: () => clock.wall(),
     protocolVersion: { header: settings.protocolVersionHeader, value: settings.protocolVersion },
     allowInsecureLoopback: settings.insecureLoopback,
-    ...(deadline ? { deadline } : {}),
   });
 }

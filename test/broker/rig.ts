@@ -50,8 +50,6 @@ export interface RigOptions {
   readonly protocolVersion?: Http['protocolVersion'];
   /** A person sits at the broker's own windows. */
   readonly isKeyturnApp?: boolean;
-  /** What ends an exchange that takes too long; the machine's clock unless given. */
-  readonly deadline?: Http['deadline'];
   /** What all parts except the rig itself use in front of the vault. */
   readonly front?: (vault: Vault, clock: HandClock) => Vault;
   /** The same for the document, whose number is in a vault of its own here. */
@@ -298,7 +296,7 @@ interface Stage {
 
 async function partsOn(stage: Stage): Promise<BrokerParts> {
   const { folder, clock, options } = stage;
-  const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion, deadline } = options;
+  const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion } = options;
   const newest = vaultOf(folder);
   const document = testDocument(folder, { vault: options.documentFront?.(newest) ?? newest });
   const records = recordsOf(document);
@@ -327,7 +325,6 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
           : {}),
       },
       fetchFor: () => stage.fetch,
-      ...(deadline ? { deadline } : {}),
       openBrowser: stage.openBrowser,
       grantsChanged: () => undefined,
     },

@@ -2,21 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { exitCodes, reasons } from '../../src/base/errors.ts';
-import { cutOff, html, json, redirectTo } from '../support/bent/server.ts';
+import { html, redirectTo } from '../support/bent/server.ts';
 import type { Answer } from '../support/bent/server.ts';
-import {
-  callbackOf,
-  enter,
-  followed,
-  ground,
-  handDeadline,
-  parameter,
-  refused,
-  tokenRequests,
-  words,
-} from './ground.ts';
+import { callbackOf, enter, followed, ground, parameter, refused, tokenRequests, words } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
-import { turnOfEvents } from '../broker/rig.ts';
 
 /** A sign-in whose page is open and unvisited. */
 async function atThePage(options: GroundOptions = {}) {
@@ -64,45 +53,6 @@ describe('mixed-up authorization servers', () => {
 });
 
 describe('an answer', () => {
-  const named = {
-    'the issuer itself': (issuer: string) => issuer,
-    'no issuer': () => undefined,
-    'another issuer': () => 'https://issuer.example',
-  } as const;
-  const isTaken = (advertised: boolean, who: string): boolean =>
-    who === 'the issuer itself' || (who === 'no issuer' && !advertised);
-  const table = [true, false].flatMap((advertised) =>
-    Object.entries(named).map(
-      ([who, iss]) =>
-        [
-          isTaken(advertised, who) ? 'is taken' : 'is refused',
-          who,
-          advertised ? 'promises' : 'does not promise',
-          iss,
-        ] as const,
-    ),
-  );
-
-  it.each(table)(
-    'N-1 N-2: %s if it names %s and the server %s to name it',
-    async (verdict, _who, promise, iss) => {
-      const { rig, authorizationServer } = await ground();
-      authorizationServer.bend.metadata = (document) => ({
-        ...document,
-        authorization_response_iss_parameter_supported: promise === 'promises',
-      });
-      const value = iss(authorizationServer.issuer);
-      authorizationServer.bend.authorizeResponse = (parameters) =>
-        value === undefined ? parameters.delete('iss') : parameters.set('iss', value);
-      if (verdict === 'is taken') {
-        expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
-        return;
-      }
-      expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
-      expect(tokenRequests(authorizationServer)).toEqual([]);
-    },
-  );
-
   it('N-1 N-2: an error in an answer with a wrong issuer is neither acted on nor shown', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.authorizeError = () => ({
@@ -129,24 +79,6 @@ describe('an answer', () => {
     expect(authorizationServer.counts).toMatchObject({ codesRedeemed: 1, codeReuses: 0, tokenRequests: 1 });
   });
 
-  it('X-9: an error with markup is quoted for the user and kept from the browser', async () => {
-    const { rig, world, authorizationServer } = await ground();
-    authorizationServer.bend.authorizeError = () => ({
-      error: '<script>alert(1)</script>',
-      error_description: `\u001b[2J\u202e<img src=x>\r\n${'long '.repeat(200)}`,
-    });
-    rig.person.isThere = false;
-    const asked = refused(rig.ask());
-    await rig.question('signIn');
-    const shown = await followed(world, rig.pages[0] ?? '');
-    const error = await asked;
-    expect(error.reason).toBe('login_failed');
-    expect(words(error)).not.toMatch(/[\u0000-\u001f\u202e]/);
-    expect(error.message.length).toBeLessThan(700);
-    expect(shown.status).toBe(400);
-    expect(shown.text).not.toMatch(/script>|<img|long long/);
-  });
-
   it.each(['temporarily_unavailable', 'server_error'])(
     'T-3: that says %s is no refusal: a later sign-in works',
     async (code) => {
@@ -164,16 +96,6 @@ describe('an answer', () => {
 });
 
 describe('the authorization request', () => {
-  it('N-11: reaches no browser if the endpoint sets one of our parameters', async () => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.metadata = (document) => ({
-      ...document,
-      authorization_endpoint: `${authorizationServer.server.base}/authorize?redirect_uri=https://evil.example`,
-    });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
-    expect(rig.pages).toEqual([]);
-  });
-
   it('N-11: is not in the address that the browser is started with', async () => {
     const { rig } = await atThePage();
     expect(rig.opened).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/)]);
@@ -260,11 +182,8 @@ describe('the bodies of the requests for code, refresh and revocation', () => {
 describe('a code', () => {
   it.each([
     ['a 500', { status: 500 }],
-    ['a 429 with a long wait', { status: 429, headers: { 'retry-after': '61' } }],
     ['a web page with status 200', html('<h1>Welcome</h1>')],
     ['a broken connection', 'destroy'],
-    ['an answer that breaks off', cutOff()],
-    ['403 invalid_code', json({ error: 'invalid_code' }, 403)],
     ['a redirect', redirectTo('https://issuer.example/token', 307)],
   ] as const satisfies readonly (readonly [string, Answer])[])(
     'B-6 X-8: is never sent twice, not even after %s',
@@ -276,13 +195,4 @@ describe('a code', () => {
       nothingKept({ rig });
     },
   );
-
-  it('B-6: is never sent twice, not even when the time is over', async () => {
-    const { deadline, hang } = handDeadline();
-    const { rig, authorizationServer } = await ground({ rig: { deadline } });
-    authorizationServer.bend.tokenRequest = hang;
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-    await turnOfEvents();
-    expect(authorizationServer.counts.tokenRequests).toBe(1);
-  });
 });

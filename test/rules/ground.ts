@@ -140,20 +140,6 @@ export const stepUp = (...scope: string[]) => ({
   challenge: { status: 403, bearer: { error: 'insufficient_scope', scope } } as const,
 });
 
-/** Exchanges whose time is over when a server hangs, rather than by the clock. */
-export function handDeadline(): { readonly deadline: () => AbortSignal; readonly hang: () => 'hang' } {
-  let over = new AbortController();
-  return {
-    deadline: () => over.signal,
-    hang() {
-      const ended = over;
-      over = new AbortController();
-      ended.abort(new DOMException('time is over', 'TimeoutError'));
-      return 'hang';
-    },
-  };
-}
-
 /** The address that a browser would be sent back to, which nobody has visited yet. */
 export async function callbackOf({ world }: Pick<Ground, 'world'>, page: string | undefined): Promise<URL> {
   const response = await world.fetch(page ?? '', { redirect: 'manual' });
