@@ -1,7 +1,7 @@
 /** As whom a sign-in is: the person's names for accounts, the server's subjects, and what a page is told of them. */
 import { describe, expect, it } from 'vitest';
 import type { Ground } from './ground.ts';
-import { ground, parameter, refused, stepUp, words } from './ground.ts';
+import { ground, parameter, refused, stepUp } from './ground.ts';
 
 const openid = ['openid', 'read'];
 
@@ -35,17 +35,6 @@ describe('a label', () => {
     expect(rig.parts.grants.all()).toHaveLength(2);
   });
 
-  it('B-7: does not merge accounts: another subject needs the user’s approval', async () => {
-    const all = await ground();
-    const { id } = await signInAs(all, 'subject-1', 'work');
-    const login = refused(signInAs(all, 'subject-2', 'work'));
-    const { question } = await all.rig.question('account');
-    expect(question).toMatchObject({ account: 'subject-2', known: ['work'] });
-    await answered(all, 'account', 'no');
-    expect(await login).toMatchObject({ reason: 'account_mismatch' });
-    expect(all.rig.grant()).toMatchObject({ id, subject: 'subject-1' });
-  });
-
   it('B-7: replaces the subject as a name, and programs continue', async () => {
     const all = await ground();
     const { rig, restarted } = all;
@@ -60,23 +49,6 @@ describe('a label', () => {
     const again = await restarted();
     expect((await again.ask({ account: 'work', interaction: 'never' })).account).toBe('work');
     expect((await signInAs({ ...all, rig: again }, 'subject-1')).account).toBe('work');
-  });
-
-  it('B-7: refuses a sign-in under a second name, and names both', async () => {
-    const all = await ground();
-    await signInAs(all, 'subject-1', 'work');
-    const error = await refused(signInAs(all, 'subject-1', 'home'));
-    expect(error.reason).toBe('account_mismatch');
-    expect(words(error)).toContain('"work"');
-    expect(words(error)).toContain('--account "home"');
-    expect(all.rig.grant().account).toBe('work');
-  });
-});
-
-describe('an account that nobody is signed in as', () => {
-  it('the first sign-in takes the label that the program asked for', async () => {
-    const { rig } = await ground();
-    expect(await rig.ask({ account: 'work' })).toMatchObject({ account: 'work' });
   });
 });
 
@@ -148,20 +120,5 @@ describe('login_hint', () => {
       await rig.login({ resource, scope: openid, account: 'work' });
     }
     expect(hints(all)).toEqual([undefined, undefined, 'alice@one.example', 'alice@two.example']);
-  });
-
-  it('tells nothing to another issuer that the server has moved to', async () => {
-    const all = await ground();
-    const { rig, world, protectedServer } = all;
-    await rig.login({ account: 'alice@example.com' });
-    const { tokenId } = await rig.ask();
-    protectedServer.settings.authorizationServers = [await world.openAuthorizationServer()];
-    rig.broker.rejections.reject({ appId: 'editor', token: { tokenId } });
-    rig.person.isThere = false;
-    const asked = rig.ask().catch(() => undefined);
-    await rig.question('signIn');
-    expect(hints(all)).toEqual(['alice@example.com', undefined]);
-    await rig.broker.end();
-    await asked;
   });
 });

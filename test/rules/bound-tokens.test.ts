@@ -123,20 +123,6 @@ describe('tokens are bound to a key', () => {
     expect(authorizationServer.server.asked('/revoke', 'POST').length).toBeGreaterThan(0);
     expect((await rig.ask()).tokenType).toBe('DPoP');
   });
-
-  it('P-9: are refused as Bearer tokens at a refresh, which ends nothing', async () => {
-    const { rig, authorizationServer } = await boundGround();
-    const first = await rig.ask();
-    authorizationServer.bend.tokenAnswer = undefined;
-    rig.clock.advance(3_600_000);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'token_invalid' });
-    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
-    rig.clock.advance(3_600_000);
-    const next = await rig.ask();
-    expect(next.tokenType).toBe('DPoP');
-    expect(next.accessToken).not.toBe(first.accessToken);
-    expect(rig.pages).toHaveLength(1);
-  });
 });
 
 describe('a proof for a program', () => {
@@ -213,27 +199,6 @@ describe('a proof for a program', () => {
     const { rig, prove } = await proving();
     await rig.allow('editor', ['other']);
     expect(await reason(() => prove())).toBe('consent_required');
-  });
-
-  it('that was allowed one token is given as long as that token lives', async () => {
-    const { rig } = await proving();
-    rig.parts.leases.set({
-      permission: {
-        appId: 'agent',
-        endpoint: rig.endpoint,
-        decision: 'allow',
-        createdAt: 0,
-        grants: [rig.grant().id],
-      },
-      once: true,
-    });
-    const { tokenId } = await rig.ask({ appId: 'agent' });
-    const prove = (): string =>
-      rig.broker.proofs.prove({ appId: 'agent', tokenId, method: 'POST', url: rig.endpoint });
-    expect(await reason(prove)).toBeUndefined();
-    expect(await reason(prove)).toBeUndefined();
-    rig.parts.leases.end('agent', rig.endpoint);
-    expect(await reason(prove)).toBe('consent_required');
   });
 
   it('that was allowed one token is for no token of before, whose permission has ended', async () => {

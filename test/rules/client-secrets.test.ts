@@ -71,8 +71,6 @@ describe('a client secret at a server that', () => {
       'unauthorized_client',
       json({ error: 'unauthorized_client', error_description: 'Missing client_id' }, 401),
     ],
-    ['invalid_request', json({ error: 'invalid_request', error_description: 'client_id is required' }, 400)],
-    ['words of its own', { status: 422, body: 'Failed to parse: missing field `client_id`' }],
     ['a list of faults', json({ errors: [{ path: ['clientId'], message: 'Required' }] }, 422)],
   ];
   it.each(lacking)('W-7: is sent again with the id in the body after %s', async (_name, answer) => {
@@ -126,17 +124,6 @@ describe('a client secret at a server that', () => {
     rig.clock.advance(anHour);
     await rig.ask();
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['body s', 's', 's']);
-  });
-
-  it('B-6: is sent nowhere else after a reply about the id', async () => {
-    const { rig, authorizationServer } = await ground({
-      authorization: { authMethods: ['client_secret_basic'] },
-    });
-    await enter(rig, authorizationServer, { clientSecret: 's' }, { authMethod: 'client_secret_basic' });
-    authorizationServer.bend.tokenRequest = () =>
-      json({ error: 'invalid_client', error_description: 'wrong client id or secret' }, 401);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'client_rejected' });
-    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['s', 's']);
   });
 
   it('B-6: is not sent a third time to a server that refuses both forms', async () => {

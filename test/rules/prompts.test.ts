@@ -1,8 +1,6 @@
 /** What a sign-in page is asked to show, at servers that need it and at servers that fail on it. */
 import { describe, expect, it } from 'vitest';
 import { turnOfEvents } from '../broker/rig.ts';
-import { html } from '../support/bent/server.ts';
-import type { RecordedRequest } from '../support/bent/server.ts';
 import { anHour, followed, ground, parameter, refused, stepUp } from './ground.ts';
 import type { Ground, GroundOptions } from './ground.ts';
 
@@ -127,26 +125,5 @@ describe('a prompt that the server refuses in its answer', () => {
     const after = await all.restarted();
     await after.login();
     expect(parameter(after.pages[0], 'prompt')).toBe('consent');
-  });
-});
-
-describe('a server that wants to be asked for an ID token', () => {
-  const lists = { authorization: { scopesSupported: ['read', 'openid'] } };
-  const asksIt = ({ query }: RecordedRequest) => query.get('scope')?.split(' ').includes('openid') ?? false;
-
-  it('that wants a request for an ID token is reported', async () => {
-    const { rig, authorizationServer } = await ground(lists);
-    authorizationServer.bend.authorizeAnswer = (reply, request) =>
-      asksIt(request) ? reply : html('<h1>Error</h1>', 400);
-    const asked = refused(rig.ask({ timeout: 1000 }));
-    const hint = expect.stringContaining('--scope openid');
-    expect((await rig.question('signIn')).question).toMatchObject({ hint });
-    await rig.visited();
-    rig.clock.advance(1000);
-    expect(await asked).toMatchObject({ reason: 'login_pending', hint });
-    const login = refused(rig.login({ timeout: 3_600_000 }));
-    while (rig.pages.length < 2) await turnOfEvents();
-    rig.clock.advance(600_000);
-    expect(await login).toMatchObject({ reason: 'login_required', hint });
   });
 });

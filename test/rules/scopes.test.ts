@@ -109,13 +109,6 @@ describe('offline_access', () => {
     return all;
   }
 
-  it('N-8: is asked for even if only the permission names scopes', async () => {
-    const { rig } = await narrow();
-    await rig.ask();
-    expect(scopeOf(rig.pages[0])).toEqual(['read', 'offline_access']);
-    expect(rig.grant().hasRefreshToken).toBe(true);
-  });
-
   it('N-8: is no right that a permission has to name: nothing is narrowed for it', async () => {
     const { rig, authorizationServer } = await narrow();
     const token = await rig.ask();

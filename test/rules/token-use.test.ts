@@ -107,7 +107,6 @@ describe('scopes', () => {
 
   it.each([
     ['fewer', ['read']],
-    ['others', ['basic', 'read']],
     ['more', ['read', 'write', 'admin']],
   ])('B-5: are recorded as granted when the server grants %s than asked for', async (_what, granted) => {
     const { rig, authorizationServer } = await ground();
@@ -117,19 +116,13 @@ describe('scopes', () => {
     expect(rig.grant().scope).toEqual(granted);
   });
 
-  it.each([
-    ['the same as', ['read', 'list'], ['read', 'list']],
-    ['a part of', ['read'], ['read', 'list', 'admin']],
-    ['more than', ['read', 'list'], ['read']],
-    ['others than', ['list'], ['read', 'admin']],
-  ])(
-    'S-3: of a challenge are asked for as they are if they are %s scopes_supported',
-    async (_relation, scopes, scopesSupported) => {
-      const { rig } = await ground({ protection: { scopes, scopesSupported } });
-      await rig.ask();
-      expect(scopeOf(rig.pages[0])?.toSorted()).toEqual(scopes.toSorted());
-    },
-  );
+  it('S-3: of a challenge are asked for as they are, without more of scopes_supported', async () => {
+    const { rig } = await ground({
+      protection: { scopes: ['read'], scopesSupported: ['read', 'list', 'admin'] },
+    });
+    await rig.ask();
+    expect(scopeOf(rig.pages[0])).toEqual(['read']);
+  });
 
   it('N-9 U-1 U-2: the scopes of a refresh are never wider than the grant', async () => {
     const { rig, authorizationServer } = await ground();
@@ -145,15 +138,6 @@ describe('scopes', () => {
     expect(refreshes.map(({ form }) => form.get('scope'))).toEqual([null, 'read']);
   });
 
-  it('B-5: the scopes of a refresh that grants less are recorded as granted', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.login({ scope: ['read', 'write'] });
-    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, scope: 'read' });
-    rig.clock.advance(anHour);
-    expect((await rig.ask()).scope).toEqual(['read']);
-    expect(rig.grant().scope).toEqual(['read']);
-  });
-
   it('B-24 N-8: asks for offline_access if the authorization server lists it', async () => {
     const options = { scopesSupported: ['read', 'offline_access'], refreshTokens: 'offline_access' } as const;
     const { rig } = await ground({ authorization: options });
@@ -166,17 +150,10 @@ describe('scopes', () => {
 
 const deadShapes: readonly (readonly [string, Answer])[] = [
   ['400 invalid_grant', json({ error: 'invalid_grant' }, 400)],
-  ['400 with an empty body', { status: 400 }],
   ['401 invalid_request', json({ error: 'invalid_request' }, 401)],
-  ['401 invalid_grant', json({ error: 'invalid_grant' }, 401)],
-  ['403 invalid_grant', json({ error: 'invalid_grant' }, 403)],
   [
     'invalid_grant as a form',
     { status: 400, headers: formType(), body: 'error=invalid_grant&error_description=x' },
-  ],
-  [
-    'invalid_grant with markup in its description',
-    json({ error: 'invalid_grant', error_description: '<b>\u001b' }, 400),
   ],
   ['400 bad_refresh_token', json({ error: 'bad_refresh_token' }, 400)],
   ...[
@@ -208,15 +185,4 @@ describe('a refresh token that is dead', () => {
       expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);
     },
   );
-});
-
-describe('a refresh that fails for a moment', () => {
-  it('W-5: that fails because the resource is unknown says so, and ends no grant', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.ask();
-    authorizationServer.server.next('POST', '/token', json({ error: 'invalid_target' }, 400));
-    rig.clock.advance(anHour);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'resource_mismatch' });
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-  });
 });

