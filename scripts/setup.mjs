@@ -115,7 +115,7 @@ function packagesIn(note) {
 }
 
 /** Installs what the lock file of a folder names, if it isn't installed; answers whether it is now. */
-async function install(folder, what, further = []) {
+async function install(folder, what) {
   const stampFile = path.join(folder, 'node_modules', '.keyturn-setup');
   const lock = readFileSync(path.join(folder, 'package-lock.json'));
   const wanted = createHash('sha256').update(lock).digest('hex');
@@ -128,7 +128,7 @@ async function install(folder, what, further = []) {
   say(`installing ${what} (npm ci)`);
   // No package's install script runs: the one that must (keytar's) is called by name below.
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  const isDone = await npm(['ci', '--prefix', folder, ...options, ...further]);
+  const isDone = await npm(['ci', '--prefix', folder, ...options]);
   if (isDone) writeFileSync(stampFile, wanted);
   else say(`npm ci failed for: ${what}. See above.`);
   return isDone;
@@ -223,21 +223,12 @@ if (args.includes('--print-packages')) {
 const isForTests = args.includes('--for-tests');
 const runAt = args.indexOf('--run');
 
-const hasWine = isForTests && isThere('wine');
-if (isForTests && !hasWine)
-  say('Wine is not installed, so the test that runs Keyturn on Windows is skipped.');
 // Side by side, because each waits for the network much of the time. Debian's packages come first: who may not install
 // them learns it before npm starts.
 const installing = isForTests ? [installDebianPackages()] : [];
 installing.push(install(root, 'dependencies'));
 if (isForTests)
   installing.push(install(path.join(root, 'test', 'clients'), 'clients for the tests of the bridge'));
-if (hasWine) {
-  // Without the last word npm leaves out what is for another system.
-  installing.push(
-    install(path.join(root, 'test', 'windows'), 'Node for Windows, for the tests under Wine', ['--force']),
-  );
-}
 await allOf(installing);
 await allOf([buildKeytar(isForTests), build()]);
 if (runAt >= 0) handOver(args.slice(runAt + 1));

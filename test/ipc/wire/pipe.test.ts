@@ -1,4 +1,4 @@
-/** The named pipe of a home on Windows: its names. test/e2e/delivery/wine.test.ts listens on it and connects to it. */
+/** The named pipe of a home on Windows: its names. */
 import { expect, it } from 'vitest';
 import { pipeId, pipeName } from '../../../src/ipc/wire/pipe.ts';
 
