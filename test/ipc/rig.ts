@@ -169,9 +169,6 @@ export class RawClient {
       this.#closed = true;
       for (const resolve of this.#waiting.splice(0)) resolve(undefined);
     });
-    onTestFinished(() => {
-      this.socket.destroy();
-    });
   }
 
   #read(text: string): void {

@@ -1,10 +1,13 @@
 /** Ten thousand connections held at once (KEYTURN_SOAK_CONNECTIONS), served to the last, and given back. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
-import { attack } from '../ipc/attack/attack-process.ts';
-import { memory, openDescriptors } from '../ipc/fuzz/fuzzer.ts';
+import { memory, openDescriptors } from '../ipc/fuzz.ts';
 import { admitted, request, startRig } from '../ipc/rig.ts';
 import { numberFrom, report } from './report.ts';
 
@@ -13,6 +16,22 @@ const perClient = 1000;
 
 /** Bytes a connection may leave behind. A leaked session alone would hold several thousand. */
 const maxLeft = 2000;
+
+const connection = path.join(import.meta.dirname, '..', '..', 'src', 'client', 'connection.ts');
+const timer = path.join(import.meta.dirname, '..', '..', 'src', 'ipc', 'wire', 'timer.ts');
+
+/** A process of its own, since one has too few descriptors for both ends: asks once on each connection at the end. */
+const crowd = `
+  import { openConnection } from '${connection}';
+  import { after } from '${timer}';
+  const [socket, count, identities] = process.argv.slice(1).map((word, i) => i > 0 ? JSON.parse(word) : word);
+  const held = [];
+  while (held.length < count)
+    held.push(await openConnection({ identity: identities[held.length % identities.length], socket, after }));
+  process.stdin.resume().on('end', async () => {
+    for (const one of held) await one.request('status');
+    process.stdout.write(String(held.length), () => process.exit());
+  });`;
 
 test('a crowd is held and served, an honest client beside it too, and nothing is left behind', async () => {
   const connections = numberFrom('KEYTURN_SOAK_CONNECTIONS', 10_000);
@@ -23,7 +42,13 @@ test('a crowd is held and served, an honest client beside it too, and nothing is
   while (rig.server.callers().length > 0) await nextTurn();
   const before = { descriptors: openDescriptors(), memory: memory() };
 
-  const crowd = await attack('crowd', rig.socket, String(connections), JSON.stringify(identities));
+  const words = [rig.socket, String(connections), JSON.stringify(identities)];
+  const child = spawn(process.execPath, ['--input-type=module', '-e', crowd, ...words], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
   while (rig.server.callers().length < connections) await nextTurn();
   const memoryHeld = memory() - before.memory;
   const client = await admitted(rig, honest);
@@ -32,7 +57,10 @@ test('a crowd is held and served, an honest client beside it too, and nothing is
     expect(await client.next()).toMatchObject({ id, result: {} });
   }
   client.socket.destroy();
-  const { answered } = await crowd.stop();
+  const ended = once(child, 'close');
+  child.stdin.end();
+  const answered = Number(await text(child.stdout));
+  await ended;
   while (rig.server.callers().length > 0) await nextTurn();
   rig.events.length = 0;
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 import { encodeFrame, FrameReader, terminated } from '../../../src/ipc/wire/framing.ts';
 import { frameLimit } from '../../../src/ipc/wire/limits.ts';
-import { memory } from '../fuzz/fuzzer.ts';
+import { memory } from '../fuzz.ts';
 import { anyText } from '../../support/any-text.ts';
 
 function drain(reader: FrameReader): Buffer[] {

@@ -3,12 +3,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { frameLimit } from '../../../src/ipc/wire/limits.ts';
-import { openDescriptors } from '../fuzz/fuzzer.ts';
-import { admitted, greeted, prove, RawClient, request, type Rig, startRig } from '../rig.ts';
-
-/** Milliseconds. Thousands of connections on a machine that is busy with ten other things: only a hang takes longer. */
-const patience = 120_000;
+import { RateLimit } from '../../../src/ipc/server/rate-limit.ts';
+import { frameLimit, handshakeTimeout } from '../../../src/ipc/wire/limits.ts';
+import { openDescriptors } from '../fuzz.ts';
+import {
+  admitted,
+  greeted,
+  helloLine,
+  proofsFor,
+  prove,
+  RawClient,
+  request,
+  type Rig,
+  startRig,
+  startSlowRig,
+} from '../rig.ts';
 
 /** So many whole handshakes, each with a request, one after another. */
 async function honestVisits(rig: Rig, visits: number): Promise<void> {
@@ -26,7 +35,7 @@ async function deserted(rig: Rig): Promise<void> {
   while (rig.server.callers().length > 0) await nextTurn();
 }
 
-describe('wrong proofs at speed', { timeout: patience }, () => {
+describe('wrong proofs at speed', () => {
   test('DOOR-2: slow their own process to one a second, and no other process', async () => {
     let pid = 7;
     const uid = process.getuid?.() ?? 0;
@@ -61,7 +70,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
   });
 });
 
-describe('an admitted client', { timeout: patience }, () => {
+describe('an admitted client', () => {
   test('DOOR-2: may ask for what is in memory as fast as it can', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
@@ -100,4 +109,64 @@ test('DOOR-2: 1,024 connections of one client are served and leave nothing', asy
   expect(openDescriptors()).toBeLessThanOrEqual(before);
   await admitted(rig, crowded);
   expect(rig.server.callers()).toHaveLength(1);
+});
+
+describe('connections without a proof', () => {
+  test('reads no more of the 65th connection while 64 wait for the vault', async () => {
+    const { rig, asked, times, open } = await startSlowRig(64);
+    const identity = rig.enrol();
+    const line = helloLine(identity, rig.server.socketId);
+    const crowd = Array.from({ length: 64 }, () => new RawClient(rig.socket));
+    for (const client of crowd) client.send(line);
+    await asked;
+    rig.clock.turn(handshakeTimeout);
+    const late = admitted(rig, identity);
+    // Who comes later was accepted later.
+    await new Promise((resolve) => new RawClient(rig.socket).socket.once('connect', resolve));
+    expect(times()).toBe(64);
+    open();
+    for (const client of crowd) {
+      const { proofC } = proofsFor(identity, line, await client.next());
+      client.send(prove(proofC));
+    }
+    await late;
+    expect(rig.events.filter(({ event }) => event === 'refused')).toEqual([]);
+  });
+
+  test('X-10: turns the next one away if 1,024 wait, and serves the last in its turn', async () => {
+    const rig = await startRig();
+    const silent = [];
+    for (let i = 0; i < 64 + 1023; i += 1) {
+      const client = new RawClient(rig.socket);
+      await new Promise((resolve) => client.socket.once('connect', resolve));
+      silent.push(client);
+    }
+    const last = admitted(rig, rig.enrol());
+    expect(await new RawClient(rig.socket).refusal()).toBe('rate_limited');
+    expect(rig.limits).toEqual(['handshakes']);
+    expect(rig.server.callers()).toEqual([]);
+    for (const client of silent) client.socket.destroy();
+    await last;
+    expect(rig.server.callers()).toHaveLength(1);
+  });
+});
+
+test('X-10: an allowance is used up, and refills evenly to no more than its burst', () => {
+  let now = 0;
+  const allowance = new RateLimit({ burst: 2, perSecond: 4 }, () => now);
+  expect([allowance.wait, allowance.isFull]).toEqual([0, true]);
+  allowance.take();
+  allowance.take();
+  expect(allowance.wait).toBe(250);
+  now += 249;
+  expect(allowance.wait).toBe(1);
+  now += 1;
+  expect(allowance.wait).toBe(0);
+  now += 60_000;
+  expect(allowance.isFull).toBe(true);
+  allowance.take();
+  allowance.take();
+  expect(allowance.wait).toBe(250);
+  allowance.giveBack();
+  expect(allowance.wait).toBe(0);
 });
