@@ -12,9 +12,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { builtBin } from '../../support/built.ts';
 import { homeInBentWorld } from '../../support/bent/home.ts';
-import { inTerminal } from '../../support/processes/terminal.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 import { keepSecret } from '../../support/secrets.ts';
 
@@ -113,39 +111,4 @@ it('setup moves secrets into the vault, and setup undo puts every byte back', as
   expect(undone.stderr).toContain(`keyturn api-key remove ${server.url}`);
   expect(texts()).toEqual([before[0], before[1], `# a new line\n${before[2]}`, before[3]]);
   expect(readdirSync(home.paths.state).filter((name) => name.startsWith('setup-'))).toEqual([]);
-});
-
-it('setup asks once for all entries of a server', async () => {
-  const { home, world, url: resource } = await homeInBentWorld();
-  const key = 'aSetupKey-2718281828';
-  keepSecret('API key', key);
-  const server = await openKeyServer(world, { header: 'x-api-key', value: key });
-  const user = home.env['HOME'] ?? '';
-  const notes = { url: resource };
-  const tickets = { url: server.url, headers: { 'X-Api-Key': key } };
-  const folders = ['.cursor', '.kiro/settings', '.lmstudio'].map((folder) => path.join(user, folder));
-  for (const folder of folders) {
-    mkdirSync(folder, { recursive: true });
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    writeFileSync(path.join(folder, 'mcp.json'), JSON.stringify({ mcpServers: { notes, tickets } }));
-  }
-  const terminal = inTerminal(home, [process.execPath, builtBin, 'setup', '--yes']);
-  const names = (entry: string): string =>
-    ['cursor', 'kiro', 'lm-studio'].map((client) => `"${client}-${entry}"`).join(', ');
-  await terminal.shows(/\[y\/N\] /);
-  expect(terminal.shown()).toContain(`may ${names('notes')} be paired, and reach "${resource}"?`);
-  terminal.type('y\n');
-  await terminal.shows(/\[y\/N\] [^]*\[y\/N\] /);
-  expect(terminal.shown()).toContain(
-    `may ${names('tickets')} be paired, and have your API key for "${server.url}" (X-Api-Key: …)?`,
-  );
-  terminal.type('n\n');
-  await terminal.ended;
-  expect(terminal.shown().match(/\[y\/N\]/g)).toHaveLength(2);
-  const { apps } = await home.json<{
-    apps: { name: string; permissions: { resource: string }[] }[];
-  }>('app', 'list');
-  expect(apps.flatMap(({ name, permissions }) => permissions.map((each) => [name, each.resource]))).toEqual(
-    ['cursor', 'kiro', 'lm-studio'].map((client) => [`${client}-notes`, resource]),
-  );
 });

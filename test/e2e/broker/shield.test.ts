@@ -166,6 +166,7 @@ it('PROMISE-1: no secret is in arguments or environment of any process', async (
   const file = path.join(folder, 'browser');
   const { home, world, resource } = await homeInWorld({
     vault: 'keychain',
+    env: { AWS_SECRET_ACCESS_KEY: 'not-for-the-broker' },
     browser: (there) => `sh ${tellingBrowser} ${file} ${there.browser()}`,
   });
   await home.ok(['app', 'allow', 'cli', resource]);
@@ -183,5 +184,7 @@ it('PROMISE-1: no secret is in arguments or environment of any process', async (
   expect(browser).not.toMatch(/state=|code_challenge|client_id|authorize/);
   expect(secretsKnown()).toBeGreaterThan(3);
   expect(told(secretsIn('a process', JSON.stringify(facts)))).toBe('');
+  expect(facts[1]?.argv).toEqual(expect.arrayContaining(['--disable-sigusr1', '--auto-started']));
+  expect(facts[1]?.environ.join()).not.toContain('AWS_SECRET_ACCESS_KEY');
   expect(told(secretsIn('the browser', browser))).toBe('');
 });

@@ -1,10 +1,8 @@
 /** `keyturn doctor` on homes that something is wrong with: the built command, real brokers, a real keychain. */
-import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { homeInWorld, newHome, type Run, type TestHome } from '../../support/home.ts';
+import { homeInWorld, type Run, type TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -29,37 +27,6 @@ describe('keyturn doctor', () => {
   // On a disk: the tests' own temporary folder may lie in memory.
   beforeAll(() => void vi.stubEnv('TMPDIR', '/var/tmp'));
   afterAll(() => void vi.unstubAllEnvs());
-
-  it('needs no keychain and no browser at the far end of a forward', async () => {
-    const folder = temporaryFolder();
-    const socket = path.join(folder, 'agent.sock');
-    const home = newHome({
-      env: {
-        KEYTURN_SOCKET: socket,
-        KEYTURN_VAULT: undefined,
-        KEYTURN_BROWSER: '/nowhere/browser',
-        DBUS_SESSION_BUS_ADDRESS: undefined,
-      },
-    });
-    expect(kindsOf((await doctor(home)).found)).toEqual(['forward.unusable']);
-
-    const server = createServer((connection) => connection.destroy()).listen(socket);
-    await once(server, 'listening');
-    chmodSync(socket, 0o600);
-    const open = await doctor(home);
-    expect(open.found).toMatchObject([{ kind: 'forward.used', level: 'note' }]);
-    expect(open.run.code).toBe(0);
-    expect((await home.keyturn(['doctor', '--report'])).stdout).toMatch(/^keychain {2}not needed$/m);
-
-    chmodSync(socket, 0o666);
-    const unsafe = await doctor(home);
-    expect(unsafe.found).toMatchObject([{ kind: 'forward.unusable' }]);
-    expect(unsafe.run.code).toBe(9);
-    server.close();
-    expect(kindsOf((await doctor(home, { KEYTURN_SOCKET: 'agent.sock' })).found)).toEqual([
-      'forward.unusable',
-    ]);
-  });
 
   it('checks the file of further authorities, and the clock', async () => {
     const { home, world } = await homeInWorld();

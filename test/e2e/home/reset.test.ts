@@ -1,8 +1,6 @@
 /** The end of a home: asked for, complete, told, and finished by a second run where a crash cut it short. */
-import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { builtBin } from '../../support/built.ts';
@@ -11,20 +9,11 @@ import { filesBelow, homeInWorld, isAlive, type TestHome, until } from '../../su
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { enter, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 import { namedItems } from '../../support/homes/named-items.ts';
+import { inTerminal } from '../../support/processes/terminal.ts';
 import { rawItems } from '../../vault/keychain/keyring.ts';
 
 /** Files of Keyturn's that are there. */
 const filesOf = (home: TestHome): string[] => (existsSync(home.folder) ? filesBelow(home.folder) : []);
-
-/** Runs the command with a terminal for input and output, by script(1). */
-async function resetAtTerminal(home: TestHome, typed: string): Promise<{ code: number; shown: string }> {
-  const command = `${process.execPath} ${builtBin} reset; echo "exit $?"`;
-  const typescript = path.join(home.folder, '..', 'typescript');
-  const running = promisify(execFile)('script', ['-qec', command, typescript], { env: home.env });
-  running.child.stdin?.end(`${typed}\n`);
-  const { stdout: shown } = await running;
-  return { code: Number(/exit (\d+)/.exec(shown)?.[1]), shown };
-}
 
 interface Left {
   revoked: { receipt: string; liveUntil?: number }[];
@@ -112,10 +101,12 @@ describe('keyturn reset', () => {
     const service = `keyturn/${home.homeId}`;
     await stopBroker(home);
     await keyring.lock();
-    const refused = await resetAtTerminal(home, 'yes');
-    expect(refused.code).toBe(7);
-    expect(refused.shown).toContain('Nothing was reset.');
-    expect(refused.shown).toContain(service);
+    const terminal = inTerminal(home, [process.execPath, builtBin, 'reset']);
+    await terminal.shows(/Type 'yes' to continue: /);
+    terminal.type('yes\n');
+    expect(await terminal.ended).toEqual([7, null]);
+    expect(terminal.shown()).toContain('Nothing was reset.');
+    expect(terminal.shown()).toContain(service);
     expect(await home.json('sign-in', 'list')).toMatchObject([{ state: 'active' }]);
     const left = await reset(home);
     expect(left.revoked).toMatchObject([{ receipt: 'abandoned' }]);

@@ -50,56 +50,6 @@ async function answered(home: TestHome, kind: Question['kind'], answer: 'yes' | 
   return question;
 }
 
-const bubblewrap = (hidden: string): string[] =>
-  `bwrap --bind / / --dev-bind /dev /dev --unshare-net --tmpfs ${hidden} --`.split(' ');
-
-it('an app in a sandbox gets a token of the named server, and nothing else', async () => {
-  const { home, resource } = await there.newWorld();
-  const folder = temporaryFolder();
-  const socket = path.join(folder, 'agent.sock');
-  const forward = home.start(['forward', 'open', '--socket', socket, resource, '--for', '1h']);
-  expect(await forward.prints('.sock')).toBe(`${socket}\n`);
-  expect(statSync(socket).mode & 0o777).toBe(0o600);
-
-  const far = farHome(socket, bubblewrap(home.folder));
-  const token = far.start(['token', resource]);
-  await token.says('Its code is ');
-  expect(await answered(home, 'pair')).toMatchObject({ app: 'token@agent', forward: { label: 'agent' } });
-  expect(await answered(home, 'allow')).toMatchObject({
-    app: 'token@agent',
-    forward: { label: 'agent' },
-    resource,
-  });
-  expect(await token.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
-  expect(await far.ok(['token', resource, '--no-input'])).toMatch(/^\S+\n$/);
-
-  expect(await far.keyturn(['token', `${resource}/other`])).toMatchObject({
-    code: 4,
-    stderr: expect.stringContaining('The forward "agent" is not for'),
-  });
-  expect(await far.keyturn(['logout', resource])).toMatchObject({
-    code: 4,
-    stderr: expect.stringContaining('where the broker runs'),
-  });
-
-  const [listed] = await home.json<{ label: string; connections: number }[]>('forward', 'list');
-  expect(listed).toMatchObject({ label: 'agent', resources: [resource], connections: 0 });
-  expect(await home.ok(['app', 'list'])).toMatch(/^token@agent /m);
-  expect(await home.ok(['status'])).toContain('forwards   1 (keyturn forward)');
-  expect(await home.ok(['audit', 'log'])).toMatch(/forward .*opened: agent/);
-  const more = temporaryFolder();
-  const again = await home.keyturn(['forward', 'open', '--socket', path.join(more, 'agent.sock'), resource]);
-  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });
-
-  await home.ok(['forward', 'close', 'agent']);
-  expect(await forward.ended).toMatchObject({ code: 0 });
-  expect(readdirSync(folder)).toEqual([]);
-  expect(await far.keyturn(['token', resource, '--no-input'])).toMatchObject({
-    code: 8,
-    stderr: expect.stringContaining('Open it again there: keyturn forward open'),
-  });
-});
-
 it('the printed command for bubblewrap gets a token, and keeps the pairing', async () => {
   const { home, resource } = await homeInWorld();
   const folder = temporaryFolder();

@@ -31,11 +31,10 @@ export async function answering<T>(
   home: TestHome,
   asking: Promise<T>,
   answer: 'yes' | 'no',
-  lease?: { readonly once: true },
 ): Promise<{ readonly card: Card; readonly got: T }> {
   asking.catch(() => undefined);
   const card = await nextCard(home);
-  await askBroker(home, 'request.answer', { id: card.id, answer, lease });
+  await askBroker(home, 'request.answer', { id: card.id, answer });
   return { card, got: await asking };
 }
 
