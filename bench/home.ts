@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { signInAt } from '../demo/user-agent.ts';
 import { homePaths } from '../src/base/paths.ts';
-import type { Grant } from '../src/broker/records/grant.ts';
+import type { SignIn } from '../src/broker/records/sign-in.ts';
 import { nodeFlags } from '../src/cli/broker/auto-start.ts';
 import { connectAsOwner } from '../src/client/connect.ts';
 import type { Connection } from '../src/client/connection.ts';
@@ -126,17 +126,17 @@ export class Home {
     const place = await readPlace(folder);
     if (!place) throw new Error('the home has no document');
     await this.#withVault(place.home, async (vault) => {
-      const { document, grants } = homeRecords({ folder, place, vault, root: () => vault.root() });
+      const { document, signIns } = homeRecords({ folder, place, vault, root: () => vault.root() });
       await document.verify();
-      const [first] = grants.items;
+      const [first] = signIns.items;
       if (first?.item === undefined) throw new Error('the home has no sign-in');
       const item = await vault.get(first.item);
-      const copies = resources.map((resource): Grant => {
+      const copies = resources.map((resource): SignIn => {
         const id = randomBytes(8).toString('hex');
         return { ...first, id, endpoints: [resource], resource, item: newItemName('s'), earlier: [] };
       });
       for (const copy of copies) await vault.set(copy.item ?? '', item);
-      await grants.change((items) => [...items, ...copies]);
+      await signIns.change((items) => [...items, ...copies]);
     });
   }
 

@@ -87,7 +87,7 @@ async function play(stage: Stage, you: Person): Promise<void> {
   const reader = await paired(stage, you, 'notes-reader');
   await firstToken(stage, you, reader);
   const second = await paired(stage, you, 'notes-second');
-  await sharedGrant(stage, you, second);
+  await sharedSignIn(stage, you, second);
   await fiftyCallers(stage, reader);
   await stepUp(stage, you, reader);
   await narrowToken(stage, second);
@@ -128,7 +128,7 @@ async function firstToken(stage: Stage, you: Person, reader: Program): Promise<v
   expect('sign-ins for the first program', 1, signIns);
 }
 
-async function sharedGrant(stage: Stage, you: Person, second: Program): Promise<void> {
+async function sharedSignIn(stage: Stage, you: Person, second: Program): Promise<void> {
   const before = stage.servers.counts().signIns;
   const call = second.callTool('list-notes');
   await Promise.race([you.answer('allow'), call]);

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, it, vi } from 'vitest';
-import { grantsOfAccount } from '../src/broker/consent/grant-choice.ts';
+import { signInsOfAccount } from '../src/broker/consent/sign-in-choice.ts';
 import { unknownAccount } from '../src/broker/refusals/account-refusals.ts';
 import { consentDenied, consentRequired, enteredClientStays } from '../src/broker/refusals/refusals.ts';
 import { allowApp } from '../src/cli/commands/app/allow.ts';
@@ -134,10 +134,10 @@ describe('a hint', () => {
     const { rig } = await ground();
     await rig.login({ scope: ['read'] });
     for (const evil of hostile) {
-      const grant = { ...rig.grant(), account: evil };
-      const denied = consentDenied('editor', endpoint, grant);
+      const signIn = { ...rig.signIn(), account: evil };
+      const denied = consentDenied('editor', endpoint, signIn);
       expect(typed(denied.hint)).toEqual(['app allow', 'editor', endpoint, { account: evil }]);
-      const asked = { name: 'editor', endpoint, scope: [evil], isMore: false, grant: undefined };
+      const asked = { name: 'editor', endpoint, scope: [evil], isMore: false, signIn: undefined };
       expect(typed(consentRequired(asked).hint)).toEqual([
         'app allow',
         'editor',
@@ -147,7 +147,7 @@ describe('a hint', () => {
       const addIt = ['login', endpoint, { account: evil }];
       expect(typed(unknownAccount(endpoint, evil, ['work']).hint)).toEqual(addIt);
       const wanted = { appId: 'editor', endpoint, account: evil };
-      const nobody = await refused(Promise.try(() => grantsOfAccount(rig.parts.grants, wanted)));
+      const nobody = await refused(Promise.try(() => signInsOfAccount(rig.parts.signIns, wanted)));
       expect(typed(nobody.hint)).toEqual(addIt);
       const issuer = `https://login.example/${evil}`;
       const enterIt = ['oauth-client add', issuer, { 'client-id': 'ID' }];
@@ -199,8 +199,8 @@ describe('the real way of a hostile value', () => {
 
 /** Built of options that the same rule checks. */
 const ofCheckedOptions = new Set([
-  'accountOption(grant)',
-  'grant ? accountOption(grant) : scopes',
+  'accountOption(signIn)',
+  'signIn ? accountOption(signIn) : scopes',
   'option',
   "options.join(' ')",
 ]);

@@ -15,8 +15,8 @@ export type {
   ShownPreferences,
 } from '../../electron/bridge/channels.ts';
 
-export type Grant = ResultOn<'signIn.list'>['signIns'][number];
-export type Trouble = NonNullable<Grant['trouble']>;
+export type SignIn = ResultOn<'signIn.list'>['signIns'][number];
+export type Trouble = NonNullable<SignIn['trouble']>;
 export type Receipt = ResultOn<'signIn.revoke'>['revoked'][number];
 export type PairedApp = ResultOn<'app.list'>['apps'][number];
 export type Permission = PairedApp['permissions'][number];

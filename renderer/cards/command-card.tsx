@@ -190,7 +190,7 @@ function ClientFacts({
 }) {
   return (
     <>
-      {grantType !== undefined && <Fact name={words.grant}>{words.grants[grantType]}</Fact>}
+      {grantType !== undefined && <Fact name={words.grantType}>{words.grantTypes[grantType]}</Fact>}
       {authMethod !== undefined && (
         <Fact name={words.authMethod}>{strings.registration.proofs[authMethod]}</Fact>
       )}

@@ -9,7 +9,7 @@ import { UntrustedText, OnCard } from './untrusted-text.tsx';
 import { strings } from '../base/strings.ts';
 import { byRisk, riskOf, scopeMeaning } from '../base/scopes.ts';
 
-/** Names shown of one grant in a list; more are summed up, so that one row stays a row. A card has them all. */
+/** Names shown of one sign-in in a list; more are summed up, so that one row stays a row. A card has them all. */
 const maxShown = 40;
 
 interface ScopesProps {

@@ -23,7 +23,7 @@ export function Mark({ tone, icon, title, children }: MarkProps) {
   );
 }
 
-const grantStates: Readonly<Record<string, readonly [Tone, IconName] | undefined>> = {
+const signInStates: Readonly<Record<string, readonly [Tone, IconName] | undefined>> = {
   active: ['good', 'check'],
   refreshing: ['good', 'refresh'],
   expired: ['warn', 'clock'],
@@ -33,9 +33,9 @@ const grantStates: Readonly<Record<string, readonly [Tone, IconName] | undefined
 
 /**
  * A state that this page doesn't know is shown as the broker names it. `isTroubled`: the last refresh failed, and the
- * next will be tried; then the grant is no longer simply good.
+ * next will be tried; then the sign-in is no longer simply good.
  */
-export function GrantState({ state, isTroubled }: { readonly state: string; readonly isTroubled: boolean }) {
+export function SignInState({ state, isTroubled }: { readonly state: string; readonly isTroubled: boolean }) {
   if (isTroubled && state !== 'signInRequired' && state !== 'revoked') {
     return (
       <Mark tone="warn" icon="warn">
@@ -43,7 +43,7 @@ export function GrantState({ state, isTroubled }: { readonly state: string; read
       </Mark>
     );
   }
-  const known = Object.hasOwn(grantStates, state) ? grantStates[state] : undefined;
+  const known = Object.hasOwn(signInStates, state) ? signInStates[state] : undefined;
   const [tone, icon] = known ?? ['calm', 'ask'];
   return (
     <Mark tone={tone} icon={icon}>

@@ -1,7 +1,7 @@
 /** One field that finds servers, apps and settings, from every view. */
 import { useId, useMemo, useRef, useState } from 'preact/hooks';
 import { strings } from '../base/strings.ts';
-import type { Grant, ListedKey, PairedApp } from '../base/views.ts';
+import type { SignIn, ListedKey, PairedApp } from '../base/views.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
 import type { IconName } from '../parts/icon.tsx';
@@ -105,21 +105,21 @@ function moveFocus(event: KeyboardEvent, form: HTMLFormElement | null): void {
 }
 
 function usePlaces(): readonly Place[] {
-  const grants = useList('signIn.list').value?.signIns;
+  const signIns = useList('signIn.list').value?.signIns;
   const keys = useList('apiKey.list').value?.apiKeys;
   const apps = useList('app.list').value?.apps;
   return useMemo(
     () => [
-      ...(grants ?? []).map(grantPlace),
+      ...(signIns ?? []).map(signInPlace),
       ...(keys ?? []).map(keyPlace),
       ...(apps ?? []).map(appPlace),
       ...settingPlaces,
     ],
-    [grants, keys, apps],
+    [signIns, keys, apps],
   );
 }
 
-const grantPlace = ({ id, endpoint, issuer, account = '', scope, apps }: Grant): Place => ({
+const signInPlace = ({ id, endpoint, issuer, account = '', scope, apps }: SignIn): Place => ({
   tab: 'servers',
   item: id,
   icon: 'server',

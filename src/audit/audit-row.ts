@@ -104,7 +104,7 @@ export function readRow(line: Buffer): StoredRow | undefined {
 
 /** Characters of one text. Real endpoints and names are far shorter; more would only fill the log. */
 const maxTextLength = 1024;
-/** Scope names of one row. Grants seldom have ten; a hostile request may name thousands. */
+/** Scope names of one row. Sign-ins seldom have ten; a hostile request may name thousands. */
 const maxScopes = 64;
 
 /** The line of an entry, with its line feed. */

@@ -110,11 +110,11 @@ export class AuditFile implements Audit {
     return activityOf(this.#folder, this.#now(), hours);
   }
 
-  /** The last rows that are about one grant, oldest first. */
-  async about(grantId: string, count: number): Promise<readonly StoredRow[]> {
+  /** The last rows that are about one sign-in, oldest first. */
+  async about(signInId: string, count: number): Promise<readonly StoredRow[]> {
     await this.flush().catch(() => undefined);
-    const { rows } = await tailAudit(this.#folder, count, grantId);
-    return rows.filter(({ signIn: grant }) => grant === grantId);
+    const { rows } = await tailAudit(this.#folder, count, signInId);
+    return rows.filter(({ signIn }) => signIn === signInId);
   }
 
   /** From now on tokens have fingerprints, under a key of its own that derives from the home's root key (RFC 5869). */

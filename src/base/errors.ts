@@ -143,7 +143,7 @@ export class RuleRefusal extends KeyturnError {
   }
 }
 
-/** No answer came, or none that makes sense. It may pass by itself, so it never ends a grant. */
+/** No answer came, or none that makes sense. It may pass by itself, so it never ends a sign-in. */
 export class Unreachable extends KeyturnError {}
 
 /** `reason` of anything thrown; a foreign error counts as `internal`. */

@@ -10,14 +10,14 @@ import type { KeyturnError } from '../base/errors.ts';
 import { SharedWork } from '../base/shared-work.ts';
 import { RequestWaits } from './consent/request-waits.ts';
 import type { Consent } from './consent/consent.ts';
-import { grantsOfChoice } from './consent/grant-choice.ts';
+import { signInsOfChoice } from './consent/sign-in-choice.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './request.ts';
 import type { Decision } from './questions/answer.ts';
 import { answerInTime } from './questions/interaction.ts';
-import type { Grant } from './records/grant.ts';
+import type { SignIn } from './records/sign-in.ts';
 import { cliAppId } from './records/app.ts';
-import { isBound, namesGrant } from './records/permission.ts';
+import { isBound, namesSignIn } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import * as accountRefusals from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
@@ -57,12 +57,12 @@ export class AccountChoices {
       async (signal) => {
         const { verdict, account } = await this.#ask(pending, accounts, signal);
         if (verdict !== 'yes' || account === undefined) throw required;
-        const there = this.#parts.grants.forEndpoint(endpoint, account);
-        const bound = isBound(permission) ? undefined : grantsOfChoice(there, permission, account);
+        const there = this.#parts.signIns.forEndpoint(endpoint, account);
+        const bound = isBound(permission) ? undefined : signInsOfChoice(there, permission, account);
         // Else the account that is left would serve.
         if (bound?.length === 0) throw accountRefusals.chosenEnded(endpoint, account);
         await this.#consent.changes.choose(permission, account, bound);
-        const used = there.find(({ id }) => bound?.includes(id) ?? namesGrant(permission, id));
+        const used = there.find(({ id }) => bound?.includes(id) ?? namesSignIn(permission, id));
         await this.#record(pending, used);
       },
       deadline.signal,
@@ -94,13 +94,13 @@ export class AccountChoices {
     return decision;
   }
 
-  async #record({ endpoint, access: { appId } }: PendingRequest, grant: Grant | undefined): Promise<void> {
+  async #record({ endpoint, access: { appId } }: PendingRequest, signIn: SignIn | undefined): Promise<void> {
     await this.#parts.audit.record({
       event: 'account',
       outcome: 'chosen',
       app: this.#parts.apps.nameOf(appId),
       endpoint,
-      ...(grant === undefined ? {} : { signIn: grant.id }),
+      ...(signIn === undefined ? {} : { signIn: signIn.id }),
     });
   }
 

@@ -13,8 +13,8 @@ import type { BrokerParts } from './parts.ts';
 import type { Question } from './questions/question.ts';
 import type { SignInMethod, Starter } from './questions/starter.ts';
 import { KeyRequests } from './key-requests.ts';
-import { namesBeside } from './records/grants.ts';
-import type { Grant } from './records/grant.ts';
+import { namesBeside } from './records/sign-ins.ts';
+import type { SignIn } from './records/sign-in.ts';
 import { brokerStopping, noSuchSignIn } from './refusals/refusals.ts';
 import { Rejections } from './rejections.ts';
 import { Proofs } from './proofs.ts';
@@ -23,7 +23,7 @@ import { RequestSignIns } from './request-sign-ins.ts';
 import { ShownUrls } from './shown-urls.ts';
 import type { UrlAction, UrlRequest } from './shown-urls.ts';
 import { dropWithoutCompany } from './sign-in/company-session.ts';
-import { SignIns } from './sign-in/sign-ins.ts';
+import { SignInRuns } from './sign-in/sign-in-runs.ts';
 import { TokenRequests } from './token-requests.ts';
 
 /** Servers that the user tried to sign in at. Beyond that, the user names the issuer. */
@@ -51,7 +51,7 @@ export class Broker {
   readonly rejections: Rejections;
   readonly proofs: Proofs;
   readonly detached = new DetachedRequests();
-  readonly #signIns: SignIns;
+  readonly #signInRuns: SignInRuns;
   readonly #requestSignIns: RequestSignIns;
   readonly #shownUrls: ShownUrls;
   readonly #choices: AccountChoices;
@@ -61,8 +61,8 @@ export class Broker {
   constructor(parts: BrokerParts) {
     this.parts = parts;
     this.consent = new Consent(parts);
-    this.#signIns = new SignIns(parts);
-    this.#requestSignIns = new RequestSignIns(parts, this.consent, this.#signIns);
+    this.#signInRuns = new SignInRuns(parts);
+    this.#requestSignIns = new RequestSignIns(parts, this.consent, this.#signInRuns);
     this.rejections = new Rejections(parts);
     this.#shownUrls = new ShownUrls(parts, this.consent.current);
     this.#choices = new AccountChoices(parts, this.consent);
@@ -76,7 +76,7 @@ export class Broker {
     this.keyRequests = new KeyRequests(parts, this.consent);
     this.proofs = new Proofs(parts, this.consent.current);
     // Race: a request looks for the company's sign-in only when it finds no token in memory.
-    parts.grants.watch(() => dropWithoutCompany(parts));
+    parts.signIns.watch(() => dropWithoutCompany(parts));
   }
 
   /**
@@ -85,7 +85,7 @@ export class Broker {
    */
   async end(): Promise<void> {
     const reason = brokerStopping();
-    const signIns = this.#signIns.end(reason);
+    const signIns = this.#signInRuns.end(reason);
     const questions = this.consent.end(reason);
     const choices = this.#choices.end(reason);
     this.parts.interactions.end(reason);
@@ -119,21 +119,21 @@ export class Broker {
   }
 
   /** The user signs in on purpose: earlier failures and limits of this endpoint are forgotten. */
-  async login({ resource, timeout, signal, ...asked }: LoginRequest): Promise<Grant> {
+  async login({ resource, timeout, signal, ...asked }: LoginRequest): Promise<SignIn> {
     const endpoint = this.canonical(resource);
     this.consent.signingIn(endpoint);
     this.userActed(endpoint);
     const deadline = requestDeadline(this.parts.clock, timeout, signal);
     try {
-      const beside = namesBeside(this.parts.grants, endpoint, asked.account);
-      return await this.#signIns.byUser(
+      const beside = namesBeside(this.parts.signIns, endpoint, asked.account);
+      return await this.#signInRuns.byUser(
         { endpoint, typed: asTyped(resource), query: queryOf(resource), ...asked, ...beside },
         deadline.signal,
       );
     } catch (error) {
       if (error instanceof RegistrationRequired || error instanceof SilentAboutPkce)
         this.#show(endpoint, error.issuer);
-      throw error instanceof DeadlineExceeded ? this.#signIns.stillPending({ endpoint }) : error;
+      throw error instanceof DeadlineExceeded ? this.#signInRuns.stillPending({ endpoint }) : error;
     } finally {
       deadline.end();
     }
@@ -188,8 +188,8 @@ export class Broker {
   }
 
   userActed(endpoint: string): void {
-    this.#signIns.userActed(endpoint);
+    this.#signInRuns.userActed(endpoint);
     this.#requestSignIns.userActed(endpoint);
-    for (const grant of this.parts.grants.shownFor(endpoint)) this.rejections.clear(grant);
+    for (const signIn of this.parts.signIns.shownFor(endpoint)) this.rejections.clear(signIn);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The state of a grant and what happens next: in sentences for a terminal, and as facts for a window, which
+ * The state of a sign-in and what happens next: in sentences for a terminal, and as facts for a window, which
  * has words and times of its own.
  *
  * Invariant: never a secret; what isn't known is said to be not known. The sentences say what the facts
@@ -8,9 +8,9 @@
 import { quoted, shellWord, moment } from '../base/errors.ts';
 import { attemptSentence } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
-import { isWiderThanAsked } from './records/grant.ts';
-import type { Grant, GrantState } from './records/grant.ts';
-import type { RefreshAttempt } from './grants/grant-secret.ts';
+import { isWiderThanAsked } from './records/sign-in.ts';
+import type { SignIn, SignInState } from './records/sign-in.ts';
+import type { RefreshAttempt } from './tokens/sign-in-secret.ts';
 import type { BrokerParts } from './parts.ts';
 import { scopesLost } from './refusals/refusals.ts';
 import { dueAt, fullScope } from './tokens/token-cache.ts';
@@ -22,7 +22,7 @@ export interface Explanation {
   readonly now: string;
   /** What happens next, or what the user should do. */
   readonly next: string;
-  /** Absent for a grant that is over. */
+  /** Absent for a sign-in that is over. */
   readonly refresh?: NextRefresh;
   /** About a refresh whose outcome isn't known. */
   readonly attempt?: string;
@@ -47,48 +47,48 @@ export type NextRefresh =
 /** Milliseconds from which a skew is worth a word: below, nothing goes wrong by it. */
 export const notableSkew = 60_000;
 
-export function explainGrant(parts: BrokerParts, grant: Grant): Explanation {
-  const attempt = leftOver(parts, grant);
-  const skew = parts.servers.skewOf(grant.issuer);
+export function explainSignIn(parts: BrokerParts, signIn: SignIn): Explanation {
+  const attempt = leftOver(parts, signIn);
+  const skew = parts.servers.skewOf(signIn.issuer);
   return {
-    ...sentences(parts, grant),
+    ...sentences(parts, signIn),
     ...(attempt === undefined ? {} : { attempt: attemptSentence(attempt) }),
-    ...audienceSentence(grant),
-    ...(grant.isKeyBound && grant.state.kind !== 'revoked' ? { key: boundSentence } : {}),
+    ...audienceSentence(signIn),
+    ...(signIn.isKeyBound && signIn.state.kind !== 'revoked' ? { key: boundSentence } : {}),
     ...(Math.abs(skew) > notableSkew
       ? { clock: skewSentence(skew), clockAhead: Math.round(skew / 1000) }
       : {}),
   };
 }
 
-/** An attempt whose outcome isn't known; undefined while the refresh is under way, and for a grant that is over. */
+/** An attempt whose outcome isn't known; undefined while the refresh is under way, and for a sign-in that is over. */
 export function leftOver(
   { refresher }: Pick<BrokerParts, 'refresher'>,
-  grant: Grant,
+  signIn: SignIn,
 ): RefreshAttempt | undefined {
-  if (grant.state.kind !== 'active' || refresher.turns.isTaken(grant.id)) return undefined;
-  return refresher.secrets.factsOf(grant).attempt;
+  if (signIn.state.kind !== 'active' || refresher.turns.isTaken(signIn.id)) return undefined;
+  return refresher.secrets.factsOf(signIn).attempt;
 }
 
 type Sentences = Pick<Explanation, 'now' | 'next' | 'refresh'>;
 
-function sentences(parts: BrokerParts, grant: Grant): Sentences {
-  const { state } = grant;
-  const login = `keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`;
+function sentences(parts: BrokerParts, signIn: SignIn): Sentences {
+  const { state } = signIn;
+  const login = `keyturn login ${shellWord(signIn.endpoints[0] ?? signIn.resource)}`;
   switch (state.kind) {
     case 'active':
-      return parts.refresher.turns.isTaken(grant.id)
+      return parts.refresher.turns.isTaken(signIn.id)
         ? refreshing
-        : (lost(parts, grant) ?? active(parts, grant));
+        : (lost(parts, signIn) ?? active(parts, signIn));
     case 'signInRequired':
       return { now: `It needs a new sign-in: ${state.why}.`, next: `Sign in with: ${login}` };
     case 'revoked':
-      return { now: `${whyOver(grant)} ${receipts[state.receipt]}`, next: `To start it again: ${login}` };
+      return { now: `${whyOver(signIn)} ${receipts[state.receipt]}`, next: `To start it again: ${login}` };
   }
 }
 
-const whyOver = (grant: Grant): string =>
-  isWiderThanAsked(grant)
+const whyOver = (signIn: SignIn): string =>
+  isWiderThanAsked(signIn)
     ? 'The authorization server gave more than was asked for, for one app, so it was ended.'
     : 'You ended it.';
 
@@ -98,7 +98,7 @@ const refreshing: Sentences = {
   refresh: { by: 'underWay' },
 };
 
-const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receipt'], string>> = {
+const receipts: Readonly<Record<Extract<SignInState, { kind: 'revoked' }>['receipt'], string>> = {
   confirmed: 'The authorization server confirmed that it revoked the tokens.',
   notOffered:
     'The authorization server offers no revocation. Keyturn has forgotten its tokens, but its refresh token may stay valid there: to end it, remove Keyturn’s access in your account there.',
@@ -108,54 +108,54 @@ const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receip
 };
 
 /** Undefined unless the vault was asked and has no such item. */
-function lost({ refresher }: BrokerParts, grant: Grant): Sentences | undefined {
-  if (!refresher.secrets.factsOf(grant).isMissing) return undefined;
+function lost({ refresher }: BrokerParts, signIn: SignIn): Sentences | undefined {
+  if (!refresher.secrets.factsOf(signIn).isMissing) return undefined;
   return {
     now: 'The vault has no token for it. No app can get one.',
-    next: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}. To end it: keyturn logout ${shellWord(grant.id)}`,
+    next: `Sign in again: keyturn login ${shellWord(signIn.endpoints[0] ?? signIn.resource)}. To end it: keyturn logout ${shellWord(signIn.id)}`,
     refresh: { by: 'signIn' },
   };
 }
 
-function active(parts: BrokerParts, grant: Grant): Sentences {
+function active(parts: BrokerParts, signIn: SignIn): Sentences {
   const { cache, clock, refresher } = parts;
-  const token = cache.get(grant.id, fullScope);
+  const token = cache.get(signIn.id, fullScope);
   const isAlive = token !== undefined && token.expiresAt > clock.now();
   const end =
     isAlive && Number.isFinite(token.expiresAt) ? moment(toWall(clock, token.expiresAt)) : undefined;
   const inMemory = isAlive
     ? `a token is in memory, good until ${end ?? 'the server refuses it'}`
     : 'no token is in memory';
-  const trouble = refresher.failures.backoff.trouble(grant.id);
+  const trouble = refresher.failures.backoff.trouble(signIn.id);
   if (trouble && !parts.pause.current) {
     const after = toWall(clock, trouble.nextTryAt);
     const since = `Its authorization server has given no token since ${moment(toWall(clock, trouble.since))}; ${inMemory}.`;
-    const refusal = refresher.failures.refusalOf(grant.id);
+    const refusal = refresher.failures.refusalOf(signIn.id);
     return {
       now: refusal ? `${since} The last refresh was refused: ${refusal.message}` : since,
       next: `It is asked again with the first request after ${moment(after)}.`,
       refresh: { by: 'request', after },
     };
   }
-  const refresh = nextRefresh(parts, grant, isAlive ? token : undefined);
-  const { issuer, lostScope = [] } = grant;
+  const refresh = nextRefresh(parts, signIn, isAlive ? token : undefined);
+  const { issuer, lostScope = [] } = signIn;
   if (lostScope.length > 0 && refresh.by !== 'resume') {
     const next = 'The next request that needs them opens a sign-in; other requests are served.';
     return { now: `${scopesLost(issuer, lostScope)}; ${inMemory}.`, next, refresh };
   }
-  const { purpose } = grant;
+  const { purpose } = signIn;
   const whose = purpose?.kind === 'narrow' ? ` by ${quoted(parts.apps.nameOf(purpose.appId))} alone` : '';
   return { now: `It is usable${whose}; ${inMemory}.`, next: refreshSentence(refresh), refresh };
 }
 
 function nextRefresh(
   { clock, pause }: BrokerParts,
-  grant: Grant,
+  signIn: SignIn,
   token: AccessToken | undefined,
 ): NextRefresh {
   const { current } = pause;
   if (current) return { by: 'resume', after: current.until };
-  if (!grant.hasRefreshToken) return { by: 'signIn' };
+  if (!signIn.hasRefreshToken) return { by: 'signIn' };
   if (!token) return { by: 'request' };
   const left = (margin: number): number => toWall(clock, dueAt(token) - margin);
   if (token.handedTo.size === 0 || token.margin < tickEvery) {
@@ -183,8 +183,8 @@ function refreshSentence(refresh: NextRefresh): string {
   }
 }
 
-/** Says nothing of a grant that ended: its tokens are no longer handed out. */
-function audienceSentence({ state, audience, issuer }: Grant): Pick<Explanation, 'audience'> {
+/** Says nothing of a sign-in that ended: its tokens are no longer handed out. */
+function audienceSentence({ state, audience, issuer }: SignIn): Pick<Explanation, 'audience'> {
   if (state.kind !== 'active') return {};
   if (audience === 'unbound') {
     return {

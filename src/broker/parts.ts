@@ -16,7 +16,7 @@ import { Leases } from './consent/lease.ts';
 import type { Loopback } from './loopback/loopback.ts';
 import type { Interactions } from './questions/interaction.ts';
 import { ApiKeys } from './records/api-key.ts';
-import { Grants } from './records/grants.ts';
+import { SignIns } from './records/sign-ins.ts';
 import { Apps } from './records/app.ts';
 import { ExceptionRecords } from './records/exception.ts';
 import { Permissions } from './records/permission.ts';
@@ -51,7 +51,7 @@ export interface BrokerParts {
   readonly clientMetadataUrl: string | undefined;
   /** The way to the network for what starts at an endpoint. */
   readonly network: (endpoint: string) => Http;
-  readonly grants: Grants;
+  readonly signIns: SignIns;
   readonly registrations: Registrations;
   readonly apps: Apps;
   readonly keys: ApiKeys;
@@ -95,18 +95,18 @@ interface LiveSettings {
 interface Host extends NetworkHost {
   readonly records: Records;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
-  readonly grantsChanged: () => void;
+  readonly signInsChanged: () => void;
 }
 
 export function brokerParts(
   given: HostParts,
-  { records, openBrowser, grantsChanged, ...host }: Host,
+  { records, openBrowser, signInsChanged, ...host }: Host,
 ): BrokerParts {
   const { clock, vault, requireSettled } = given;
   const { settings } = host;
   const exceptions = new ExceptionRecords(records.exceptions);
   const network = networkOf(clock, exceptions, host);
-  const grants = new Grants(records.grants, grantsChanged);
+  const signIns = new SignIns(records.signIns, signInsChanged);
   const items = new VaultItems({ ...records, vault });
   const registrations = new Registrations(records.registrations, items);
   const servers = new AuthorizationServers({ network, exceptions });
@@ -116,7 +116,7 @@ export function brokerParts(
     network,
     exceptions,
     items,
-    grants,
+    signIns,
     registrations,
     servers,
   };

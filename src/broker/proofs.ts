@@ -1,5 +1,5 @@
 /**
- * `token.prove`: a proof of a grant's key for one request of an app (RFC 9449 §7). The key stays here.
+ * `token.prove`: a proof of a sign-in's key for one request of an app (RFC 9449 §7). The key stays here.
  *
  * Invariants: a proof is for a token that this program received, and for a URL within an endpoint where the program may
  * still use it. It names that one method and URL, and the server's time now, so that nobody can stock up on proofs for
@@ -12,8 +12,8 @@ import { serverTime } from '../oauth/base/server-clock.ts';
 import type { ProofKey } from '../oauth/client/proof-key.ts';
 import type { CurrentPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
-import { endpointsWithin, isLiving } from './records/grant.ts';
-import type { Grant } from './records/grant.ts';
+import { endpointsWithin, isLiving } from './records/sign-in.ts';
+import type { SignIn } from './records/sign-in.ts';
 import { covers, isRefused } from './records/permission.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 
@@ -52,54 +52,57 @@ export class Proofs {
    */
   prove(request: ProofRequest): string {
     this.#limit(request.appId);
-    const { grant, token, endpoint, url } = this.#allowed(request);
+    const { signIn, token, endpoint, url } = this.#allowed(request);
     const { method, nonce, appId } = request;
     const { network } = this.#parts;
     // The MCP server's own clock if it is known; else the authorization server's.
-    const time = serverTime(network(endpoint), { issuer: grant.issuer, tokenEndpoint: url.href });
+    const time = serverTime(network(endpoint), { issuer: signIn.issuer, tokenEndpoint: url.href });
     const { proofKey, accessToken } = token;
     const proof = proofKey.proof({ method, url, accessToken, nonce, time });
-    this.#note(appId, endpoint, grant, token);
+    this.#note(appId, endpoint, signIn, token);
     return proof;
   }
 
   /** The token, and where the app may use it now. Throws as `prove`. */
   #allowed({ appId, tokenId, url: text }: ProofRequest): Allowed {
-    const { cache, grants, pause } = this.#parts;
+    const { cache, signIns, pause } = this.#parts;
     pause.throwIfPaused();
     const found = cache.byId(tokenId);
-    const grant = found && grants.byId(found.grantId);
-    if (!grant || !found.token.handedTo.has(appId) || !isLiving(grant)) throw noSuchToken();
+    const signIn = found && signIns.byId(found.signInId);
+    if (!signIn || !found.token.handedTo.has(appId) || !isLiving(signIn)) throw noSuchToken();
     const { token } = found;
     const { proofKey } = token;
     if (!proofKey) throw needsNoProof();
     const url = new URL(text);
     return {
-      grant,
+      signIn,
       token: { ...token, proofKey },
       url,
-      endpoint: this.#endpointOf(appId, url, grant, token),
+      endpoint: this.#endpointOf(appId, url, signIn, token),
     };
   }
 
   /** The endpoint that `url` is within and where the app may use the token. */
-  #endpointOf(appId: string, url: URL, grant: Grant, token: AccessToken): string {
-    const around = [...endpointsWithin(grant)].filter((endpoint) => isBelow(endpoint, url));
-    const allowed = around.find((endpoint) => this.#isAllowed(appId, endpoint, grant, token));
+  #endpointOf(appId: string, url: URL, signIn: SignIn, token: AccessToken): string {
+    const around = [...endpointsWithin(signIn)].filter((endpoint) => isBelow(endpoint, url));
+    const allowed = around.find((endpoint) => this.#isAllowed(appId, endpoint, signIn, token));
     if (allowed !== undefined) return allowed;
     const [endpoint] = around;
-    if (endpoint === undefined) throw outside(url, grant);
-    throw this.#current.consentRequired({ ...accessOf(appId, endpoint, grant, token), interaction: 'never' });
+    if (endpoint === undefined) throw outside(url, signIn);
+    throw this.#current.consentRequired({
+      ...accessOf(appId, endpoint, signIn, token),
+      interaction: 'never',
+    });
   }
 
   /**
    * The permission under which the app received the token, or one like it, still stands. One for one token stands
    * for that token until the owner decides otherwise, as long as it lives. Throws `consent_denied`.
    */
-  #isAllowed(appId: string, endpoint: string, grant: Grant, token: AccessToken): boolean {
+  #isAllowed(appId: string, endpoint: string, signIn: SignIn, token: AccessToken): boolean {
     const { leases, clock } = this.#parts;
     const now = clock.wall();
-    const access = accessOf(appId, endpoint, grant, token);
+    const access = accessOf(appId, endpoint, signIn, token);
     const leased = leases.of(appId, now).map(({ permission }) => permission);
     const onDisk = this.#current.onDisk(access);
     const there = [...leased, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
@@ -126,7 +129,7 @@ export class Proofs {
   }
 
   /** Proofs of one minute share a row. */
-  #note(appId: string, endpoint: string, grant: Grant, token: AccessToken): void {
+  #note(appId: string, endpoint: string, signIn: SignIn, token: AccessToken): void {
     const { audit, apps } = this.#parts;
     const fingerprint = audit.fingerprint(token.accessToken);
     audit.note({
@@ -134,16 +137,16 @@ export class Proofs {
       outcome: 'ok',
       app: apps.nameOf(appId),
       endpoint,
-      signIn: grant.id,
-      resource: grant.resource,
-      issuer: grant.issuer,
+      signIn: signIn.id,
+      resource: signIn.resource,
+      issuer: signIn.issuer,
       fingerprint,
     });
   }
 }
 
 interface Allowed {
-  readonly grant: Grant;
+  readonly signIn: SignIn;
   readonly token: AccessToken & { readonly proofKey: ProofKey };
   readonly url: URL;
   /** That the URL is within. */
@@ -153,12 +156,12 @@ interface Allowed {
 interface Access {
   readonly appId: string;
   readonly endpoint: string;
-  readonly grantId: string;
+  readonly signInId: string;
   readonly scope: readonly string[];
 }
 
-function accessOf(appId: string, endpoint: string, { id }: Grant, token: AccessToken): Access {
-  return { appId, endpoint, grantId: id, scope: withoutOfflineAccess(token.scope) };
+function accessOf(appId: string, endpoint: string, { id }: SignIn, token: AccessToken): Access {
+  return { appId, endpoint, signInId: id, scope: withoutOfflineAccess(token.scope) };
 }
 
 function isBelow(endpoint: string, url: URL): boolean {
@@ -178,7 +181,7 @@ function needsNoProof(): KeyturnError {
   });
 }
 
-function outside({ origin, pathname }: URL, { resource }: Grant): KeyturnError {
+function outside({ origin, pathname }: URL, { resource }: SignIn): KeyturnError {
   return new KeyturnError(
     'resource_mismatch',
     `${quoted(origin + pathname)} is outside what this app may reach with the token for ${quoted(resource)}.`,

@@ -1,6 +1,6 @@
 /**
  * What follows when an MCP server refuses a token that should have been good: the token is replaced, within a
- * bound, and its grant is suspect until the MCP server was asked which issuer and which tokens it wants now.
+ * bound, and its sign-in is suspect until the MCP server was asked which issuer and which tokens it wants now.
  *
  * Invariant: only a token in memory that this app received is replaced.
  */
@@ -8,7 +8,7 @@ import { asTyped } from '../oauth/base/resource.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './request.ts';
 import { isStepUp } from './request.ts';
-import type { Grant, GrantState } from './records/grant.ts';
+import type { SignIn, SignInState } from './records/sign-in.ts';
 import { tokensRefused } from './refusals/refusals.ts';
 import { expiryGrace, TokenRefusals } from './refusals/token-refusals.ts';
 import type { RefusalPause, Rejection, RejectionOutcome } from './refusals/token-refusals.ts';
@@ -19,7 +19,7 @@ import { stillNames } from './destination/asked-resource.ts';
 export class Rejections {
   readonly #parts: BrokerParts;
   readonly #refusals: TokenRefusals;
-  /** By the ids of grants whose token was refused: what their MCP servers are being asked since then. */
+  /** By the ids of sign-ins whose token was refused: what their MCP servers are being asked since then. */
   readonly #suspects = new Map<string, Map<string, ReturnType<typeof stillNames>>>();
 
   constructor(parts: BrokerParts) {
@@ -37,60 +37,60 @@ export class Rejections {
     if (isStepUp(challenge)) return { isReplaced: false };
     const isNamed = (token: AccessToken): boolean =>
       'tokenId' in named ? token.tokenId === named.tokenId : token.accessToken === named.accessToken;
-    const { cache, clock, grants, refresher } = this.#parts;
-    for (const { id: grantId } of grants.shown()) {
-      const token = cache.of(grantId).find(isNamed);
+    const { cache, clock, signIns, refresher } = this.#parts;
+    for (const { id: signInId } of signIns.shown()) {
+      const token = cache.of(signInId).find(isNamed);
       if (!token?.handedTo.has(appId)) continue;
       if (isAlive(token, clock.now(), expiryGrace)) {
         // The newest set is last. RFC 6749 §6: a refresh for one set says nothing about the token of another one.
-        if (cache.of(grantId).at(-1) !== token) refresher.sawOtherEnd(grantId);
-        const use = { appId, grantId, operation };
+        if (cache.of(signInId).at(-1) !== token) refresher.sawOtherEnd(signInId);
+        const use = { appId, signInId, operation };
         const pause = this.#refusals.left(use);
         if (pause > 0) return { isReplaced: false, pause };
         this.#refusals.add(use, hasWorked);
         // An answer to a question from before this refusal may be out of date: requests from now on ask again.
-        this.#suspects.set(grantId, new Map());
+        this.#suspects.set(signInId, new Map());
       }
-      cache.refuse(grantId, token);
+      cache.refuse(signInId, token);
       return { isReplaced: true };
     }
     return { isReplaced: false };
   }
 
-  /** The pauses after refused tokens, for an explanation of the grant. */
-  pausesOf({ id }: Grant): RefusalPause[] {
+  /** The pauses after refused tokens, for an explanation of the sign-in. */
+  pausesOf({ id }: SignIn): RefusalPause[] {
     return this.#refusals.pausesOf(id);
   }
 
   /** The user signed in or allowed something: the count starts again. */
-  clear({ id }: Grant): void {
+  clear({ id }: SignIn): void {
     this.#refusals.clear(id);
   }
 
-  /** Before the next token of this grant is handed out, its MCP server must be asked (`isStillNamed`). */
-  hadTokenRejected({ id }: Grant): boolean {
+  /** Before the next token of this sign-in is handed out, its MCP server must be asked (`isStillNamed`). */
+  hadTokenRejected({ id }: SignIn): boolean {
     return this.#suspects.has(id);
   }
 
   /**
    * A refused token may mean that the MCP server moved to another issuer, or takes no Bearer tokens any more: then
-   * the grant needs a new sign-in.
+   * the sign-in must be renewed.
    */
-  async isStillNamedByServer({ endpoint, request }: PendingRequest, grant: Grant): Promise<boolean> {
-    const { grants } = this.#parts;
+  async isStillNamedByServer({ endpoint, request }: PendingRequest, signIn: SignIn): Promise<boolean> {
+    const { signIns } = this.#parts;
     const challenge = request.challenge?.bearer;
     const question = {
       endpoint,
       typed: asTyped(request.resource),
       challenge,
     };
-    const suspicion = this.#suspects.get(grant.id);
-    const answer = await this.#ask(question, grant, suspicion);
+    const suspicion = this.#suspects.get(signIn.id);
+    const answer = await this.#ask(question, signIn, suspicion);
     // Suspect until there is an answer, so that no other request gets a token unchecked meanwhile.
-    const isLatest = this.#suspects.get(grant.id) === suspicion;
-    if (answer !== 'unknown' && isLatest) this.#suspects.delete(grant.id);
+    const isLatest = this.#suspects.get(signIn.id) === suspicion;
+    if (answer !== 'unknown' && isLatest) this.#suspects.delete(signIn.id);
     if (answer === 'yes' || answer === 'unknown') return true;
-    const state: GrantState =
+    const state: SignInState =
       answer === 'no'
         ? {
             kind: 'signInRequired',
@@ -101,9 +101,9 @@ export class Rejections {
             why: 'the server now takes only tokens that are bound to a key',
           };
     // Race: a refresh may have changed the record while the server was asked.
-    const current = grants.byId(grant.id);
+    const current = signIns.byId(signIn.id);
     if (current?.state.kind === 'active') {
-      await grants.change(current, { state });
+      await signIns.change(current, { state });
     }
     return false;
   }
@@ -111,11 +111,11 @@ export class Rejections {
   /** Requests with the same question share its answer: many programs may hear of one refusal at once. */
   async #ask(
     question: Parameters<typeof stillNames>[1],
-    grant: Grant,
+    signIn: SignIn,
     underWay = new Map<string, ReturnType<typeof stillNames>>(),
   ): ReturnType<typeof stillNames> {
     const key = JSON.stringify(question);
-    const asked = underWay.get(key) ?? stillNames(this.#parts, question, grant);
+    const asked = underWay.get(key) ?? stillNames(this.#parts, question, signIn);
     underWay.set(key, asked);
     try {
       return await asked;
@@ -128,10 +128,10 @@ export class Rejections {
    * The caller says that its last token was refused, and during a pause no other one takes its place (spec,
    * Retries). A caller that says nothing gets the token there is.
    */
-  throwWhileNotReplacing({ request, endpoint }: PendingRequest, grant: Grant): void {
+  throwWhileNotReplacing({ request, endpoint }: PendingRequest, signIn: SignIn): void {
     if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
     const { appId, operation } = request;
-    const pause = this.#refusals.left({ appId, grantId: grant.id, operation });
+    const pause = this.#refusals.left({ appId, signInId: signIn.id, operation });
     if (pause > 0) throw tokensRefused(endpoint, pause);
   }
 }

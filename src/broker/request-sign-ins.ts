@@ -1,5 +1,5 @@
 /**
- * The sign-ins that a program's request starts: where no grant serves, where scopes are missing (step-up), and where a
+ * The sign-ins that a program's request starts: where none serves, where scopes are missing (step-up), and where a
  * server took scopes away.
  *
  * Invariants: one sign-in for one request, besides a step-up; step-ups are bounded. What the user ended, or a sign-in
@@ -11,47 +11,47 @@ import { asTyped, queryOf } from '../oauth/base/resource.ts';
 import { isWithin, stepUpScope, union } from '../oauth/base/scope.ts';
 import type { AccessRequest } from './consent/current-permissions.ts';
 import type { Consent } from './consent/consent.ts';
-import { scopesToNarrowTo } from './consent/grant-choice.ts';
+import { scopesToNarrowTo } from './consent/sign-in-choice.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PermittedRequest, PendingRequest } from './request.ts';
 import { hintOf } from './request.ts';
-import { accountLabel, isLiving, isShared, isWiderThanAsked } from './records/grant.ts';
-import type { Grant } from './records/grant.ts';
+import { accountLabel, isLiving, isShared, isWiderThanAsked } from './records/sign-in.ts';
+import type { SignIn } from './records/sign-in.ts';
 import type { Permission } from './records/permission.ts';
-import { revokeGrant } from './revocation/revoker.ts';
+import { revokeSignIn } from './revocation/revoker.ts';
 import { StepUpLimit } from './step-up-limit.ts';
 import { waitsForUser } from './refusals/login-required.ts';
 import { anotherSignedIn } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { SignInRequest } from './sign-in/sign-in-context.ts';
-import type { SignIns } from './sign-in/sign-ins.ts';
+import type { SignInRuns } from './sign-in/sign-in-runs.ts';
 import { listedScope } from './destination/asked-resource.ts';
 
-/** What a sign-in is for; `grant` is the one that it should renew. */
+/** What the user signs in for; `signIn` is the one to renew. */
 interface SignInFor extends Pick<SignInRequest, 'notGranted' | 'isStepUp' | 'onlyFor'> {
   readonly scope: readonly string[];
   readonly account: string | undefined;
-  readonly grant: Grant | undefined;
+  readonly signIn: SignIn | undefined;
 }
 
 export class RequestSignIns {
   readonly #parts: BrokerParts;
   readonly #consent: Consent;
-  readonly #signIns: SignIns;
+  readonly #signInRuns: SignInRuns;
   readonly #stepUps: StepUpLimit;
-  /** What the server of a grant lists, asked once for each record of it. */
-  readonly #listed = new WeakMap<Grant, readonly string[]>();
+  /** What the server of a sign-in lists, asked once for each record of it. */
+  readonly #listed = new WeakMap<SignIn, readonly string[]>();
 
   /**
-   * Shared grants that ended at the first refresh after an app's own sign-in: servers that keep one sign-in for each
+   * Shared sign-ins that ended at the first refresh after an app got its own: servers that keep one sign-in for each
    * client and user. In memory only, since something else may have ended them.
    */
   readonly #endedByOwn = new Set<string>();
 
-  constructor(parts: BrokerParts, consent: Consent, signIns: SignIns) {
+  constructor(parts: BrokerParts, consent: Consent, signInRuns: SignInRuns) {
     this.#parts = parts;
     this.#consent = consent;
-    this.#signIns = signIns;
+    this.#signInRuns = signInRuns;
     this.#stepUps = new StepUpLimit(() => parts.clock.now());
   }
 
@@ -62,42 +62,42 @@ export class RequestSignIns {
 
   /** What a request whose time is over still waits for. */
   stillPending(appId: string, endpoint: string): KeyturnError {
-    return this.#signIns.stillPending({ appId, endpoint });
+    return this.#signInRuns.stillPending({ appId, endpoint });
   }
 
-  /** `grant`: the one that served once, if there is any. */
-  async signIn(permitted: PermittedRequest, grant: Grant | undefined): Promise<void> {
+  /** `signIn`: the one that served once, if there is any. */
+  async signIn(permitted: PermittedRequest, signIn: SignIn | undefined): Promise<void> {
     const { access, pending, permission } = permitted;
     const { endpoint, request } = pending;
-    if (grant && this.#hasOwnEnded(grant)) this.#endedByOwn.add(grant.id);
-    if (grant?.state.kind === 'revoked') throw refusals.grantRevoked(endpoint);
-    if (grant && waitsForUser(grant, permission)) throw refusals.endedAlong(endpoint, grant);
+    if (signIn && this.#hasOwnEnded(signIn)) this.#endedByOwn.add(signIn.id);
+    if (signIn?.state.kind === 'revoked') throw refusals.signInRevoked(endpoint);
+    if (signIn && waitsForUser(signIn, permission)) throw refusals.endedAlong(endpoint, signIn);
     if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
-    if (!grant) this.#consent.refuseKeyOnly(access);
-    this.#refuseUnattended(pending, grant ? refusals.whyAgain(grant) : 'nobody has signed in there yet');
+    if (!signIn) this.#consent.refuseKeyOnly(access);
+    this.#refuseUnattended(pending, signIn ? refusals.whyAgain(signIn) : 'nobody has signed in there yet');
     await this.#start(permitted, {
-      ...(grant ? stepUpScope(grant, access.scope) : { scope: access.scope }),
-      account: request.account ?? (grant && accountLabel(grant)),
-      grant,
+      ...(signIn ? stepUpScope(signIn, access.scope) : { scope: access.scope }),
+      account: request.account ?? (signIn && accountLabel(signIn)),
+      signIn,
     });
   }
 
   /** Spec, Step-up: a new authorization with the union of what was asked before and what is needed now. */
-  async stepUp(permitted: PermittedRequest, grant: Grant): Promise<void> {
+  async stepUp(permitted: PermittedRequest, signIn: SignIn): Promise<void> {
     const { access, pending } = permitted;
     const { endpoint, request } = pending;
-    if (isWithin(access.scope, grant.requestedScope)) {
-      throw refusals.notGranted(endpoint, access.scope, grant);
+    if (isWithin(access.scope, signIn.requestedScope)) {
+      throw refusals.notGranted(endpoint, access.scope, signIn);
     }
     const stepUp = { appId: request.appId, endpoint, operation: request.operation ?? '' };
     if (this.#stepUps.isExhausted(stepUp)) throw refusals.stepUpExhausted(endpoint);
-    const missing = access.scope.filter((scope) => !grant.scope.includes(scope));
+    const missing = access.scope.filter((scope) => !signIn.scope.includes(scope));
     this.#refuseUnattended(pending, `it needs a new sign-in for ${missing.join(' ')}`);
     this.#stepUps.add(stepUp);
     await this.#start(permitted, {
-      ...stepUpScope(grant, access.scope),
-      account: accountLabel(grant),
-      grant,
+      ...stepUpScope(signIn, access.scope),
+      account: accountLabel(signIn),
+      signIn,
       isStepUp: true,
     });
   }
@@ -107,79 +107,79 @@ export class RequestSignIns {
    * for before isn't asked for again; then the token stays, and the server's answer stands. Answers whether somebody
    * signed in.
    */
-  async stepUpToAdvertisedScopes(permitted: PermittedRequest, grant: Grant): Promise<boolean> {
+  async stepUpToAdvertisedScopes(permitted: PermittedRequest, signIn: SignIn): Promise<boolean> {
     const { access, pending, permission } = permitted;
     if (pending.hasSignedIn) return false;
-    const listed = await this.#listedFor(permitted, grant);
-    const had = union(grant.requestedScope, grant.scope, permission.refused ?? []);
+    const listed = await this.#listedFor(permitted, signIn);
+    const had = union(signIn.requestedScope, signIn.scope, permission.refused ?? []);
     const more = listed.filter((name) => !had.includes(name));
     if (more.length === 0) return false;
     const wider = { ...access, scope: union(access.scope, more) };
     await this.#consent.askUnlessAllowed(wider, pending.deadline);
-    await this.stepUp({ ...permitted, access: wider }, grant);
+    await this.stepUp({ ...permitted, access: wider }, signIn);
     return true;
   }
 
-  async #listedFor({ pending, permission }: PermittedRequest, grant: Grant): Promise<readonly string[]> {
+  async #listedFor({ pending, permission }: PermittedRequest, signIn: SignIn): Promise<readonly string[]> {
     const { endpoint, request } = pending;
-    const known = this.#listed.get(grant);
+    const known = this.#listed.get(signIn);
     if (known) return known;
     const typed = asTyped(request.resource);
     const scope = await listedScope(this.#parts, { endpoint, typed, ...hintOf(request, permission) });
-    this.#listed.set(grant, scope);
+    this.#listed.set(signIn, scope);
     return scope;
   }
 
   /** One sign-in brings back what a narrower token took (lost-scope.ts). */
-  async restore(permitted: PermittedRequest, grant: Grant, lost: readonly string[]): Promise<void> {
+  async restore(permitted: PermittedRequest, signIn: SignIn, lost: readonly string[]): Promise<void> {
     const { access, pending } = permitted;
-    if (pending.hasSignedIn) throw refusals.notGranted(pending.endpoint, lost, grant);
-    this.#refuseUnattended(pending, refusals.scopesLost(grant.issuer, lost));
+    if (pending.hasSignedIn) throw refusals.notGranted(pending.endpoint, lost, signIn);
+    this.#refuseUnattended(pending, refusals.scopesLost(signIn.issuer, lost));
     await this.#start(permitted, {
-      scope: union(grant.requestedScope, grant.scope, lost, access.scope),
-      account: accountLabel(grant),
-      grant,
+      scope: union(signIn.requestedScope, signIn.scope, lost, access.scope),
+      account: accountLabel(signIn),
+      signIn,
     });
   }
 
   /**
-   * A grant for this program alone, with no more than its permission, where a refresh can't narrow the shared one
+   * A sign-in for this program alone, with no more than its permission, where a refresh can't narrow the shared one
    * (lost-scope.ts). It is of the same account and gives no more than the permission does, so no card is needed for it.
    */
-  async signInForThisAppAlone(permitted: PermittedRequest, shared: Grant): Promise<void> {
+  async signInForThisAppAlone(permitted: PermittedRequest, shared: SignIn): Promise<void> {
     const { access, pending, permission } = permitted;
     const { endpoint, request } = pending;
-    const { grants } = this.#parts;
+    const { signIns } = this.#parts;
     const scope = shared.scope.filter((name) => permission.scope?.includes(name));
-    const own = grants
+    const own = signIns
       .aloneAt(shared.resource, shared.issuer, request.appId)
       .filter(({ account }) => account === shared.account);
     const ready = own.find(
       (one) => one.state.kind === 'active' && scopesToNarrowTo(one, permission) === undefined,
     );
-    // Race: the permission changed during the sign-in, and could not name the new grant then.
+    // Race: the permission changed during the sign-in, and could not name the new one then.
     if (ready) return void (await this.#consent.changes.bind(permission, ready, ready.scope));
     const wider = own.find((one) => isWiderThanAsked(one) && isOfNow(one, shared));
     if (wider) await this.#refuseWider(permission, wider);
     if (this.#endedByOwn.has(shared.id)) throw refusals.notNarrowed(permission, shared);
     if (request.interaction === 'never' || pending.hasSignedIn) throw new refusals.NarrowsPermanently(shared);
-    if (own.some((one) => isEndedAfter(one, shared))) throw refusals.grantRevoked(endpoint);
+    if (own.some((one) => isEndedAfter(one, shared))) throw refusals.signInRevoked(endpoint);
     this.#refuseUnattended(pending, 'it needs a sign-in for this app alone');
     await this.#start(permitted, {
       scope: union(scope, access.scope),
       account: accountLabel(shared),
-      grant: shared,
+      signIn: shared,
       onlyFor: request.appId,
     });
   }
 
-  #hasOwnEnded(shared: Grant): boolean {
+  #hasOwnEnded(shared: SignIn): boolean {
     const { resource, issuer, account, state, signedInAt = 0 } = shared;
     if (state.kind !== 'signInRequired' || state.cause !== 'refreshTokenEnded' || !isShared(shared))
       return false;
     const { refreshedAt = 0 } = this.#parts.refresher.secrets.factsOf(shared);
     const lastSeen = Math.max(signedInAt, refreshedAt);
-    const there = this.#parts.grants
+    const there = this.#parts.signIns
       .all()
       .filter((one) => one.resource === resource && one.issuer === issuer);
     return there.some((one) => !isShared(one) && one.account === account && (one.signedInAt ?? 0) > lastSeen);
@@ -189,23 +189,23 @@ export class RequestSignIns {
    * The server ignores the scopes of a sign-in, so that another page would be of no use. The record stays, and says so
    * until the user signs in again; the tokens are revoked.
    */
-  async #refuseWider(permission: Permission, wider: Grant): Promise<never> {
-    if (isLiving(wider)) await revokeGrant(this.#parts, wider);
+  async #refuseWider(permission: Permission, wider: SignIn): Promise<never> {
+    if (isLiving(wider)) await revokeSignIn(this.#parts, wider);
     throw refusals.notNarrowed(permission, wider);
   }
 
   #refuseUnattended({ endpoint, request }: PendingRequest, why: string): void {
-    if (this.#signIns.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint);
+    if (this.#signInRuns.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint);
     // Where the owner entered a client that needs no person, only discovery tells whether it is for this server.
     if (this.#parts.registrations.hasUnattended()) return;
     if (request.interaction === 'never') throw refusals.noSignIn(endpoint, why);
-    this.#signIns.refusePaused(endpoint);
+    this.#signInRuns.refusePaused(endpoint);
   }
 
-  async #start(permitted: PermittedRequest, { scope, account, grant, ...noted }: SignInFor): Promise<void> {
+  async #start(permitted: PermittedRequest, { scope, account, signIn, ...noted }: SignInFor): Promise<void> {
     const { pending, permission } = permitted;
     const { endpoint, request, deadline } = pending;
-    const signedIn = await this.#signIns.automatic(
+    const signedIn = await this.#signInRuns.automatic(
       {
         endpoint,
         typed: asTyped(request.resource),
@@ -216,8 +216,8 @@ export class RequestSignIns {
         ...(permission.scope === undefined ? {} : { bound: union(permission.scope, scope) }),
         ...hintOf(request, permission),
         isUnattended: request.interaction === 'never',
-        grantId: grant?.id,
-        onlyFor: noted.onlyFor ?? (grant && !isShared(grant) ? request.appId : undefined),
+        signInId: signIn?.id,
+        onlyFor: noted.onlyFor ?? (signIn && !isShared(signIn) ? request.appId : undefined),
       },
       deadline.signal,
     );
@@ -226,13 +226,13 @@ export class RequestSignIns {
       await this.#refuseWider(permission, signedIn);
     if (!isShared(signedIn))
       return void (await this.#consent.changes.bind(permission, signedIn, signedIn.scope));
-    if (grant && signedIn.id !== grant.id) await this.#goOnWith(permitted, grant, signedIn);
+    if (signIn && signedIn.id !== signIn.id) await this.#goOnWith(permitted, signIn, signedIn);
   }
 
-  /** The user signed in, and not for the grant that should be renewed. No permission names the other one yet. */
-  async #goOnWith({ access, pending }: PermittedRequest, meant: Grant, signedIn: Grant): Promise<void> {
+  /** The user signed in, and not for the one to renew. No permission names the other one yet. */
+  async #goOnWith({ access, pending }: PermittedRequest, meant: SignIn, signedIn: SignIn): Promise<void> {
     const { request, endpoint, deadline } = pending;
-    const chosen: AccessRequest = { ...access, grantId: signedIn.id };
+    const chosen: AccessRequest = { ...access, signInId: signedIn.id };
     // The server may name another issuer now.
     const isMoved = signedIn.issuer !== meant.issuer || signedIn.resource !== meant.resource;
     if (!isMoved && request.account !== undefined) {
@@ -240,14 +240,14 @@ export class RequestSignIns {
       throw anotherSignedIn(name, endpoint, meant, signedIn);
     }
     await this.#consent.askUnlessAllowed(chosen, deadline);
-    // What the user chose answers this request. The next one goes on with the grant that the permission names first.
+    // What the user chose answers this request. The next one goes on with the sign-in that the permission names first.
     if (!isMoved) pending.access = chosen;
   }
 }
 
-/** The app's own grant ended, and the user has not signed in since. */
-const isEndedAfter = (own: Grant, { signedInAt = 0 }: Grant): boolean =>
+/** The app's own sign-in ended, and the user has not signed in since. */
+const isEndedAfter = (own: SignIn, { signedInAt = 0 }: SignIn): boolean =>
   own.state.kind === 'revoked' && own.state.endedAt > signedInAt;
 
-const isOfNow = (own: Grant, shared: Grant): boolean =>
+const isOfNow = (own: SignIn, shared: SignIn): boolean =>
   own.state.kind === 'active' || isEndedAfter(own, shared);

@@ -91,7 +91,7 @@ export function hintOf(
 export interface PendingRequest {
   readonly request: TokenRequest;
   readonly endpoint: string;
-  /** What the answer must carry. Names a grant once the user has chosen one for this request. */
+  /** What the answer must carry. Names a sign-in once the user has chosen one for this request. */
   access: AccessRequest;
   readonly deadline: RequestDeadline;
   /** One sign-in for one request, besides a step-up. */

@@ -1,11 +1,11 @@
 /**
- * `token.get`, from the request to the answer: permission → grant (a sign-in, as it is kept) → token in memory →
+ * `token.get`, from the request to the answer: permission → sign-in → token in memory →
  * answer. Where memory has no fresh
  * token: refresh (tokens/token-source.ts), or sign-in (request-sign-ins.ts).
  *
  * Invariants (4, 6 and 10, dev/internals.md): no permission, no token. An app gets a token only if the token's
- * granted scopes lie within its permission, as literal sets. A token belongs to a grant, which is found by the endpoint
- * that led there, never by a name, and goes only to apps whose permission names that grant.
+ * granted scopes lie within its permission, as literal sets. A token belongs to a sign-in, which is found by the endpoint
+ * that led there, never by a name, and goes only to apps whose permission names that sign-in.
  *
  * A valid token in memory is answered without any I/O and without any `await`, as a plain value. This is an invariant:
  * nothing can change between the look-up and the answer, so nothing is checked twice. If a step waits, others go on
@@ -19,17 +19,17 @@ import type { AccountChoices } from './account-choices.ts';
 import type { Consent } from './consent/consent.ts';
 import type { Covering } from './consent/current-permissions.ts';
 import {
-  chooseGrant,
+  chooseSignIn,
   scopesMissingFor,
   scopesToNarrowTo,
   requireEndpoint,
   requireSameResource,
-} from './consent/grant-choice.ts';
+} from './consent/sign-in-choice.ts';
 import type { BrokerParts } from './parts.ts';
 import { pendingRequests, isStepUpWithoutScopes } from './request.ts';
 import type { PermittedRequest, PendingRequest, Token, TokenRequest } from './request.ts';
-import { isLiving } from './records/grant.ts';
-import type { Grant } from './records/grant.ts';
+import { isLiving } from './records/sign-in.ts';
+import type { SignIn } from './records/sign-in.ts';
 import { hasLostProviderSignIn } from './records/company.ts';
 import { isBoundTo } from './records/permission.ts';
 import { cliAppId } from './records/app.ts';
@@ -46,7 +46,7 @@ import type { TokenNeed } from './tokens/token-source.ts';
 /** A request starts again after each sign-in, card or lost race; if it starts more often, something flaps. */
 const maxTries = 6;
 
-/** What one try comes to. `again`: permission or grant may have changed, so the next try begins from the start. */
+/** What one try comes to. `again`: permission or sign-in may have changed, so the next try begins from the start. */
 type Outcome = { readonly kind: 'token'; readonly token: Token } | typeof again;
 
 const again = { kind: 'again' } as const;
@@ -120,7 +120,7 @@ export class TokenRequests {
     let spent = leases.spentBy(pending.access.appId);
     let begun = first;
     for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
-      // Read again each time: a sign-in may have chosen a grant for this request.
+      // Read again each time: signing in may have chosen one for this request.
       const { access, deadline } = pending;
       if (tries === 0 && !begun && !this.#consent.current.covering(access))
         await this.#consent.askUnlessAllowed(access, deadline);
@@ -130,7 +130,7 @@ export class TokenRequests {
           this.#tryOnce(pending, this.#consent.current.coveringOrThrow(access)));
         if (outcome.kind === 'token') return outcome.token;
       } catch (error) {
-        // Race: somebody else changed the grant. The newer state decides.
+        // Race: somebody else changed the sign-in. The newer state decides.
         if (reasonOf(error) === 'conflict') continue;
         // Race: another request used up what was allowed once, while this one waited.
         const spentNow = leases.spentBy(access.appId);
@@ -147,19 +147,21 @@ export class TokenRequests {
     // Race: the owner may have paused while a card was open. No sign-in begins then.
     this.#parts.pause.throwIfPaused();
     const { access, endpoint, deadline } = pending;
-    const there = this.#grantsFor(pending);
-    const choice = chooseGrant(there, access, permissions);
+    const there = this.#signInsFor(pending);
+    const choice = chooseSignIn(there, access, permissions);
     switch (choice.kind) {
       case 'use':
-        return this.#serve({ pending, access, permission: choice.permission }, choice.grant);
+        return this.#serve({ pending, access, permission: choice.permission }, choice.signIn);
       case 'signIn':
         return againAfter(
-          this.#signIns.signIn({ pending, access, permission: permissions[0] }, choice.grant),
+          this.#signIns.signIn({ pending, access, permission: permissions[0] }, choice.signIn),
         );
       case 'choose':
         return againAfter(this.#choices.choose(pending, choice.permission, choice.accounts));
       case 'ask':
-        return againAfter(this.#consent.askUnlessAllowed({ ...access, grantId: choice.grant.id }, deadline));
+        return againAfter(
+          this.#consent.askUnlessAllowed({ ...access, signInId: choice.signIn.id }, deadline),
+        );
       case 'unknownAccount':
         // An app doesn't learn of accounts that it may not use. The command line is the owner's.
         throw unknownAccount(
@@ -171,31 +173,33 @@ export class TokenRequests {
   }
 
   /** Those of the endpoint. One whose resource has a query is for that URL only. */
-  #grantsFor({ endpoint, request }: PendingRequest): Grant[] {
-    const there = this.#parts.grants.forEndpoint(endpoint);
+  #signInsFor({ endpoint, request }: PendingRequest): SignIn[] {
+    const there = this.#parts.signIns.forEndpoint(endpoint);
     return there.every(({ resource }) => !resource.includes('?'))
       ? there
       : there.filter(({ resource }) => isResourceOf(resource, request.resource));
   }
 
-  /** What the permission gives of this grant. */
-  #serve(permitted: PermittedRequest, grant: Grant): MaybePromise<Outcome> {
+  /** What the permission gives of this sign-in. */
+  #serve(permitted: PermittedRequest, signIn: SignIn): MaybePromise<Outcome> {
     const { pending, access, permission } = permitted;
-    if (grant.state.kind !== 'active') {
-      const mayRevive = this.#parts.refresher.failures.mayRevive(grant);
-      return mayRevive ? this.#revive(permitted, grant) : againAfter(this.#signIns.signIn(permitted, grant));
+    if (signIn.state.kind !== 'active') {
+      const mayRevive = this.#parts.refresher.failures.mayRevive(signIn);
+      return mayRevive
+        ? this.#revive(permitted, signIn)
+        : againAfter(this.#signIns.signIn(permitted, signIn));
     }
-    const lost = scopesMissingFor(grant, permission, access.scope);
-    if (lost.length > 0) return againAfter(this.#signIns.restore(permitted, grant, lost));
-    if (!isWithin(access.scope, grant.scope)) return againAfter(this.#signIns.stepUp(permitted, grant));
-    if (isStepUpWithoutScopes(pending.request.challenge) || this.#rejections.hadTokenRejected(grant))
-      return this.#serveAfterCheck(permitted, grant);
-    requireSameResource(permission, grant);
-    return this.#serveFresh(permitted, grant);
+    const lost = scopesMissingFor(signIn, permission, access.scope);
+    if (lost.length > 0) return againAfter(this.#signIns.restore(permitted, signIn, lost));
+    if (!isWithin(access.scope, signIn.scope)) return againAfter(this.#signIns.stepUp(permitted, signIn));
+    if (isStepUpWithoutScopes(pending.request.challenge) || this.#rejections.hadTokenRejected(signIn))
+      return this.#serveAfterCheck(permitted, signIn);
+    requireSameResource(permission, signIn);
+    return this.#serveFresh(permitted, signIn);
   }
 
   /** Before a sign-in: the server may take the refresh token again. A failure rests, so that this is tried once. */
-  async #revive({ pending }: PermittedRequest, { id }: Grant): Promise<Outcome> {
+  async #revive({ pending }: PermittedRequest, { id }: SignIn): Promise<Outcome> {
     const { signal } = pending.deadline;
     await this.#parts.refresher.refresh(id, undefined, signal).catch((error: unknown) => {
       if (reasonOf(error) !== 'login_required') throw error;
@@ -203,107 +207,108 @@ export class TokenRequests {
     return again;
   }
 
-  /** The MCP server wants scopes that it doesn't name, or refused a token of this grant: there is more to find out. */
-  async #serveAfterCheck(permitted: PermittedRequest, grant: Grant): Promise<Outcome> {
+  /** The MCP server wants scopes that it doesn't name, or refused a token of this sign-in: there is more to find out. */
+  async #serveAfterCheck(permitted: PermittedRequest, signIn: SignIn): Promise<Outcome> {
     const { pending, permission } = permitted;
     if (
       isStepUpWithoutScopes(pending.request.challenge) &&
-      (await this.#signIns.stepUpToAdvertisedScopes(permitted, grant))
+      (await this.#signIns.stepUpToAdvertisedScopes(permitted, signIn))
     )
       return again;
-    requireSameResource(permission, grant);
+    requireSameResource(permission, signIn);
     if (
-      this.#rejections.hadTokenRejected(grant) &&
-      !(await this.#rejections.isStillNamedByServer(pending, grant))
+      this.#rejections.hadTokenRejected(signIn) &&
+      !(await this.#rejections.isStillNamedByServer(pending, signIn))
     )
       return again;
-    return this.#serveFresh(permitted, grant, true);
+    return this.#serveFresh(permitted, signIn, true);
   }
 
   /** The token in memory, or one that replaces it. */
-  #serveFresh(permitted: PermittedRequest, grant: Grant, hasWaited = false): MaybePromise<Outcome> {
+  #serveFresh(permitted: PermittedRequest, signIn: SignIn, hasWaited = false): MaybePromise<Outcome> {
     const { pending, permission } = permitted;
     const { cache, clock } = this.#parts;
     const { challenge, minimumValidity } = pending.request;
-    const narrow = scopesToNarrowTo(grant, permission);
-    if (narrow && (narrow.length === 0 || !grant.hasRefreshToken))
-      throw refusals.notNarrowed(permission, grant);
-    const token = cache.get(grant.id, scopeKey(narrow));
-    if (token && challenge) this.#rejections.throwWhileNotReplacing(pending, grant);
+    const narrow = scopesToNarrowTo(signIn, permission);
+    if (narrow && (narrow.length === 0 || !signIn.hasRefreshToken))
+      throw refusals.notNarrowed(permission, signIn);
+    const token = cache.get(signIn.id, scopeKey(narrow));
+    if (token && challenge) this.#rejections.throwWhileNotReplacing(pending, signIn);
     if (!token || !isFresh(token, clock.now(), minimumValidity))
-      return this.#serveRenewed(permitted, grant, { cached: token, narrow });
-    return hasWaited ? this.#handOutStill(permitted, grant, token) : this.#handOut(permitted, grant, token);
+      return this.#serveRenewed(permitted, signIn, { cached: token, narrow });
+    return hasWaited ? this.#handOutStill(permitted, signIn, token) : this.#handOut(permitted, signIn, token);
   }
 
   async #serveRenewed(
     permitted: PermittedRequest,
-    grant: Grant,
+    signIn: SignIn,
     { cached, narrow }: Pick<TokenNeed, 'cached' | 'narrow'>,
   ): Promise<Outcome> {
     const { deadline, request } = permitted.pending;
     const { minimumValidity } = request;
-    if (hasLostProviderSignIn(this.#parts, grant)) return againAfter(this.#signIns.signIn(permitted, grant));
+    if (hasLostProviderSignIn(this.#parts, signIn))
+      return againAfter(this.#signIns.signIn(permitted, signIn));
     const need = { cached, narrow, minimumValidity, deadline };
-    const token = await renewedToken(this.#parts, grant, need);
-    if (token === 'signIn') return againAfter(this.#signIns.signIn(permitted, grant));
-    if (token === 'separateSignIn') return againAfter(this.#signIns.signInForThisAppAlone(permitted, grant));
-    return token === 'changed' ? again : this.#handOutStill(permitted, grant, token);
+    const token = await renewedToken(this.#parts, signIn, need);
+    if (token === 'signIn') return againAfter(this.#signIns.signIn(permitted, signIn));
+    if (token === 'separateSignIn') return againAfter(this.#signIns.signInForThisAppAlone(permitted, signIn));
+    return token === 'changed' ? again : this.#handOutStill(permitted, signIn, token);
   }
 
   /** After a wait: checks what may have changed. */
-  #handOutStill(permitted: PermittedRequest, grant: Grant, token: AccessToken): MaybePromise<Outcome> {
-    const current = this.#stillServing(permitted, grant, token);
+  #handOutStill(permitted: PermittedRequest, signIn: SignIn, token: AccessToken): MaybePromise<Outcome> {
+    const current = this.#stillServing(permitted, signIn, token);
     return current ? this.#handOut(permitted, current, token) : again;
   }
 
   /**
-   * The grant as it is now. Undefined if it no longer serves. Races, while the request waited: the user may have
-   * ended the permission or the grant, a lease may be over, and the refresh may have come back with fewer scopes than
+   * The sign-in as it is now. Undefined if it no longer serves. Races, while the request waited: the user may have
+   * ended the permission or the sign-in, a lease may be over, and the refresh may have come back with fewer scopes than
    * before.
    */
   #stillServing(
     { access, permission }: PermittedRequest,
-    { id }: Grant,
+    { id }: SignIn,
     token: AccessToken,
-  ): Grant | undefined {
-    const { cache, grants } = this.#parts;
-    const grant = grants.byId(id);
+  ): SignIn | undefined {
+    const { cache, signIns } = this.#parts;
+    const signIn = signIns.byId(id);
     const isAllowed = this.#consent.current.covering(access)?.includes(permission) === true;
-    if (!grant || !isAllowed || !cache.holds(id, token)) return undefined;
-    return scopesMissingFor(grant, permission, access.scope).length > 0 ? undefined : grant;
+    if (!signIn || !isAllowed || !cache.holds(id, token)) return undefined;
+    return scopesMissingFor(signIn, permission, access.scope).length > 0 ? undefined : signIn;
   }
 
-  #handOut(permitted: PermittedRequest, grant: Grant, token: AccessToken): MaybePromise<Outcome> {
+  #handOut(permitted: PermittedRequest, signIn: SignIn, token: AccessToken): MaybePromise<Outcome> {
     const { pending, access, permission } = permitted;
     const { endpoint } = pending;
-    requireEndpoint(grant, endpoint);
-    if (!isWithin(access.scope, token.scope)) throw refusals.notGranted(endpoint, access.scope, grant);
-    return isBoundTo(permission, grant.id)
-      ? this.#give(permitted, grant, token)
-      : this.#giveFirst(permitted, grant, token);
+    requireEndpoint(signIn, endpoint);
+    if (!isWithin(access.scope, token.scope)) throw refusals.notGranted(endpoint, access.scope, signIn);
+    return isBoundTo(permission, signIn.id)
+      ? this.#give(permitted, signIn, token)
+      : this.#giveFirst(permitted, signIn, token);
   }
 
   /** The first token fixes what the permission is for. */
   async #giveFirst(
     { pending, access, permission }: PermittedRequest,
-    grant: Grant,
+    signIn: SignIn,
     token: AccessToken,
   ): Promise<Outcome> {
-    const bound = await this.#consent.changes.bind(permission, grant, token.scope);
-    // Race: the user may have ended the permission or the grant while that was written.
+    const bound = await this.#consent.changes.bind(permission, signIn, token.scope);
+    // Race: the user may have ended the permission or the sign-in while that was written.
     const isAllowed = this.#consent.current.covering(access)?.includes(bound) === true;
-    if (!isAllowed || !this.#parts.cache.holds(grant.id, token)) return again;
-    return this.#give({ pending, access, permission: bound }, grant, token);
+    if (!isAllowed || !this.#parts.cache.holds(signIn.id, token)) return again;
+    return this.#give({ pending, access, permission: bound }, signIn, token);
   }
 
-  #give({ pending, access, permission }: PermittedRequest, grant: Grant, token: AccessToken): Outcome {
+  #give({ pending, access, permission }: PermittedRequest, signIn: SignIn, token: AccessToken): Outcome {
     const { request, endpoint } = pending;
     const { accessToken, tokenId, expiresAt, scope } = token;
-    const { id, resource, account, issuer } = grant;
+    const { id, resource, account, issuer } = signIn;
     const { apps, audit, clock, leases, pause } = this.#parts;
     // Invariant 10: literal sets, checked on what the server really granted.
     if (permission.scope && !isWithin(withoutOfflineAccess(scope), permission.scope))
-      throw refusals.notNarrowed(permission, grant);
+      throw refusals.notNarrowed(permission, signIn);
     // Race: the owner may have paused while this request waited.
     pause.throwIfPaused();
     if (!request.isCallerGone) {
@@ -323,13 +328,13 @@ export class TokenRequests {
   }
 }
 
-/** Permission and grant may be others then. */
+/** Permission and sign-in may be others then. */
 async function againAfter(work: Promise<void>): Promise<Outcome> {
   await work;
   return again;
 }
 
 /** In the order of the sign-ins. */
-const accountsIn = (grants: readonly Grant[]): string[] => [
-  ...new Set(grants.toSorted((a, b) => a.createdAt - b.createdAt).map(({ account }) => account)),
+const accountsIn = (signIns: readonly SignIn[]): string[] => [
+  ...new Set(signIns.toSorted((a, b) => a.createdAt - b.createdAt).map(({ account }) => account)),
 ];

@@ -151,7 +151,7 @@ async function openBroker(core: Core) {
       settings,
       fetchFor: (endpoint, isConfirmed) => net.fetchFor(endpoint, isConfirmed),
       openBrowser: (url, command) => options.openBrowser(url, command, display.environment()),
-      grantsChanged: () => subscribers.tell('signIn.changed'),
+      signInsChanged: () => subscribers.tell('signIn.changed'),
     },
   );
   const pause = new KeptPause({ ...parts, ...records, changed });

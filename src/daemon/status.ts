@@ -1,9 +1,9 @@
 /** What `status` answers: the broker and its home, with what is wrong. Nothing of it is secret. */
 import { shieldGaps } from '../base/shield.ts';
 import type { ShieldGap } from '../base/shield.ts';
-import { noToken } from '../broker/grants/grant-secret.ts';
+import { noToken } from '../broker/tokens/sign-in-secret.ts';
 import type { BrokerParts } from '../broker/parts.ts';
-import { isLiving } from '../broker/records/grant.ts';
+import { isLiving } from '../broker/records/sign-in.ts';
 import type { ResultOf } from '../ipc/protocol/methods.ts';
 import { clocksAnswer } from './methods/answers.ts';
 import { pauseAnswer } from './methods/vault-methods.ts';
@@ -49,11 +49,11 @@ function auditAnswer({ error, waiting, lost }: AuditTrouble): ResultOf<'status'>
 }
 
 /** Of sign-ins whose item the vault certainly doesn't have, as far as it was asked. */
-function missingItems({ grants, refresher }: BrokerParts): FileTrouble[] {
-  return grants
+function missingItems({ signIns, refresher }: BrokerParts): FileTrouble[] {
+  return signIns
     .shown()
-    .filter((grant) => isLiving(grant) && refresher.secrets.factsOf(grant).isMissing)
-    .map((grant) => troubleWith(grant.item ?? '', noToken(grant)));
+    .filter((signIn) => isLiving(signIn) && refresher.secrets.factsOf(signIn).isMissing)
+    .map((signIn) => troubleWith(signIn.item ?? '', noToken(signIn)));
 }
 
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
@@ -84,7 +84,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     browser: settings.browser,
     display: parts.isKeyturnApp ? undefined : display.name,
     insecureLoopback: settings.insecureLoopback,
-    signIns: parts.grants.shown().length,
+    signIns: parts.signIns.shown().length,
     apiKeys: records.keys.readable.length,
     apps: records.apps.readable.length,
     requests: parts.interactions.list().length,

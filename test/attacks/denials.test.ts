@@ -34,7 +34,7 @@ it('a denied program doesn’t end its denial by giving up its permission', asyn
   await isStillDenied(desk, desk.editor);
 });
 
-it('a program with a permission revokes no grant that others use', async () => {
+it('a program with a permission revokes no sign-in that others use', async () => {
   const { home, world, url } = await homeInBentWorld();
   const { owner, card, editor } = await deskWithEditor(home);
   const signingIn = owner.call('signIn.start', { resource: url });

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { lastingVault, startOn } from '../support/homes/authority-home.ts';
 import { ground, refused } from '../rules/ground.ts';
-import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { reasonOf } from '../../src/base/errors.ts';
 import { getIfAny } from '../../src/vault/base/vault.ts';
 import { refusal } from '../broker/rig.ts';
@@ -60,8 +60,8 @@ describe('a forged record of a sign-in', () => {
     await rig.login();
     const harmless = 'https://harmless.example/mcp';
     await rig.allow('game', undefined, harmless);
-    const { endpoints } = rig.grant();
-    await rig.parts.grants.change(rig.grant(), { endpoints: [...endpoints, harmless] });
+    const { endpoints } = rig.signIn();
+    await rig.parts.signIns.change(rig.signIn(), { endpoints: [...endpoints, harmless] });
     const after = await restarted();
     const asked = after.ask({ appId: 'game', resource: harmless, interaction: 'never' });
     expect(await refused(asked)).toMatchObject({ reason: 'resource_mismatch' });
@@ -74,7 +74,7 @@ describe('scopes of a token', () => {
     await rig.login({ scope: ['read', 'write'] });
     await rig.allow('reader', ['read']);
     // As a kill leaves it between the item and the document, after a refresh that brought more.
-    await rig.parts.grants.change(rig.grant(), { scope: ['read'] });
+    await rig.parts.signIns.change(rig.signIn(), { scope: ['read'] });
     // RFC 6749 §5.1: an answer without a scope grants what was asked for.
     authorizationServer.bend.tokenAnswer = ({ body: { scope: _unsaid, ...body }, ...reply }) => ({
       ...reply,
@@ -86,20 +86,20 @@ describe('scopes of a token', () => {
       () => 'refused',
     );
     expect([['read'], 'refused']).toContainEqual(asked);
-    expect(after.grant().scope).toEqual(['read', 'write']);
+    expect(after.signIn().scope).toEqual(['read', 'write']);
   });
 });
 
-it('authority.json: a document that can’t be written keeps no revoked grant alive', async () => {
+it('authority.json: a document that can’t be written keeps no revoked sign-in alive', async () => {
   const { rig, restarted, authorizationServer } = await ground();
   await rig.login();
   await rig.ask();
-  const { item = '' } = rig.grant();
+  const { item = '' } = rig.signIn();
   const file = path.join(rig.folder, 'authority.json');
   const before = readFileSync(file);
   renameSync(file, `${file}.old`);
   mkdirSync(file);
-  expect(reasonOf(await refusal(revokeGrant(rig.parts, rig.grant())))).toBe('file_unreadable');
+  expect(reasonOf(await refusal(revokeSignIn(rig.parts, rig.signIn())))).toBe('file_unreadable');
   expect(authorizationServer.server.asked('/revoke', 'POST')).not.toEqual([]);
   expect(await refusal(rig.ask())).toBeDefined();
   expect(await getIfAny(rig.vault, item)).toBeUndefined();

@@ -218,7 +218,7 @@ describe('metadata that names an authorization server in a private network', () 
     expect(signIns.map(({ exceptions }) => exceptions)).toEqual([['private-address']]);
   });
 
-  it('is not followed for an existing grant once the confirmation is withdrawn', async () => {
+  it('is not followed for an existing sign-in once the confirmation is withdrawn', async () => {
     const { rig, set } = await named();
     await set('https://127.0.0.1', true);
     const { tokenId } = await rig.ask();
@@ -227,7 +227,7 @@ describe('metadata that names an authorization server in a private network', () 
     const command = 'keyturn exception add 127.0.0.1 private-address';
     const refusal = await refused(rig.ask({ interaction: 'never' }));
     expect(refusal).toMatchObject({ reason: 'insecure_url', hint: expect.stringContaining(command) });
-    expect(rig.grant().state.kind).toBe('active');
+    expect(rig.signIn().state.kind).toBe('active');
     await set('https://127.0.0.1', true);
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });

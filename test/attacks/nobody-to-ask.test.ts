@@ -93,7 +93,7 @@ async function choice(rig: Rig, server: BentAuthorizationServer): Promise<unknow
   const carol = await rig.login({ scope, account: 'carol' });
   rig.person.isThere = false;
   const allowed = { appId: 'another', endpoint: rig.endpoint, decision: 'allow', createdAt: 0 } as const;
-  await rig.broker.consent.decide({ ...allowed, grants: [alice.id, carol.id] });
+  await rig.broker.consent.decide({ ...allowed, signInIds: [alice.id, carol.id] });
   return rig.ask({ appId: 'another', timeout: hour });
 }
 
@@ -113,18 +113,18 @@ const kinds = Object.keys(cases) as Kind[];
 
 /** What a yes would have given. */
 function given({ parts, opened }: Rig): object {
-  const { permissions, grants, apps, interactions, leases } = parts;
+  const { permissions, signIns, apps, interactions, leases } = parts;
   return {
     permissions: permissions.of('reader', 0),
     leases: leases.of('reader', 0),
-    grants: grants.all().filter(({ account }) => !['alice', 'carol'].includes(account)),
+    signIns: signIns.all().filter(({ account }) => !['alice', 'carol'].includes(account)),
     apps: apps.all().filter(({ name }) => name === 'reader'),
     open: interactions.list(),
     pages: opened.filter((address) => address.startsWith('https://pay.example')),
   };
 }
 
-const nothing = { permissions: [], leases: [], grants: [], apps: [], open: [], pages: [] };
+const nothing = { permissions: [], leases: [], signInIds: [], apps: [], open: [], pages: [] };
 
 async function asked(kind: Kind) {
   const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });

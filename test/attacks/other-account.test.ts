@@ -1,4 +1,4 @@
-/** What the grants at a server give no program without the person’s yes: another account, and scopes beyond the card. */
+/** What the sign-ins at a server give no program without the person’s yes: another account, and scopes beyond the card. */
 import { describe, expect, it } from 'vitest';
 import { signInMethods } from '../../src/daemon/methods/sign-in-methods.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
@@ -20,18 +20,18 @@ async function victim(): Promise<Rig> {
   return rig;
 }
 
-/** A second grant stands at the same endpoint, newer than the first: the person said yes to it. */
+/** A second sign-in stands at the same endpoint, newer than the first: the person said yes to it. */
 async function bobIsKept(rig: Rig): Promise<void> {
   rig.person.account = 'bob';
   const login = rig.login({ scope: openid });
   const asked = rig.question('account').then(({ id }) => rig.parts.interactions.answer(id, 'yes'));
   await Promise.race([login, asked]);
   await login;
-  expect(rig.parts.grants.all().map(({ account }) => account)).toEqual(['alice', 'bob']);
+  expect(rig.parts.signIns.all().map(({ account }) => account)).toEqual(['alice', 'bob']);
 }
 
-describe('a second grant at a program’s server', () => {
-  it('gives the program nothing: it stays with its first token’s grant', async () => {
+describe('a second sign-in at a program’s server', () => {
+  it('gives the program nothing: it stays with its first token’s sign-in', async () => {
     const rig = await victim();
     await bobIsKept(rig);
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
@@ -58,15 +58,15 @@ describe('a second grant at a program’s server', () => {
   it('is not taken in place of the first one when that was revoked', async () => {
     const rig = await victim();
     await bobIsKept(rig);
-    const [alice] = rig.parts.grants.all();
-    await rig.parts.grants.change(alice ?? rig.grant(), {
+    const [alice] = rig.parts.signIns.all();
+    await rig.parts.signIns.change(alice ?? rig.signIn(), {
       state: { kind: 'revoked', receipt: 'notOffered', endedAt: 0 },
     });
     expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
   });
 });
 
-const accounts = ({ parts }: Rig): string[] => parts.grants.all().map(({ account }) => account);
+const accounts = ({ parts }: Rig): string[] => parts.signIns.all().map(({ account }) => account);
 
 /** The owner's key starts a sign-in and bob signs in. Resolves with the question's id, and the outcome to come. */
 async function bobSignsIn(rig: Rig, scope: readonly string[] = openid) {
@@ -79,7 +79,7 @@ async function bobSignsIn(rig: Rig, scope: readonly string[] = openid) {
 }
 
 describe('somebody else who signs in', () => {
-  it('becomes no grant when the sign-in is withdrawn', async () => {
+  it('becomes no sign-in when its request is withdrawn', async () => {
     const rig = await victim();
     rig.person.account = 'bob';
     const command = new AbortController();
@@ -91,7 +91,7 @@ describe('somebody else who signs in', () => {
     expect(accounts(rig)).toEqual(['alice']);
   });
 
-  it('becomes no grant without an ID token where there was one', async () => {
+  it('becomes no sign-in without an ID token where there was one', async () => {
     const rig = await victim();
     const { outcome, id, question } = await bobSignsIn(rig, ['notes:read']);
     expect(question).not.toHaveProperty('account');
@@ -102,12 +102,12 @@ describe('somebody else who signs in', () => {
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('B-7: becomes no grant unless the person says so, and the tokens that came are revoked', async () => {
+  it('B-7: becomes no sign-in unless the person says so, and the tokens that came are revoked', async () => {
     const rig = await victim();
     const { outcome, id, question } = await bobSignsIn(rig);
     expect(question).toMatchObject({
       endpoint: rig.endpoint,
-      issuer: rig.grant().issuer,
+      issuer: rig.signIn().issuer,
       account: 'bob',
       known: ['alice'],
     });
@@ -121,7 +121,7 @@ describe('somebody else who signs in', () => {
 });
 
 describe('a program that names no scopes', () => {
-  it('gets nothing that the grant came to have after its card', async () => {
+  it('gets nothing that the sign-in came to have after its card', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('other');
     await rig.login({ scope: ['notes:read'] });

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AuditFile } from '../../src/audit/audit.ts';
-import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { openSite, type Site } from '../oauth/site.ts';
 import { oddServer, redirectOf } from '../broker/odd-server.ts';
 import { brokerRig, usedRig, refusal } from '../broker/rig.ts';
@@ -97,7 +97,7 @@ describe('repetitions of one answer', () => {
     expect(rows()[0]).not.toHaveProperty('count');
   });
 
-  it('repeats are counted separately by program, grant, scope, token and outcome', async () => {
+  it('repeats are counted separately by program, sign-in, scope, token and outcome', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     const others = [
       { app: 'agent' },
@@ -171,7 +171,7 @@ describe('a whole journey', () => {
     server.answer = () => ({ status: 400, body: { error: 'invalid_grant', error_description: 'SECRET' } });
     rig.clock.advance(3_600_000);
     await refusal(rig.ask());
-    await revokeGrant(rig.parts, rig.grant());
+    await revokeSignIn(rig.parts, rig.signIn());
     await rig.parts.audit.flush();
     expect(JSON.stringify(server.tokenRequests.map((form) => [...form]))).toMatch(secrets);
     const texts = rig.texts();

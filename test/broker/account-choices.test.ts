@@ -1,13 +1,13 @@
 /** Which of its accounts a program uses, and what the person is asked once. */
 import { describe, expect, it } from 'vitest';
-import type { Grant } from '../../src/broker/records/grant.ts';
-import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import type { SignIn } from '../../src/broker/records/sign-in.ts';
+import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { brokerRig, inWorld, refusal, type Rig } from './rig.ts';
 import { worldOfFile } from './places.ts';
 
 const world = worldOfFile();
 
-async function signIn(rig: Rig, who: string, account: string): Promise<Grant> {
+async function signIn(rig: Rig, who: string, account: string): Promise<SignIn> {
   rig.person.account = who;
   return rig.login({ account });
 }
@@ -21,13 +21,13 @@ async function twoAccounts(options: Parameters<typeof brokerRig>[1] = {}) {
   return { rig, work, home };
 }
 
-const allow = (rig: Rig, grants: readonly Grant[], appId = 'editor'): Promise<void> =>
+const allow = (rig: Rig, signIns: readonly SignIn[], appId = 'editor'): Promise<void> =>
   rig.broker.consent.decide({
     appId,
     endpoint: rig.endpoint,
     decision: 'allow',
     createdAt: rig.clock.wall(),
-    grants: grants.map(({ id }) => id),
+    signInIds: signIns.map(({ id }) => id),
   });
 
 async function answer(rig: Rig, verdict: 'yes' | 'no' | 'later', account?: string) {
@@ -98,7 +98,7 @@ describe('a program that was allowed without an account, where several are signe
     const asked = rig.ask();
     expect(await answer(rig, 'yes', 'home')).toMatchObject({ accounts: ['work', 'home'] });
     expect(await asked).toMatchObject({ account: 'home' });
-    expect(permission()).toMatchObject({ grants: [home.id], account: 'home' });
+    expect(permission()).toMatchObject({ signInIds: [home.id], account: 'home' });
     expect(permission()).not.toHaveProperty('scope');
     expect(permission()).not.toHaveProperty('until');
     expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'home' });
@@ -111,7 +111,7 @@ describe('a program that was allowed without an account, where several are signe
     const { rig, home, permission } = await unnamed();
     const asked = refusal(rig.ask());
     await rig.question('choice');
-    await revokeGrant(rig.parts, home);
+    await revokeSignIn(rig.parts, home);
     await answer(rig, 'yes', 'home');
     expect(await asked).toMatchObject({
       reason: 'login_required',

@@ -114,7 +114,7 @@ describe('a token in memory', () => {
 
   const fields = { accessToken: 't', issuedAt: 0, expiresAt: 1, scope: [] };
 
-  it('PROMISE-10: the memory makes room for the ninth scope set of a grant', () => {
+  it('PROMISE-10: the memory makes room for the ninth scope set of a sign-in', () => {
     const cache = new TokenCache();
     for (let n = 0; n < 9; n += 1) cache.put('g', `${n}`, fields);
     cache.put('h', '0', fields);
@@ -123,7 +123,7 @@ describe('a token in memory', () => {
     expect(cache.get('h', '0')).toBeDefined();
   });
 
-  it('that was refused is removed and remembered until its grant is dropped', () => {
+  it('that was refused is removed and remembered until its sign-in is dropped', () => {
     const cache = new TokenCache();
     const token = cache.put('g', 'a', fields);
     const other = cache.put('g', 'b', { ...fields, accessToken: 'u' });
@@ -136,7 +136,7 @@ describe('a token in memory', () => {
       false,
       false,
     ]);
-    cache.dropGrant('g');
+    cache.dropSignIn('g');
     expect(cache.of('g')).toEqual([]);
     expect(cache.isRefused('g', 't')).toBe(false);
   });

@@ -1,5 +1,5 @@
-/** What tests of the broker's records have in place of a network: one endpoint and the grants there. */
-import type { Grant } from '../../src/broker/records/grant.ts';
+/** What tests of the broker's records have in place of a network: one endpoint and the sign-ins there. */
+import type { SignIn } from '../../src/broker/records/sign-in.ts';
 import type { Surroundings } from './rig.ts';
 
 const endpoint = 'https://notes.example/mcp';
@@ -11,8 +11,8 @@ export const nowhere: Surroundings = {
   visit: () => Promise.reject(new Error('no page is opened here')),
 };
 
-/** An active grant of that endpoint. */
-export const grantOf = (account: string, fields: Partial<Grant> = {}): Omit<Grant, 'id'> => ({
+/** An active sign-in of that endpoint. */
+export const signInOf = (account: string, fields: Partial<SignIn> = {}): Omit<SignIn, 'id'> => ({
   endpoints: [endpoint],
   resource: endpoint,
   issuer: 'https://login.example',

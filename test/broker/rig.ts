@@ -14,7 +14,7 @@ import { VaultItems, type ItemParts as VaultItemsParts } from '../../src/store/v
 import { type Records, recordsOf } from '../../src/broker/records/records.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
 import { Broker, type LoginRequest } from '../../src/broker/broker.ts';
-import type { Grant } from '../../src/broker/records/grant.ts';
+import type { SignIn } from '../../src/broker/records/sign-in.ts';
 import { type Interaction, type Question, Interactions } from '../../src/broker/questions/interaction.ts';
 import { anyPort } from '../../src/broker/loopback/port-listener.ts';
 import { AccessPause } from '../../src/broker/refusals/access-pause.ts';
@@ -86,9 +86,9 @@ export interface Rig {
   /** A program asks. `editor`, all that its permission gives, and a minute, unless told otherwise. */
   readonly ask: (request?: Partial<TokenRequest>) => Promise<Token>;
   readonly allow: (appId?: string, scope?: readonly string[], endpoint?: string) => Promise<void>;
-  readonly login: (asked?: Partial<LoginRequest>) => Promise<Grant>;
-  /** The one grant there is. */
-  readonly grant: () => Grant;
+  readonly login: (asked?: Partial<LoginRequest>) => Promise<SignIn>;
+  /** The one sign-in there is. */
+  readonly signIn: () => SignIn;
   /** Resolves with the first open question of this kind. */
   readonly question: (kind: Question['kind']) => Promise<Interaction>;
   /** What was written to disk: every file of the state folder with its inode and size. */
@@ -229,7 +229,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
       }),
     login: (asked = {}) =>
       broker.login({ resource: endpoint, method: 'browser', timeout: 60_000, signal: gone.signal, ...asked }),
-    grant: () => only(parts.grants.all()),
+    signIn: () => only(parts.signIns.all()),
     question: async (kind) => {
       for (;;) {
         const open = parts.interactions.list().find(({ question }) => question.kind === kind);
@@ -326,7 +326,7 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
       },
       fetchFor: () => stage.fetch,
       openBrowser: stage.openBrowser,
-      grantsChanged: () => undefined,
+      signInsChanged: () => undefined,
     },
   );
   await document.verify();

@@ -8,7 +8,7 @@ const { world, site } = worldAndSite();
 
 const both = ['notes:read', 'notes:write'];
 
-/** A grant with both scopes, and an editor that may only read. */
+/** A sign-in with both scopes, and an editor that may only read. */
 async function readerBesideWriter(): Promise<Rig> {
   const rig = await brokerRig(inWorld(world));
   await rig.login({ scope: both });
@@ -51,7 +51,7 @@ describe('a program with a narrow permission', () => {
     expect(server.tokenRequests.map((form) => form.get('scope'))).toEqual([null, 'read']);
   });
 
-  it('PROMISE-10: gets no token of a grant without a refresh token, which can’t be narrowed', async () => {
+  it('PROMISE-10: gets no token of a sign-in without a refresh token, which can’t be narrowed', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
     const rig = await brokerRig(server);
@@ -79,7 +79,7 @@ it('a step-up asks for the earlier scopes together with those needed now', async
   const token = await rig.ask(stepUp('notes:write'));
   expect(token.scope.toSorted()).toEqual(both);
   expect(scopeAsked(rig.pages.at(-1)).toSorted()).toEqual(both);
-  expect(rig.parts.grants.all()).toHaveLength(1);
+  expect(rig.parts.signIns.all()).toHaveLength(1);
 });
 
 describe('a program that lies about its challenge', () => {

@@ -6,7 +6,7 @@ import type { Vault } from '../../src/vault/base/vault.ts';
 type Call = 'probe' | 'set' | 'get';
 
 export interface WatchedVault extends Vault {
-  /** `set grant.…`, `probe` and so on, in order; each is recorded when it has ended. */
+  /** `set s-…`, `probe` and so on, in order; each is recorded when it has ended. */
   readonly done: string[];
   /** Calls of these names fail with `vault_unavailable` until the set is emptied. */
   readonly failing: Set<Call>;

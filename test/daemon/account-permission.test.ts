@@ -1,7 +1,7 @@
 /** A permission to which a command adds an account alone: its scopes and its end are those that the card showed. */
 import { describe, expect, it } from 'vitest';
 import type { Approvals } from '../../src/daemon/approvals/approvals.ts';
-import { grantOf, nowhere } from '../broker/nowhere.ts';
+import { signInOf, nowhere } from '../broker/nowhere.ts';
 import { brokerRig, refusal } from '../broker/rig.ts';
 import { asOwner } from '../rules/wire.ts';
 import { approvalsAt } from './approvals/rig.ts';
@@ -15,11 +15,11 @@ async function ground() {
   const rig = await brokerRig(nowhere);
   const { broker, parts, clock } = rig;
   const { id: appId } = await parts.apps.add('editor', clock.wall());
-  const alice = await parts.grants.add(grantOf('alice', { subject: 'alice' }));
-  const work = await parts.grants.add(grantOf('work', { subject: 'work' }));
+  const alice = await parts.signIns.add(signInOf('alice', { subject: 'alice' }));
+  const work = await parts.signIns.add(signInOf('work', { subject: 'work' }));
   const until = clock.wall() + 60_000;
   const scope = ['read'];
-  const held = { appId, endpoint, scope, until, grants: [alice.id], createdAt: clock.wall() };
+  const held = { appId, endpoint, scope, until, signInIds: [alice.id], createdAt: clock.wall() };
   await parts.permissions.set({ ...held, decision: 'allow' });
   const approvals = approvalsAt(broker);
   const approve: Approvals['require'] = (...request) => approvals.require(...request);
@@ -42,7 +42,7 @@ describe('an account that a command adds to a permission', () => {
     const { set, yes, standing, alice, work, until } = await asked();
     yes();
     await set;
-    expect(standing()).toMatchObject([{ scope: ['read'], until, grants: [alice.id, work.id] }]);
+    expect(standing()).toMatchObject([{ scope: ['read'], until, signInIds: [alice.id, work.id] }]);
   });
 
   it('is not added where the permission was ended while the card waited', async () => {

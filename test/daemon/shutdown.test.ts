@@ -1,7 +1,7 @@
 /** The shutdown of a daemon completes, whatever fails on the way. */
 import { describe, expect, it, vi } from 'vitest';
 import { Shutdown } from '../../src/daemon/shutdown.ts';
-import type { Grant } from '../../src/broker/records/grant.ts';
+import type { SignIn } from '../../src/broker/records/sign-in.ts';
 import { after, type After } from '../../src/ipc/wire/timer.ts';
 import { nowhere } from '../broker/nowhere.ts';
 import { brokerRig } from '../broker/rig.ts';
@@ -11,7 +11,7 @@ const steps = ['quiet', 'end', 'refreshes', 'socket', 'audit', 'refreshes', 'clo
 /** A shutdown that records its steps, and then fails those in `fails`. `refused`: what the vault refuses, by call. */
 async function endingThat(
   fails: readonly string[],
-  refused: readonly (readonly Grant[])[] = [],
+  refused: readonly (readonly SignIn[])[] = [],
   timer = after,
 ) {
   const { broker } = await brokerRig(nowhere);
@@ -64,7 +64,7 @@ describe('a shutdown', () => {
     ['waits for a token that the vault refuses at first', 2, 0],
     ['names a token that the vault refuses for ten seconds', 1000, 1],
   ])('a shutdown %s', async (_what, refusals, lost) => {
-    const grant = { endpoints: ['https://notes.example/mcp'] } as Grant;
+    const signIn = { endpoints: ['https://notes.example/mcp'] } as SignIn;
     const waits: number[] = [];
     // The short waits are over at once; the long one after a hundred of them.
     const timer: After = (ms, run) => {
@@ -75,7 +75,7 @@ describe('a shutdown', () => {
       return () => undefined;
     };
     const lateRuns: (() => void)[] = [];
-    const refused = Array.from({ length: refusals }, () => [grant]);
+    const refused = Array.from({ length: refusals }, () => [signIn]);
     const { shutdown, lines, restore } = await endingThat([], refused, timer);
     try {
       await shutdown.drain();

@@ -172,7 +172,7 @@ describe('one app', () => {
       expect(await from(sender, elsewhere)).toMatchObject(refused);
     });
 
-    it('refuses unknown channels, bad params, and grants without a press', async () => {
+    it('refuses unknown channels, bad params, and approvals without a press', async () => {
       const { page } = desk;
       for (const channel of ['token.get', 'broker.stop', '__proto__', 'vault.export']) {
         expect(await ask(page, channel as 'status', {})).toMatchObject({
@@ -369,8 +369,8 @@ describe('the host', () => {
     // Any look of the desk's own notices that; here the one after another preference.
     valueOf(await ask(page, 'preferences.set', {}));
     await until('the issuer confirms', async () => {
-      const [grant] = valueOf(await ask(page, 'signIn.list', {})).signIns;
-      return grant?.receipt === 'confirmed';
+      const [signIn] = valueOf(await ask(page, 'signIn.list', {})).signIns;
+      return signIn?.receipt === 'confirmed';
     });
   });
 

@@ -43,20 +43,20 @@ export async function scanBridge(home: TestHome, apps: readonly Crossed[]): Prom
   return secretsKnown();
 }
 
-/** The tokens in a grant's item: what stands beside them in it, the windows may be told. */
-const grantItem = z.object({
+/** The tokens in a sign-in's item: what stands beside them in it, the windows may be told. */
+const signInItem = z.object({
   refreshToken: z.string().optional(),
   accessToken: z.object({ value: z.string() }).optional(),
   handedOut: z.array(z.object({ value: z.string() })).default([]),
 });
 
 function tokensIn(item: string): string[] {
-  const { refreshToken, accessToken, handedOut } = grantItem.parse(JSON.parse(item));
+  const { refreshToken, accessToken, handedOut } = signInItem.parse(JSON.parse(item));
   const values = [accessToken, ...handedOut].flatMap((token) => (token ? [token.value] : []));
   return refreshToken === undefined ? values : [refreshToken, ...values];
 }
 
-/** The root key, and every token that the home's grants have in the vault. */
+/** The root key, and every token that the home's sign-ins have in the vault. */
 async function learnVault({ homeId, paths }: TestHome): Promise<void> {
   const vault = keychainVault({ service: serviceOf({ homeId }) }, { homeId, hadRoot: async () => true });
   try {

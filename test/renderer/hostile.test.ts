@@ -12,7 +12,7 @@ import {
   exampleNow as now,
   exampleQuestions,
 } from '../support/homes/example-desk.ts';
-import { ahead, clientOf, empty, grantOf, hour, type Lists } from '../support/states/lists.ts';
+import { ahead, clientOf, empty, signInOf, hour, type Lists } from '../support/states/lists.ts';
 import { answerIn } from '../support/states/states.ts';
 import { layoutFaults } from '../support/states/layout.ts';
 import { type Answer, type PageWindow, windowsOfTests } from './page-window.ts';
@@ -48,7 +48,7 @@ const entered = { source: 'preregistered', authMethod: 'none', registeredAt: now
 const hostileLists: { readonly [name in keyof Lists]: object } = {
   'signIn.list': {
     signIns: texts.map((text, at) =>
-      grantOf({
+      signInOf({
         id: `g${at}`,
         resource: `${text}/`,
         endpoint: text,

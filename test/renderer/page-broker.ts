@@ -181,9 +181,9 @@ export async function startPageBroker(): Promise<PageBroker> {
       return paired;
     },
     async secrets(handedOut) {
-      const { grants, vault } = daemon.broker.parts;
+      const { signIns, vault } = daemon.broker.parts;
       const kept: string[] = [];
-      for (const { item = '' } of grants.all()) kept.push((await getIfAny(vault, item)) ?? '');
+      for (const { item = '' } of signIns.all()) kept.push((await getIfAny(vault, item)) ?? '');
       const tokens = kept.flatMap((text) => text.match(/[A-Za-z0-9_-]{40,}/g) ?? []);
       return [...new Set([...handedOut, ...tokens])];
     },

@@ -214,11 +214,11 @@ it('groups what the home allows, counts the rest, and removes all of it by defau
   await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'no' }]);
 });
 
-type Grant = ResultOn<'signIn.list'>['signIns'][number];
+type SignIn = ResultOn<'signIn.list'>['signIns'][number];
 
 const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-const serverOf = (n: number, fields: Partial<Grant> = {}): Grant => {
+const serverOf = (n: number, fields: Partial<SignIn> = {}): SignIn => {
   const endpoint = `https://server-${n}.example/mcp`;
   return {
     id: `g${n}`,

@@ -24,7 +24,7 @@ async function usedBroker(): Promise<{ broker: PageBroker; editor: Connection; t
 
 const said = (page: Page) => page.locator('.announcement p').innerText();
 
-it('Servers shows a grant, and revokes it after a second step, with the receipt', async () => {
+it('Servers shows a sign-in, and revokes it after a second step, with the receipt', async () => {
   const { broker, editor, token } = await usedBroker();
   const { resource, world } = broker;
   const secrets = await broker.secrets([token]);
@@ -229,7 +229,7 @@ it('Settings enters a client with a hidden secret, and sets and removes an excep
 });
 
 describe('the clients at issuers', () => {
-  it('are listed; one is removed after a second step, unless a grant needs it', async () => {
+  it('are listed; one is removed after a second step, unless a sign-in needs it', async () => {
     const { broker } = await usedBroker();
     const { issuer } = broker.world.authorizationServer;
     const secret = 'only-the-vault-may-have-this';

@@ -20,7 +20,7 @@ const show = (hash: string, options: Partial<WindowOptions> = {}): Promise<PageW
 
 const hashOf = (page: Page): Promise<string> => page.evaluate<string>('decodeURIComponent(location.hash)');
 
-const grantsOf = async (): Promise<{ id: string }[]> => {
+const signInsOf = async (): Promise<{ id: string }[]> => {
   const listed = (await exampleAnswer()('signIn.list', {})) as unknown as {
     value: { signIns: { id: string }[] };
   };
@@ -83,16 +83,16 @@ describe('the overview', () => {
 
 describe('a list with one thing beside it', () => {
   it('goes on showing the same server when the list is read anew in another order', async () => {
-    const all = await grantsOf();
-    let grants = all;
+    const all = await signInsOf();
+    let signIns = all;
     const { page, change } = await show('servers', {
       answer: async (channel, params) =>
-        exampleAnswer({ 'signIn.list': { signIns: grants } } as never)(channel, params),
+        exampleAnswer({ 'signIn.list': { signIns } } as never)(channel, params),
     });
     const shown = page.locator('article h3');
     await shown.getByText('calendar.example').waitFor();
     // Another one needs the person now, and stands above it.
-    grants = all.map((grant) => (grant.id === 'g4' ? { ...grant, state: 'signInRequired' } : grant));
+    signIns = all.map((signIn) => (signIn.id === 'g4' ? { ...signIn, state: 'signInRequired' } : signIn));
     await change();
     await page.locator('li:first-child > .pick', { hasText: 'archive.example' }).waitFor();
     expect(await shown.innerText()).toContain('calendar.example');

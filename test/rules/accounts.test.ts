@@ -32,7 +32,7 @@ describe('a label', () => {
     expect(await signInAs(all, 'subject-2', 'home')).toMatchObject({ account: 'home', subject: 'subject-2' });
     expect((await signInAs(all, 'subject-1', 'work')).account).toBe('work');
     expect((await signInAs(all, 'subject-2')).account).toBe('home');
-    expect(rig.parts.grants.all()).toHaveLength(2);
+    expect(rig.parts.signIns.all()).toHaveLength(2);
   });
 
   it('B-7: replaces the subject as a name, and programs continue', async () => {
@@ -60,7 +60,7 @@ describe('a step-up that comes back as another account', () => {
     await answered(all, 'account', 'yes');
     const card = await rig.question('allow');
     expect(card.question).toMatchObject({
-      grant: { account: 'bob', otherAccounts: ['alice'], isAnother: true },
+      signIn: { account: 'bob', otherAccounts: ['alice'], isAnother: true },
     });
     await answered(all, 'allow', 'yes');
     expect(await asked).toMatchObject({ account: 'bob', scope: expect.arrayContaining(['write']) });

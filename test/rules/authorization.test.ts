@@ -1,6 +1,6 @@
 /** The authorization request, its answer and the exchange of the code, against servers that cheat. */
 import { describe, expect, it } from 'vitest';
-import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { exitCodes, reasons } from '../../src/base/errors.ts';
 import { html, redirectTo } from '../support/bent/server.ts';
 import type { Answer } from '../support/bent/server.ts';
@@ -20,7 +20,7 @@ async function atThePage(options: GroundOptions = {}) {
 }
 
 const nothingKept = ({ rig }: Pick<Ground, 'rig'>): void => {
-  expect(rig.parts.grants.all()).toEqual([]);
+  expect(rig.parts.signIns.all()).toEqual([]);
   expect(rig.vault.done.filter((call) => call.startsWith('set s-'))).toEqual([]);
 };
 
@@ -142,7 +142,7 @@ describe('the authorization request', () => {
       'refresh_token',
     ]);
     expect(requests.map(({ form }) => form.getAll('resource'))).toEqual([[resource], [resource]]);
-    expect(rig.grant().resource).toBe(resource);
+    expect(rig.signIn().resource).toBe(resource);
   });
 
   it('I-5: encodes resource, so that nothing in it becomes a parameter', async () => {
@@ -167,7 +167,7 @@ describe('the bodies of the requests for code, refresh and revocation', () => {
     await rig.ask();
     rig.clock.advance(3_600_000);
     await rig.ask();
-    await revokeGrant(rig.parts, rig.grant());
+    await revokeSignIn(rig.parts, rig.signIn());
     const { server } = authorizationServer;
     const posts = [...tokenRequests(authorizationServer), ...server.asked('/revoke', 'POST')];
     expect(posts.length).toBeGreaterThanOrEqual(3);

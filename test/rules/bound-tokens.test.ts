@@ -1,7 +1,7 @@
 /** When tokens are bound to a key (RFC 9449), what keeps them so, and which proofs a program gets. */
 import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
-import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/server.ts';
 import { followed, ground, parameter, refused } from './ground.ts';
 
@@ -71,7 +71,7 @@ describe('tokens are bound to a key', () => {
     const sent = authorizationServer.server.asked('/token').map(({ headers }) => headers['dpop']);
     expect(sent.map((proof) => proof !== undefined)).toEqual([isBound]);
     expect(parameter(rig.pages[0], 'dpop_jkt') !== undefined).toBe(isBound);
-    expect(rig.grant().isKeyBound ?? false).toBe(isBound);
+    expect(rig.signIn().isKeyBound ?? false).toBe(isBound);
   });
 
   it('from the next sign-in on where a server begins to refuse others', async () => {
@@ -93,7 +93,7 @@ describe('tokens are bound to a key', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('P-9: stay bound until the user ends the grant', async () => {
+  it('P-9: stay bound until the user ends the sign-in', async () => {
     const { rig, authorizationServer, protectedServer } = await boundGround();
     await rig.ask();
     authorizationServer.bend.metadata = undefined;
@@ -102,7 +102,7 @@ describe('tokens are bound to a key', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'token_invalid' });
     expect(rig.pages).toHaveLength(1);
     expect((await rig.ask()).tokenType).toBe('DPoP');
-    await revokeGrant(rig.parts, rig.grant());
+    await revokeSignIn(rig.parts, rig.signIn());
     await rig.login();
     expect((await rig.ask()).tokenType).toBe('Bearer');
   });
@@ -110,14 +110,14 @@ describe('tokens are bound to a key', () => {
   it('bound during a sign-in stay so, and its Bearer tokens are revoked', async () => {
     const { world, rig, authorizationServer, protectedServer } = await boundGround();
     await rig.ask();
-    await rig.parts.grants.change(rig.grant(), { isKeyBound: undefined });
+    await rig.parts.signIns.change(rig.signIn(), { isKeyBound: undefined });
     authorizationServer.bend.metadata = undefined;
     protectedServer.bend.metadata = undefined;
     authorizationServer.bend.tokenAnswer = undefined;
     rig.person.isThere = false;
     const again = refused(rig.login());
     await rig.question('signIn');
-    await rig.parts.grants.change(rig.grant(), { isKeyBound: true });
+    await rig.parts.signIns.change(rig.signIn(), { isKeyBound: true });
     await followed(world, rig.pages[1] ?? '');
     expect(await again).toMatchObject({ reason: 'token_invalid' });
     expect(authorizationServer.server.asked('/revoke', 'POST').length).toBeGreaterThan(0);
@@ -176,7 +176,7 @@ describe('a proof for a program', () => {
     await rig.allow('agent');
     expect(await reason(() => prove({ appId: 'agent' }))).toBe('not_found');
     expect(await reason(() => prove({ tokenId: 'unknown' }))).toBe('not_found');
-    await revokeGrant(rig.parts, rig.grant());
+    await revokeSignIn(rig.parts, rig.signIn());
     expect(await reason(() => prove())).toBe('not_found');
   });
 
@@ -208,7 +208,7 @@ describe('a proof for a program', () => {
     await rig.parts.permissions.end(key.appId, key.endpoint);
     const permission = { ...key, decision: 'allow', createdAt: 0, scope: ['mcp:read'] } as const;
     rig.parts.leases.set({
-      permission: { ...permission, scope: [...permission.scope], grants: [rig.grant().id] },
+      permission: { ...permission, scope: [...permission.scope], signInIds: [rig.signIn().id] },
       once: true,
     });
     const { tokenId: narrow, scope } = await rig.ask({ interaction: 'never' });

@@ -1,7 +1,7 @@
 /** A client secret at servers that read HTTP Basic in their own way (RFC 6749 §2.3.1), and a private key that stays here. */
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/server.ts';
 import type { Answer, RecordedRequest } from '../support/bent/server.ts';
 import { anHour, enter, ground, refused, tokenRequests } from './ground.ts';
@@ -43,7 +43,7 @@ describe('a client secret at a server that', () => {
     const again = await restarted();
     again.clock.advance(anHour);
     await again.ask({ interaction: 'never' });
-    await revokeGrant(again.parts, again.grant());
+    await revokeSignIn(again.parts, again.signIn());
     const revoked = authorizationServer.server.asked('/revoke', 'POST').map(secretIn);
     expect(new Set(revoked)).toEqual(new Set([other]));
     expect(authorizationServer.counts).toMatchObject({
@@ -179,7 +179,7 @@ describe('the second form', () => {
     rig.clock.advance(anHour);
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
     expect(tries).toBe(2);
-    expect(rig.grant().state).toMatchObject({ why: expect.stringContaining('OAuth client') });
+    expect(rig.signIn().state).toMatchObject({ why: expect.stringContaining('OAuth client') });
   });
 
   it.each([

@@ -1,4 +1,4 @@
-/** The person's own sign-in at the company's identity provider, which stands behind the grants of several servers. */
+/** The person's own sign-in at the company's identity provider, which is behind those at several servers. */
 import { describe, expect, it } from 'vitest';
 import { enter, ground, never, refused, tokenRequests } from './ground.ts';
 import { asOwner } from './wire.ts';
@@ -81,8 +81,8 @@ describe('the sign-in at the company', () => {
     const { rig, provider, other } = await company();
     await rig.ask();
     await rig.ask({ ...never, resource: other.url });
-    const grants = rig.parts.grants.all();
-    const signIn = grants.find(({ resource }) => resource === provider.issuer);
+    const signIns = rig.parts.signIns.all();
+    const signIn = signIns.find(({ resource }) => resource === provider.issuer);
     await asOwner(rig)('signIn.revoke', { id: signIn?.id });
     // Tokens in memory are handed out no more, though they have time left.
     expect(await refused(rig.ask(never))).toMatchObject(signInFirst(provider.issuer));
@@ -112,7 +112,7 @@ describe('the sign-in at the company', () => {
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_required' });
   });
 
-  it('P-13: an entry with another identity provider replaces none that grants need', async () => {
+  it('P-13: an entry with another identity provider replaces none that sign-ins need', async () => {
     const { rig, world, authorizationServer } = await company();
     await rig.ask();
     const idp = { issuer: (await world.openAuthorizationServer({ issuerPath: '/rival' })).issuer };

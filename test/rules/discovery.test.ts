@@ -91,7 +91,7 @@ describe('a slash at the end of an endpoint', () => {
     const { rig, protectedServer, authorizationServer, bare } = await slashed();
     const { tokenId } = await rig.ask({ resource: protectedServer.url });
     expect((await rig.ask({ resource: bare, interaction: 'never' })).tokenId).toBe(tokenId);
-    expect(rig.grant().endpoints).toEqual([bare]);
+    expect(rig.signIn().endpoints).toEqual([bare]);
     expect(authorizationServer.counts.authorizations).toBe(1);
   });
 

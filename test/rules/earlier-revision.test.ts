@@ -29,7 +29,7 @@ describe('a server without protected resource metadata', () => {
     const token = await rig.ask();
     expect(token).toMatchObject({ issuer: authorizationServer.issuer, resource: protectedServer.url });
     const place = { revision: 'earlier', identifier: authorizationServer.server.base, isByMetadata: true };
-    expect(rig.grant().server).toEqual(place);
+    expect(rig.signIn().server).toEqual(place);
   });
 
   it('E-6 F-5: recognizes a server without protected resource metadata by a 403 too', async () => {
@@ -126,7 +126,7 @@ describe('protected resource metadata that names a server without metadata', () 
     expect(parameter(page, 'code_challenge_method')).toBe('S256');
     expect(parameter(page, 'resource')).toBe(protectedServer.url);
     expect(authorizationServer.counts).toMatchObject({ registrations: 1, codesRedeemed: 1 });
-    expect(rig.grant().server).toEqual({ revision: 'default', identifier: authorizationServer.issuer });
+    expect(rig.signIn().server).toEqual({ revision: 'default', identifier: authorizationServer.issuer });
   });
 
   it('E-2: finds a server without metadata again after a restart', async () => {
@@ -162,15 +162,15 @@ describe('protected resource metadata that names a server without metadata', () 
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
   });
 
-  it('M-4: moves no grant that was signed in by metadata to default endpoints', async () => {
+  it('M-4: moves no sign-in that came by metadata to default endpoints', async () => {
     const { rig, restarted, authorizationServer } = await ground({ oneOrigin: true });
     await rig.ask();
-    expect(rig.grant().server).toMatchObject({ revision: 'current' });
+    expect(rig.signIn().server).toMatchObject({ revision: 'current' });
     authorizationServer.settings.metadataAt = [];
     const again = await restarted();
     expect(await refused(again.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
     expect(authorizationServer.counts.refreshes).toBe(0);
-    expect(again.grant().state).toEqual({ kind: 'active' });
+    expect(again.signIn().state).toEqual({ kind: 'active' });
   });
 });
 
@@ -223,7 +223,7 @@ describe('metadata that is gone at a sign-in', () => {
     expect(await refused(again.ask({ interaction: 'never' }))).toMatchObject({
       reason: 'authorization_server_unreachable',
     });
-    expect(again.grant().state).toEqual({ kind: 'active' });
+    expect(again.signIn().state).toEqual({ kind: 'active' });
     expect(tokenRequests(authorizationServer, 'refresh_token')).toEqual([]);
     expect(['metadata_invalid', 'authorization_server_unreachable']).toContain(
       (await refused(again.login())).reason,
@@ -232,11 +232,11 @@ describe('metadata that is gone at a sign-in', () => {
   });
 });
 
-describe('after a restart, a grant of the earlier revision', () => {
+describe('after a restart, a sign-in of the earlier revision', () => {
   it.each([
     ['from metadata', {}],
     ['from the default endpoints', withoutMetadata],
-  ])('B-3: a grant of the earlier revision %s refreshes where it was signed in', async (_what, options) => {
+  ])('B-3: a sign-in of the earlier revision %s refreshes where it was signed in', async (_what, options) => {
     const { rig, restarted, authorizationServer } = await earlier(options);
     const first = await rig.ask();
     const again = await restarted();

@@ -113,8 +113,8 @@ export const refreshes = ({ authorizationServer }: Ground): number =>
   tokenRequests(authorizationServer, 'refresh_token').length;
 
 /** The refresh token that the vault holds. */
-export const keptToken = async ({ vault, grant }: Rig): Promise<unknown> =>
-  JSON.parse(await vault.get(grant().item ?? '')).refreshToken;
+export const keptToken = async ({ vault, signIn }: Rig): Promise<unknown> =>
+  JSON.parse(await vault.get(signIn().item ?? '')).refreshToken;
 
 /** Paths of the requests that arrived, in order, without those to the endpoint itself. */
 export function metadataPaths({ requests }: { readonly requests: readonly RecordedRequest[] }): string[] {

@@ -43,7 +43,7 @@ describe('of several authorization servers', () => {
     expect((await rig.ask()).issuer).toBe(second.issuer);
   });
 
-  it('D-5: reports that the grant’s server fails, and does not replace it', async () => {
+  it('D-5: reports that the sign-in’s server fails, and does not replace it', async () => {
     const { rig, authorizationServer, second } = await two();
     await rig.login({ issuer: second.issuer });
     second.settings.metadataAt = [];
@@ -79,7 +79,7 @@ describe('more authorization servers than are tried in one search', () => {
     expect(stranger.requests).toHaveLength(15);
   });
 
-  it('D-5: reaches one beyond the bound if the user names it or has a grant there', async () => {
+  it('D-5: reaches one beyond the bound if the user names it or has a sign-in there', async () => {
     const { rig, names, authorizationServer, protectedServer } = await many();
     protectedServer.bend.metadata = (document) => ({
       ...document,
@@ -129,16 +129,16 @@ describe('an MCP server that names another authorization server', () => {
     const { question } = await rig.question('signIn');
     expect(question).toMatchObject({ issuer: second.issuer, formerIssuer: authorizationServer.issuer });
     await followed(world, rig.pages.at(-1) ?? '');
-    // Its grant is another one than the program's permission names.
+    // Its sign-in is another one than the program's permission names.
     const card = await rig.question('allow');
-    expect(card.question).toMatchObject({ grant: { issuer: second.issuer, isAnother: true } });
+    expect(card.question).toMatchObject({ signIn: { issuer: second.issuer, isAnother: true } });
     rig.parts.interactions.answer(card.id, 'yes');
     expect((await asked).issuer).toBe(second.issuer);
   });
 
   it('B-30 N-5 PROMISE-4: a new issuer gets no registration and no token of the old one', async () => {
     const { rig, authorizationServer, second, tokenId } = await moved();
-    const old = rig.grant();
+    const old = rig.signIn();
     const before = authorizationServer.counts.refreshes;
     reject(rig, { tokenId });
     const asked = rig.ask();
@@ -154,20 +154,20 @@ describe('an MCP server that names another authorization server', () => {
     expect(second.counts.registrations).toBe(1);
     expect(clients).not.toContain(parameter(rig.pages.at(-1), 'client_id'));
     expect(authorizationServer.counts.refreshes).toBe(before);
-    expect(rig.parts.grants.byId(old.id)?.registrationId).toBe(old.registrationId);
+    expect(rig.parts.signIns.byId(old.id)?.registrationId).toBe(old.registrationId);
   });
 
-  it('N-5: keeps the old issuer’s grant until the user has signed in at the new one', async () => {
+  it('N-5: keeps the old issuer’s sign-in until the user has signed in at the new one', async () => {
     const { rig, tokenId } = await moved();
-    const old = rig.grant();
+    const old = rig.signIn();
     reject(rig, { tokenId });
     rig.person.isThere = false;
     const asked = rig.ask();
     const { id } = await rig.question('signIn');
-    expect(rig.grant()).toMatchObject({ id: old.id, issuer: old.issuer, state: { kind: 'signInRequired' } });
+    expect(rig.signIn()).toMatchObject({ id: old.id, issuer: old.issuer, state: { kind: 'signInRequired' } });
     rig.parts.interactions.answer(id, 'no');
     await refused(asked);
-    expect(rig.grant()).toMatchObject({ id: old.id, hasRefreshToken: true });
+    expect(rig.signIn()).toMatchObject({ id: old.id, hasRefreshToken: true });
     expect(await rig.vault.get(old.item ?? '')).toContain('refreshToken');
   });
 

@@ -35,11 +35,11 @@ function answering({ authorizationServer }: Ground, grantType: string, answer: A
 
 /** Its item; a note of a refresh, and the number of the document, are no credentials. */
 async function stored({ rig }: Ground): Promise<string> {
-  const secret: object = JSON.parse(await rig.vault.get(rig.grant().item ?? ''));
+  const secret: object = JSON.parse(await rig.vault.get(rig.signIn().item ?? ''));
   return JSON.stringify({ ...secret, attempt: undefined, beside: undefined });
 }
 
-/** The grant gives tokens again, without a page. */
+/** The sign-in gives tokens again, without a page. */
 async function goesOn({ rig }: Ground): Promise<void> {
   const pages = rig.pages.length;
   rig.clock.advance(anHour);
@@ -57,7 +57,7 @@ describe('the refresh token', () => {
       answering(all, 'authorization_code', answer);
       await refused(all.rig.login());
       expect(await stored(all)).toBe(before);
-      expect(all.rig.grant().state).toEqual({ kind: 'active' });
+      expect(all.rig.signIn().state).toEqual({ kind: 'active' });
       answering(all, 'authorization_code', undefined);
       await goesOn(all);
     },
@@ -73,7 +73,7 @@ describe('the refresh token', () => {
       await refused(all.rig.ask(never));
     }
     expect(await stored(all)).toBe(before);
-    expect(all.rig.grant().state).toEqual({ kind: 'active' });
+    expect(all.rig.signIn().state).toEqual({ kind: 'active' });
     answering(all, 'refresh_token', undefined);
     await goesOn(all);
   });

@@ -1,7 +1,7 @@
 /** One program's narrower permission at servers that narrow a refresh token for good (against RFC 6749 §6). */
 import { describe, expect, it } from 'vitest';
-import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { explainGrant } from '../../src/broker/explain.ts';
+import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
+import { explainSignIn } from '../../src/broker/explain.ts';
 import type { Rig } from '../broker/rig.ts';
 import { json } from '../support/bent/server.ts';
 import type { RecordedRequest } from '../support/bent/server.ts';
@@ -23,8 +23,8 @@ async function narrowed(narrowing: 'forGood' | 'endsOthers' = 'forGood'): Promis
 const scopesAsked = ({ authorizationServer }: Ground): (string | null)[] =>
   tokenRequests(authorizationServer, 'refresh_token').map(({ form }) => form.get('scope'));
 
-const stored = async ({ vault, grant }: Rig): Promise<Record<string, unknown>> =>
-  JSON.parse(await vault.get(grant().item ?? ''));
+const stored = async ({ vault, signIn }: Rig): Promise<Record<string, unknown>> =>
+  JSON.parse(await vault.get(signIn().item ?? ''));
 
 describe('a refresh token that a narrower refresh narrowed for good', () => {
   it('W-9: is reported, and one sign-in brings its scopes back', async () => {
@@ -34,13 +34,13 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     expect(error).toMatchObject({ reason: 'login_required', message: expect.stringContaining('took admin') });
     expect(error.message).not.toContain('did not grant');
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_required' });
-    expect(explainGrant(rig.parts, rig.grant()).now).toContain('took admin');
+    expect(explainSignIn(rig.parts, rig.signIn()).now).toContain('took admin');
     expect(rig.pages).toHaveLength(1);
     expect((await rig.ask({ scope: ['admin'] })).scope).toEqual(['read', 'admin']);
     expect(rig.pages).toHaveLength(2);
     rig.clock.advance(anHour);
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
-    expect(explainGrant(rig.parts, rig.grant()).now).toContain('It is usable');
+    expect(explainSignIn(rig.parts, rig.signIn()).now).toContain('It is usable');
   });
 
   it('W-9: is noticed, and remembered over restarts', async () => {
@@ -51,7 +51,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
       message: expect.stringContaining('took admin'),
     });
     expect(await stored(rig)).toMatchObject({ scope: ['read'], narrowedTo: ['read'] });
-    expect(second.grant()).toMatchObject({ scope: ['read'], lostScope: ['admin'] });
+    expect(second.signIn()).toMatchObject({ scope: ['read'], lostScope: ['admin'] });
     const third = await restarted();
     expect(await refused(third.ask({ scope: ['admin'], ...never }))).toMatchObject({
       message: expect.stringContaining('took admin'),
@@ -84,14 +84,14 @@ describe('an issuer that was seen to narrow for good', () => {
     await rig.ask();
     rig.clock.advance(anHour);
     const before = scopesAsked(all).length;
-    const [shared] = rig.parts.grants.all();
+    const [shared] = rig.parts.signIns.all();
     expect((await rig.ask({ appId: 'reader' })).scope).toEqual(['read']);
     expect(scopeOf(rig.pages.at(-1))).toEqual(['read']);
     expect(rig.pages).toHaveLength(3);
-    expect(rig.parts.grants.byId(shared?.id ?? '')).toEqual(shared);
-    const own = rig.parts.grants.all().find(({ id }) => id !== shared?.id);
+    expect(rig.parts.signIns.byId(shared?.id ?? '')).toEqual(shared);
+    const own = rig.parts.signIns.all().find(({ id }) => id !== shared?.id);
     expect(own).toMatchObject({ purpose: { kind: 'narrow', appId: 'reader' }, scope: ['read'] });
-    expect(explainGrant(rig.parts, own ?? expect.fail()).now).toContain('by "reader" alone');
+    expect(explainSignIn(rig.parts, own ?? expect.fail()).now).toContain('by "reader" alone');
     const after = await restarted();
     for (let n = 0; n < 3; n += 1) {
       after.clock.advance(anHour);
@@ -111,9 +111,9 @@ describe('an issuer that was seen to narrow for good', () => {
     await rig.ask();
     rig.clock.advance(anHour);
     await rig.ask({ appId: 'reader' });
-    const own = rig.parts.grants.all().find(({ purpose }) => purpose);
+    const own = rig.parts.signIns.all().find(({ purpose }) => purpose);
     rig.clock.advance(1000);
-    await revokeGrant(rig.parts, own ?? expect.fail());
+    await revokeSignIn(rig.parts, own ?? expect.fail());
     expect(await refused(rig.ask({ appId: 'reader' }))).toMatchObject({ reason: 'login_required' });
     expect(rig.pages).toHaveLength(3);
     rig.clock.advance(1000);
@@ -132,7 +132,7 @@ describe('an issuer that was seen to narrow for good', () => {
     rig.clock.advance(anHour);
     authorizationServer.settings.subject = 'mallory';
     expect(await refused(rig.ask({ appId: 'reader' }))).toMatchObject({ reason: 'account_mismatch' });
-    expect(rig.grant().account).toBe('alice');
+    expect(rig.signIn().account).toBe('alice');
     expect(authorizationServer.counts.revocations).toBeGreaterThan(0);
   });
 });
@@ -173,7 +173,7 @@ describe('a server that ends the other access token at a refresh', () => {
     rig.clock.advance(anHour);
     await rig.ask(never);
     expect(await refused(rig.ask(third))).toMatchObject({ reason: 'scope_insufficient' });
-    expect(rig.grant().lostScope).toBeUndefined();
+    expect(rig.signIn().lostScope).toBeUndefined();
     rig.clock.advance(24 * anHour);
     expect((await rig.ask(third)).scope).toEqual(['read']);
   });
@@ -212,7 +212,7 @@ describe('a server that narrows the access token alone', () => {
       json(less(request) ? { ...body, scope: 'read' } : body);
     rig.clock.advance(anHour);
     expect((await rig.ask(never)).scope).toEqual(['read']);
-    expect(rig.grant()).toMatchObject({ scope: ['read'], state: { kind: 'active' } });
-    expect(rig.grant().lostScope).toBeUndefined();
+    expect(rig.signIn()).toMatchObject({ scope: ['read'], state: { kind: 'active' } });
+    expect(rig.signIn().lostScope).toBeUndefined();
   });
 });

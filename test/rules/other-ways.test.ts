@@ -129,7 +129,7 @@ describe('a code on another device', () => {
     authorizationServer[end](userCode);
     await poll(1);
     expect(await refused(login)).toMatchObject({ reason });
-    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.parts.signIns.all()).toEqual([]);
     expect(rig.parts.interactions.list()).toEqual([]);
   });
 

@@ -59,7 +59,7 @@ describe.each(names)('the exception %s', (name) => {
   it('B-35 O-1 O-2 O-3 O-4: an exception is off by default: the server is refused', async () => {
     const { rig } = await erring(name);
     expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
-    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.parts.signIns.all()).toEqual([]);
   });
 
   it('O-1 O-2 O-3 O-4: lets this server pass once the owner has set it, with PKCE', async () => {
@@ -110,7 +110,7 @@ describe.each(names)('the exception %s', (name) => {
     expect(rig.parts.exceptions.shown()).toEqual([]);
   });
 
-  it('O-1 O-2 O-3 O-4 X-10: is shown beside the grant and in the audit log', async () => {
+  it('O-1 O-2 O-3 O-4 X-10: is shown beside the sign-in and in the audit log', async () => {
     const { rig, set } = await erring(name);
     await set(true);
     await rig.ask();

@@ -62,14 +62,14 @@ describe('a page for consent', () => {
     const all = await ground({ authorization: provider });
     const { rig } = all;
     await rig.ask();
-    expect(rig.grant().hasRefreshToken).toBe(false);
+    expect(rig.signIn().hasRefreshToken).toBe(false);
     rig.clock.advance(anHour);
     await rig.ask();
-    expect(rig.grant().hasRefreshToken).toBe(true);
+    expect(rig.signIn().hasRefreshToken).toBe(true);
     rig.clock.advance(anHour);
     await rig.ask({ interaction: 'never' });
     await rig.ask(stepUp('write'));
-    expect(rig.grant().hasRefreshToken).toBe(true);
+    expect(rig.signIn().hasRefreshToken).toBe(true);
     expect(prompts(all)).toEqual([undefined, 'consent', 'consent']);
   });
 

@@ -1,6 +1,6 @@
 /** A refresh that the server refuses for a reason that no waiting mends (RFC 6749 §5.2, RFC 8707 §2). */
 import { describe, expect, it } from 'vitest';
-import { explainGrant } from '../../src/broker/explain.ts';
+import { explainSignIn } from '../../src/broker/explain.ts';
 import { json } from '../support/bent/server.ts';
 import type { Answer } from '../support/bent/server.ts';
 import type { Rig } from '../broker/rig.ts';
@@ -47,13 +47,13 @@ describe('a refresh that the server refuses', () => {
     expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
     expect(refreshes(all)).toBe(1);
     expect(await listed(rig)).toMatchObject({ state: 'active', trouble: { reason } });
-    expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
+    expect(explainSignIn(rig.parts, rig.signIn()).now).toContain(code);
     await insisting(rig);
     expect(refreshes(all)).toBe(3);
     expect(await keptToken(rig)).toBe(kept);
     const why = expect.stringContaining(code);
     expect(await listed(rig)).toMatchObject({ state: 'signInRequired', why });
-    expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
+    expect(explainSignIn(rig.parts, rig.signIn()).now).toContain(code);
     const again = await restarted();
     expect(await refused(again.ask(never))).toMatchObject({ reason: 'login_required', message: why });
     expect(refreshes(all)).toBe(3);
@@ -70,7 +70,7 @@ describe('a refresh that the server refuses', () => {
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
     rig.clock.advance(anHour);
     await insisting(rig);
-    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
+    expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
     await asOwner(rig)('exception.set', { server: rig.endpoint, name: 'audience', on: true });
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
     expect(rig.pages).toHaveLength(1);
@@ -83,7 +83,7 @@ describe('a refresh that the server refuses', () => {
     });
     await insisting(all.rig);
     expect(refreshes(all)).toBe(3);
-    expect(all.rig.grant().state).toMatchObject({ why: expect.stringContaining('invalid_client') });
+    expect(all.rig.signIn().state).toMatchObject({ why: expect.stringContaining('invalid_client') });
     expect(all.authorizationServer.counts.registrations).toBe(0);
   });
 
@@ -100,7 +100,7 @@ describe('a refresh that the server refuses', () => {
     await refused(rig.ask(never));
     rig.clock.advance(aWhile);
     await refused(rig.ask(never));
-    expect(rig.grant().state).toMatchObject({
+    expect(rig.signIn().state).toMatchObject({
       why: expect.stringMatching(/ended the access.*invalid_target/),
     });
   });
@@ -119,11 +119,11 @@ describe('a refresh that the server refuses', () => {
       rig.clock.advance(anHour);
       const first = await refused(rig.ask(never));
       expect(first.message).toContain('bad token …');
-      expect(explainGrant(rig.parts, rig.grant()).now).not.toContain(refreshToken);
+      expect(explainSignIn(rig.parts, rig.signIn()).now).not.toContain(refreshToken);
       rig.clock.advance(aWhile);
       await insisting(rig);
-      expect(rig.grant().state).toMatchObject({ why: expect.stringContaining('invalid_request') });
-      expect(JSON.stringify(rig.grant().state)).not.toContain('bad token');
+      expect(rig.signIn().state).toMatchObject({ why: expect.stringContaining('invalid_request') });
+      expect(JSON.stringify(rig.signIn().state)).not.toContain('bad token');
       await rig.parts.audit.flush();
       expect(rig.texts().filter((text) => text.includes(refreshToken))).toEqual([]);
     },
@@ -155,13 +155,13 @@ describe('a scope set that the server doesn’t narrow to', () => {
     const reading = () => refused(rig.ask({ appId: 'reader', ...never }));
     rig.clock.advance(anHour);
     expect(await reading()).toMatchObject({ reason, retryAfter: 1 });
-    // The refresh of the whole grant doesn't wait for the end of that pause.
+    // The refresh of the whole sign-in doesn't wait for the end of that pause.
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
     for (let n = 0; n < 4; n += 1) {
       rig.clock.advance(aWhile);
       expect(await reading()).toMatchObject({ reason });
     }
-    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect(rig.signIn().state).toEqual({ kind: 'active' });
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
     expect(await reading()).toMatchObject({ retryAfter: expect.any(Number) });
     authorizationServer.bend.tokenRequest = undefined;
@@ -183,21 +183,21 @@ describe('a scope set that the server doesn’t narrow to', () => {
       reason,
       retryAfter: 1,
     });
-    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect(rig.signIn().state).toEqual({ kind: 'active' });
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
     authorizationServer.bend.tokenRequest = () => answer;
     rig.clock.advance(anHour);
     await refused(rig.ask(never));
-    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
+    expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
   });
 
-  it('invalid_grant for a scope set ends the grant, since its refresh token is dead', async () => {
+  it('invalid_grant for a scope set ends the sign-in, since its refresh token is dead', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'admin'] });
     await rig.allow('reader', ['read']);
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_grant' }, 400);
     await refused(rig.ask({ appId: 'reader', ...never }));
-    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
+    expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
   });
 });
 
@@ -225,7 +225,7 @@ describe('a client that the server no longer takes at a refresh', () => {
       hint: expect.stringContaining('keyturn oauth-client add'),
     });
     await insisting(rig);
-    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
+    expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
     await enter(
       rig,
       authorizationServer,

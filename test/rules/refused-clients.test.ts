@@ -38,7 +38,7 @@ describe('a registration that the server has forgotten', () => {
       form.get('client_id') === forgotten ? json({ error: 'invalid_client' }, 401) : undefined;
     rig.clock.advance(3_600_000);
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
-    expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
+    expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(authorizationServer.counts.registrations).toBe(2);
     expect(rig.pages).toHaveLength(2);

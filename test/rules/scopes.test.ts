@@ -74,7 +74,7 @@ describe('a step-up', () => {
 });
 
 describe('a scope that the server does not know', () => {
-  it('B-5 N-9: and leaves out of its grant is in no later step-up', async () => {
+  it('B-5 N-9: and leaves out of its sign-in is in no later step-up', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.grantedScopes = (asked) => asked.filter((scope) => scope !== 'wriet');
     await rig.login({ scope: ['openid', 'read'] });

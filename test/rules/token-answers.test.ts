@@ -1,6 +1,6 @@
 /** What a token endpoint may answer, and what makes an answer unusable. */
 import { describe, expect, it } from 'vitest';
-import { explainGrant } from '../../src/broker/explain.ts';
+import { explainSignIn } from '../../src/broker/explain.ts';
 import type { Rig } from '../broker/rig.ts';
 import { json } from '../support/bent/server.ts';
 import { ground, refused, words } from './ground.ts';
@@ -23,7 +23,7 @@ describe('a token answer', () => {
     const { rig, authorizationServer } = await answering(fields);
     const error = await refused(rig.ask());
     expect(error.reason).toBe(reason);
-    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.parts.signIns.all()).toEqual([]);
     expect(rig.vault.done.filter((call) => call.startsWith('set s-'))).toEqual([]);
     for (const { token } of authorizationServer.accessTokens) expect(words(error)).not.toContain(token);
   });
@@ -32,7 +32,7 @@ describe('a token answer', () => {
     const { rig, authorizationServer } = await ground({ authorization: { scopeSeparator: ',' } });
     await rig.allow('editor', ['mcp:read', 'mcp:write']);
     expect((await rig.ask({ scope: ['mcp:read', 'mcp:write'] })).scope).toEqual(['mcp:read', 'mcp:write']);
-    expect(rig.grant().scope).toEqual(['mcp:read', 'mcp:write']);
+    expect(rig.signIn().scope).toEqual(['mcp:read', 'mcp:write']);
     await rig.allow('reader', ['mcp:read']);
     const reader = { appId: 'reader', interaction: 'never' } as const;
     expect((await rig.ask(reader)).scope).toEqual(['mcp:read']);
@@ -55,7 +55,7 @@ describe('a token answer', () => {
       aud: 'https://other.example/mcp',
     });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'audience_mismatch' });
-    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.parts.signIns.all()).toEqual([]);
   });
 
   it.each([
@@ -75,7 +75,7 @@ describe('a token answer', () => {
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(authorizationServer.counts.refreshes).toBe(1);
     expect(await shown(await restarted())).toMatchObject({ audience: 'unbound' });
-    expect(explainGrant(rig.parts, rig.grant()).audience).toContain('names no server');
+    expect(explainSignIn(rig.parts, rig.signIn()).audience).toContain('names no server');
   });
 
   it('T-4: for another audience is not handed out, and keeps its refresh token', async () => {

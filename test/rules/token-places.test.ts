@@ -1,6 +1,6 @@
 /** Where tokens are: each at its own server, in no URL and in no file. */
 import { describe, expect, it } from 'vitest';
-import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { anHour, ground, reject, rigIn, stepUp, tokenRequests, use } from './ground.ts';
 
 describe('tokens', () => {
@@ -17,7 +17,7 @@ describe('tokens', () => {
     const elsewhere = await rigIn(world, other.url);
     await elsewhere.allow();
     await elsewhere.ask();
-    await revokeGrant(rig.parts, rig.grant());
+    await revokeSignIn(rig.parts, rig.signIn());
     const secrets = [
       ...authorizationServer.refreshTokens,
       ...authorizationServer.accessTokens.map((t) => t.token),

@@ -113,7 +113,7 @@ describe('scopes', () => {
     authorizationServer.bend.grantedScopes = () => granted;
     const token = await rig.ask({ scope: ['read'] });
     expect(token.scope).toEqual(granted);
-    expect(rig.grant().scope).toEqual(granted);
+    expect(rig.signIn().scope).toEqual(granted);
   });
 
   it('S-3: of a challenge are asked for as they are, without more of scopes_supported', async () => {
@@ -124,7 +124,7 @@ describe('scopes', () => {
     expect(scopeOf(rig.pages[0])).toEqual(['read']);
   });
 
-  it('N-9 U-1 U-2: the scopes of a refresh are never wider than the grant', async () => {
+  it('N-9 U-1 U-2: the scopes of a refresh are never wider than the sign-in', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'list'] });
     await rig.allow('reader', ['read']);
@@ -144,7 +144,7 @@ describe('scopes', () => {
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toEqual(['read', 'offline_access']);
     expect(parameter(rig.pages[0], 'prompt')).toBeUndefined();
-    expect(rig.grant().hasRefreshToken).toBe(true);
+    expect(rig.signIn().hasRefreshToken).toBe(true);
   });
 });
 
@@ -179,7 +179,7 @@ describe('a refresh token that is dead', () => {
       authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
       rig.clock.advance(anHour);
       expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
-      expect(rig.grant().state).toMatchObject({ kind: 'signInRequired' });
+      expect(rig.signIn().state).toMatchObject({ kind: 'signInRequired' });
       expect((await rig.ask()).accessToken).toBeTypeOf('string');
       expect(rig.pages).toHaveLength(2);
       expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);

@@ -95,7 +95,7 @@ describe('client credentials', () => {
     const { rig, authorizationServer } = await machine({ authorization: { accessTokenFormat: 'jwt' } });
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'audience_mismatch' });
-    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.parts.signIns.all()).toEqual([]);
   });
 
   it('X-2: work at a server that has no authorization endpoint', async () => {
@@ -194,7 +194,7 @@ describe('enterprise-managed authorization', () => {
     provider.bend.idJagClaims = claims;
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'token_invalid' });
     expect(tokenRequests(authorizationServer)).toEqual([]);
-    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.parts.signIns.all()).toEqual([]);
   });
 
   it('P-12: sends the authorization server no ID token as an assertion of the company', async () => {
@@ -204,18 +204,18 @@ describe('enterprise-managed authorization', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('P-12: a company grant stays with its user: another user’s tokens are returned', async () => {
+  it('P-12: a company sign-in stays with its user: another user’s tokens are returned', async () => {
     const { rig, provider, authorizationServer, idTokenFile } = await company();
     await rig.ask(never);
     const alice = 'alice@company.example';
-    expect(rig.grant()).toMatchObject({ account: alice, subject: alice });
+    expect(rig.signIn()).toMatchObject({ account: alice, subject: alice });
     writeFileSync(idTokenFile, provider.idToken('at-the-company', 'mallory@company.example'));
     rig.clock.advance(3_600_000);
     const error = await refused(rig.ask(never));
     expect(error).toMatchObject({ reason: 'account_mismatch' });
     expect(error.message).toContain('mallory@company.example');
-    expect(rig.parts.grants.all()).toHaveLength(1);
-    expect(rig.grant().subject).toBe(alice);
+    expect(rig.parts.signIns.all()).toHaveLength(1);
+    expect(rig.signIn().subject).toBe(alice);
     expect(authorizationServer.server.asked('/revoke', 'POST')).toHaveLength(1);
     writeFileSync(idTokenFile, provider.idToken('at-the-company', alice));
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');

@@ -85,7 +85,7 @@ describe('workload identity', () => {
     await rig.ask(never);
     await rig.parts.audit.flush();
     for (const text of rig.texts()) expect(text).not.toContain(laid);
-    expect(await rig.vault.get(rig.grant().item ?? '')).not.toContain(laid);
+    expect(await rig.vault.get(rig.signIn().item ?? '')).not.toContain(laid);
   });
 
   it.each<[string, (issuer: string) => Json, string]>([

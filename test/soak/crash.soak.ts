@@ -30,7 +30,7 @@ test.each([
     report(`crash-${kind}-${items}`, { seed, survived, ...numbers });
     expect(numbers).toMatchObject({
       faults: kills,
-      grantsLost: 0,
+      signInsLost: 0,
       filesUnreadable: 0,
       startsBlocked: 0,
       ...(refreshGrace > 0 ? { answersLost: 0 } : {}),

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Grant } from '../../src/broker/records/grant.ts';
+import type { SignIn } from '../../src/broker/records/sign-in.ts';
 import { newItemName } from '../../src/store/unused-items.ts';
 import { brokerRig, inWorld } from '../broker/rig.ts';
 import { openWorld } from '../support/world.ts';
@@ -11,14 +11,14 @@ import { memoryKeychain } from '../vault/doubles.ts';
 import { newPlace, sealedVault } from '../vault/vaults.ts';
 import { numberFrom, report } from './report.ts';
 
-const signIns = numberFrom('KEYTURN_SOAK_SIGN_INS', 10_000);
+const count = numberFrom('KEYTURN_SOAK_SIGN_INS', 10_000);
 const refreshes = 50;
 
 /** Milliseconds that nine in ten refreshes may hold up the event loop: one in ten is left to a busy machine. */
 const bound = 50;
 
-const another = (grant: Grant, n: number): Grant => ({
-  ...grant,
+const another = (signIn: SignIn, n: number): SignIn => ({
+  ...signIn,
   id: n.toString(16).padStart(16, '0'),
   item: newItemName('s'),
   resource: `https://s${n}.example/mcp`,
@@ -39,15 +39,15 @@ test('a refresh among many sign-ins holds nothing up', async () => {
   const first = await brokerRig(inWorld(world), front);
   await first.allow();
   await first.ask();
-  const grant = first.grant();
-  const copies = Array.from({ length: signIns - 1 }, (_, n) => another(grant, n));
-  await first.parts.document.change((state) => new Map(state).set('grants', [grant, ...copies]));
-  const sealed = readFileSync(path.join(place, grant.item ?? ''));
+  const signIn = first.signIn();
+  const copies = Array.from({ length: count - 1 }, (_, n) => another(signIn, n));
+  await first.parts.document.change((state) => new Map(state).set('signIns', [signIn, ...copies]));
+  const sealed = readFileSync(path.join(place, signIn.item ?? ''));
   for (const { item = '' } of copies) writeFileSync(path.join(place, item), sealed, { mode: 0o600 });
 
   let rig = first;
   const start = await took(async () => (rig = await brokerRig(inWorld(world), { ...front, after: first })));
-  const list = await took(async () => expect(rig.parts.grants.shown()).toHaveLength(signIns));
+  const list = await took(async () => expect(rig.parts.signIns.shown()).toHaveLength(count));
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const refreshed: number[] = [];
   const held: number[] = [];
@@ -59,18 +59,18 @@ test('a refresh among many sign-ins holds nothing up', async () => {
     delay.disable();
     held.push(Math.round(delay.max / 1e6));
   }
-  const signIn = await took(() => rig.login({ account: 'second' }));
+  const second = await took(() => rig.login({ account: 'second' }));
   held.sort((a, b) => a - b);
   const heldUp = held[Math.floor(refreshes * 0.9)] ?? 0;
   const refresh = Math.max(...refreshed);
   report('many-sign-ins', {
-    signIns,
+    signIns: count,
     start,
     list,
     refresh,
     heldUp,
     longestHeldUp: Math.max(...held),
-    signIn,
+    signIn: second,
   });
   expect(heldUp).toBeLessThan(bound);
 });

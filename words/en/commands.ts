@@ -33,8 +33,8 @@ export const commands = {
     registration: 'Client ID',
     newClient: 'Registration',
     registersAnew: 'Keyturn registers again at this server.',
-    grant: 'Sign-in method',
-    grants: {
+    grantType: 'Sign-in method',
+    grantTypes: {
       authorization_code: 'You sign in on a page of the sign-in provider',
       client_credentials: 'Client credentials (no user)',
       'id-jag': 'Your company’s sign-in (enterprise-managed)',

@@ -62,7 +62,7 @@ export const common = {
     refused: '{count, plural, one {# request refused} other {# requests refused}}',
     refreshed: '{count, plural, one {# renewal} other {# renewals}}',
     failed: '{count, plural, one {# renewal failed} other {# renewals failed}}',
-    grants: '{count, plural, one {# server} other {# servers}}',
+    servers: '{count, plural, one {# server} other {# servers}}',
     programs: '{count, plural, one {# app} other {# apps}}',
     questions: '{count, plural, one {# request} other {# requests}}',
   },

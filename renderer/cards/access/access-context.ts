@@ -38,17 +38,17 @@ export function useAccessContext(questions: Questions): {
 } {
   const clients = useList('app.list');
   const settings = useList('settings.get');
-  const grants = useList('signIn.list');
-  if (!clients.value || !settings.value || !grants.value) {
-    return { refusal: clients.refusal ?? settings.refusal ?? grants.refusal };
+  const signIns = useList('signIn.list');
+  if (!clients.value || !settings.value || !signIns.value) {
+    return { refusal: clients.refusal ?? settings.refusal ?? signIns.refusal };
   }
-  const known = grants.value.signIns;
+  const known = signIns.value.signIns;
   const named = clients.value.apps.filter(({ name }) => name === questions[0].app);
   const asker = named.length === 1 ? named[0] : undefined;
   const servers = questions.map((question) => {
     const there = known
       .filter(({ endpoint }) => endpoint === endpointIn(question.resource))
-      .map((grant) => grant.issuer);
+      .map((signIn) => signIn.issuer);
     return {
       permission: currentPermission(question, asker),
       issuers: question.issuer === undefined ? [...new Set(there)] : [question.issuer],

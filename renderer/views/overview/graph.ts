@@ -3,7 +3,7 @@
  *
  * Invariant: a line stands for a permission that there is now, however it was used; the thickness alone says how much.
  */
-import type { Grant, ListedKey, PairedApp, Use } from '../../base/views.ts';
+import type { SignIn, ListedKey, PairedApp, Use } from '../../base/views.ts';
 import { sumOf } from '../../state/uses.ts';
 import type { UseSum } from '../../state/uses.ts';
 import { keyItem } from '../servers/api-key.tsx';
@@ -25,7 +25,7 @@ export interface ServerNode {
   readonly endpoint: string;
   /** Of the servers' view; undefined where nobody is signed in. */
   readonly item: string | undefined;
-  readonly grant: Grant | undefined;
+  readonly signIn: SignIn | undefined;
   /** Names. */
   readonly apps: readonly string[];
   readonly use: UseSum;
@@ -52,13 +52,13 @@ export interface Graph {
 
 interface Lists {
   readonly clients: readonly PairedApp[];
-  readonly grants: readonly Grant[];
+  readonly signIns: readonly SignIn[];
   readonly keys: readonly ListedKey[];
   readonly uses: readonly Use[];
 }
 
 /** The apps that were used last. Servers that need attention come first, then those that these apps may use. */
-export function graphOf({ clients, grants, keys, uses }: Lists): Graph {
+export function graphOf({ clients, signIns, keys, uses }: Lists): Graph {
   const all = clients
     .map((client) => ({ ...client, servers: allowedServers(client) }))
     .filter(({ servers }) => servers.length > 0)
@@ -70,20 +70,22 @@ export function graphOf({ clients, grants, keys, uses }: Lists): Graph {
     servers,
     use: sumOf(uses, { client: name }),
   }));
-  const standing = grants.filter(({ state }) => state !== 'revoked');
+  const standing = signIns.filter(({ state }) => state !== 'revoked');
   const endpoints = distinct([
-    ...standing.filter((grant) => grant.state !== 'active' || grant.trouble).map(({ endpoint }) => endpoint),
+    ...standing
+      .filter((signIn) => signIn.state !== 'active' || signIn.trouble)
+      .map(({ endpoint }) => endpoint),
     ...apps.flatMap(({ servers }) => servers),
     ...standing.map(({ endpoint }) => endpoint),
     ...keys.map(({ resource }) => resource),
   ]);
   const servers = endpoints.slice(0, maxNodes).map((endpoint) => {
-    const grant = standing.find((one) => one.endpoint === endpoint);
+    const signIn = standing.find((one) => one.endpoint === endpoint);
     const listed = keys.find(({ resource }) => resource === endpoint);
     return {
       endpoint,
-      grant,
-      item: grant?.id ?? (listed && keyItem(endpoint)),
+      signIn,
+      item: signIn?.id ?? (listed && keyItem(endpoint)),
       apps: distinct(all.filter((app) => app.servers.includes(endpoint)).map(({ name }) => name)),
       use: sumOf(uses, { endpoint }),
     };

@@ -4,7 +4,7 @@ import { formatCount } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
 import { Empty, ListFrame } from '../../lists/list-frame.tsx';
 import { Sparkline } from '../activity/sparkline.tsx';
-import { GrantState } from '../../parts/state-mark.tsx';
+import { SignInState } from '../../parts/state-mark.tsx';
 import { sanitize } from '../../base/untrusted-text.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { ViewHead } from '../../parts/view-head.tsx';
@@ -20,7 +20,7 @@ import { LinkLines } from './link-lines.tsx';
 const words = strings.overview;
 
 export function Overview() {
-  const grants = useList('signIn.list');
+  const signIns = useList('signIn.list');
   const clients = useList('app.list');
   const keys = useList('apiKey.list').value?.apiKeys;
   const uses = useUses();
@@ -28,11 +28,11 @@ export function Overview() {
     () =>
       graphOf({
         clients: clients.value?.apps ?? [],
-        grants: grants.value?.signIns ?? [],
+        signIns: signIns.value?.signIns ?? [],
         keys: keys ?? [],
         uses,
       }),
-    [clients.value, grants.value, keys, uses],
+    [clients.value, signIns.value, keys, uses],
   );
   return (
     <>
@@ -42,7 +42,7 @@ export function Overview() {
         </button>
       </ViewHead>
       <ListFrame
-        loaded={clients.value === undefined ? clients : grants}
+        loaded={clients.value === undefined ? clients : signIns}
         isEmpty={graph.servers.length === 0}
         emptyTitle={words.emptyTitle}
         empty={words.empty}
@@ -113,15 +113,15 @@ function AppButton({ app, onHeat }: { readonly app: AppNode; readonly onHeat: He
 }
 
 function ServerButton({ server, onHeat }: { readonly server: ServerNode; readonly onHeat: Heat }) {
-  const { endpoint, item, grant, apps, use } = server;
+  const { endpoint, item, signIn, apps, use } = server;
   return (
     <button type="button" class="node" {...heating(endpoint, onHeat)} onClick={() => goTo('servers', item)}>
       <span class="node-name">
         <strong>
           <UntrustedText text={hostOf(endpoint)} bound={100} />
         </strong>
-        {grant && (grant.state !== 'active' || grant.trouble) && (
-          <GrantState state={grant.state} isTroubled={grant.trouble !== undefined} />
+        {signIn && (signIn.state !== 'active' || signIn.trouble) && (
+          <SignInState state={signIn.state} isTroubled={signIn.trouble !== undefined} />
         )}
         {item === undefined && <span class="dim small">{words.notSignedIn}</span>}
       </span>

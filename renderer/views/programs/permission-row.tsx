@@ -12,7 +12,7 @@ import { Scopes } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';
 import { Mark } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
-import type { Grant, PairedApp, Permission } from '../../base/views.ts';
+import type { SignIn, PairedApp, Permission } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
 const words = strings.programs;
@@ -131,14 +131,14 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
 
 /** The scopes that can be taken away. A permission for any scope reaches what was granted there. */
 function useRemovableScopes({ resource, decision, scope, run, apiKey: key }: Permission): string[] {
-  const grants: readonly Grant[] = useList('signIn.list').value?.signIns ?? [];
+  const signIns: readonly SignIn[] = useList('signIn.list').value?.signIns ?? [];
   // A permission for one run has no other form on the wire: setting it would make it a lasting one.
   if (decision === 'deny' || run !== undefined || key) return [];
   if (scope !== undefined) return scopeNames(scope);
   return scopeNames(
-    grants
-      .filter((grant) => grant.endpoint === resource && grant.state !== 'revoked')
-      .map((grant) => grant.scope)
+    signIns
+      .filter((signIn) => signIn.endpoint === resource && signIn.state !== 'revoked')
+      .map((signIn) => signIn.scope)
       .join(' '),
   );
 }

@@ -24,7 +24,7 @@ export function ProgramRow({ program }: { readonly program: PairedApp }) {
         <IdleMark program={program} />
       </span>
       <span class="pick-more dim small">
-        {formatCount(servers.size, 'grants')}
+        {formatCount(servers.size, 'servers')}
         {lastUsedAt !== undefined && (
           <>
             {' · '}

@@ -16,7 +16,7 @@ import { When } from '../../parts/when.tsx';
 
 const words = strings.apiKeys;
 
-/** The item of a key among the servers. A grant's id has no colon. */
+/** The item of a key among the servers. A sign-in's id has no colon. */
 export const keyItem = (resource: string): string => `key:${resource}`;
 
 export function ApiKey({ of }: { readonly of: ListedKey }) {

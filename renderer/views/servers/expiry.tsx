@@ -1,4 +1,4 @@
-/** When a grant's access token expires; one that is over is as good as none. */
+/** When a sign-in's access token expires; one that is over is as good as none. */
 import { useNow } from '../../state/now.ts';
 import { strings } from '../../base/strings.ts';
 import { When } from '../../parts/when.tsx';

@@ -5,24 +5,24 @@ import { Dialog, CloseAction } from '../../parts/dialog.tsx';
 import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
-import { GrantNotices } from './grant-notices.tsx';
+import { SignInNotices } from './sign-in-notices.tsx';
 import { call } from '../../state/store.ts';
 import { useNow } from '../../state/now.ts';
 import { Refused } from '../../parts/refused.tsx';
-import { GrantState } from '../../parts/state-mark.tsx';
+import { SignInState } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
-import type { Explanation, Grant, Refusal } from '../../base/views.ts';
+import type { Explanation, SignIn, Refusal } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 import { formatNumber } from '../../base/format.ts';
 
 const words = strings.explain;
 
 interface ExplainDialogProps {
-  readonly grant: Grant;
+  readonly signIn: SignIn;
   readonly onClose: () => void;
 }
 
-export function ExplainDialog({ grant: { id, endpoint, issuer }, onClose }: ExplainDialogProps) {
+export function ExplainDialog({ signIn: { id, endpoint, issuer }, onClose }: ExplainDialogProps) {
   const { explanation, refusal } = useExplanation(id);
   return (
     <Dialog title={words.title} onClose={onClose}>
@@ -47,33 +47,33 @@ interface ExplanationState {
   readonly refusal?: Refusal;
 }
 
-function useExplanation(grant: string): ExplanationState {
+function useExplanation(signInId: string): ExplanationState {
   const [state, set] = useState<ExplanationState>({});
   useEffect(() => {
     const over = new AbortController();
     const ask = async (): Promise<void> => {
-      const answer = await call('signIn.show', { id: grant });
+      const answer = await call('signIn.show', { id: signInId });
       if (over.signal.aborted) return;
       set(answer.ok ? { explanation: answer.value.signIns[0] } : { refusal: answer.refusal });
     };
     void ask();
     return () => over.abort();
-  }, [grant]);
+  }, [signInId]);
   return state;
 }
 
 function ExplanationFacts({ explanation }: { readonly explanation: Explanation }) {
-  const { signIn: grant, signedInAt, refresh, clockAhead, refusals = [] } = explanation;
+  const { signIn, signedInAt, refresh, clockAhead, refusals = [] } = explanation;
   return (
     <>
-      <GrantNotices grant={grant} />
+      <SignInNotices signIn={signIn} />
       <Facts>
         <Fact name={words.now}>
-          <GrantState state={grant.state} isTroubled={grant.trouble !== undefined} />
+          <SignInState state={signIn.state} isTroubled={signIn.trouble !== undefined} />
         </Fact>
         {refresh && (
           <Fact name={words.expires}>
-            <Expiry at={grant.expires_at} />
+            <Expiry at={signIn.expires_at} />
           </Fact>
         )}
         <Fact name={words.next}>{refresh ? <NextToken {...refresh} /> : words.nextBy.over}</Fact>

@@ -1,4 +1,4 @@
-/** Revoking a grant: a step to confirm, then the receipt. */
+/** Revoking a sign-in: a step to confirm, then the receipt. */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
@@ -8,17 +8,17 @@ import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { ReceiptText, receiptWords } from './receipt.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { strings } from '../../base/strings.ts';
-import type { Grant, Receipt } from '../../base/views.ts';
+import type { SignIn, Receipt } from '../../base/views.ts';
 
 const words = strings.revoke;
 
 interface RevokeDialogProps {
-  readonly grant: Grant;
+  readonly signIn: SignIn;
   readonly onClose: () => void;
 }
 
-export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
-  const { id, endpoint, issuer } = grant;
+export function RevokeDialog({ signIn, onClose }: RevokeDialogProps) {
+  const { id, endpoint, issuer } = signIn;
   const [receipts, setReceipts] = useState<readonly Receipt[]>();
   const action = useAction();
   const revoke = async (): Promise<void> => {

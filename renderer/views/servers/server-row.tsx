@@ -1,15 +1,15 @@
 /** A server in the list: where, its state, as whom, or for how many apps. */
 import { formatCount } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
-import type { Grant, ListedKey } from '../../base/views.ts';
-import { GrantState, Mark } from '../../parts/state-mark.tsx';
+import type { SignIn, ListedKey } from '../../base/views.ts';
+import { SignInState, Mark } from '../../parts/state-mark.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { unnamed } from '../../parts/account-name.tsx';
 
 const words = strings.servers;
 
-export function GrantRow({ grant }: { readonly grant: Grant }) {
-  const { endpoint, account, state, trouble, apps } = grant;
+export function SignInRow({ signIn }: { readonly signIn: SignIn }) {
+  const { endpoint, account, state, trouble, apps } = signIn;
   const isNamed = account !== undefined && account !== unnamed;
   return (
     <>
@@ -17,7 +17,7 @@ export function GrantRow({ grant }: { readonly grant: Grant }) {
         <Address url={endpoint} />
       </span>
       <span class="pick-state">
-        <GrantState state={state} isTroubled={trouble !== undefined} />
+        <SignInState state={state} isTroubled={trouble !== undefined} />
       </span>
       <span class="pick-more dim small">
         {isNamed ? <UntrustedText text={account} bound={60} /> : formatCount(apps.length, 'programs')}

@@ -1,26 +1,26 @@
-/** Every grant and every API key, with what can be done about it; and a first sign-in. */
+/** Every sign-in and every API key, with what can be done about it; and the form for a first one. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { ApiKey, keyItem } from './api-key.tsx';
 import { MasterDetail } from '../../lists/master-detail.tsx';
-import { GrantCard } from './grant-card.tsx';
-import { GrantRow, KeyRow } from './server-row.tsx';
+import { SignInPanel } from './sign-in-panel.tsx';
+import { SignInRow, KeyRow } from './server-row.tsx';
 import { RecentActivity } from '../activity/recent-activity.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
 import { SignInForm } from './sign-in-form.tsx';
 import { strings } from '../../base/strings.ts';
-import type { Grant, ListedKey } from '../../base/views.ts';
+import type { SignIn, ListedKey } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
 
 const words = strings.servers;
 
-/** The item that opens the form for a first sign-in. No grant has this id. */
+/** The item that opens the form for a first sign-in. None has this id. */
 export const addItem = 'add';
 
-/** A grant, or an API key. */
-type Server = { readonly key: string } & ({ readonly grant: Grant } | { readonly listed: ListedKey });
+/** A sign-in, or an API key. */
+type Server = { readonly key: string } & ({ readonly signIn: SignIn } | { readonly listed: ListedKey });
 
 export function Servers({ item }: { readonly item?: string }) {
   const loaded = useList('signIn.list');
@@ -28,7 +28,7 @@ export function Servers({ item }: { readonly item?: string }) {
   const [isAdding, add] = useState(item === addItem);
   const items = useMemo(
     () => [
-      ...sorted(loaded.value?.signIns ?? []).map((grant) => ({ key: grant.id, grant })),
+      ...sorted(loaded.value?.signIns ?? []).map((signIn) => ({ key: signIn.id, signIn })),
       ...(keys?.apiKeys ?? []).map((listed) => ({ key: keyItem(listed.resource), listed })),
     ],
     [loaded.value, keys],
@@ -44,9 +44,9 @@ export function Servers({ item }: { readonly item?: string }) {
         <section class="card" aria-label={words.add}>
           <SignInForm
             isFirst
-            onDone={(grant) => {
+            onDone={(signInId) => {
               add(false);
-              goTo('servers', grant);
+              goTo('servers', signInId);
             }}
           />
         </section>
@@ -59,7 +59,7 @@ export function Servers({ item }: { readonly item?: string }) {
         loaded={loaded}
         items={items}
         words={words}
-        unit="grants"
+        unit="servers"
         keyOf={keyOf}
         textOf={textOf}
         row={rowOf}
@@ -72,23 +72,23 @@ export function Servers({ item }: { readonly item?: string }) {
 const keyOf = ({ key }: Server): string => key;
 
 const rowOf = (server: Server): ComponentChildren =>
-  'grant' in server ? <GrantRow grant={server.grant} /> : <KeyRow listed={server.listed} />;
+  'signIn' in server ? <SignInRow signIn={server.signIn} /> : <KeyRow listed={server.listed} />;
 
 const detailOf = (server: Server): ComponentChildren => (
   <>
-    {'grant' in server ? <GrantCard grant={server.grant} /> : <ApiKey of={server.listed} />}
-    <RecentActivity of={{ server: 'grant' in server ? server.grant.endpoint : server.listed.resource }} />
+    {'signIn' in server ? <SignInPanel signIn={server.signIn} /> : <ApiKey of={server.listed} />}
+    <RecentActivity of={{ server: 'signIn' in server ? server.signIn.endpoint : server.listed.resource }} />
   </>
 );
 
 /** Those that need the user first, those that are over last; else by name, so that nothing jumps. */
-function sorted(grants: readonly Grant[]): Grant[] {
-  const rank = ({ state }: Grant): number => (state === 'signInRequired' ? 0 : state === 'revoked' ? 2 : 1);
-  return grants.toSorted((a, b) => rank(a) - rank(b) || (a.endpoint < b.endpoint ? -1 : 1));
+function sorted(signIns: readonly SignIn[]): SignIn[] {
+  const rank = ({ state }: SignIn): number => (state === 'signInRequired' ? 0 : state === 'revoked' ? 2 : 1);
+  return signIns.toSorted((a, b) => rank(a) - rank(b) || (a.endpoint < b.endpoint ? -1 : 1));
 }
 
 function textOf(server: Server): string {
   if ('listed' in server) return [server.listed.resource, ...server.listed.apps].join(' ');
-  const { endpoint, issuer, account = '', scope, apps } = server.grant;
+  const { endpoint, issuer, account = '', scope, apps } = server.signIn;
   return [endpoint, issuer, account, scope, ...apps].join(' ');
 }

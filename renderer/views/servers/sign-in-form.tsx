@@ -19,8 +19,8 @@ import type { Options } from './sign-in-options.tsx';
 const words = strings.servers;
 
 interface SignInFormProps {
-  /** Gets the grant's id. */
-  readonly onDone: (grant: string) => void;
+  /** Gets the sign-in's id. */
+  readonly onDone: (signInId: string) => void;
   /** Has the focus as soon as it is there. */
   readonly isFirst: boolean;
 }

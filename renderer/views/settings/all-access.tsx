@@ -7,7 +7,7 @@ import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { strings } from '../../base/strings.ts';
-import type { Grant, Status } from '../../base/views.ts';
+import type { SignIn, Status } from '../../base/views.ts';
 
 const words = strings.pause;
 
@@ -49,8 +49,8 @@ function PauseSetting() {
 function RevokeAll() {
   const { value } = useList('signIn.list');
   const [isAsking, ask] = useState(false);
-  const grants = (value?.signIns ?? []).filter(({ state }) => state !== 'revoked');
-  if (grants.length === 0) return null;
+  const signIns = (value?.signIns ?? []).filter(({ state }) => state !== 'revoked');
+  if (signIns.length === 0) return null;
   return (
     <div class="setting">
       <div>
@@ -60,21 +60,21 @@ function RevokeAll() {
       <button type="button" class="danger" onClick={() => ask(true)}>
         {words.revokeAllButton}
       </button>
-      {isAsking && <RevokeAllDialog grants={grants} onClose={() => ask(false)} />}
+      {isAsking && <RevokeAllDialog signIns={signIns} onClose={() => ask(false)} />}
     </div>
   );
 }
 
 interface RevokeAllDialogProps {
-  readonly grants: readonly Grant[];
+  readonly signIns: readonly SignIn[];
   readonly onClose: () => void;
 }
 
-function RevokeAllDialog({ grants, onClose }: RevokeAllDialogProps) {
+function RevokeAllDialog({ signIns, onClose }: RevokeAllDialogProps) {
   const action = useAction();
-  const apps = [...new Set(grants.flatMap((grant) => grant.apps))];
+  const apps = [...new Set(signIns.flatMap((signIn) => signIn.apps))];
   const revoke = async (): Promise<void> => {
-    for (const { id } of grants) {
+    for (const { id } of signIns) {
       if (!(await action.run('signIn.revoke', { id }))) return;
     }
     onClose();
@@ -92,7 +92,7 @@ function RevokeAllDialog({ grants, onClose }: RevokeAllDialogProps) {
           ))}
         </Fact>
         <Fact name={words.servers}>
-          {grants.map(({ id, endpoint }) => (
+          {signIns.map(({ id, endpoint }) => (
             <p key={id}>
               <Address url={endpoint} />
             </p>

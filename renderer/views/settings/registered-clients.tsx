@@ -1,6 +1,6 @@
 /**
  * Our OAuth clients at issuers: those that the user entered, and apart from them what was registered by
- * itself. Each can be removed while no grant needs it; the broker says when one does.
+ * itself. Each can be removed while no sign-in needs it; the broker says when one does.
  */
 import { ListRow } from '../../lists/list-row.tsx';
 import { CardList } from '../../lists/card-list.tsx';

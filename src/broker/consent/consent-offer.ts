@@ -1,52 +1,56 @@
 /**
- * What the card for an app shows and a yes gives: scopes, and the grant that would be used.
+ * What the card for an app shows and a yes gives: scopes, and the sign-in that would be used.
  *
  * Invariant: the card lists what the app would get now. An app that names no scopes would get all scopes of its
- * grants, so the card lists those; it lists none only if nobody has signed in yet.
+ * sign-ins, so the card lists those; it lists none only if nobody has signed in yet.
  */
 import { union } from '../../oauth/base/scope.ts';
-import { chooseGrant } from './grant-choice.ts';
-import type { GrantRequest } from './grant-choice.ts';
-import type { Grant } from '../records/grant.ts';
-import type { Grants } from '../records/grants.ts';
+import { chooseSignIn } from './sign-in-choice.ts';
+import type { WantedSignIn } from './sign-in-choice.ts';
+import type { SignIn } from '../records/sign-in.ts';
+import type { SignIns } from '../records/sign-ins.ts';
 import type { Need, Permission } from '../records/permission.ts';
-import type { OfferedGrant } from '../questions/question.ts';
+import type { OfferedSignIn } from '../questions/question.ts';
 
 export interface Offer {
   readonly scope: readonly string[];
-  /** Ids of the grants that the app may use after a yes. */
-  readonly grants: readonly string[];
-  readonly namedGrant: OfferedGrant | undefined;
+  /** Ids of the sign-ins that the app may use after a yes. */
+  readonly signInIds: readonly string[];
+  readonly namedSignIn: OfferedSignIn | undefined;
 }
 
 /** `allowed`: all that the app is allowed there now. */
-export function offerFor(grants: Grants, wanted: GrantRequest & Need, allowed: readonly Permission[]): Offer {
-  const named = union(...allowed.map((had) => had.grants ?? []));
-  const grant = serving(grants, wanted, allowed);
-  const others = grants.all().filter(({ id }) => named.includes(id) && id !== grant?.id);
+export function offerFor(
+  signIns: SignIns,
+  wanted: WantedSignIn & Need,
+  allowed: readonly Permission[],
+): Offer {
+  const named = union(...allowed.map((had) => had.signInIds ?? []));
+  const signIn = serving(signIns, wanted, allowed);
+  const others = signIns.all().filter(({ id }) => named.includes(id) && id !== signIn?.id);
   const asked = union(...allowed.map((had) => had.scope ?? []), wanted.scope);
   const isOpen = asked.length === 0 || allowed.some((had) => had.scope === undefined);
-  const granted = [...others, ...(grant ? [grant] : [])].map(({ scope }) => scope);
+  const granted = [...others, ...(signIn ? [signIn] : [])].map(({ scope }) => scope);
   return {
     scope: isOpen ? union(...granted, asked) : asked,
-    grants: union(named, grant ? [grant.id] : []),
-    namedGrant: grant && {
-      id: grant.id,
-      issuer: grant.issuer,
-      account: grant.account,
-      isKeyBound: grant.isKeyBound ?? false,
+    signInIds: union(named, signIn ? [signIn.id] : []),
+    namedSignIn: signIn && {
+      id: signIn.id,
+      issuer: signIn.issuer,
+      account: signIn.account,
+      isKeyBound: signIn.isKeyBound ?? false,
       otherAccounts: others.map(({ account }) => account),
-      isAnother: wanted.grantId !== undefined,
+      isAnother: wanted.signInId !== undefined,
     },
   };
 }
 
 function serving(
-  grants: Grants,
-  wanted: GrantRequest & Need,
+  signIns: SignIns,
+  wanted: WantedSignIn & Need,
   allowed: readonly Permission[],
-): Grant | undefined {
-  if (wanted.grantId !== undefined) return grants.byId(wanted.grantId);
-  const choice = chooseGrant(grants.forEndpoint(wanted.endpoint), wanted, allowed);
-  return choice.kind === 'use' || choice.kind === 'ask' ? choice.grant : undefined;
+): SignIn | undefined {
+  if (wanted.signInId !== undefined) return signIns.byId(wanted.signInId);
+  const choice = chooseSignIn(signIns.forEndpoint(wanted.endpoint), wanted, allowed);
+  return choice.kind === 'use' || choice.kind === 'ask' ? choice.signIn : undefined;
 }

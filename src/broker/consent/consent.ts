@@ -27,8 +27,8 @@ import type { AccessRequest } from './current-permissions.ts';
 import { permissionRow, PermissionChanges } from './permission-changes.ts';
 import type { ShownOffer } from './permission-changes.ts';
 
-/** A key has no scopes and no grant. */
-const keyOffer: Offer = { scope: [], grants: [], namedGrant: undefined };
+/** A key has no scopes and no sign-in. */
+const keyOffer: Offer = { scope: [], signInIds: [], namedSignIn: undefined };
 
 export class Consent {
   /** The permissions and leases of this moment. */
@@ -62,17 +62,17 @@ export class Consent {
     if (this.current.covering(access)) return;
     if (!access.key) this.refuseKeyOnly(access);
     if (access.interaction === 'never') throw this.current.consentRequired(access);
-    const { appId, endpoint, scope, account = '', grantId = '', isDetached = false } = access;
+    const { appId, endpoint, scope, account = '', signInId = '', isDetached = false } = access;
     // A card is about one process, so that the user can allow just that one. What comes and goes shares one.
     const run = appId === cliAppId || isDetached ? '' : (access.asker?.run ?? '');
-    const key = JSON.stringify([appId, endpoint, scope.toSorted(), run, account, grantId, isDetached]);
+    const key = JSON.stringify([appId, endpoint, scope.toSorted(), run, account, signInId, isDetached]);
     await this.#questions.join(key, (signal) => this.#ask(access, signal), deadline.signal);
   }
 
   /** Where the owner set a key instead of signing in, a question about tokens, or a sign-in, would only mislead. */
   refuseKeyOnly({ endpoint, query = '' }: Pick<AccessRequest, 'endpoint' | 'query'>): void {
-    const { grants, keys } = this.#parts;
-    if (keys.servingAt(`${endpoint}${query}`) && grants.forEndpoint(endpoint).length === 0)
+    const { signIns, keys } = this.#parts;
+    if (keys.servingAt(`${endpoint}${query}`) && signIns.forEndpoint(endpoint).length === 0)
       throw keyInstead(endpoint);
   }
 
@@ -115,7 +115,7 @@ export class Consent {
         ...(access.query && !access.key ? { query: access.query } : {}),
         ...(access.key === undefined ? {} : { key: { ...shownKey(access.key), subject: access.endpoint } }),
         ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
-        grant: offer.namedGrant,
+        signIn: offer.namedSignIn,
         asker,
         ...(apps.isProxied(access.appId) ? { proxied: true } : {}),
         ...(access.isDetached ? { isDetached: true } : {}),
@@ -136,7 +136,7 @@ export class Consent {
 
   #offer(access: AccessRequest): Offer {
     if (access.key) return keyOffer;
-    return offerFor(this.#parts.grants, access, this.current.all(access));
+    return offerFor(this.#parts.signIns, access, this.current.all(access));
   }
 
   /** Somebody signed in since: a yes would give scopes that the card couldn't list. The next card lists them. */

@@ -11,13 +11,13 @@ import type { AppProcess } from '../questions/app-process.ts';
 import { covers, isRefused } from '../records/permission.ts';
 import type { Need, Permission, PermissionKey } from '../records/permission.ts';
 import * as refusals from '../refusals/refusals.ts';
-import type { GrantRequest } from './grant-choice.ts';
+import type { WantedSignIn } from './sign-in-choice.ts';
 
 /**
  * What an app asks for. `scope` is empty if it named none. For an API key, `endpoint` is the key's subject
  * (records/api-key.ts), and permissions, leases and denials are looked up under that.
  */
-export interface AccessRequest extends GrantRequest, Need {
+export interface AccessRequest extends WantedSignIn, Need {
   readonly key?: ApiKey;
   /** Of the URL that is asked for: for the card only. */
   readonly query?: string;
@@ -68,14 +68,14 @@ export class CurrentPermissions {
     return covering;
   }
 
-  consentDenied({ appId, endpoint, grantId, key }: AccessRequest): KeyturnError {
+  consentDenied({ appId, endpoint, signInId, key }: AccessRequest): KeyturnError {
     if (key) return refusals.keyDenied(this.#parts.apps.nameOf(appId), key);
-    const grant = grantId === undefined ? undefined : this.#parts.grants.byId(grantId);
-    return refusals.consentDenied(this.#parts.apps.nameOf(appId), endpoint, grant);
+    const signIn = signInId === undefined ? undefined : this.#parts.signIns.byId(signInId);
+    return refusals.consentDenied(this.#parts.apps.nameOf(appId), endpoint, signIn);
   }
 
   consentRequired(access: AccessRequest): KeyturnError {
-    const { appId, endpoint, scope, grantId, key } = access;
+    const { appId, endpoint, scope, signInId, key } = access;
     if (key) return refusals.keyNotAllowed(this.#parts.apps.nameOf(appId), key);
     const current = this.all(access);
     // `keyturn app allow` replaces: what the program has already must be in the command that the hint shows.
@@ -85,7 +85,7 @@ export class CurrentPermissions {
       endpoint,
       scope: [...new Set([...kept, ...scope])],
       isMore: current.length > 0,
-      grant: grantId === undefined ? undefined : this.#parts.grants.byId(grantId),
+      signIn: signInId === undefined ? undefined : this.#parts.signIns.byId(signInId),
     });
   }
 }

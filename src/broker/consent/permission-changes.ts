@@ -2,7 +2,7 @@
  * Writes down what the user decided about an app: permissions on disk, and leases in memory.
  *
  * Invariants: a change is valid only while what it was made from is still there, so that a slow yes never revives what
- * the user ended. A yes allows the scopes and the grant that the card showed, and no more. A refusal takes nothing
+ * the user ended. A yes allows the scopes and the sign-in that the card showed, and no more. A refusal takes nothing
  * away that was allowed before. A lease exists beside what is on disk, and leaves that as it was.
  */
 import type { BrokerParts } from '../parts.ts';
@@ -11,23 +11,23 @@ import { keyedMutex } from '../../base/mutex.ts';
 import { union } from '../../oauth/base/scope.ts';
 import type { Decision } from '../questions/answer.ts';
 import type { AppProcessView } from '../questions/app-process.ts';
-import type { Grant } from '../records/grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import type { ApiKeys } from '../records/api-key.ts';
 import { cliAppId } from '../records/app.ts';
 import { covers, isBoundTo, isRefused } from '../records/permission.ts';
 import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
-import { keptAccount } from './grant-choice.ts';
+import { keptAccount } from './sign-in-choice.ts';
 import type { AccessRequest, CurrentPermissions } from './current-permissions.ts';
 
 /** What the user was shown. */
 export interface ShownOffer {
   readonly scope: readonly string[];
-  /** Ids of the grants that a yes names. */
-  readonly grants: readonly string[];
+  /** Ids of the sign-ins that a yes names. */
+  readonly signInIds: readonly string[];
   readonly asker: AppProcessView | undefined;
 }
 
-type Allowed = Pick<ShownOffer, 'scope' | 'grants'>;
+type Allowed = Pick<ShownOffer, 'scope' | 'signInIds'>;
 
 /**
  * Every program of the user can ask under the name of the command line, so a card allows it for one hour
@@ -57,14 +57,14 @@ export class PermissionChanges {
   }
 
   /**
-   * Fixes a permission to the grant of its first token, with the resource that discovery verified, and, where
+   * Fixes a permission to the sign-in of its first token, with the resource that discovery verified, and, where
    * the card named none, to the first scopes. Throws `conflict` if the user decided otherwise meanwhile.
    */
-  async bind(permission: Permission, grant: Grant, scope: readonly string[]): Promise<Permission> {
-    if (isBoundTo(permission, grant.id)) return permission;
-    const { resource = grant.resource, grants = [] } = permission;
+  async bind(permission: Permission, signIn: SignIn, scope: readonly string[]): Promise<Permission> {
+    if (isBoundTo(permission, signIn.id)) return permission;
+    const { resource = signIn.resource, signInIds = [] } = permission;
     const { fixAtFirstToken = false, ...rest } = permission;
-    const named = { resource, grants: union(grants, [grant.id]) };
+    const named = { resource, signInIds: union(signInIds, [signIn.id]) };
     const bound = { ...rest, ...named, ...(fixAtFirstToken ? { scope: [...scope] } : {}) };
     await this.#replace(permission, bound);
     return bound;
@@ -76,7 +76,7 @@ export class PermissionChanges {
   }
 
   async #allow(access: AccessRequest, card: ShownOffer, decision: Decision): Promise<void> {
-    const allowed = { scope: decision.scope ?? card.scope, grants: card.grants };
+    const allowed = { scope: decision.scope ?? card.scope, signInIds: card.signInIds };
     if (decision.asBefore) return this.#extend(access, allowed);
     const found = this.#current.onDisk(access);
     const before = found?.decision === 'allow' ? found : undefined;
@@ -90,11 +90,15 @@ export class PermissionChanges {
   }
 
   /**
-   * The account of a permission, for requests that name none. `grants`: those of the account, for a permission that names
+   * The account of a permission, for requests that name none. `signInIds`: those of the account, for a permission that names
    * none yet; it keeps its scopes and its end. Throws `conflict` if the user decided otherwise meanwhile.
    */
-  async choose(permission: Permission, account: string, grants?: readonly string[]): Promise<void> {
-    await this.#replace(permission, { ...permission, account, ...(grants && { grants: [...grants] }) });
+  async choose(permission: Permission, account: string, signInIds?: readonly string[]): Promise<void> {
+    await this.#replace(permission, {
+      ...permission,
+      account,
+      ...(signInIds && { signInIds: [...signInIds] }),
+    });
   }
 
   /** A no. */
@@ -103,16 +107,16 @@ export class PermissionChanges {
   }
 
   async #refuse(access: AccessRequest): Promise<void> {
-    const { appId, endpoint, grantId } = access;
+    const { appId, endpoint, signInId } = access;
     const createdAt = this.#parts.clock.wall();
     const [before] = this.#current.all(access);
     if (!before) return this.set({ appId, endpoint, decision: 'deny', createdAt });
     const more = access.scope.filter((name) => !before.scope?.includes(name));
     await this.#replace(before, {
       ...before,
-      ...(grantId === undefined
+      ...(signInId === undefined
         ? { refused: union(before.refused ?? [], more) }
-        : { refusedGrants: union(before.refusedGrants ?? [], [grantId]) }),
+        : { deniedSignInIds: union(before.deniedSignInIds ?? [], [signInId]) }),
     });
     await this.record(before, 'deny', more);
   }
@@ -197,26 +201,26 @@ export class PermissionChanges {
     const { appId, endpoint } = access;
     const createdAt = this.#parts.clock.wall();
     const scope = union(before?.scope ?? [], allowed.scope);
-    const grants = union(before?.grants ?? [], allowed.grants);
+    const signInIds = union(before?.signInIds ?? [], allowed.signInIds);
     // The newer answer decides.
     const refused = before?.refused?.filter((name) => !scope.includes(name)) ?? [];
-    const refusedGrants = before?.refusedGrants?.filter((id) => !grants.includes(id)) ?? [];
+    const deniedSignInIds = before?.deniedSignInIds?.filter((id) => !signInIds.includes(id)) ?? [];
     const { fixAtFirstToken: _, ...stays } = before ?? {};
     return {
       ...(isCli(access) ? { until: createdAt + cliLease } : {}),
       ...stays,
       ...(time === undefined ? {} : { until: createdAt + time }),
       refused,
-      ...(refusedGrants.length > 0 ? { refusedGrants } : {}),
+      ...(deniedSignInIds.length > 0 ? { deniedSignInIds } : {}),
       appId,
       endpoint,
       decision: 'allow',
       createdAt,
       ...(scope.length > 0 ? { scope } : access.key ? {} : { fixAtFirstToken: true }),
-      ...(before && grants.length > (before.grants ?? []).length
-        ? keptAccount(this.#parts.grants, before)
+      ...(before && signInIds.length > (before.signInIds ?? []).length
+        ? keptAccount(this.#parts.signIns, before)
         : {}),
-      ...(grants.length > 0 ? { grants } : {}),
+      ...(signInIds.length > 0 ? { signInIds } : {}),
     };
   }
 
@@ -226,8 +230,8 @@ export class PermissionChanges {
       if (question.kind !== 'allow') continue;
       const subject = question.key?.subject ?? question.endpoint;
       if (question.appId !== permission.appId || subject !== permission.endpoint) continue;
-      const { scope = [], grant } = question;
-      const need = { scope, grantId: grant?.isAnother ? grant.id : undefined };
+      const { scope = [], signIn } = question;
+      const need = { scope, signInId: signIn?.isAnother ? signIn.id : undefined };
       if (isRefused(permission, need) || covers(permission, need)) {
         this.#parts.interactions.answer(id, 'later');
       }

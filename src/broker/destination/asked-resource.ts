@@ -10,7 +10,7 @@ import type { AuthorizationServer } from '../../oauth/discovery/authorization-se
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { discoverResource } from '../../oauth/discovery/discovery.ts';
 import type { DiscoveredResource } from '../../oauth/discovery/discovery.ts';
-import type { Grant, MetadataSource } from '../records/grant.ts';
+import type { SignIn, MetadataSource } from '../records/sign-in.ts';
 
 export interface ResourceRequest {
   readonly endpoint: string;
@@ -79,7 +79,7 @@ export async function askServer(
   return server;
 }
 
-export function isNamed({ issuer, server }: Grant, offered: readonly string[]): boolean {
+export function isNamed({ issuer, server }: SignIn, offered: readonly string[]): boolean {
   return [issuer, server?.identifier].some((one) => one !== undefined && offered.includes(one));
 }
 
@@ -101,13 +101,13 @@ export function bindsTokens(server: AuthorizationServer, { wantsBoundTokens }: A
 export async function stillNames(
   parts: BrokerParts,
   request: ResourceRequest,
-  grant: Grant,
+  signIn: SignIn,
 ): Promise<'yes' | 'no' | 'bound' | 'unknown'> {
   try {
     const asked = await askResource(parts, request);
-    if (!isNamed(grant, await namedIssuers(parts, request, asked, grant))) return 'no';
-    if (grant.isKeyBound || !asked.wantsBoundTokens) return 'yes';
-    const place = grant.server ?? { revision: 'current', identifier: grant.issuer };
+    if (!isNamed(signIn, await namedIssuers(parts, request, asked, signIn))) return 'no';
+    if (signIn.isKeyBound || !asked.wantsBoundTokens) return 'yes';
+    const place = signIn.server ?? { revision: 'current', identifier: signIn.issuer };
     return bindsTokens(await askServer(parts, request, place), asked) ? 'bound' : 'yes';
   } catch (error) {
     if (error instanceof KeyturnError) return 'unknown';
@@ -131,7 +131,7 @@ async function namedIssuers(
   parts: BrokerParts,
   request: ResourceRequest,
   { found }: AskedResource,
-  { issuer: used }: Grant,
+  { issuer: used }: SignIn,
 ): Promise<readonly string[]> {
   if (found.kind === 'protected') return found.resource.authorizationServers;
   const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;

@@ -8,7 +8,7 @@ import type { BrokerParts } from '../parts.ts';
 import { quoted, RuleRefusal, shellOption, shellWord } from '../../base/errors.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import { metadataGone } from '../tokens/authorization-servers.ts';
-import { isLiving } from '../records/grant.ts';
+import { isLiving } from '../records/sign-in.ts';
 
 /**
  * Default endpoints are guessed. Metadata that is gone for a moment must send neither a client that was entered for
@@ -21,9 +21,9 @@ export function mayUseDefaults(parts: BrokerParts, issuer: string): boolean {
   return !hasEntered && !wasByMetadata(parts, issuer);
 }
 
-/** True if a grant of this issuer was signed in by its metadata, at any endpoint. */
-function wasByMetadata({ grants }: BrokerParts, issuer: string): boolean {
-  return grants
+/** True if a sign-in of this issuer came by its metadata, at any endpoint. */
+function wasByMetadata({ signIns }: BrokerParts, issuer: string): boolean {
+  return signIns
     .all()
     .filter(isLiving)
     .some(
@@ -36,13 +36,13 @@ function wasByMetadata({ grants }: BrokerParts, issuer: string): boolean {
 
 /**
  * In the earlier revision: metadata that was used before may be missing for a moment, and a guessed endpoint must not
- * get the secret of an entered client. If a grant shows that the client is already used there, the sign-in goes on.
+ * get the secret of an entered client. If a sign-in shows that the client is already used there, the sign-in goes on.
  */
 export function refuseGuess(parts: BrokerParts, issuer: string): void {
   if (wasByMetadata(parts, issuer)) throw metadataGone(issuer);
-  const { grants, registrations } = parts;
+  const { signIns, registrations } = parts;
   const isUsed = (id: string): boolean =>
-    grants.all().some((grant) => isLiving(grant) && grant.registrationId === id);
+    signIns.all().some((signIn) => isLiving(signIn) && signIn.registrationId === id);
   const entered = registrations.all().find(({ id, registration, secret }) => {
     const { source, tokenEndpointAuthMethod: method } = registration;
     // A private key never leaves: its assertion is for this issuer.

@@ -12,7 +12,7 @@ import type { AuthorizationServer } from '../../oauth/discovery/authorization-se
 import { requireAuthorizationEndpoint } from '../../oauth/grants/authorization.ts';
 import { requireDeviceEndpoint } from '../../oauth/grants/device.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
-import type { MetadataSource } from '../records/grant.ts';
+import type { MetadataSource } from '../records/sign-in.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { union } from '../../oauth/base/scope.ts';
 import type { Exceptions } from '../../oauth/base/exceptions.ts';
@@ -44,7 +44,7 @@ export interface Destination {
   readonly challengedScope?: readonly string[];
   /** `scopes_supported` of the MCP server. */
   readonly scopesSupported?: readonly string[];
-  /** The issuer of a grant that the MCP server no longer names. */
+  /** The issuer of a sign-in that the MCP server no longer names. */
   readonly formerIssuer?: string;
   /** Its tokens are bound to a key: see `bindsTokens`. */
   readonly isBound?: true;
@@ -149,8 +149,8 @@ async function isSilent(own: Promise<AuthorizationServer>, named: string): Promi
 }
 
 /** If the MCP server names nothing at all: what its sign-in uses, because the user or the server named it then. */
-function usedIssuer({ grants }: BrokerParts, { endpoint, account }: DestinationRequest): string | undefined {
-  const places = grants.forEndpoint(endpoint, account).map(({ server }) => server);
+function usedIssuer({ signIns }: BrokerParts, { endpoint, account }: DestinationRequest): string | undefined {
+  const places = signIns.forEndpoint(endpoint, account).map(({ server }) => server);
   return places.find((place) => place?.revision === 'current')?.identifier;
 }
 
@@ -163,7 +163,7 @@ const maxServersTried = 5;
 type ChosenServer = Pick<Destination, 'server' | 'source' | 'isChecked'>;
 
 /**
- * RFC 9728 §7.6, the client chooses: the user's choice, else a server where we have a grant or a client, else the first
+ * RFC 9728 §7.6, the client chooses: the user's choice, else a server where we have a sign-in or a client, else the first
  * that qualifies.
  */
 async function chooseServer(
@@ -212,7 +212,7 @@ function requireUsable(
   server: AuthorizationServer,
 ): void {
   const { registrations, servers } = parts;
-  if (registrations.for(server.issuer, servers.timeAt(server.issuer))?.grant !== undefined) return;
+  if (registrations.for(server.issuer, servers.timeAt(server.issuer))?.grantType !== undefined) return;
   requireSignIn(parts, server, method);
 }
 
@@ -228,7 +228,7 @@ export function requireSignIn(parts: BrokerParts, server: AuthorizationServer, m
 }
 
 function inOrder(
-  { grants, registrations, servers }: BrokerParts,
+  { signIns, registrations, servers }: BrokerParts,
   { endpoint, account, issuer }: DestinationRequest,
   offered: readonly string[],
 ): readonly string[] {
@@ -238,15 +238,15 @@ function inOrder(
     if (same !== undefined) return [same];
     throw otherIssuer({ endpoint, issuer }, offered);
   }
-  const granted = grants
+  const granted = signIns
     .forEndpoint(endpoint, account)
-    .map((grant) => grant.server?.identifier ?? grant.issuer);
+    .map((signIn) => signIn.server?.identifier ?? signIn.issuer);
   const registrationAt = (one: string): Registration | undefined =>
     registrations.for(one, servers.timeAt(one))?.registration;
   const settled = offered.find(
     (one) => granted.includes(one) || registrationAt(one)?.source === 'preregistered',
   );
-  // A grant or an entered client decides the server: if it fails, the refusal says so, and no other server is tried.
+  // A sign-in or an entered client decides the server: if it fails, the refusal says so, and no other server is tried.
   if (settled !== undefined) return [settled];
   // A registration of our own decides only the order: the sign-in that it was made for may have failed.
   const ours = offered.filter((one) => registrationAt(one) !== undefined);
@@ -266,11 +266,11 @@ function otherIssuer(
 
 /** The MCP server used to name another authorization server: the sign-in says so. */
 function former(
-  { grants }: BrokerParts,
+  { signIns }: BrokerParts,
   { endpoint, account }: DestinationRequest,
   offered: readonly string[],
 ): { formerIssuer?: string } {
-  const before = grants.forEndpoint(endpoint, account).find((grant) => grant.state.kind !== 'revoked');
+  const before = signIns.forEndpoint(endpoint, account).find((signIn) => signIn.state.kind !== 'revoked');
   if (!before) return {};
   return isNamed(before, offered) ? {} : { formerIssuer: before.issuer };
 }

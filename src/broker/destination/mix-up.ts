@@ -19,8 +19,8 @@ function pathOf(redirectUri: string): string {
  * Whether the issuer of `record` may send a browser to this path. Some servers accept paths below a registered
  * path.
  */
-function mayAnswerAt(path: string, { registration, grant, isRejected }: RegistrationRecord): boolean {
-  if (grant !== undefined || isRejected === true) return false;
+function mayAnswerAt(path: string, { registration, grantType, isRejected }: RegistrationRecord): boolean {
+  if (grantType !== undefined || isRejected === true) return false;
   const own = pathOf(registration.redirectUri);
   return path === own || (own !== '/' && path.startsWith(`${own}/`));
 }

@@ -68,7 +68,7 @@ export async function prepareRedirect(
   const usual = await unlessTaken(listenFor(parts, existing));
   if (usual) return usual;
   if (source === 'metadata_document') return onAnotherPort(parts, existing);
-  // The old registration stays while grants use it: their refresh tokens belong to it.
+  // The old registration stays while sign-ins use it: their refresh tokens belong to it.
   return registered(parts, server, http, wanted);
 }
 

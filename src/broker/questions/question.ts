@@ -90,8 +90,8 @@ export type ApprovalRequest =
     }
   | { readonly command: 'unlock' | 'passphrase' | 'backup' | 'resume' };
 
-/** The grant whose tokens a yes would give the app. */
-export interface OfferedGrant {
+/** The sign-in whose tokens a yes would give the app. */
+export interface OfferedSignIn {
   readonly id: string;
   readonly issuer: string;
   readonly account: string;
@@ -142,8 +142,8 @@ export type Question =
       readonly key?: ShownKey & { readonly subject: string };
       /** What a yes allows; absent if only the first sign-in shows it. */
       readonly scope?: readonly string[];
-      /** The grant to use; a yes names it in the permission. Absent if nobody has signed in yet. */
-      readonly grant?: OfferedGrant;
+      /** The sign-in to use; a yes names it in the permission. Absent if nobody has signed in yet. */
+      readonly signIn?: OfferedSignIn;
       /** The process at the time of its question. */
       readonly asker?: AppProcessView;
       /** The app is a proxy's address: a yes is for any program that knows it. `asker` is the process of the proxies. */
@@ -201,7 +201,7 @@ export type Question =
       readonly completeUrl?: string;
     })
   | {
-      /** A sign-in returned another account. The question: should it become a separate grant? */
+      /** A sign-in returned another account. The question: should it become a separate sign-in? */
       readonly kind: 'account';
       readonly endpoint: string;
       readonly issuer: string;

@@ -1,14 +1,14 @@
 /**
- * The company's identity provider as a place where the user signs in: its sign-in is behind other grants.
+ * The company's identity provider as a place where the user signs in: the sign-in there is behind other sign-ins.
  *
- * Invariant: a grant is the company's sign-in only if the owner entered the provider (`keyturn oauth-client add --idp`)
- * and the grant is for that provider itself. It is no MCP server: it gets no `resource`, and its access tokens are its
+ * Invariant: a sign-in is the company's sign-in only if the owner entered the provider (`keyturn oauth-client add --idp`)
+ * and the sign-in is for that provider itself. It is no MCP server: it gets no `resource`, and its access tokens are its
  * own.
  */
 import type { Exceptions } from '../../oauth/base/exceptions.ts';
-import { isLiving } from './grant.ts';
-import type { Grant } from './grant.ts';
-import type { Grants } from './grants.ts';
+import { isLiving } from './sign-in.ts';
+import type { SignIn } from './sign-in.ts';
+import type { SignIns } from './sign-ins.ts';
 import type { RegistrationRecord, Registrations } from './registrations.ts';
 
 /** RFC 8707 is about MCP servers. The provider's access token is used for nothing here; its ID token is. */
@@ -31,42 +31,42 @@ export function providerAt(
 
 export function isCompanySignIn(
   registrations: Pick<Registrations, 'all'>,
-  { resource, issuer }: Pick<Grant, 'resource' | 'issuer'>,
+  { resource, issuer }: Pick<SignIn, 'resource' | 'issuer'>,
 ): boolean {
   return resource === issuer && registrations.all().some((record) => providerOf(record) === issuer);
 }
 
 /** The user's sign-in at this provider, if it is not over. */
-export function companySignIn(grants: Grants, provider: string): Grant | undefined {
-  const living = grantsAt(grants, provider).filter(isLiving);
+export function companySignIn(signIns: SignIns, provider: string): SignIn | undefined {
+  const living = signInsAt(signIns, provider).filter(isLiving);
   return living.find(({ state }) => state.kind === 'active') ?? living[0];
 }
 
 /** True if the user revoked the sign-in at this provider and has not signed in there since. */
-export function hasEndedCompany(grants: Grants, provider: string): boolean {
-  const there = grantsAt(grants, provider);
+export function hasEndedCompany(signIns: SignIns, provider: string): boolean {
+  const there = signInsAt(signIns, provider);
   return there.length > 0 && !there.some(isLiving);
 }
 
-function grantsAt(grants: Grants, provider: string): Grant[] {
-  return grants.all().filter(({ resource, issuer }) => issuer === provider && resource === provider);
+function signInsAt(signIns: SignIns, provider: string): SignIn[] {
+  return signIns.all().filter(({ resource, issuer }) => issuer === provider && resource === provider);
 }
 
 export interface CompanyRecords {
   readonly registrations: Registrations;
-  readonly grants: Grants;
+  readonly signIns: SignIns;
 }
 
-/** True for a grant that the company's sign-in is behind, while there is none: they end together. */
+/** True for a sign-in that the company's is behind, while there is none: they end together. */
 export function hasLostProviderSignIn(
-  { registrations, grants }: CompanyRecords,
-  { registrationId }: Pick<Grant, 'registrationId'>,
+  { registrations, signIns }: CompanyRecords,
+  { registrationId }: Pick<SignIn, 'registrationId'>,
 ): boolean {
   const record = registrations.byId(registrationId);
   const provider = record && providerOf(record);
-  return provider !== undefined && !isSignedInAt(grants, provider);
+  return provider !== undefined && !isSignedInAt(signIns, provider);
 }
 
-export function isSignedInAt(grants: Grants, provider: string): boolean {
-  return companySignIn(grants, provider)?.state.kind === 'active';
+export function isSignedInAt(signIns: SignIns, provider: string): boolean {
+  return companySignIn(signIns, provider)?.state.kind === 'active';
 }

@@ -3,7 +3,7 @@
  *
  * Invariants: nothing is authorized by silence. No record means no token; a denial stays until the
  * user changes it; a lease that ran out counts as no record. Scopes are compared as literal sets. A
- * permission that names grants yields tokens of those grants and of no other.
+ * permission that names sign-ins yields tokens of those sign-ins and of no other.
  */
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
@@ -21,17 +21,17 @@ export const permissionSchema = z.object({
   /** The canonical resource, once discovery verified it. Another one later voids the permission. */
   resource: z.string().optional(),
   /**
-   * Ids of the grants whose tokens the app may have, in the order in which they came. Absent: the first token
+   * Ids of the sign-ins whose tokens the app may have, in the order in which they came. Absent: the first token
    * names one.
    */
-  grants: z.array(z.string()).optional(),
+  signInIds: z.array(z.string()).optional(),
   /**
-   * The account, of those of `grants`, for requests that name none. Absent: the only one; the user is asked where
+   * The account, of those of `signInIds`, for requests that name none. Absent: the only one; the user is asked where
    * there are several.
    */
   account: z.string().optional(),
-  /** Ids of grants that the user refused on a card; no card asks about them again. */
-  refusedGrants: z.array(z.string()).optional(),
+  /** Ids of sign-ins that the user refused on a card; no card asks about them again. */
+  deniedSignInIds: z.array(z.string()).optional(),
   decision: z.enum(['allow', 'deny']),
   /** The fixed set of scopes; absent: any scope that the user consents to at the issuer. */
   scope: z.array(z.string()).optional(),
@@ -52,12 +52,12 @@ const keyOf = ({ appId, endpoint }: PermissionKey): string => JSON.stringify([ap
 const contains = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
   other.every((each) => one.includes(each));
 
-const isHeld = ({ decision, refused = [], refusedGrants = [] }: Permission): boolean =>
-  decision === 'deny' || refused.length > 0 || refusedGrants.length > 0;
+const isHeld = ({ decision, refused = [], deniedSignInIds = [] }: Permission): boolean =>
+  decision === 'deny' || refused.length > 0 || deniedSignInIds.length > 0;
 
 /**
- * A denial takes away, unless it ends before the refusal that it replaces. So does a permission for no more scopes, grants
- * and time than before, with every refusal of before.
+ * A denial takes away, unless it ends before the refusal that it replaces. So does a permission for no more
+ * scopes, sign-ins and time than before, with every refusal of before.
  */
 export const permissionRules: RecordRules<Permission> = {
   keyOf,
@@ -66,12 +66,12 @@ export const permissionRules: RecordRules<Permission> = {
     if (after.decision === 'deny') return !before || !isHeld(before) || ends >= ended;
     if (before?.decision !== 'allow' || ends > ended || after.account !== before.account) return false;
     const hasScopes = before.scope === undefined || (after.scope && isWithin(after.scope, before.scope));
-    const hasGrants = !isBound(before) || contains(before.grants, after.grants);
+    const hasSignIns = !isBound(before) || contains(before.signInIds, after.signInIds);
     const isOpen = after.scope === undefined && before.fixAtFirstToken !== after.fixAtFirstToken;
     const hasResource = before.resource === undefined || before.resource === after.resource;
     const isStillRefused =
-      contains(after.refused, before.refused) && contains(after.refusedGrants, before.refusedGrants);
-    return Boolean(hasScopes) && hasGrants && !isOpen && hasResource && isStillRefused;
+      contains(after.refused, before.refused) && contains(after.deniedSignInIds, before.deniedSignInIds);
+    return Boolean(hasScopes) && hasSignIns && !isOpen && hasResource && isStillRefused;
   },
 };
 
@@ -161,38 +161,38 @@ export class Permissions {
 /** What a request needs from a permission. */
 export interface Need {
   readonly scope: readonly string[];
-  /** The id of the one grant that would serve, if the permission has to name it. */
-  readonly grantId?: string | undefined;
+  /** The id of the one sign-in that would serve, if the permission has to name it. */
+  readonly signInId?: string | undefined;
 }
 
-export function covers(permission: Permission, { scope, grantId }: Need): boolean {
+export function covers(permission: Permission, { scope, signInId }: Need): boolean {
   if (permission.decision === 'deny') return false;
-  if (grantId !== undefined && !namesGrant(permission, grantId)) return false;
+  if (signInId !== undefined && !namesSignIn(permission, signInId)) return false;
   return permission.scope === undefined || isWithin(scope, permission.scope);
 }
 
-export function isRefused(permission: Permission, { scope, grantId }: Need): boolean {
+export function isRefused(permission: Permission, { scope, signInId }: Need): boolean {
   if (permission.decision === 'deny' || scope.some((name) => permission.refused?.includes(name))) return true;
-  return grantId !== undefined && refusesGrant(permission, grantId);
+  return signInId !== undefined && refusesSignIn(permission, signInId);
 }
 
-export function namesGrant({ grants = [] }: Permission, grantId: string): boolean {
-  return grants.includes(grantId);
+export function namesSignIn({ signInIds = [] }: Permission, signInId: string): boolean {
+  return signInIds.includes(signInId);
 }
 
-export function refusesGrant({ refusedGrants = [] }: Permission, grantId: string): boolean {
-  return refusedGrants.includes(grantId);
+export function refusesSignIn({ deniedSignInIds = [] }: Permission, signInId: string): boolean {
+  return deniedSignInIds.includes(signInId);
 }
 
-/** True once the first token has fixed everything that it fixes: this grant, the resource and the scopes. */
-export function isBoundTo(permission: Permission, grantId: string): boolean {
+/** True once the first token has fixed everything that it fixes: this sign-in, the resource and the scopes. */
+export function isBoundTo(permission: Permission, signInId: string): boolean {
   const { resource, fixAtFirstToken = false } = permission;
-  return namesGrant(permission, grantId) && resource !== undefined && !fixAtFirstToken;
+  return namesSignIn(permission, signInId) && resource !== undefined && !fixAtFirstToken;
 }
 
 /** False until its first token. */
-export function isBound({ grants = [] }: Permission): boolean {
-  return grants.length > 0;
+export function isBound({ signInIds = [] }: Permission): boolean {
+  return signInIds.length > 0;
 }
 
 /**
@@ -201,17 +201,17 @@ export function isBound({ grants = [] }: Permission): boolean {
  */
 export function carriedOver(
   before: Permission | undefined,
-  { decision, scope, grants = [], account = before?.account }: Permission,
-): Pick<Permission, 'refused' | 'grants' | 'account' | 'refusedGrants'> {
+  { decision, scope, signInIds = [], account = before?.account }: Permission,
+): Pick<Permission, 'refused' | 'signInIds' | 'account' | 'deniedSignInIds'> {
   if (decision === 'deny' || before?.decision !== 'allow') return {};
-  const named = union(before.grants ?? [], grants);
-  const refusedGrants = before.refusedGrants?.filter((id) => !named.includes(id)) ?? [];
+  const named = union(before.signInIds ?? [], signInIds);
+  const deniedSignInIds = before.deniedSignInIds?.filter((id) => !named.includes(id)) ?? [];
   const refused = scope && before.refused?.filter((name) => !scope.includes(name));
   return {
     ...(refused ? { refused } : {}),
-    ...(named.length > 0 ? { grants: named } : {}),
+    ...(named.length > 0 ? { signInIds: named } : {}),
     ...(account === undefined ? {} : { account }),
-    ...(refusedGrants.length > 0 ? { refusedGrants } : {}),
+    ...(deniedSignInIds.length > 0 ? { deniedSignInIds } : {}),
   };
 }
 

@@ -6,8 +6,8 @@ import { unusedList, unusedRules, unusedSchema } from '../../store/unused-items.
 import type { UnusedItem } from '../../store/unused-items.ts';
 import { apiKeyRules, apiKeySchema } from './api-key.ts';
 import type { ApiKey } from './api-key.ts';
-import { grantRules, grantSchema } from './grant.ts';
-import type { Grant } from './grant.ts';
+import { signInRules, signInSchema } from './sign-in.ts';
+import type { SignIn } from './sign-in.ts';
 import { appSchema } from './app.ts';
 import type { App } from './app.ts';
 import { exceptionRules, exceptionSchema } from './exception.ts';
@@ -24,7 +24,7 @@ import type { RegistrationRecord } from './registrations.ts';
 export interface Records {
   /** It has all lists below. */
   readonly document: AuthorityDocument;
-  readonly grants: AuthorityStore<Grant>;
+  readonly signIns: AuthorityStore<SignIn>;
   readonly registrations: AuthorityStore<RegistrationRecord>;
   readonly apps: AuthorityStore<App>;
   readonly permissions: AuthorityStore<Permission>;
@@ -38,7 +38,7 @@ export interface Records {
 export function recordsOf(document: AuthorityDocument): Records {
   return {
     document,
-    grants: listOf(document, 'grants', grantSchema, grantRules),
+    signIns: listOf(document, 'signIns', signInSchema, signInRules),
     registrations: listOf(document, 'registrations', registrationRecordSchema, registrationRules),
     apps: listOf(document, 'apps', appSchema),
     permissions: listOf(document, 'permissions', permissionSchema, permissionRules),

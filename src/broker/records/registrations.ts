@@ -21,7 +21,7 @@ export const registrationRecordSchema = z.object({
   /** The vault's item with its secret or private key. Absent: it has none. */
   secret: itemNameSchema.optional(),
   /** The owner entered it to get tokens without a user; absent: for sign-ins. */
-  grant: z.enum(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
+  grantType: z.enum(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
   /**
    * For id-jag: who signs the user in. With a file: what we are called there, and where another program keeps the ID
    * token. Without: the user signs in there through us (records/company.ts).
@@ -31,7 +31,7 @@ export const registrationRecordSchema = z.object({
     .optional(),
   /** For jwt-bearer: where the workload's assertion comes from; never the assertion. */
   assertion: z.string().optional(),
-  /** The server said that it no longer knows this client. Grants still name it, sign-ins no longer use it. */
+  /** The server said that it no longer knows this client. Sign-ins still name it, new ones no longer use it. */
   isRejected: z.boolean().optional(),
   /** Another registration is in use at this issuer, and no sign-in with this one has succeeded yet. */
   isOnTrial: z.boolean().optional(),
@@ -86,7 +86,7 @@ export class Registrations {
   standing(record: RegistrationRecord, now: number): 'replaced' | 'rejected' | 'trial' | undefined {
     if (record.isRejected) return 'rejected';
     if (record.isOnTrial) return 'trial';
-    if (record.grant !== undefined) return undefined;
+    if (record.grantType !== undefined) return undefined;
     const current = inUse(this.#file.shown, record.registration.issuer, now);
     return current && current.id !== record.id ? 'replaced' : undefined;
   }
@@ -110,25 +110,25 @@ export class Registrations {
 
   /** True if the owner entered any client that gets tokens without a user. */
   hasUnattended(): boolean {
-    return this.#file.items.some((record) => record.grant !== undefined);
+    return this.#file.items.some((record) => record.grantType !== undefined);
   }
 
   /** The secret is durable before the record names it. */
   async add(
     registration: Registration,
     secret: string | undefined,
-    purpose: Pick<RegistrationRecord, 'grant' | 'idp' | 'assertion' | 'isOnTrial'> = {},
+    purpose: Pick<RegistrationRecord, 'grantType' | 'idp' | 'assertion' | 'isOnTrial'> = {},
   ): Promise<RegistrationRecord> {
     const id = randomBytes(8).toString('hex');
     return this.#kept({ id, registration, ...purpose }, secret, (items, record) => [...items, record]);
   }
 
-  /** Enters the same client again under its own id, so that its grants go on with what is entered now. */
+  /** Enters the same client again under its own id, so that its sign-ins go on with what is entered now. */
   async renew(
     { id }: RegistrationRecord,
     registration: Registration,
     secret: string | undefined,
-    purpose: Pick<RegistrationRecord, 'grant' | 'idp' | 'assertion'>,
+    purpose: Pick<RegistrationRecord, 'grantType' | 'idp' | 'assertion'>,
   ): Promise<void> {
     await this.#kept({ id, registration, ...purpose }, secret, (items, record) =>
       items.map((item) => (item.id === id ? record : item)),

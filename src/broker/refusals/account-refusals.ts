@@ -1,6 +1,6 @@
 /** Explains why a request gets no token of an account: each message names the accounts and the next step. */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
-import type { Grant } from '../records/grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
 
 /**
  * Refused, because a mistyped name would otherwise become an account, or another account would serve. `known`: the
@@ -58,8 +58,8 @@ export function chosenEnded(endpoint: string, account: string): KeyturnError {
 export function anotherSignedIn(
   name: string,
   endpoint: string,
-  { account }: Grant,
-  arrived: Grant,
+  { account }: SignIn,
+  arrived: SignIn,
 ): KeyturnError {
   const who = quoted(arrived.account);
   return new KeyturnError(

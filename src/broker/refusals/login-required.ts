@@ -1,16 +1,16 @@
 /**
- * Explains why a grant needs a new sign-in after its server refused the refresh token, and describes a refresh with
+ * Explains why a sign-in must be renewed after its server refused the refresh token, and describes a refresh with
  * an unknown outcome.
  *
  * Invariants: each sentence states only known facts. An authorization server may keep one authorization for each
- * client and user; if the user revokes one grant, it may end the others too (RFC 7009 §2.1 allows it). Such a grant
+ * client and user; if the user revokes one sign-in, it may end the others too (RFC 7009 §2.1 allows it). Such a sign-in
  * opens no sign-in page automatically, because the user wanted less access. A page opens again after the user signs in,
  * or allows the app again.
  */
 import { moment, quoted } from '../../base/errors.ts';
-import { isWiderThanAsked } from '../records/grant.ts';
-import type { Grant, GrantState } from '../records/grant.ts';
-import type { RefreshAttempt } from '../grants/grant-secret.ts';
+import { isWiderThanAsked } from '../records/sign-in.ts';
+import type { SignIn, SignInState } from '../records/sign-in.ts';
+import type { RefreshAttempt } from '../tokens/sign-in-secret.ts';
 import type { Permission } from '../records/permission.ts';
 
 /** Describes a refresh attempt with an unknown outcome, as a whole sentence. */
@@ -21,7 +21,7 @@ export function attemptSentence({ startedAt, isUnanswered }: RefreshAttempt): st
   return `${what} The next refresh will show whether the stored token still works.`;
 }
 
-/** Why a grant ended after its server refused the refresh token. */
+/** Why a sign-in ended after its server refused the refresh token. */
 export function whyEnded(attempt: RefreshAttempt | undefined): string {
   if (!attempt) return 'the sign-in provider ended the access';
   const when = moment(attempt.startedAt);
@@ -31,23 +31,23 @@ export function whyEnded(attempt: RefreshAttempt | undefined): string {
   return `the sign-in provider no longer takes the refresh token. ${known}`;
 }
 
-type NeedsSignIn = Extract<GrantState, { kind: 'signInRequired' }>;
+type NeedsSignIn = Extract<SignInState, { kind: 'signInRequired' }>;
 
-/** A grant whose refresh token the server refused. Times are milliseconds. */
+/** A sign-in whose refresh token the server refused. Times are milliseconds. */
 export interface Dead {
-  readonly grant: Grant;
+  readonly signIn: SignIn;
   readonly noticedAt: number;
   /** Its last refresh; undefined: there was none. */
   readonly refreshedAt: number | undefined;
 }
 
-/** Its state; `why` applies if no other grant explains it. */
+/** Its state; `why` applies if no other sign-in explains it. */
 export function deadState(
-  all: readonly Grant[],
+  all: readonly SignIn[],
   dead: Dead,
   why: Pick<NeedsSignIn, 'why' | 'cause'>,
-): GrantState {
-  const sibling = all.find((grant) => grant.id !== dead.grant.id && mayHaveEnded(grant, dead));
+): SignInState {
+  const sibling = all.find((signIn) => signIn.id !== dead.signIn.id && mayHaveEnded(signIn, dead));
   if (!sibling?.confirmedEnd) {
     return { kind: 'signInRequired', ...why };
   }
@@ -58,17 +58,17 @@ export function deadState(
   return { kind: 'signInRequired', why: together, awaitsUserSince: dead.noticedAt };
 }
 
-/** The dead grant was last known to work before the other grant ended. */
-function mayHaveEnded(ended: Grant, { grant, refreshedAt = 0 }: Dead): boolean {
+/** The dead sign-in was last known to work before the other sign-in ended. */
+function mayHaveEnded(ended: SignIn, { signIn, refreshedAt = 0 }: Dead): boolean {
   const { issuer, registrationId, confirmedEnd } = ended;
   // The user did not end one that came wider than asked.
   if (isWiderThanAsked(ended)) return false;
-  if (!confirmedEnd || issuer !== grant.issuer || registrationId !== grant.registrationId) return false;
-  const lastSeen = Math.max(refreshedAt, grant.signedInAt ?? grant.createdAt);
+  if (!confirmedEnd || issuer !== signIn.issuer || registrationId !== signIn.registrationId) return false;
+  const lastSeen = Math.max(refreshedAt, signIn.signedInAt ?? signIn.createdAt);
   return confirmedEnd.confirmedAt >= lastSeen;
 }
 
 /** True until the user signs in, or allows this program again. */
-export function waitsForUser({ state }: Grant, permission: Permission): boolean {
+export function waitsForUser({ state }: SignIn, permission: Permission): boolean {
   return state.kind === 'signInRequired' && permission.createdAt <= (state.awaitsUserSince ?? -Infinity);
 }

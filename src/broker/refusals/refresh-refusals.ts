@@ -2,16 +2,16 @@
  * Counts refused refreshes that waiting can't fix: the server refuses the client, the resource, the scopes or the
  * request, wants the user first, or its answer is unusable. None of these refusals shows that the refresh token is dead.
  *
- * Invariants: a server gets a few tries in a row, with a pause after each refusal. After that the grant isn't
+ * Invariants: a server gets a few tries in a row, with a pause after each refusal. After that the sign-in isn't
  * refreshed until a user signs in, enters its client again, or waives the rule. A refused scope set pauses only its
- * own refreshes and ends no grant. The counts are in memory only; a grant that ended stays ended. On disk a refusal
- * is stored in our own words only. A refusal in the server's own words (`UnclearRefusal`) ends the grant only if it
- * comes again after a minute, without a success between; even then a later refresh may revive the grant.
+ * own refreshes and ends no sign-in. The counts are in memory only; a sign-in that ended stays ended. On disk a refusal
+ * is stored in our own words only. A refusal in the server's own words (`UnclearRefusal`) ends the sign-in only if it
+ * comes again after a minute, without a success between; even then a later refresh may revive the sign-in.
  */
 import { KeyturnError, reasonOf, detailsOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { ClientRejected, PersonWanted } from '../../oauth/grants/token-failure.ts';
-import type { GrantState } from '../records/grant.ts';
+import type { SignInState } from '../records/sign-in.ts';
 
 /** Milliseconds: a server in trouble that answers in JSON has time to recover. */
 const unclearFor = 60_000;
@@ -39,9 +39,9 @@ interface CountedRefusal {
 }
 
 export class RefreshRefusals {
-  /** By grant, or by grant and scope set. */
+  /** By sign-in, or by sign-in and scope set. */
   readonly #counted = new Map<string, CountedRefusal>();
-  /** By grant: the time of the first unclear refusal since the last success. */
+  /** By sign-in: the time of the first unclear refusal since the last success. */
   readonly #unclearSince = new Map<string, number>();
 
   /** True if this was the last try that the server gets. */
@@ -51,10 +51,10 @@ export class RefreshRefusals {
     return inARow >= maxInARow;
   }
 
-  /** `now` in milliseconds, monotonic. The state that the refusals leave the grant in; undefined: it stays as it is. */
-  addUnclear(grantId: string, now: number): GrantState | undefined {
-    const since = this.#unclearSince.get(grantId) ?? now;
-    this.#unclearSince.set(grantId, since);
+  /** `now` in milliseconds, monotonic. The state that the refusals leave the sign-in in; undefined: it stays as it is. */
+  addUnclear(signInId: string, now: number): SignInState | undefined {
+    const since = this.#unclearSince.get(signInId) ?? now;
+    this.#unclearSince.set(signInId, since);
     if (now - since < unclearFor) return undefined;
     const why = 'the sign-in provider refused to refresh it, without a reason that Keyturn knows';
     return { kind: 'signInRequired', why, isRefused: true, mayRevive: true };
@@ -83,8 +83,8 @@ export function refusedUntil(error: KeyturnError, left: number): KeyturnError {
   return new KeyturnError(reason, message, { ...detailsOf(error), retryAfter: Math.ceil(left / 1000) });
 }
 
-/** The state of a grant whose server refused it too often. Its refresh token stays in the vault. */
-export function endedByRefusals(error: KeyturnError): GrantState {
+/** The state of a sign-in whose server refused it too often. Its refresh token stays in the vault. */
+export function endedByRefusals(error: KeyturnError): SignInState {
   const why = `the sign-in provider refused to refresh it ${maxInARow} times in a row: ${kindOf(error)}`;
   return { kind: 'signInRequired', why, isRefused: true };
 }

@@ -13,7 +13,7 @@ import {
   detailsOf,
 } from '../../base/errors.ts';
 import type { ApiKey } from '../records/api-key.ts';
-import type { Grant } from '../records/grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import type { Permission } from '../records/permission.ts';
 
 /** An app whose last card got no yes. `retryAfter` in seconds. */
@@ -29,12 +29,12 @@ export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
   );
 }
 
-/** `grant`: set if the refusal was only about its account. */
-export function consentDenied(name: string, endpoint: string, grant: Grant | undefined): KeyturnError {
-  const what = grant ? `the account ${quoted(grant.account)} at ${endpoint}` : `access to ${endpoint}`;
+/** `signIn`: set if the refusal was only about its account. */
+export function consentDenied(name: string, endpoint: string, signIn: SignIn | undefined): KeyturnError {
+  const what = signIn ? `the account ${quoted(signIn.account)} at ${endpoint}` : `access to ${endpoint}`;
   return new KeyturnError('consent_denied', `The user refused ${name} ${what}.`, {
     rule: 'A denial is remembered until the user changes it',
-    hint: `To change it: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${accountOption(grant)}`,
+    hint: `To change it: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${accountOption(signIn)}`,
   });
 }
 
@@ -88,44 +88,44 @@ interface Unallowed {
   readonly scope: readonly string[];
   /** The app may already have some access there. */
   readonly isMore: boolean;
-  /** The grant that would be used, if the app may not use it yet. */
-  readonly grant: Grant | undefined;
+  /** The sign-in that would be used, if the app may not use it yet. */
+  readonly signIn: SignIn | undefined;
 }
 
-export function consentRequired({ name, endpoint, scope, isMore, grant }: Unallowed): KeyturnError {
-  const what = grant
-    ? `a token of the account ${quoted(grant.account)} at ${endpoint}`
+export function consentRequired({ name, endpoint, scope, isMore, signIn }: Unallowed): KeyturnError {
+  const what = signIn
+    ? `a token of the account ${quoted(signIn.account)} at ${endpoint}`
     : isMore
       ? `more than its permission for ${endpoint} covers`
       : `a token for ${endpoint}`;
   const scopes = scope.length > 0 ? ` ${shellOption('scope', scope.join(' '))}` : '';
   return new KeyturnError('consent_required', `${name} asks for ${what}; nobody has allowed that.`, {
-    rule: grant ? 'A permission names the accounts that it is for' : 'No permission, no token',
-    hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${grant ? accountOption(grant) : scopes}`,
+    rule: signIn ? 'A permission names the accounts that it is for' : 'No permission, no token',
+    hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${signIn ? accountOption(signIn) : scopes}`,
   });
 }
 
-function accountOption(grant: Grant | undefined): string {
-  return grant ? ` ${shellOption('account', grant.account)}` : '';
+function accountOption(signIn: SignIn | undefined): string {
+  return signIn ? ` ${shellOption('account', signIn.account)}` : '';
 }
 
 /** No app gets a token with more scopes than its permission (invariant 10, dev/internals.md). */
-export function notNarrowed({ appId, endpoint, scope = [] }: Permission, grant: Grant): KeyturnError {
+export function notNarrowed({ appId, endpoint, scope = [] }: Permission, signIn: SignIn): KeyturnError {
   return new KeyturnError(
     'scope_insufficient',
-    `The token for ${endpoint} allows more than this app may do, and ${grant.issuer} does not narrow it.`,
+    `The token for ${endpoint} allows more than this app may do, and ${signIn.issuer} does not narrow it.`,
     {
       rule: 'An app gets a token only within its permission',
       hint:
         `It may have: ${scope.join(' ') || 'nothing of what you signed in for'}. Allow it all with: ` +
-        `keyturn app allow ${shellWord(appId)} ${shellWord(endpoint)} ${shellOption('scope', [...new Set([...scope, ...grant.scope])].join(' '))}`,
+        `keyturn app allow ${shellWord(appId)} ${shellWord(endpoint)} ${shellOption('scope', [...new Set([...scope, ...signIn.scope])].join(' '))}`,
     },
   );
 }
 
 /** RFC 6749 §6: a narrower refresh must not change anything else. At this server it does (lost-scope.ts). */
 export class NarrowsPermanently extends KeyturnError {
-  constructor({ issuer, resource, endpoints, scope }: Grant) {
+  constructor({ issuer, resource, endpoints, scope }: SignIn) {
     super(
       'scope_insufficient',
       `A narrower token would take access from other apps: ${quoted(issuer)} narrows its refresh token permanently, or ends the other access token.`,
@@ -142,11 +142,11 @@ export function scopesLost(issuer: string, lost: readonly string[]): string {
   return `${issuer} took ${lost.join(' ')} from its refresh token when an app asked for a narrower one, so it needs a new sign-in`;
 }
 
-export function notGranted(endpoint: string, needed: readonly string[], grant: Grant): KeyturnError {
-  const missing = needed.filter((scope) => !grant.scope.includes(scope));
+export function notGranted(endpoint: string, needed: readonly string[], signIn: SignIn): KeyturnError {
+  const missing = needed.filter((scope) => !signIn.scope.includes(scope));
   return new KeyturnError(
     'scope_insufficient',
-    `${grant.issuer} was asked for ${(missing.length > 0 ? missing : needed).join(' ')} and did not grant it.`,
+    `${signIn.issuer} was asked for ${(missing.length > 0 ? missing : needed).join(' ')} and did not grant it.`,
     {
       hint: `Check the spelling; spaces separate scopes. If it is right, sign in again: keyturn login ${shellWord(endpoint)} ${shellOption('scope', needed.join(' '))}`,
     },
@@ -173,15 +173,15 @@ export function tokensRefused(endpoint: string, pause: number): KeyturnError {
   );
 }
 
-export function otherResource(endpoint: string, grant: Grant): RuleRefusal {
-  return new RuleRefusal('resource_mismatch', `${endpoint} now names another resource, ${grant.resource}.`, {
+export function otherResource(endpoint: string, signIn: SignIn): RuleRefusal {
+  return new RuleRefusal('resource_mismatch', `${endpoint} now names another resource, ${signIn.resource}.`, {
     rule: 'A permission is valid only for the resource that it was given for',
     hint: 'If the server really moved, allow the app again.',
   });
 }
 
-export function outsideGrant(endpoint: string, grantId: string): RuleRefusal {
-  return new RuleRefusal('resource_mismatch', `The sign-in ${grantId} does not cover ${endpoint}.`, {
+export function outsideSignIn(endpoint: string, signInId: string): RuleRefusal {
+  return new RuleRefusal('resource_mismatch', `The sign-in ${signInId} does not cover ${endpoint}.`, {
     rule: 'A token goes only to the resource it was issued for (RFC 9728 §3.3)',
     hint: `Sign in to it separately: keyturn login ${shellWord(endpoint)}`,
   });
@@ -223,15 +223,15 @@ export function unreachableUntil(last: Unreachable, left: number): Unreachable {
   return new Unreachable(reason, message, { ...detailsOf(last), retryAfter: Math.ceil(left / 1000) });
 }
 
-export function grantRevoked(endpoint: string): KeyturnError {
+export function signInRevoked(endpoint: string): KeyturnError {
   return new KeyturnError('login_required', `You revoked the sign-in to ${endpoint}.`, {
     rule: 'Only you can renew a sign-in that you revoked',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });
 }
 
-/** The server ended it together with a grant that the user revoked (login-required.ts). */
-export function endedAlong(endpoint: string, { state }: Grant): KeyturnError {
+/** The server ended it together with a sign-in that the user revoked (login-required.ts). */
+export function endedAlong(endpoint: string, { state }: SignIn): KeyturnError {
   const why = state.kind === 'signInRequired' ? state.why : 'it ended';
   return new KeyturnError('login_required', `Sign in again to ${endpoint}: ${why}.`, {
     rule: 'Only you can renew a sign-in that you revoked',
@@ -245,8 +245,8 @@ export function noSignIn(endpoint: string, why: string): KeyturnError {
   });
 }
 
-/** Why an existing grant needs a user, for `noSignIn`. */
-export function whyAgain({ state }: Grant): string {
+/** Why an existing sign-in needs a user, for `noSignIn`. */
+export function whyAgain({ state }: SignIn): string {
   const why = state.kind === 'signInRequired' ? `: ${state.why}` : '';
   return `it needs a new sign-in${why}`;
 }

@@ -3,7 +3,7 @@
  *
  * Invariants: a refusal replaces the token, so a server that refuses every token could cause endless refreshes. After
  * a few refusals, further ones replace no token for a while. That pause ends automatically, and doubles if the refusals
- * continue. It applies to one program, grant and operation, and in total to one program and grant. It withholds no
+ * continue. It applies to one program, sign-in and operation, and in total to one program and sign-in. It withholds no
  * token: apps still get a token that is in memory.
  */
 import { doubled } from '../../base/backoff.ts';
@@ -20,7 +20,7 @@ const maxOfProgram = 10;
 const firstPause = 60_000;
 const maxPause = 600_000;
 
-/** Operations counted apart for one program and grant; any further operations count as one. */
+/** Operations counted apart for one program and sign-in; any further operations count as one. */
 const maxOperations = 64;
 
 /**
@@ -29,10 +29,10 @@ const maxOperations = 64;
  */
 export const expiryGrace = 1000;
 
-/** The app that reports a refusal, and the grant of the token. */
+/** The app that reports a refusal, and the sign-in of the token. */
 export interface RefusedUse {
   readonly appId: string;
-  readonly grantId: string;
+  readonly signInId: string;
   /** The operation that the token was for; absent if the app names none. */
   readonly operation?: string | undefined;
 }
@@ -92,7 +92,7 @@ interface Counted {
 
 export class TokenRefusals {
   readonly #now: () => number;
-  /** By grant, then by app. */
+  /** By sign-in, then by app. */
   readonly #counted = new Map<string, Map<string, Counted>>();
 
   constructor(now: () => number) {
@@ -100,8 +100,8 @@ export class TokenRefusals {
   }
 
   /** Milliseconds until a refusal replaces a token again; 0: it does so now. */
-  left({ appId, grantId, operation = '' }: RefusedUse): number {
-    const counted = this.#counted.get(grantId)?.get(appId);
+  left({ appId, signInId, operation = '' }: RefusedUse): number {
+    const counted = this.#counted.get(signInId)?.get(appId);
     if (!counted) return 0;
     const own = counted.byOperation.get(keyOf(counted, operation));
     return Math.max(0, counted.all.until - this.#now(), (own?.until ?? 0) - this.#now());
@@ -111,8 +111,8 @@ export class TokenRefusals {
    * Counts a refusal. `hasWorked`: the server accepted this token before, so the operation isn't the cause; only the
    * bound over all operations counts it.
    */
-  add({ appId, grantId, operation = '' }: RefusedUse, hasWorked: boolean): void {
-    const counted = this.#of(grantId, appId);
+  add({ appId, signInId, operation = '' }: RefusedUse, hasWorked: boolean): void {
+    const counted = this.#of(signInId, appId);
     counted.all.add(this.#now());
     if (hasWorked) return;
     const key = keyOf(counted, operation);
@@ -121,10 +121,10 @@ export class TokenRefusals {
     own.add(this.#now());
   }
 
-  /** The present pauses of a grant. */
-  pausesOf(grantId: string): RefusalPause[] {
+  /** The present pauses of a sign-in. */
+  pausesOf(signInId: string): RefusalPause[] {
     const now = this.#now();
-    return [...(this.#counted.get(grantId) ?? [])].flatMap(([appId, { all, byOperation }]) => [
+    return [...(this.#counted.get(signInId) ?? [])].flatMap(([appId, { all, byOperation }]) => [
       ...(all.until > now ? [{ appId, until: all.until }] : []),
       ...[...byOperation]
         .filter(([, { until }]) => until > now)
@@ -133,13 +133,13 @@ export class TokenRefusals {
   }
 
   /** The user signed in or allowed something: resets the count. */
-  clear(grantId: string): void {
-    this.#counted.delete(grantId);
+  clear(signInId: string): void {
+    this.#counted.delete(signInId);
   }
 
-  #of(grantId: string, appId: string): Counted {
-    const apps = this.#counted.get(grantId) ?? new Map<string, Counted>();
-    this.#counted.set(grantId, apps);
+  #of(signInId: string, appId: string): Counted {
+    const apps = this.#counted.get(signInId) ?? new Map<string, Counted>();
+    this.#counted.set(signInId, apps);
     const counted = apps.get(appId) ?? { all: new Bound(maxOfProgram), byOperation: new Map() };
     apps.set(appId, counted);
     return counted;

@@ -2,15 +2,15 @@
  * Retries pending revocations at their authorization servers.
  *
  * Invariant: this queue never opens the vault first, and never calls a locked or failing vault: it waits until the
- * vault has answered another caller. The grants record which revocations are pending, so a restart loses none; after
+ * vault has answered another caller. The sign-ins record which revocations are pending, so a restart loses none; after
  * the first answer of the vault, all of them are retried at once.
  */
 import type { BrokerParts } from '../parts.ts';
 import type { VaultListener } from '../../vault/guard.ts';
-import { isLiving } from '../records/grant.ts';
-import type { Grant } from '../records/grant.ts';
+import { isLiving } from '../records/sign-in.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import { isPending, retryRevocation, revokeEarlier, tooMany } from './revoker.ts';
-import type { PendingGrant } from './revoker.ts';
+import type { PendingSignIn } from './revoker.ts';
 
 /** Milliseconds between two checks: half the shortest pause between two tries. */
 export const lookPeriod = 30_000;
@@ -63,45 +63,46 @@ export class RevocationQueue implements VaultListener {
     await this.#running;
   }
 
-  async #run(isDue: (grant: PendingGrant, now: number) => boolean): Promise<void> {
+  async #run(isDue: (signIn: PendingSignIn, now: number) => boolean): Promise<void> {
     if (this.#running) return this.#running;
     this.#running = this.#tryAll(isDue).finally(() => (this.#running = undefined));
     return this.#running;
   }
 
-  async #tryAll(isDue: (grant: PendingGrant, now: number) => boolean): Promise<void> {
+  async #tryAll(isDue: (signIn: PendingSignIn, now: number) => boolean): Promise<void> {
     if (!this.#isVaultOpen) return;
     const { clock, document } = this.#parts;
     await document.verify().catch(() => undefined);
-    const due = this.#pending().filter((grant) => isDue(grant, clock.wall()));
-    for (const grant of due) {
+    const due = this.#pending().filter((signIn) => isDue(signIn, clock.wall()));
+    for (const signIn of due) {
       if (!this.#isVaultOpen) return;
       // If the record can't be written, it stays as it was, and is retried.
-      await retryRevocation(this.#parts, grant).catch(() => undefined);
+      await retryRevocation(this.#parts, signIn).catch(() => undefined);
     }
     await this.#tryOldest();
   }
 
-  /** Earlier sign-ins of grants in use. Nothing depends on it, so that a server in trouble is asked rarely. */
+  /** Earlier tokens of sign-ins in use. Nothing depends on it, so that a server in trouble is asked rarely. */
   async #tryOldest(): Promise<void> {
     const { clock } = this.#parts;
     if (clock.wall() < this.#nextOldest) return;
     this.#nextOldest = clock.wall() + oldestPeriod;
-    const hasTooMany = (grant: Grant): boolean => isLiving(grant) && tooMany(grant.earlier ?? []).length > 0;
-    for (const grant of this.#all().filter(hasTooMany)) {
+    const hasTooMany = (signIn: SignIn): boolean =>
+      isLiving(signIn) && tooMany(signIn.earlier ?? []).length > 0;
+    for (const signIn of this.#all().filter(hasTooMany)) {
       if (!this.#isVaultOpen) return;
-      await revokeEarlier(this.#parts, grant, tooMany).catch(() => undefined);
+      await revokeEarlier(this.#parts, signIn, tooMany).catch(() => undefined);
     }
   }
 
-  /** Grants that can't be read have no revocation to retry; `keyturn status` shows them. */
-  #pending(): PendingGrant[] {
+  /** Sign-ins that can't be read have no revocation to retry; `keyturn status` shows them. */
+  #pending(): PendingSignIn[] {
     return this.#all().filter(isPending);
   }
 
-  #all(): readonly Grant[] {
+  #all(): readonly SignIn[] {
     try {
-      return this.#parts.grants.all();
+      return this.#parts.signIns.all();
     } catch {
       return [];
     }

@@ -1,5 +1,5 @@
 /**
- * Revokes the remaining tokens of a grant at their authorization servers.
+ * Revokes the remaining tokens of a sign-in at their authorization servers.
  *
  * Invariant: a token goes only to its own issuer, under the registration that it was issued to. If a server can't be
  * reached, it gets one request, not one for each token; the tokens not revoked there are returned as `left`.
@@ -9,7 +9,7 @@ import { Unreachable } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { RevocationResult } from '../../oauth/grants/revocation.ts';
-import type { Grant } from '../records/grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import type { TokenToRevoke } from './tokens-to-revoke.ts';
 
 export interface AnsweredToken {
@@ -27,14 +27,14 @@ export interface ServerRevocation {
 /** Never throws: the result carries the failure. */
 export async function revokeAtServer(
   parts: BrokerParts,
-  grant: Grant,
+  signIn: SignIn,
   tokens: readonly TokenToRevoke[],
 ): Promise<ServerRevocation> {
   if (tokens.length === 0) return { answered: [], left: [] };
   let server: AuthorizationServer;
   try {
     await parts.document.verify();
-    server = await parts.servers.of(grant);
+    server = await parts.servers.of(signIn);
   } catch (failure) {
     return { answered: [], left: tokens, failure };
   }
@@ -45,7 +45,7 @@ export async function revokeAtServer(
     if (failure instanceof Unreachable) left.push(token);
     else {
       try {
-        answered.push({ token, revocation: await revokeOne(parts, server, grant, token) });
+        answered.push({ token, revocation: await revokeOne(parts, server, signIn, token) });
       } catch (error) {
         left.push(token);
         failure = error;
@@ -58,7 +58,7 @@ export async function revokeAtServer(
 async function revokeOne(
   { registrations, network }: BrokerParts,
   server: AuthorizationServer,
-  grant: Grant,
+  signIn: SignIn,
   { value, hint, registrationId }: TokenToRevoke,
 ): Promise<RevocationResult> {
   const record = registrations.byId(registrationId);
@@ -73,7 +73,7 @@ async function revokeOne(
       token: value,
       hint,
     },
-    network(grant.endpoints[0] ?? grant.resource),
+    network(signIn.endpoints[0] ?? signIn.resource),
   );
 }
 

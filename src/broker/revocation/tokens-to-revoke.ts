@@ -1,16 +1,16 @@
 /**
- * The tokens of an ended grant that still have to be revoked at the authorization server (RFC 7009).
+ * The tokens of an ended sign-in that still have to be revoked at the authorization server (RFC 7009).
  *
- * Invariant: refresh tokens come before access tokens, because the server may end the whole grant with one (RFC 7009
+ * Invariant: refresh tokens come before access tokens, because the server may end the whole sign-in with one (RFC 7009
  * §2.1). Each token names the registration that it was issued under. A revoked token leaves its item; any other
  * stays, across restarts, until it expires.
  */
 import type { BrokerParts } from '../parts.ts';
-import type { EarlierItem, Grant } from '../records/grant.ts';
+import type { EarlierItem, SignIn } from '../records/sign-in.ts';
 import { MissingItem } from '../../vault/base/trouble.ts';
 import { toWall } from '../../base/clock.ts';
 import type { ClockReadings } from '../../base/clock.ts';
-import type { GrantSecret } from '../grants/grant-secret.ts';
+import type { SignInSecret } from '../tokens/sign-in-secret.ts';
 import type { AccessToken } from '../tokens/token-cache.ts';
 
 export interface TokenToRevoke {
@@ -21,27 +21,27 @@ export interface TokenToRevoke {
   readonly expiresAt?: number | undefined;
   /** The vault's item that has it; undefined: it is only in memory. */
   readonly item: string | undefined;
-  /** The grant's own refresh token: the receipt repeats the server's answer to it. */
+  /** The sign-in's own refresh token: the receipt repeats the server's answer to it. */
   readonly isCurrent: boolean;
 }
 
-/** One item of an ended grant, as read. */
+/** One item of an ended sign-in, as read. */
 export interface HeldItem {
   /** Undefined: its tokens are only in memory. */
   readonly item: string | undefined;
   /** The registration that its tokens were issued to. */
   readonly registrationId: string;
-  readonly secret: GrantSecret;
-  /** Of the grant's last sign-in. */
+  readonly secret: SignInSecret;
+  /** As issued when the user last signed in. */
   readonly isLast: boolean;
 }
 
 /** The secret with the access tokens in memory that programs have, so that a later run of the broker revokes them too. */
 function withHandedOut(
-  secret: GrantSecret,
+  secret: SignInSecret,
   retired: readonly AccessToken[],
   clock: ClockReadings,
-): GrantSecret {
+): SignInSecret {
   const { accessToken, handedOut = [] } = secret;
   const known = new Set([accessToken?.value, ...handedOut.map(({ value }) => value)]);
   const added = retired
@@ -81,7 +81,7 @@ function tokensIn({ item, registrationId, secret, isLast }: HeldItem): TokenToRe
 }
 
 /** The secret while only these tokens are left to revoke. */
-export function secretOfRemaining(secret: GrantSecret, left: readonly TokenToRevoke[]): GrantSecret {
+export function secretOfRemaining(secret: SignInSecret, left: readonly TokenToRevoke[]): SignInSecret {
   const isLeft = (value: string | undefined): boolean => left.some((token) => token.value === value);
   return {
     ...secret,
@@ -91,24 +91,24 @@ export function secretOfRemaining(secret: GrantSecret, left: readonly TokenToRev
   };
 }
 
-/** The items of an ended grant. */
+/** The items of an ended sign-in. */
 export interface Read {
   readonly held: readonly HeldItem[];
   /** Why an item can't be read now. */
   readonly failure?: unknown;
-  /** The grant's refresh token is missing, or can't be read now: nothing answers for it. */
+  /** The sign-in's refresh token is missing, or can't be read now: nothing answers for it. */
   readonly isOwnUnread: boolean;
   /** The vault has the access tokens that apps have. */
   readonly isWritten?: boolean;
 }
 
-/** The items of the grant, with the access tokens that are only in memory. */
-export async function readAll(parts: BrokerParts, grant: Grant): Promise<Read> {
+/** The items of the sign-in, with the access tokens that are only in memory. */
+export async function readAll(parts: BrokerParts, signIn: SignIn): Promise<Read> {
   const { cache, clock, refresher } = parts;
-  const { item, registrationId } = grant;
+  const { item, registrationId } = signIn;
   const last = await heldOf(parts, item === undefined ? [] : [{ item, registrationId }], true);
-  const earlier = await heldOf(parts, grant.earlier ?? [], false);
-  const retired = cache.retired(grant.id);
+  const earlier = await heldOf(parts, signIn.earlier ?? [], false);
+  const retired = cache.retired(signIn.id);
   const [own] = last.held;
   const secret = withHandedOut(own?.secret ?? nothing, retired, clock);
   // In the vault before the server is asked. If the vault refuses that, the server is asked all the same.
@@ -120,19 +120,19 @@ export async function readAll(parts: BrokerParts, grant: Grant): Promise<Read> {
         () => true,
         () => false,
       )));
-  const held = own || retired.length > 0 ? [{ ...unheld(grant), ...own, secret }] : [];
+  const held = own || retired.length > 0 ? [{ ...unheld(signIn), ...own, secret }] : [];
   return {
     held: [...held, ...earlier.held],
     failure: last.failure ?? earlier.failure,
-    isOwnUnread: own === undefined && grant.hasRefreshToken,
+    isOwnUnread: own === undefined && signIn.hasRefreshToken,
     isWritten,
   };
 }
 
 const nothing = { scope: [] };
 
-/** For access tokens of a grant whose item can't be read. */
-const unheld = ({ registrationId }: Grant): Omit<HeldItem, 'secret'> => ({
+/** For access tokens of a sign-in whose item can't be read. */
+const unheld = ({ registrationId }: SignIn): Omit<HeldItem, 'secret'> => ({
   item: undefined,
   registrationId,
   isLast: true,

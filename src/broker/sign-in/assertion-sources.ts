@@ -53,8 +53,8 @@ export interface AssertionUse {
 export interface IdTokenUse extends Pick<AssertionUse, 'isByPerson'> {
   readonly file: string;
   readonly resource: string;
-  /** The grant that it should renew. Another person's token is refused for that one only. */
-  readonly grantId: string | undefined;
+  /** The sign-in to renew. Another person's token is refused for that one only. */
+  readonly signInId: string | undefined;
 }
 
 export class AssertionSources {
@@ -82,10 +82,10 @@ export class AssertionSources {
 
   /** Reads the ID token and hands it to `redeem`. Throws `file_unreadable`, and what `redeem` throws. */
   async useIdToken<T>(
-    { file, resource, grantId, isByPerson }: IdTokenUse,
+    { file, resource, signInId, isByPerson }: IdTokenUse,
     redeem: (idToken: string) => Promise<T>,
   ): Promise<T> {
-    const key = JSON.stringify([file, resource, grantId]);
+    const key = JSON.stringify([file, resource, signInId]);
     if (isByPerson) this.#failures.delete(key);
     const text = await readSecretFile(file, { maxLength, refused: (why) => noIdToken(file, why) });
     const idToken = text.trim();

@@ -10,7 +10,7 @@ import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { parseJsonObject } from '../../oauth/base/json-object.ts';
 import { companySignIn, isSignedInAt, providerOf } from '../records/company.ts';
 import type { CompanyRecords } from '../records/company.ts';
-import type { Grant } from '../records/grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import { fullScope } from '../tokens/token-cache.ts';
 
@@ -32,15 +32,15 @@ const margin = 30;
 
 /** `now`: milliseconds since 1970, by the provider's clock. Throws `login_required`, `token_invalid`, and as a refresh. */
 export async function companyIdToken(
-  { grants, refresher, cache }: BrokerParts,
+  { signIns, refresher, cache }: BrokerParts,
   provider: string,
   { now, signal }: { readonly now: number; readonly signal: AbortSignal },
 ): Promise<string> {
-  const grant = companySignIn(grants, provider);
-  if (grant?.state.kind !== 'active') throw new CompanySignInNeeded(provider);
-  const kept = cache.get(grant.id, fullScope)?.idToken;
+  const signIn = companySignIn(signIns, provider);
+  if (signIn?.state.kind !== 'active') throw new CompanySignInNeeded(provider);
+  const kept = cache.get(signIn.id, fullScope)?.idToken;
   if (kept !== undefined && isFresh(kept, now)) return kept;
-  const { idToken } = await renewed(refresher, grant, signal);
+  const { idToken } = await renewed(refresher, signIn, signal);
   if (idToken !== undefined && isFresh(idToken, now)) return idToken;
   throw new KeyturnError('token_invalid', `${provider} gives no ID token with a refresh.`, {
     rule: 'OpenID Connect Core §12.2: a refresh may bring an ID token',
@@ -50,15 +50,15 @@ export async function companyIdToken(
 
 async function renewed(
   refresher: Pick<Refresher, 'refresh'>,
-  grant: Grant,
+  signIn: SignIn,
   signal: AbortSignal,
 ): Promise<{ readonly idToken?: string }> {
-  if (!grant.hasRefreshToken) throw new CompanySignInNeeded(grant.issuer);
+  if (!signIn.hasRefreshToken) throw new CompanySignInNeeded(signIn.issuer);
   try {
-    return await refresher.refresh(grant.id, undefined, signal);
+    return await refresher.refresh(signIn.id, undefined, signal);
   } catch (error) {
     if (error instanceof KeyturnError && error.reason === 'login_required')
-      throw new CompanySignInNeeded(grant.issuer);
+      throw new CompanySignInNeeded(signIn.issuer);
     throw error;
   }
 }
@@ -73,12 +73,12 @@ function isFresh(idToken: string, now: number): boolean {
 }
 
 /**
- * Tokens in memory end with the company's sign-in, though they have time left. Runs after each change of a grant, also
+ * Tokens in memory end with the company's sign-in, though they have time left. Runs after each change of a sign-in, also
  * before the registrations are verified: until then there are no tokens in memory.
  */
 export function dropWithoutCompany({
   registrations,
-  grants,
+  signIns,
   cache,
 }: CompanyRecords & Pick<BrokerParts, 'cache'>): void {
   const providers = new Map(
@@ -87,10 +87,10 @@ export function dropWithoutCompany({
       return provider === undefined ? [] : [[record.id, provider] as const];
     }),
   );
-  // Most homes have none. Then a change costs nothing here, however many grants there are.
+  // Most homes have none. Then a change costs nothing here, however many sign-ins there are.
   if (providers.size === 0) return;
-  for (const { id, registrationId } of grants.shown()) {
+  for (const { id, registrationId } of signIns.shown()) {
     const provider = providers.get(registrationId);
-    if (provider !== undefined && !isSignedInAt(grants, provider)) cache.dropGrant(id);
+    if (provider !== undefined && !isSignedInAt(signIns, provider)) cache.dropSignIn(id);
   }
 }

@@ -9,7 +9,7 @@ import type { DeviceAuthorization, DeviceRequest } from '../../oauth/grants/devi
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { exceptionsAt, registeredScope } from '../destination/destination.ts';
-import type { Grant } from '../records/grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import { askedScope } from './asked-scope.ts';
 import { calledOff } from '../refusals/pending-refusals.ts';
 import { prepareIdentity } from '../destination/redirect.ts';
@@ -26,15 +26,15 @@ export async function signInByDevice(
   storeTokens: StoreTokens,
   opened: () => void,
   signal: AbortSignal,
-): Promise<Grant> {
+): Promise<SignIn> {
   const { record, refused, device, authorization } = await replacingClient(parts, context, (before) =>
     start(parts, context, before),
   );
   opened();
   const answer = await approval(parts, context, device, authorization, signal);
-  const grant = await storeTokens({ record, answer, asked: device.scope });
+  const signIn = await storeTokens({ record, answer, asked: device.scope });
   await useFromNowOn(parts, record, refused);
-  return grant;
+  return signIn;
 }
 
 /** A code that the user may enter. */

@@ -12,9 +12,9 @@ import type { SignInContext, IssuedTokens } from './sign-in-context.ts';
 import { answerInTime } from '../questions/interaction.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
 import { offlineAccess, union, withoutOfflineAccess } from '../../oauth/base/scope.ts';
-import type { Grant } from '../records/grant.ts';
-import { storeGrant } from './store-grant.ts';
-import type { ConfirmAccount } from './store-grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
+import { storeSignIn } from './store-sign-in.ts';
+import type { ConfirmAccount } from './store-sign-in.ts';
 
 /** Resolves with a yes. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
 async function requireYes(
@@ -54,7 +54,7 @@ async function giveBack(
     );
   const { refreshToken, accessToken } = answer;
   const outcomes: string[] = [];
-  // The refresh token first: many servers end the whole grant with it (RFC 7009 §2.1).
+  // The refresh token first: many servers end the whole sign-in with it (RFC 7009 §2.1).
   if (refreshToken !== undefined) outcomes.push(await tell(refreshToken, 'refresh_token').catch(reasonOf));
   outcomes.push(await tell(accessToken, 'access_token').catch(reasonOf));
   const outcome = `given back: ${outcomes[0] ?? ''}`;
@@ -67,7 +67,7 @@ function anotherAccount(endpoint: string, another: Another): KeyturnError {
   return mismatch(endpoint, another.known, another.signedIn);
 }
 
-/** A second name for one account would make two grants of it, and no page could tell them apart. */
+/** A second name for one account would make two of it, and no page could tell them apart. */
 function knownAlready(endpoint: string, { asked, known, signedIn }: Mismatch): KeyturnError {
   const other = quoted(known);
   const who = known === signedIn ? other : `${quoted(signedIn)}, which is ${other} here,`;
@@ -103,7 +103,7 @@ export async function storeUnattended(
   context: SignInContext,
   tokens: IssuedTokens,
   signal: AbortSignal,
-): Promise<Grant> {
+): Promise<SignIn> {
   if (tokens.answer.subject === undefined) return storeTokens(parts, context, tokens, async () => undefined);
   if (!context.request.isAutomatic)
     return storeConfirmed(parts, context, tokens, { closed: () => undefined, signal });
@@ -122,7 +122,7 @@ export async function storeConfirmed(
   context: SignInContext,
   tokens: IssuedTokens,
   { closed, signal }: { readonly closed: () => void; readonly signal: AbortSignal },
-): Promise<Grant> {
+): Promise<SignIn> {
   return storeTokens(parts, context, tokens, async (another) => {
     const isAsked = another.kind === 'another' && context.request.onlyFor === undefined;
     if (isAsked) {
@@ -145,7 +145,7 @@ async function storeTokens(
   context: SignInContext,
   tokens: IssuedTokens,
   confirmAccount: ConfirmAccount,
-): Promise<Grant> {
+): Promise<SignIn> {
   const { request, destination, scope, options, item } = context;
   const { record, answer, asked = scope } = tokens;
   // A scope that was not asked for in the end stays in what was wanted, so that no step-up asks for it again and again.
@@ -163,12 +163,12 @@ async function storeTokens(
     isExactScope: request.scope !== undefined,
     prompts: options.prompts,
     account: request.account,
-    grantId: request.grantId,
+    signInId: request.signInId,
     onlyFor: request.onlyFor,
   };
   // Tokens that can't be kept are good at the server, and nobody would end them.
   const giveThemBack = (): Promise<void> => giveBack(parts, context, tokens);
-  const grant = await storeGrant(parts, received, { confirmAccount, giveBack: giveThemBack });
+  const signIn = await storeSignIn(parts, received, { confirmAccount, giveBack: giveThemBack });
   if (context.isWithoutOffline) await parts.registrations.refuseScope(record, [offlineAccess]);
-  return grant;
+  return signIn;
 }

@@ -8,13 +8,13 @@
  */
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import { includesOfflineAccess } from '../../oauth/base/scope.ts';
-import type { Grant } from '../records/grant.ts';
-import type { Grants } from '../records/grants.ts';
+import type { SignIn } from '../records/sign-in.ts';
+import type { SignIns } from '../records/sign-ins.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import type { SignInDetails } from '../questions/starter.ts';
 
 interface PageParts {
-  readonly grants: Grants;
+  readonly signIns: SignIns;
   readonly refresher: Refresher;
   readonly refusedPrompts: RefusedPrompts;
 }
@@ -55,8 +55,8 @@ export class RefusedPrompts {
 export interface Page extends SignInDetails {
   readonly server: AuthorizationServer;
   readonly scope: readonly string[] | undefined;
-  /** The grant that the sign-in should renew. */
-  readonly grantId?: string;
+  /** The sign-in to renew. */
+  readonly signInId?: string;
   /** The last sign-in there came back as another account. */
   readonly isChoosing?: boolean;
 }
@@ -67,7 +67,7 @@ export async function pageOptions(parts: PageParts, page: Page): Promise<PageOpt
   const prompts: Prompt[] = [];
   // Where a server doesn't say that it has this page, it may answer with an error.
   if (isChoosing && offeredPrompts(server)?.includes('select_account')) prompts.push('select_account');
-  if (includesOfflineAccess(scope) && needsConsent(parts.grants, server)) prompts.push('consent');
+  if (includesOfflineAccess(scope) && needsConsent(parts.signIns, server)) prompts.push('consent');
   return {
     prompts: parts.refusedPrompts.without(server.issuer, prompts),
     loginHint,
@@ -83,21 +83,21 @@ function offeredPrompts({ metadata }: AuthorizationServer): readonly unknown[] |
 /** Text before and after an @: servers accept that as a user name, and a label rarely looks so. */
 const address = /^[^\s@]+@[^\s@]+$/;
 
-/** The name in the ID token of the grant's last sign-in, for that same issuer; else a label that is an address. */
+/** The name in the sign-in's last ID token, for that same issuer; else a label that is an address. */
 async function knownName(
-  { grants, refresher }: PageParts,
-  { server, grantId, account }: Page,
+  { signIns, refresher }: PageParts,
+  { server, signInId, account }: Page,
 ): Promise<string | undefined> {
-  const meant = grants
+  const meant = signIns
     .all()
-    .filter((grant) => grant.issuer === server.issuer)
-    .find((grant) => (grantId === undefined ? grant.account === account : grant.id === grantId));
+    .filter((signIn) => signIn.issuer === server.issuer)
+    .find((signIn) => (signInId === undefined ? signIn.account === account : signIn.id === signInId));
   if (meant) {
     const secret = await refresher.secrets.readIfThere(meant);
     if (secret?.loginHint !== undefined) return secret.loginHint;
   }
   // The server has moved: its new issuer is not told who signed in at the old one.
-  if (grantId !== undefined && !meant) return undefined;
+  if (signInId !== undefined && !meant) return undefined;
   return account !== undefined && address.test(account) ? account : undefined;
 }
 
@@ -106,27 +106,27 @@ async function knownName(
  * give one without, and some let nobody but an administrator consent, so that the newest sign-in there decides: none
  * came without the prompt, or one came with it.
  */
-function needsConsent(grants: Grants, server: AuthorizationServer): boolean {
+function needsConsent(signIns: SignIns, server: AuthorizationServer): boolean {
   if (offeredPrompts(server)?.includes('consent') === false) return false;
-  const told = lastOffline(grants, server.issuer);
+  const told = lastOffline(signIns, server.issuer);
   return told !== undefined && told.hasCome === told.byConsent;
 }
 
-type Offline = NonNullable<Grant['offline']>;
+type Offline = NonNullable<SignIn['offline']>;
 
-function lastOffline(grants: Grants, issuer: string): Offline | undefined {
-  const there = grants.all().filter((grant) => grant.issuer === issuer && grant.offline !== undefined);
+function lastOffline(signIns: SignIns, issuer: string): Offline | undefined {
+  const there = signIns.all().filter((signIn) => signIn.issuer === issuer && signIn.offline !== undefined);
   return there.toSorted((one, other) => (other.signedInAt ?? 0) - (one.signedInAt ?? 0))[0]?.offline;
 }
 
 /** What a sign-in with offline_access shows about its server. A prompt that made no difference is not sent again. */
 export function offlineOutcome(
-  grants: Grants,
+  signIns: SignIns,
   issuer: string,
   outcome: { readonly hasCome: boolean; readonly prompts: readonly Prompt[] },
 ): Offline {
   const { hasCome, prompts } = outcome;
-  const before = lastOffline(grants, issuer);
+  const before = lastOffline(signIns, issuer);
   const isVain = !hasCome && before?.byConsent === true && !before.hasCome;
   return { hasCome, byConsent: prompts.includes('consent') || isVain };
 }

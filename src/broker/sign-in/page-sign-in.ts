@@ -17,7 +17,7 @@ import type { AuthorizationServer } from '../../oauth/discovery/authorization-se
 import type { StartedAuthorization } from '../../oauth/grants/authorization.ts';
 import { exceptionsAt, registeredScope } from '../destination/destination.ts';
 import { askedScope } from './asked-scope.ts';
-import type { Grant } from '../records/grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import type { Page } from '../loopback/loopback-page.ts';
 import type { RedirectCallback } from '../loopback/loopback.ts';
 import { ambiguityOf } from '../destination/mix-up.ts';
@@ -40,7 +40,7 @@ export async function signInByPage(
   storeTokens: StoreTokens,
   opened: () => void,
   signal: AbortSignal,
-): Promise<Grant> {
+): Promise<SignIn> {
   return replacingClient(parts, context, (refused, isSecond) => {
     const visited = isSecond && refused ? withoutPrompts(context, refused) : context;
     return onePage({ parts, context: visited, storeTokens, opened, signal }, refused);
@@ -60,7 +60,7 @@ interface OnePage {
   readonly signal: AbortSignal;
 }
 
-type Outcome = ClientOutcome<Grant>;
+type Outcome = ClientOutcome<SignIn>;
 
 /** `refused`: the client of the page before, or the one that the user wants replaced. */
 async function onePage(page: OnePage, refused: Refused | undefined): Promise<Outcome> {
@@ -232,10 +232,10 @@ async function finish(
   try {
     const answer = await redeem(parts, context, { ...arrival, record }, page.signal);
     const asked = arrival.started.scope;
-    const grant = await storeTokens({ record, answer, asked, asking: () => show('asking') });
+    const signIn = await storeTokens({ record, answer, asked, asking: () => show('asking') });
     await useFromNowOn(parts, record, refused);
     show('done');
-    return { value: grant };
+    return { value: signIn };
   } catch (error) {
     if (reasonOf(error) !== 'client_rejected') {
       show(pageFor(error));

@@ -72,8 +72,8 @@ export async function giveUpClient(
   const isOvertaken = registrations
     .all()
     .some(
-      ({ id, grant, registration }) =>
-        grant === undefined && isEntered(registration, server) && id !== identity.record.id,
+      ({ id, grantType, registration }) =>
+        grantType === undefined && isEntered(registration, server) && id !== identity.record.id,
     );
   if (before || !(isOvertaken || isReplaceable(identity, server))) throw error;
   return { refused: { record: identity.record, saidBy }, error };

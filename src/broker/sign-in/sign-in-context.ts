@@ -6,7 +6,7 @@ import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import type { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Destination } from '../destination/destination.ts';
-import type { Grant } from '../records/grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import type { PageOptions } from './page-options.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import type { SignInDetails, SignInMethod } from '../questions/starter.ts';
@@ -31,10 +31,10 @@ export interface SignInRequest extends SignInDetails {
   readonly isNewClient?: boolean;
   /** An app's request started it, not the user. */
   readonly isAutomatic: boolean;
-  /** No person may be asked: only grants that need none are used. */
+  /** No person may be asked: only sign-ins that need none are used. */
   readonly isUnattended: boolean;
-  /** The grant that it should renew; absent if there is none. */
-  readonly grantId?: string;
+  /** The sign-in to renew; absent if there is none. */
+  readonly signInId?: string;
   /** The one app that its tokens are for, because this server can't narrow by a refresh. Absent: all apps. */
   readonly onlyFor?: string | undefined;
   /** The last sign-in there came back as another account. */
@@ -67,10 +67,10 @@ export interface IssuedTokens {
 }
 
 /** Stores the issued tokens; called while the user still sees the page, so that it can show the outcome. */
-export type StoreTokens = (tokens: IssuedTokens) => Promise<Grant>;
+export type StoreTokens = (tokens: IssuedTokens) => Promise<SignIn>;
 
 /**
  * Waits for its turn where pages are opened one after another; `opened` tells that the page is up, `closed` that the
  * sign-in goes on without it.
  */
-export type OnPage = (work: (opened: () => void, closed: () => void) => Promise<Grant>) => Promise<Grant>;
+export type OnPage = (work: (opened: () => void, closed: () => void) => Promise<SignIn>) => Promise<SignIn>;

@@ -1,5 +1,5 @@
 /**
- * Grants that need no person: client credentials, enterprise-managed authorization (ID-JAG), and workload identity.
+ * Sign-ins that need no person: client credentials, enterprise-managed authorization (ID-JAG), and workload identity.
  *
  * Invariant: used only where the owner entered a client for that purpose at this very issuer; off
  * otherwise. No refresh token is kept: the credentials themselves are the way to the next token.
@@ -30,8 +30,8 @@ export interface UnattendedRequest {
   readonly scope: readonly string[] | undefined;
   readonly exceptions: Exceptions;
   readonly proofKey: ProofKey | undefined;
-  /** The grant that it should renew. */
-  readonly grantId: string | undefined;
+  /** The sign-in to renew. */
+  readonly signInId: string | undefined;
   /** The owner's own sign-in, not an app's request. */
   readonly isByPerson: boolean;
   readonly signal: AbortSignal;
@@ -44,7 +44,7 @@ export function unattendedRecord(
   now: number,
 ): RegistrationRecord | undefined {
   const record = registrations.for(issuer, now);
-  return record?.grant === undefined ? undefined : record;
+  return record?.grantType === undefined ? undefined : record;
 }
 
 /**
@@ -54,7 +54,7 @@ export function unattendedRecord(
  */
 export async function requestUnattended<T>(
   parts: BrokerParts,
-  { destination, record, scope, exceptions, proofKey, grantId, isByPerson, signal }: UnattendedRequest,
+  { destination, record, scope, exceptions, proofKey, signInId, isByPerson, signal }: UnattendedRequest,
   http: Http,
   keep: (answer: TokenResponse) => Promise<T>,
 ): Promise<T> {
@@ -79,7 +79,7 @@ export async function requestUnattended<T>(
   }
   if (!record.idp) return keep(await requestClientCredentials(request, http));
   const { clientId } = record.registration;
-  const use = { idp: record.idp, resource, grantId, isByPerson, http, signal };
+  const use = { idp: record.idp, resource, signInId, isByPerson, http, signal };
   return withCompanyCredentials(parts, use, async (credentials) => {
     const asked = { ...credentials, server, clientId, resource, ...scoped };
     const assertion = await requestIdentityAssertion(asked, http);
@@ -111,7 +111,7 @@ async function withCompanyCredentials<T>(
     );
   }
   const idToken = await companyIdToken(parts, issuer, { now: serverTime(http, server), signal });
-  const record = parts.registrations.byId(companySignIn(parts.grants, issuer)?.registrationId ?? '');
+  const record = parts.registrations.byId(companySignIn(parts.signIns, issuer)?.registrationId ?? '');
   if (!record) throw new CompanySignInNeeded(issuer);
   const clientSecret = await parts.registrations.secret(record);
   const client = { server, registration: record.registration };

@@ -2,8 +2,8 @@
  * Authorization servers that a sign-in has found: their validated metadata, cached as long as their HTTP headers allow.
  *
  * Invariants: metadata is looked up where it was found before, by the same rules and with the same exceptions, and is
- * used for its own issuer only. If metadata can't be trusted at the moment, an existing grant treats its server as
- * unreachable: the grant does not end.
+ * used for its own issuer only. If metadata can't be trusted at the moment, an existing sign-in treats its server as
+ * unreachable: the sign-in does not end.
  */
 import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import { discoverAuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
@@ -17,7 +17,7 @@ import { signInPageHint } from '../../oauth/base/http.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { clockSkew, serverTime } from '../../oauth/base/server-clock.ts';
 import type { ServerUrls } from '../../oauth/base/server-clock.ts';
-import type { Grant, MetadataSource } from '../records/grant.ts';
+import type { SignIn, MetadataSource } from '../records/sign-in.ts';
 import type { ExceptionRecords } from '../records/exception.ts';
 
 export interface ServerParts {
@@ -35,11 +35,11 @@ export class AuthorizationServers {
   }
 
   /** For refresh and revocation: the cached metadata while it is fresh, else the server's present metadata. */
-  async of(grant: Grant): Promise<AuthorizationServer> {
-    const endpoint = grant.endpoints[0] ?? grant.resource;
-    const source = grant.server ?? { revision: 'current', identifier: grant.issuer };
+  async of(signIn: SignIn): Promise<AuthorizationServer> {
+    const endpoint = signIn.endpoints[0] ?? signIn.resource;
+    const source = signIn.server ?? { revision: 'current', identifier: signIn.issuer };
     const known = this.#known.get(keyOf(endpoint, source));
-    // Default endpoints are for grants that were signed in by them.
+    // Default endpoints are for sign-ins that came by them.
     const isUsable = known?.isDefault !== true || (source.revision !== 'current' && !source.isByMetadata);
     const isFresh = isUsable && (known?.freshUntil ?? 0) > this.#parts.network(endpoint).now();
     const server =
@@ -48,13 +48,13 @@ export class AuthorizationServers {
         : await this.discover(endpoint, source).catch((error: unknown) => {
             throw withoutHarm(source, error);
           });
-    if (server.issuer === grant.issuer) return server;
+    if (server.issuer === signIn.issuer) return server;
     throw new KeyturnError(
       'issuer_mismatch',
       `${quoted(source.identifier)} now calls itself ${quoted(server.issuer)}.`,
       {
         rule: 'Credentials belong to an issuer',
-        hint: `The sign-in is for ${grant.issuer}. Sign in again: keyturn login ${shellWord(endpoint)}`,
+        hint: `The sign-in is for ${signIn.issuer}. Sign in again: keyturn login ${shellWord(endpoint)}`,
       },
     );
   }
@@ -111,7 +111,7 @@ function withoutHarm({ identifier }: MetadataSource, error: unknown): unknown {
 
 /**
  * Spec, Default endpoints: they are relative to the MCP server's own origin. So they serve an issuer of that
- * origin; for one elsewhere they would be guessed. For a grant that was signed in by metadata they don't serve
+ * origin; for one elsewhere they would be guessed. For a sign-in that came by metadata they don't serve
  * either: metadata that is gone for a moment must not send its refresh token to another place.
  */
 function withoutMetadata(

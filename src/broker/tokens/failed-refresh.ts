@@ -1,5 +1,5 @@
 /**
- * What a refresh without a token means: for the client, for the grant, and for the next try.
+ * What a refresh without a token means: for the client, for the sign-in, and for the next try.
  *
  * Invariant: an attempt stays in the vault's item until it is known what the server did with the stored token.
  */
@@ -9,9 +9,9 @@ import type { Clock } from '../../base/clock.ts';
 import { KeyturnError, quoted, reasonOf, shellWord, Unreachable } from '../../base/errors.ts';
 import { ResponseLost } from '../../oauth/base/http.ts';
 import { ClientRejected, UnclearRefusal } from '../../oauth/grants/token-failure.ts';
-import type { GrantSecret, RefreshAttempt } from '../grants/grant-secret.ts';
-import type { Grant, GrantState } from '../records/grant.ts';
-import type { Grants } from '../records/grants.ts';
+import type { SignInSecret, RefreshAttempt } from './sign-in-secret.ts';
+import type { SignIn, SignInState } from '../records/sign-in.ts';
+import type { SignIns } from '../records/sign-ins.ts';
 import { deadState, whyEnded } from '../refusals/login-required.ts';
 import {
   afterRefusal,
@@ -29,32 +29,32 @@ export interface Progress {
   /** A new refresh token has come, and is not in the vault yet. */
   isRotating: boolean;
   /** The secret with the new refresh token, once the vault has it. */
-  rotated?: GrantSecret;
+  rotated?: SignInSecret;
 }
 
 export interface FailedRefresh {
   readonly error: unknown;
   readonly progress: Progress;
   /** The secret as it was read. */
-  readonly secret: GrantSecret;
+  readonly secret: SignInSecret;
   readonly record: RegistrationRecord;
-  /** Undefined: all scopes of the grant were asked for. */
+  /** Undefined: all scopes of the sign-in were asked for. */
   readonly scope: readonly string[] | undefined;
 }
 
-/** The key for one scope set of a grant. */
-export const keyOfSet = (grantId: string, scope: readonly string[]): string =>
-  `${setsOf(grantId)}${scopeKey(scope)}`;
+/** The key for one scope set of a sign-in. */
+export const keyOfSet = (signInId: string, scope: readonly string[]): string =>
+  `${setsOf(signInId)}${scopeKey(scope)}`;
 
-/** The prefix of the keys of all scope sets of a grant. */
-const setsOf = (grantId: string): string => `${grantId} `;
+/** The prefix of the keys of all scope sets of a sign-in. */
+const setsOf = (signInId: string): string => `${signInId} `;
 
 /**
  * The key of the pause. If the server refused to narrow (RFC 6749 §6), with any error, only this scope set pauses,
- * because the refusal says nothing about the grant's own scopes. A forgotten client and a dead refresh token (no
- * refusal, but `login_required`) concern every refresh of the grant.
+ * because the refusal says nothing about the sign-in's own scopes. A forgotten client and a dead refresh token (no
+ * refusal, but `login_required`) concern every refresh of the sign-in.
  */
-export function pausedBy({ id }: Grant, { error, record, scope }: FailedRefresh): string {
+export function pausedBy({ id }: SignIn, { error, record, scope }: FailedRefresh): string {
   const isNarrowing = scope !== undefined && isRefusal(error) && !isForgottenRegistration(error, record);
   return isNarrowing ? keyOfSet(id, scope) : id;
 }
@@ -78,7 +78,7 @@ export function attemptAfter(
   return secret.attempt ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
 }
 
-const clientForgotten: GrantState = {
+const clientForgotten: SignInState = {
   kind: 'signInRequired',
   why: 'the sign-in provider no longer knows Keyturn’s OAuth client',
   isRefused: true,
@@ -94,51 +94,55 @@ export function registrationForgotten({ registration }: RegistrationRecord): Key
 }
 
 /** Its server refused it in words of its own: a later refresh may succeed. */
-const isRevivable = ({ state, hasRefreshToken }: Grant): boolean =>
+const isRevivable = ({ state, hasRefreshToken }: SignIn): boolean =>
   state.kind === 'signInRequired' && state.mayRevive === true && hasRefreshToken;
 
-/** A grant with tokens in the vault. */
-export type HeldGrant = Grant & { readonly item: string };
+/** A sign-in with tokens in the vault. */
+export type HeldSignIn = SignIn & { readonly item: string };
 
-export const isHeld = (grant: Grant): grant is HeldGrant => grant.item !== undefined;
+export const isHeld = (signIn: SignIn): signIn is HeldSignIn => signIn.item !== undefined;
 
-/** A grant that may be refreshed. Throws `login_required`. */
-export function activeGrant(grants: Grants, grantId: string): HeldGrant {
-  const grant = grants.byId(grantId);
-  if (grant && isHeld(grant) && (grant.state.kind === 'active' || isRevivable(grant))) return grant;
-  throw new KeyturnError('login_required', `The sign-in ${grantId} is no longer active.`, {
-    hint: grant
-      ? `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`
+/** A sign-in that may be refreshed. Throws `login_required`. */
+export function activeSignIn(signIns: SignIns, signInId: string): HeldSignIn {
+  const signIn = signIns.byId(signInId);
+  if (signIn && isHeld(signIn) && (signIn.state.kind === 'active' || isRevivable(signIn))) return signIn;
+  throw new KeyturnError('login_required', `The sign-in ${signInId} is no longer active.`, {
+    hint: signIn
+      ? `Sign in again: keyturn login ${shellWord(signIn.endpoints[0] ?? signIn.resource)}`
       : 'Sign in with `keyturn login URL`.',
   });
 }
 
-export function signInRequired(grant: Grant, why: string): KeyturnError {
-  return new KeyturnError('login_required', `The sign-in for ${grant.resource} can't be refreshed: ${why}.`, {
-    hint: `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`,
-  });
+export function signInRequired(signIn: SignIn, why: string): KeyturnError {
+  return new KeyturnError(
+    'login_required',
+    `The sign-in for ${signIn.resource} can't be refreshed: ${why}.`,
+    {
+      hint: `Sign in again: keyturn login ${shellWord(signIn.endpoints[0] ?? signIn.resource)}`,
+    },
+  );
 }
 
-export function endedError(grant: Grant): KeyturnError {
-  return new KeyturnError('conflict', `The sign-in ${grant.id} was ended while it was refreshed.`, {
+export function endedError(signIn: SignIn): KeyturnError {
+  return new KeyturnError('conflict', `The sign-in ${signIn.id} was ended while it was refreshed.`, {
     hint: 'Try again: the newer state is used.',
   });
 }
 
 export interface FailureParts {
   readonly clock: Clock;
-  readonly grants: Grants;
+  readonly signIns: SignIns;
   readonly audit: Audit;
 }
 
 /** What failed refreshes come to, counted until a success. */
 export class RefreshFailures {
-  /** Of every server that gives tokens, by grant. */
+  /** Of every server that gives tokens, by sign-in. */
   readonly backoff: Backoff;
   /** The vault refused the last time that a refresh asked it; the next one on demand finds out more. */
   isVaultInTrouble = false;
   readonly #parts: FailureParts;
-  /** By grant; and by grant and scope set where the server can't narrow to it. */
+  /** By sign-in; and by sign-in and scope set where the server can't narrow to it. */
   readonly #refusals = new RefreshRefusals();
 
   constructor(parts: FailureParts) {
@@ -147,7 +151,7 @@ export class RefreshFailures {
   }
 
   /**
-   * A server gave tokens: what it refused before is forgotten. By grant, by endpoint, or by grant and scope set.
+   * A server gave tokens: what it refused before is forgotten. By sign-in, by endpoint, or by sign-in and scope set.
    */
   succeeded(key: string): void {
     this.backoff.succeeded(key);
@@ -155,56 +159,56 @@ export class RefreshFailures {
   }
 
   /** The user changed what the server refused, a client or a rule: its refusals are forgotten. */
-  async tryAgain(refused: readonly Grant[]): Promise<void> {
-    const { grants } = this.#parts;
+  async tryAgain(refused: readonly SignIn[]): Promise<void> {
+    const { signIns } = this.#parts;
     for (const { id } of refused) {
       this.succeeded(id);
       this.backoff.forget(setsOf(id));
       this.#refusals.forget(setsOf(id));
-      const grant = grants.byId(id);
-      const isRefused = grant?.state.kind === 'signInRequired' && grant.state.isRefused === true;
-      if (grant && isRefused) await grants.change(grant, { state: { kind: 'active' } });
+      const signIn = signIns.byId(id);
+      const isRefused = signIn?.state.kind === 'signInRequired' && signIn.state.isRefused === true;
+      if (signIn && isRefused) await signIns.change(signIn, { state: { kind: 'active' } });
     }
   }
 
   /** Its server refused it in words of its own, and may be asked again now. */
-  mayRevive(grant: Grant): boolean {
-    return isRevivable(grant) && this.backoff.left(grant.id) <= 0;
+  mayRevive(signIn: SignIn): boolean {
+    return isRevivable(signIn) && this.backoff.left(signIn.id) <= 0;
   }
 
   /** What the server said to the last refresh, where that was a clear no. */
-  refusalOf(grantId: string): KeyturnError | undefined {
-    return this.#refusals.last(grantId);
+  refusalOf(signInId: string): KeyturnError | undefined {
+    return this.#refusals.last(signInId);
   }
 
-  /** Counts the refusal for `key`. The state that it leaves the grant in; undefined: it stays as it is. */
-  count(grant: Grant, { error, secret, record }: FailedRefresh, key: string): GrantState | undefined {
-    const { grants, clock } = this.#parts;
-    const earlier = this.#refusals.last(grant.id);
+  /** Counts the refusal for `key`. The state that it leaves the sign-in in; undefined: it stays as it is. */
+  count(signIn: SignIn, { error, secret, record }: FailedRefresh, key: string): SignInState | undefined {
+    const { signIns, clock } = this.#parts;
+    const earlier = this.#refusals.last(signIn.id);
     if (reasonOf(error) === 'login_required') {
       const ended = whyEnded(secret.attempt);
-      const dead = { grant, noticedAt: clock.wall(), refreshedAt: secret.refreshedAt };
-      return deadState(grants.all(), dead, {
+      const dead = { signIn, noticedAt: clock.wall(), refreshedAt: secret.refreshedAt };
+      return deadState(signIns.all(), dead, {
         why: earlier ? afterRefusal(ended, earlier) : ended,
         ...(secret.attempt ? {} : { cause: 'refreshTokenEnded' as const }),
       });
     }
-    if (error instanceof UnclearRefusal) return this.#refusals.addUnclear(grant.id, clock.now());
+    if (error instanceof UnclearRefusal) return this.#refusals.addUnclear(signIn.id, clock.now());
     if (!isRefusal(error)) return undefined;
     if (isForgottenRegistration(error, record)) return clientForgotten;
     const isLast = this.#refusals.add(key, error);
-    return isLast && key === grant.id ? endedByRefusals(error) : undefined;
+    return isLast && key === signIn.id ? endedByRefusals(error) : undefined;
   }
 
   /**
-   * The error with what the user needs to know of it, written down; `key` says what pauses, but for a grant that
+   * The error with what the user needs to know of it, written down; `key` says what pauses, but for a sign-in that
    * ended.
    */
-  note({ id, issuer }: Grant, error: unknown, { key = id, isEnded = false } = {}): unknown {
+  note({ id, issuer }: SignIn, error: unknown, { key = id, isEnded = false } = {}): unknown {
     const reason = reasonOf(error);
     this.#parts.audit.note({ event: 'refresh', outcome: reason, signIn: id, issuer });
     if (reason === 'locked' || reason === 'vault_unavailable') this.isVaultInTrouble = true;
-    // No waiting helps a grant that ended.
+    // No waiting helps a sign-in that ended.
     if (isRefusal(error)) return isEnded ? error : refusedUntil(error, this.backoff.failed(key));
     if (!(error instanceof Unreachable)) return error;
     const wait = this.backoff.failed(id, error.retryAfter);
@@ -212,7 +216,7 @@ export class RefreshFailures {
   }
 
   /** A server in trouble isn't asked with every request of every program. */
-  obeyBackoff(key: string, { resource }: Grant): void {
+  obeyBackoff(key: string, { resource }: SignIn): void {
     const left = this.backoff.left(key);
     if (left <= 0) return;
     const refusal = this.#refusals.last(key);

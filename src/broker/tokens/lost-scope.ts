@@ -4,18 +4,18 @@
  * the other scopes.
  *
  * Invariants: scopes are lost only if a full refresh returns no more than an earlier narrower one requested.
- * Errors call them lost, never refused by the server. After an issuer did either once, no shared grant there is
+ * Errors call them lost, never refused by the server. After an issuer did either once, no shared sign-in there is
  * narrowed by a refresh, and no app gets a wider token instead: a narrow app gets a sign-in for itself alone.
  * What a refresh showed is remembered permanently, in the records; what an app reports, for a time only
  * (`sawOtherEnd`).
  */
 import { isWithin, openidScopes } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import type { Grant } from '../records/grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
 
-/** The scopes that the grant has lost, as a full refresh shows; undefined if none was ever lost. */
+/** The scopes that the sign-in has lost, as a full refresh shows; undefined if none was ever lost. */
 export function lostAfter(
-  { scope, lostScope }: Grant,
+  { scope, lostScope }: SignIn,
   answer: Pick<TokenResponse, 'scope' | 'scopeStated'>,
   narrowedTo: readonly string[] | undefined,
 ): string[] | undefined {
@@ -28,7 +28,7 @@ export function lostAfter(
   return lostScope?.filter((name) => missing.includes(name));
 }
 
-/** True if a narrower refresh did harm at any grant of this issuer, even if a sign-in has repaired it since. */
-export function narrowsPermanently(grants: readonly Grant[], issuer: string): boolean {
-  return grants.some((grant) => grant.issuer === issuer && grant.lostScope !== undefined);
+/** True if a narrower refresh did harm at any sign-in of this issuer, even if signing in has repaired it since. */
+export function narrowsPermanently(signIns: readonly SignIn[], issuer: string): boolean {
+  return signIns.some((signIn) => signIn.issuer === issuer && signIn.lostScope !== undefined);
 }

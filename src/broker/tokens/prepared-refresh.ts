@@ -1,14 +1,14 @@
 /**
- * The request of one refresh, made of the grant's record and its item in the vault.
+ * The request of one refresh, made of the sign-in's record and its item in the vault.
  *
  * Invariant: nothing is sent and nothing is changed.
  */
 import { offlineAccess } from '../../oauth/base/scope.ts';
 import type { RefreshRequest } from '../../oauth/grants/token.ts';
-import type { GrantSecret, GrantSecrets } from '../grants/grant-secret.ts';
+import type { SignInSecret, SignInSecrets } from './sign-in-secret.ts';
 import { isCompanySignIn, providerExceptions } from '../records/company.ts';
-import { namesOfServers } from '../records/grant.ts';
-import type { Grant } from '../records/grant.ts';
+import { namesOfServers } from '../records/sign-in.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import type { ExceptionRecords } from '../records/exception.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
@@ -16,7 +16,7 @@ import { signInRequired } from './failed-refresh.ts';
 import type { TokenCache } from './token-cache.ts';
 
 export interface PreparedRefreshParts {
-  readonly secrets: GrantSecrets;
+  readonly secrets: SignInSecrets;
   readonly exceptions: ExceptionRecords;
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
@@ -25,43 +25,43 @@ export interface PreparedRefreshParts {
 
 export interface PreparedRefresh extends Omit<RefreshRequest, 'onRotation'> {
   readonly record: RegistrationRecord;
-  readonly secret: GrantSecret;
+  readonly secret: SignInSecret;
 }
 
-/** `scope` undefined: all scopes of the grant. Throws `login_required` if something is gone, and what the vault throws. */
+/** `scope` undefined: all scopes of the sign-in. Throws `login_required` if something is gone, and what the vault throws. */
 export async function prepareRefresh(
   { secrets, exceptions, registrations, servers, cache }: PreparedRefreshParts,
-  grant: Grant,
+  signIn: SignIn,
   scope: readonly string[] | undefined,
 ): Promise<PreparedRefresh> {
-  const secret = await secrets.read(grant);
+  const secret = await secrets.read(signIn);
   const { refreshToken } = secret;
-  if (refreshToken === undefined) throw signInRequired(grant, 'it has no refresh token');
-  const record = registrations.byId(grant.registrationId);
-  if (!record) throw signInRequired(grant, 'its registration is gone');
+  if (refreshToken === undefined) throw signInRequired(signIn, 'it has no refresh token');
+  const record = registrations.byId(signIn.registrationId);
+  if (!record) throw signInRequired(signIn, 'its registration is gone');
   const clientSecret = await registrations.secret(record);
   return {
     record,
     secret,
-    server: await servers.of(grant),
+    server: await servers.of(signIn),
     registration: record.registration,
     clientSecret,
     refreshToken,
     // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
-    resource: grant.resource,
+    resource: signIn.resource,
     grantedScope: secret.scope,
-    wholeScope: wholeScope(grant),
+    wholeScope: wholeScope(signIn),
     exceptions: {
-      ...exceptions.for(...namesOfServers(grant)),
-      ...(isCompanySignIn(registrations, grant) ? providerExceptions : {}),
+      ...exceptions.for(...namesOfServers(signIn)),
+      ...(isCompanySignIn(registrations, signIn) ? providerExceptions : {}),
     },
-    ...(secret.proofKey === undefined ? {} : { proofKey: cache.proofKey(grant.id, secret.proofKey) }),
+    ...(secret.proofKey === undefined ? {} : { proofKey: cache.proofKey(signIn.id, secret.proofKey) }),
     scope,
   };
 }
 
 /** As they were asked for: a server may write them in another form in its answer. */
-function wholeScope({ scope, requestedScope }: Grant): readonly string[] {
+function wholeScope({ scope, requestedScope }: SignIn): readonly string[] {
   const granted = requestedScope.filter((one) => one === offlineAccess || scope.includes(one));
   return granted.length > 0 ? granted : scope;
 }

@@ -1,8 +1,8 @@
 /**
- * Access tokens in memory, by grant and scope set.
+ * Access tokens in memory, by sign-in and scope set.
  *
- * Invariant: an access token is here only while its grant may use it. It is removed when the grant ends or the
- * MCP server refuses it. A grant has at most eight scope sets (invariant 10, dev/internals.md).
+ * Invariant: an access token is here only while its sign-in may use it. It is removed when the sign-in ends or the
+ * MCP server refuses it. A sign-in has at most eight scope sets (invariant 10, dev/internals.md).
  */
 import { randomBytes } from 'node:crypto';
 import { toWall } from '../../base/clock.ts';
@@ -52,7 +52,7 @@ const maxJustIssued = 10_000;
 /** … or than this part of its lifetime, whichever is less: "just" is little of a short life. */
 const justIssuedPart = 1 / 5;
 
-/** The key of the token with all the grant's scopes: a space, which no set of scopes yields. */
+/** The key of the token with all the sign-in's scopes: a space, which no set of scopes yields. */
 export const fullScope = ' ';
 
 /** The key of a scope set: order and repetition don't matter. */
@@ -110,19 +110,19 @@ export function isAlive(token: Times, now: number, minimumValidity = 0): boolean
  */
 export function liveUntil(
   clock: ClockReadings,
-  grant: { readonly liveUntil?: number | undefined },
+  signIn: { readonly liveUntil?: number | undefined },
   { expiresAt }: Pick<AccessToken, 'expiresAt'>,
 ): number | undefined {
-  if (!Number.isFinite(expiresAt)) return grant.liveUntil;
-  return Math.max(grant.liveUntil ?? 0, toWall(clock, expiresAt));
+  if (!Number.isFinite(expiresAt)) return signIn.liveUntil;
+  return Math.max(signIn.liveUntil ?? 0, toWall(clock, expiresAt));
 }
 
 export class TokenCache {
-  readonly #grants = new Map<string, Map<string, AccessToken>>();
-  /** By grant, the last access token that its MCP server refused: it must not come back from the vault. */
+  readonly #signIns = new Map<string, Map<string, AccessToken>>();
+  /** By sign-in, the last access token that its MCP server refused: it must not come back from the vault. */
   readonly #refused = new Map<string, string>();
 
-  /** By grant that ended, the tokens that were in use: nobody gets them any more, the server is yet to be told. */
+  /** By sign-in that ended, the tokens that were in use: nobody gets them any more, the server is yet to be told. */
   readonly #retired = new Map<string, AccessToken[]>();
   readonly #chance: () => number;
 
@@ -131,13 +131,13 @@ export class TokenCache {
     this.#chance = chance;
   }
 
-  get(grantId: string, key: string): AccessToken | undefined {
-    return this.#grants.get(grantId)?.get(key);
+  get(signInId: string, key: string): AccessToken | undefined {
+    return this.#signIns.get(signInId)?.get(key);
   }
 
-  put(grantId: string, key: string, fields: IssuedToken): AccessToken {
-    const sets = this.#grants.get(grantId) ?? new Map<string, AccessToken>();
-    this.#grants.set(grantId, sets);
+  put(signInId: string, key: string, fields: IssuedToken): AccessToken {
+    const sets = this.#signIns.get(signInId) ?? new Map<string, AccessToken>();
+    this.#signIns.set(signInId, sets);
     const token = this.#token(fields);
     sets.delete(key);
     sets.set(key, token);
@@ -146,74 +146,74 @@ export class TokenCache {
     return token;
   }
 
-  /** The grant's key, with the nonce that its server gave last, if one of its tokens is here. */
-  proofKey(grantId: string, kept: ProofJwk): ProofKey {
+  /** The sign-in's key, with the nonce that its server gave last, if one of its tokens is here. */
+  proofKey(signInId: string, kept: ProofJwk): ProofKey {
     const key = new ProofKey(kept);
-    const used = this.of(grantId).map((token) => token.proofKey);
+    const used = this.of(signInId).map((token) => token.proofKey);
     return used.find((one) => one?.thumbprint === key.thumbprint) ?? key;
   }
 
-  /** The token with this id, and its grant. */
-  byId(tokenId: string): { readonly grantId: string; readonly token: AccessToken } | undefined {
-    for (const [grantId, sets] of this.#grants) {
-      for (const token of sets.values()) if (token.tokenId === tokenId) return { grantId, token };
+  /** The token with this id, and its sign-in. */
+  byId(tokenId: string): { readonly signInId: string; readonly token: AccessToken } | undefined {
+    for (const [signInId, sets] of this.#signIns) {
+      for (const token of sets.values()) if (token.tokenId === tokenId) return { signInId, token };
     }
     return undefined;
   }
 
-  /** Ids of the grants that have tokens here. */
-  grants(): string[] {
-    return [...this.#grants.keys()];
+  /** Ids of the sign-ins that have tokens here. */
+  signInIds(): string[] {
+    return [...this.#signIns.keys()];
   }
 
-  of(grantId: string): AccessToken[] {
-    return [...(this.#grants.get(grantId)?.values() ?? [])];
+  of(signInId: string): AccessToken[] {
+    return [...(this.#signIns.get(signInId)?.values() ?? [])];
   }
 
-  /** True while this token is still here: its grant has not ended since the caller took it. */
-  holds(grantId: string, token: AccessToken): boolean {
-    return this.of(grantId).includes(token);
+  /** True while this token is still here: its sign-in has not ended since the caller took it. */
+  holds(signInId: string, token: AccessToken): boolean {
+    return this.of(signInId).includes(token);
   }
 
   /** The MCP server refused this token: removes it, for every scope set. */
-  refuse(grantId: string, refused: AccessToken): void {
-    const sets = this.#grants.get(grantId);
+  refuse(signInId: string, refused: AccessToken): void {
+    const sets = this.#signIns.get(signInId);
     for (const [key, token] of sets ?? []) if (token === refused) sets?.delete(key);
-    this.#refused.set(grantId, refused.accessToken);
+    this.#refused.set(signInId, refused.accessToken);
   }
 
-  isRefused(grantId: string, accessToken: string): boolean {
-    return this.#refused.get(grantId) === accessToken;
+  isRefused(signInId: string, accessToken: string): boolean {
+    return this.#refused.get(signInId) === accessToken;
   }
 
   /**
-   * The grant ended: its tokens are no longer handed out, and kept until the server has answered their revocation, or
+   * The sign-in ended: its tokens are no longer handed out, and kept until the server has answered their revocation, or
    * the vault has them.
    */
-  retire(grantId: string): void {
-    const retired = [...this.retired(grantId), ...this.of(grantId)];
-    if (retired.length > 0) this.#retired.set(grantId, retired);
-    this.dropGrant(grantId);
+  retire(signInId: string): void {
+    const retired = [...this.retired(signInId), ...this.of(signInId)];
+    if (retired.length > 0) this.#retired.set(signInId, retired);
+    this.dropSignIn(signInId);
   }
 
-  retired(grantId: string): readonly AccessToken[] {
-    return this.#retired.get(grantId) ?? [];
+  retired(signInId: string): readonly AccessToken[] {
+    return this.#retired.get(signInId) ?? [];
   }
 
-  forgetRetired(grantId: string): void {
-    this.#retired.delete(grantId);
+  forgetRetired(signInId: string): void {
+    this.#retired.delete(signInId);
   }
 
   /** Forgets every token, the refused and the retired ones too: the vault is locked. */
   clear(): void {
-    this.#grants.clear();
+    this.#signIns.clear();
     this.#refused.clear();
     this.#retired.clear();
   }
 
-  dropGrant(grantId: string): void {
-    this.#grants.delete(grantId);
-    this.#refused.delete(grantId);
+  dropSignIn(signInId: string): void {
+    this.#signIns.delete(signInId);
+    this.#refused.delete(signInId);
   }
 
   #token(fields: IssuedToken): AccessToken {

@@ -1,5 +1,5 @@
 /**
- * Where a grant's access token comes from when none in memory is fresh enough: a refresh, or the vault for a grant
+ * Where a sign-in's access token comes from when none in memory is fresh enough: a refresh, or the vault for a sign-in
  * without a refresh token.
  *
  * Invariant: a token that the MCP server refused never comes back.
@@ -7,8 +7,8 @@
 import { reasonOf, Unreachable } from '../../base/errors.ts';
 import { fromWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Grant } from '../records/grant.ts';
-import type { Grants } from '../records/grants.ts';
+import type { SignIn } from '../records/sign-in.ts';
+import type { SignIns } from '../records/sign-ins.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import { NarrowsPermanently } from '../refusals/refusals.ts';
@@ -18,7 +18,7 @@ import type { AccessToken, TokenCache } from './token-cache.ts';
 
 export interface SourceParts {
   readonly clock: Clock;
-  readonly grants: Grants;
+  readonly signIns: SignIns;
   readonly refresher: Refresher;
   readonly cache: TokenCache;
 }
@@ -26,7 +26,7 @@ export interface SourceParts {
 export interface TokenNeed {
   /** The token in memory, which isn't fresh enough. */
   readonly cached: AccessToken | undefined;
-  /** Just these scopes; undefined: all of the grant's. Only a grant with a refresh token can narrow. */
+  /** Just these scopes; undefined: all of the sign-in's. Only a sign-in with a refresh token can narrow. */
   readonly narrow: readonly string[] | undefined;
   /** Milliseconds the token must still live. */
   readonly minimumValidity: number | undefined;
@@ -34,20 +34,20 @@ export interface TokenNeed {
 }
 
 /**
- * A token. `changed`: the grant has changed, so the caller looks again. `signIn`: only a new sign-in gives a token that
+ * A token. `changed`: the sign-in has changed, so the caller looks again. `signIn`: only signing in again gives a token that
  * lives long enough, while the present one can still be used for others. `ownSignIn`: only a sign-in for this program
  * alone gives a token with just these scopes. Throws what the refresher throws.
  */
 export async function renewedToken(
   parts: SourceParts,
-  grant: Grant,
+  signIn: SignIn,
   need: TokenNeed,
 ): Promise<AccessToken | 'changed' | 'signIn' | 'separateSignIn'> {
   const { clock, refresher } = parts;
   const { cached, narrow, minimumValidity, deadline } = need;
-  if (!grant.hasRefreshToken) return unrefreshable(parts, grant, cached, minimumValidity);
+  if (!signIn.hasRefreshToken) return unrefreshable(parts, signIn, cached, minimumValidity);
   try {
-    return await refresher.refresh(grant.id, narrow, deadline.signal);
+    return await refresher.refresh(signIn.id, narrow, deadline.signal);
   } catch (error) {
     // A server that can't be reached, or refuses, is no reason to withhold a token that still works.
     const isFromServer = error instanceof Unreachable || isRefusal(error);
@@ -58,43 +58,43 @@ export async function renewedToken(
   }
 }
 
-/** A grant without refresh token lives as long as its access token, which the vault keeps. */
+/** A sign-in without refresh token lives as long as its access token, which the vault keeps. */
 async function unrefreshable(
   parts: SourceParts,
-  grant: Grant,
+  signIn: SignIn,
   cached: AccessToken | undefined,
   minimumValidity: number | undefined,
 ): Promise<AccessToken | 'changed' | 'signIn'> {
-  const { cache, grants, clock } = parts;
-  const token = cached ?? (await storedToken(parts, grant));
+  const { cache, signIns, clock } = parts;
+  const token = cached ?? (await storedToken(parts, signIn));
   if (token && isLongEnough(token, clock.now(), minimumValidity)) return token;
   if (token && isAlive(token, clock.now())) return 'signIn';
-  if (!grants.isCurrent(grant)) return 'changed';
-  cache.dropGrant(grant.id);
+  if (!signIns.isCurrent(signIn)) return 'changed';
+  cache.dropSignIn(signIn.id);
   const isEnded = token !== undefined && Number.isFinite(token.expiresAt);
   const why = `its access token ${isEnded ? 'has expired' : 'is no longer accepted'}, and the sign-in provider gave none to refresh it with`;
-  await grants.change(grant, { state: { kind: 'signInRequired', why } });
+  await signIns.change(signIn, { state: { kind: 'signInRequired', why } });
   return 'changed';
 }
 
 async function storedToken(
-  { cache, refresher, grants, clock }: SourceParts,
-  grant: Grant,
+  { cache, refresher, signIns, clock }: SourceParts,
+  signIn: SignIn,
 ): Promise<AccessToken | undefined> {
-  const { accessToken: stored, proofKey: kept } = await refresher.secrets.read(grant);
-  if (!stored || cache.isRefused(grant.id, stored.value) || !grants.isCurrent(grant)) return undefined;
+  const { accessToken: stored, proofKey: kept } = await refresher.secrets.read(signIn);
+  if (!stored || cache.isRefused(signIn.id, stored.value) || !signIns.isCurrent(signIn)) return undefined;
   const { value: accessToken, scope } = stored;
   const issuedAt = fromWall(clock, stored.issuedAt);
   const expiresAt = stored.expiresAt === undefined ? Infinity : fromWall(clock, stored.expiresAt);
   // Another request may have read it meanwhile: one token has one id.
   return (
-    cache.get(grant.id, fullScope) ??
-    cache.put(grant.id, fullScope, {
+    cache.get(signIn.id, fullScope) ??
+    cache.put(signIn.id, fullScope, {
       accessToken,
       issuedAt,
       expiresAt,
       scope,
-      ...(kept === undefined ? {} : { proofKey: cache.proofKey(grant.id, kept) }),
+      ...(kept === undefined ? {} : { proofKey: cache.proofKey(signIn.id, kept) }),
     })
   );
 }

@@ -8,7 +8,7 @@
  */
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Grants } from '../records/grants.ts';
+import type { SignIns } from '../records/sign-ins.ts';
 import type { Refresher } from './refresher.ts';
 import type { ServerRests } from './server-rests.ts';
 import { fullScope } from './token-cache.ts';
@@ -17,7 +17,7 @@ import type { AccessToken, TokenCache } from './token-cache.ts';
 export interface UpkeepParts {
   readonly clock: Clock;
   readonly cache: TokenCache;
-  readonly grants: Grants;
+  readonly signIns: SignIns;
   readonly refresher: Refresher;
   readonly rests: ServerRests;
   readonly audit: Audit;
@@ -45,7 +45,7 @@ export class Upkeep {
   readonly #parts: UpkeepParts;
   readonly #end = new AbortController();
   #last: Reading;
-  /** Grants that were due at a tick and wait for their start. */
+  /** Sign-ins that were due at a tick and wait for their start. */
   readonly #due = new Set<string>();
   #isStarting = false;
 
@@ -70,21 +70,21 @@ export class Upkeep {
   /** Starts what is due, and waits for none of it. */
   tick(): void {
     this.#noteTime();
-    for (const grantId of this.#parts.cache.grants()) {
-      if (this.#isDue(grantId)) this.#due.add(grantId);
+    for (const signInId of this.#parts.cache.signInIds()) {
+      if (this.#isDue(signInId)) this.#due.add(signInId);
     }
     if (!this.#isStarting) void this.#startDue();
   }
 
-  /** What a tick adds meanwhile is started too. Much may have happened while a grant waited, so each is looked at again. */
+  /** What a tick adds meanwhile is started too. Much may have happened while a sign-in waited, so each is looked at again. */
   async #startDue(): Promise<void> {
     const { clock, refresher } = this.#parts;
     this.#isStarting = true;
     try {
-      for (const grantId of this.#due) {
-        this.#due.delete(grantId);
-        if (refresher.failures.isVaultInTrouble || !this.#isDue(grantId)) continue;
-        void this.#refresh(grantId);
+      for (const signInId of this.#due) {
+        this.#due.delete(signInId);
+        if (refresher.failures.isVaultInTrouble || !this.#isDue(signInId)) continue;
+        void this.#refresh(signInId);
         if (this.#due.size > 0) await clock.sleep(startEvery, this.#end.signal);
       }
     } catch {
@@ -96,20 +96,20 @@ export class Upkeep {
   }
 
   /** A token with a margin shorter than a tick is left to the requests: a tick may miss its last moments. */
-  #isDue(grantId: string): boolean {
-    const { cache, clock, grants, refresher } = this.#parts;
-    const token = cache.get(grantId, fullScope);
+  #isDue(signInId: string): boolean {
+    const { cache, clock, signIns, refresher } = this.#parts;
+    const token = cache.get(signInId, fullScope);
     if (!token || token.handedTo.size === 0 || token.margin < tickEvery) return false;
-    const grant = grants.byId(grantId);
-    if (grant?.state.kind !== 'active' || !grant.hasRefreshToken) return false;
-    if (refresher.failures.backoff.left(grantId) > 0 || refresher.turns.isTaken(grantId)) return false;
+    const signIn = signIns.byId(signInId);
+    if (signIn?.state.kind !== 'active' || !signIn.hasRefreshToken) return false;
+    if (refresher.failures.backoff.left(signInId) > 0 || refresher.turns.isTaken(signInId)) return false;
     const left = token.expiresAt - clock.now();
     return left > 0 && left <= quietMargin(token);
   }
 
-  async #refresh(grantId: string): Promise<void> {
+  async #refresh(signInId: string): Promise<void> {
     try {
-      await this.#parts.refresher.refresh(grantId, undefined, this.#end.signal);
+      await this.#parts.refresher.refresh(signInId, undefined, this.#end.signal);
     } catch {
       // The refresher wrote it down; the backoff says when to try again.
     }

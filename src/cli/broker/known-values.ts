@@ -19,7 +19,7 @@ const plainWord = /^[A-Za-z0-9_][A-Za-z0-9_.:/@%+,-]*$/;
 
 type Collect = (connection: Connection) => Promise<readonly unknown[]>;
 
-const grants = async (connection: Connection): Promise<unknown[]> =>
+const signIns = async (connection: Connection): Promise<unknown[]> =>
   listIn(await connection.request('signIn.list'), 'signIns');
 const programs = async (connection: Connection): Promise<unknown[]> =>
   listIn(await connection.request('app.list'), 'apps');
@@ -37,7 +37,7 @@ const wordFor = (program: unknown): unknown => {
 
 const collectors = {
   resources: async (connection) => [
-    ...(await grants(connection)).map((grant) => field(grant, 'endpoint')),
+    ...(await signIns(connection)).map((signIn) => field(signIn, 'endpoint')),
     ...(await programs(connection)).flatMap((program) =>
       listIn(program, 'permissions').map((permission) => field(permission, 'resource')),
     ),
@@ -48,7 +48,7 @@ const collectors = {
   requests: async (connection) =>
     listIn(await connection.request('request.list'), 'requests').map((one) => field(one, 'id')),
   apps: async (connection) => (await programs(connection)).map(wordFor),
-  accounts: async (connection) => (await grants(connection)).map((grant) => field(grant, 'account')),
+  accounts: async (connection) => (await signIns(connection)).map((signIn) => field(signIn, 'account')),
 } as const satisfies Record<string, Collect>;
 
 export type ValueKind = keyof typeof collectors;

@@ -88,11 +88,11 @@ export const command = defineCommand(
       throughTakeover(async (isFirst, reached) => {
         const connection = await (isFirst ? connect() : connectAsOwner());
         reached();
-        return signIn(connection, request);
+        return startSignIn(connection, request);
       });
     const client = await clientFrom(options);
-    const { signIn: grant } = await (client ? signInWith({ ask, says }, request, client, start) : start());
-    if (options.json) printJson(grant);
+    const { signIn } = await (client ? signInWith({ ask, says }, request, client, start) : start());
+    if (options.json) printJson(signIn);
     return exitCodes.ok;
   },
 );
@@ -118,7 +118,7 @@ async function clientFrom(options: ClientOptions): Promise<OwnClient | undefined
   return { clientId, clientSecret: hasSecret ? await secretFromStdin() : undefined };
 }
 
-async function signIn(connection: Connection, request: ParamsOf<'signIn.start'>) {
+async function startSignIn(connection: Connection, request: ParamsOf<'signIn.start'>) {
   return interruptible(connection, async () => {
     const endWatch = await watchOwn(connection, request);
     return call(connection, 'signIn.start', request).finally(endWatch);

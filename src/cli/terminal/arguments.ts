@@ -112,8 +112,8 @@ export function resourceFrom(text: string): string {
   return text;
 }
 
-/** A sign-in by its id, or an endpoint that can name grants. Throws `invalid_resource`. */
-export function grantFrom(text: string): { readonly id: string } | { readonly resource: string } {
+/** A sign-in by its id, or an endpoint that can name several. Throws `invalid_resource`. */
+export function signInFrom(text: string): { readonly id: string } | { readonly resource: string } {
   return /^[0-9a-f]{16}$/.test(text) ? { id: text } : { resource: resourceFrom(text) };
 }
 

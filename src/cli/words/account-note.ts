@@ -4,7 +4,7 @@ import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 
 type Apps = ResultOf<'app.list'>['apps'];
-type Grants = ResultOf<'signIn.list'>['signIns'];
+type SignIns = ResultOf<'signIn.list'>['signIns'];
 
 interface Allowed {
   /** Name or id, as it was typed. */
@@ -12,7 +12,7 @@ interface Allowed {
   readonly resource: string;
 }
 
-export function accountNote({ app, resource }: Allowed, apps: Apps, grants: Grants): string {
+export function accountNote({ app, resource }: Allowed, apps: Apps, signIns: SignIns): string {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const permission = apps
     .find(({ appId, name }) => appId === app || name === app)
@@ -21,8 +21,8 @@ export function accountNote({ app, resource }: Allowed, apps: Apps, grants: Gran
   if (bound.length > 1 && permission?.account === undefined)
     return `${app} may use ${names(bound)} there: you will be asked which one, or use --account ACCOUNT.`;
   if (bound.length > 0) return `${app} works there as ${names([permission?.account ?? bound[0] ?? ''])}.`;
-  const accounts = grants
-    .filter((grant) => grant.endpoint === endpoint && grant.state !== 'revoked')
+  const accounts = signIns
+    .filter((signIn) => signIn.endpoint === endpoint && signIn.state !== 'revoked')
     .flatMap(({ account }) => account ?? []);
   if (accounts.length === 0) {
     return `Nobody is signed in there yet: ${app} will work as the account of the first sign-in.`;

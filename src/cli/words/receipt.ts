@@ -1,9 +1,9 @@
-/** Receipts of revocations in words: what became of the tokens of a grant that was ended. */
+/** Receipts of revocations in words: what became of the tokens of a sign-in that was ended. */
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { when } from '../terminal/output.ts';
 
 type Receipt = ResultOf<'signIn.revoke'>['revoked'][number];
-type Grant = ResultOf<'signIn.list'>['signIns'][number];
+type SignIn = ResultOf<'signIn.list'>['signIns'][number];
 
 /** What each receipt means, in a sentence. */
 const meanings = {
@@ -16,7 +16,7 @@ const meanings = {
     'revoked here; the authorization server never confirmed it, and Keyturn can no longer ask: end it in your account there',
 } as const satisfies Record<Receipt['receipt'], (receipt: Partial<Receipt>) => string>;
 
-/** One line for one grant. */
+/** One line for one sign-in. */
 export function receiptLine(receipt: Receipt): string {
   const { resource, issuer, liveUntil } = receipt;
   const live = at('; an access token that was handed out may work until', liveUntil);
@@ -31,8 +31,8 @@ const labels: Readonly<Record<Receipt['receipt'], string>> = {
   abandoned: 'abandoned',
 };
 
-/** The same in a cell of a table; nothing for a grant that isn't revoked. */
-export function receiptNotes({ receipt, nextTry, liveUntil }: Grant): string[] {
+/** The same in a cell of a table; nothing for a sign-in that isn't revoked. */
+export function receiptNotes({ receipt, nextTry, liveUntil }: SignIn): string[] {
   if (receipt === undefined) return [];
   return [`${labels[receipt]}${at(', next try', nextTry)}${at(', tokens may live until', liveUntil)}`];
 }

@@ -8,10 +8,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../../broker/broker.ts';
 import { wholeSeconds } from '../../base/clock.ts';
-import { grantsOfAccount, keptAccount } from '../../broker/consent/grant-choice.ts';
+import { signInsOfAccount, keptAccount } from '../../broker/consent/sign-in-choice.ts';
 import { keySubject } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
-import { namesGrant } from '../../broker/records/permission.ts';
+import { namesSignIn } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
 import { noKey } from '../../broker/refusals/refusals.ts';
 import { KeyturnError } from '../../base/errors.ts';
@@ -40,9 +40,9 @@ export function refusalOf({ parts }: Broker, appId: string, endpoint: string): R
   const leased = parts.leases.of(appId, now).filter(({ permission }) => permission.endpoint === endpoint);
   const standing = [...(current ? [current] : []), ...leased.map(({ permission }) => permission)];
   const scope = union(...standing.map(({ refused = [] }) => refused));
-  const ids = union(...standing.map(({ refusedGrants = [] }) => refusedGrants));
+  const ids = union(...standing.map(({ deniedSignInIds = [] }) => deniedSignInIds));
   if (scope.length === 0 && ids.length === 0) return undefined;
-  const accounts = ids.map((id) => parts.grants.byId(id)?.account ?? id);
+  const accounts = ids.map((id) => parts.signIns.byId(id)?.account ?? id);
   return {
     ...(scope.length > 0 ? { scope } : {}),
     ...(accounts.length > 0 ? { accounts } : {}),
@@ -78,7 +78,7 @@ export function requireKey(broker: Broker, resource: string): ApiKey {
  * the permission has run out.
  */
 export function decisionOf(broker: Broker, params: PermissionParams): Permission {
-  const { permissions, clock, grants, apps } = broker.parts;
+  const { permissions, clock, signIns, apps } = broker.parts;
   const appId = apps.resolve(params.app);
   const endpoint = broker.canonical(params.resource);
   const createdAt = clock.wall();
@@ -88,7 +88,7 @@ export function decisionOf(broker: Broker, params: PermissionParams): Permission
   const decided = { appId, endpoint, decision: params.decision, createdAt, ...given };
   const { account } = params;
   if (account === undefined || params.decision === 'deny') return decided;
-  const named = { ...decided, grants: grantsOfAccount(grants, { appId, endpoint, account }) };
+  const named = { ...decided, signInIds: signInsOfAccount(signIns, { appId, endpoint, account }) };
   const current = permissions.find(appId, endpoint, createdAt);
   if (current?.decision !== 'allow') {
     const hasRunOut = !current && permissions.asRead(decided).read?.decision === 'allow';
@@ -97,14 +97,14 @@ export function decisionOf(broker: Broker, params: PermissionParams): Permission
   }
   const { fixAtFirstToken, resource } = current;
   // Naming an account that is allowed already chooses it.
-  const isAllowed = named.grants.every((id) => namesGrant(current, id));
-  const hasOthers = current.grants?.some((id) => !named.grants.includes(id)) ?? false;
+  const isAllowed = named.signInIds.every((id) => namesSignIn(current, id));
+  const hasOthers = current.signInIds?.some((id) => !named.signInIds.includes(id)) ?? false;
   return {
     ...(current.until === undefined ? {} : { until: current.until }),
     ...(current.scope === undefined ? {} : { scope: current.scope }),
     ...(scope === undefined && fixAtFirstToken !== undefined ? { fixAtFirstToken } : {}),
     ...(resource === undefined ? {} : { resource }),
-    ...(isAllowed && hasOthers ? { account } : keptAccount(grants, current)),
+    ...(isAllowed && hasOthers ? { account } : keptAccount(signIns, current)),
     ...named,
   };
 }
@@ -187,7 +187,7 @@ export function widensPermission(broker: Broker, params: PermissionParams): bool
   if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
   const current = permissions.find(appId, endpoint, clock.wall());
   if (current?.decision !== 'allow' || Object.values(more).some((value) => value !== undefined)) return true;
-  if (decided.grants?.some((id) => !namesGrant(current, id))) return true;
+  if (decided.signInIds?.some((id) => !namesSignIn(current, id))) return true;
   if (decided.account !== undefined && decided.account !== current.account) return true;
   return (
     !reachesOnly(wanted, current.scope) ||
@@ -215,7 +215,8 @@ function endsBy(wanted: number | undefined, has: number | undefined): boolean {
 function isOpenEnded({ parts }: Broker, { endpoint, resource, fixAtFirstToken }: Permission): boolean {
   if (fixAtFirstToken === true) return true;
   return (
-    resource !== undefined && parts.grants.forEndpoint(endpoint).some((grant) => grant.resource !== resource)
+    resource !== undefined &&
+    parts.signIns.forEndpoint(endpoint).some((signIn) => signIn.resource !== resource)
   );
 }
 

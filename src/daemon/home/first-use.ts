@@ -6,14 +6,14 @@
  */
 import { quoted } from '../../base/errors.ts';
 import { keySubject } from '../../broker/records/api-key.ts';
-import { isLiving } from '../../broker/records/grant.ts';
+import { isLiving } from '../../broker/records/sign-in.ts';
 import type { Records } from '../../broker/records/records.ts';
 import type { AllowedGroup } from '../../broker/questions/question.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 
 export type AllowedRecords = Pick<
   Records,
-  'grants' | 'registrations' | 'apps' | 'permissions' | 'exceptions' | 'proxies' | 'keys'
+  'signIns' | 'registrations' | 'apps' | 'permissions' | 'exceptions' | 'proxies' | 'keys'
 >;
 
 /** Lines of one group. The rest is counted. */
@@ -21,14 +21,14 @@ const maxLines = 10;
 
 /** The groups that have something. */
 export function allowedIn(records: AllowedRecords): readonly AllowedGroup[] {
-  const { grants, registrations, apps, permissions, exceptions, proxies, keys } = records;
+  const { signIns, registrations, apps, permissions, exceptions, proxies, keys } = records;
   const nameOf = (id: string): string => apps.items.find((app) => app.id === id)?.name ?? id;
   const placeOf = (subject: string): string => {
     const key = keys.items.find((one) => keySubject(one) === subject);
     return key ? `the API key for ${key.endpoint}` : subject;
   };
   const all: Record<AllowedGroup['what'], readonly string[]> = {
-    signIns: grants.items
+    signIns: signIns.items
       .filter(isLiving)
       .map(({ endpoints, issuer, account }) => `${endpoints[0] ?? ''}: ${quoted(account)} at ${issuer}`),
     apiKeys: keys.items.map(({ endpoint }) => endpoint),
@@ -56,7 +56,7 @@ export function allowedIn(records: AllowedRecords): readonly AllowedGroup[] {
 export async function removeAllowed(records: AllowedRecords, now: number): Promise<void> {
   const state = { kind: 'revoked', receipt: 'pending', endedAt: now } as const;
   const needed = new Set(
-    records.grants.items.flatMap(({ registrationId, earlier = [] }) => [
+    records.signIns.items.flatMap(({ registrationId, earlier = [] }) => [
       registrationId,
       ...earlier.map((one) => one.registrationId),
     ]),
@@ -64,7 +64,7 @@ export async function removeAllowed(records: AllowedRecords, now: number): Promi
   // Made at once, so that the first write has all of them.
   await Promise.all([
     records.permissions.change((all) => all.filter(({ decision }) => decision === 'deny')),
-    records.grants.change((all) => all.map((grant) => (isLiving(grant) ? { ...grant, state } : grant))),
+    records.signIns.change((all) => all.map((signIn) => (isLiving(signIn) ? { ...signIn, state } : signIn))),
     // Only the client that a token was issued to can revoke it. No sign-in uses a rejected one.
     records.registrations.change((all) =>
       all.filter(({ id }) => needed.has(id)).map((one) => ({ ...one, isRejected: true })),

@@ -2,18 +2,18 @@
  * The broker's facts in the wire's words: RFC names, seconds, scopes as one text.
  *
  * Invariant: no answer here holds a secret (only `token.get` answers with one). An app sees only its own
- * part of a grant.
+ * part of a sign-in.
  */
 import type { Broker } from '../../broker/broker.ts';
 import { toWall, wholeSeconds } from '../../base/clock.ts';
-import { explainGrant, leftOver, notableSkew } from '../../broker/explain.ts';
+import { explainSignIn, leftOver, notableSkew } from '../../broker/explain.ts';
 import type { NextRefresh } from '../../broker/explain.ts';
 import type { StoredRow } from '../../audit/audit-row.ts';
-import { serves } from '../../broker/consent/grant-choice.ts';
+import { serves } from '../../broker/consent/sign-in-choice.ts';
 import { isKeySubject, shownKey } from '../../broker/records/api-key.ts';
-import { namesOfServers } from '../../broker/records/grant.ts';
-import type { Grant } from '../../broker/records/grant.ts';
-import type { Grants } from '../../broker/records/grants.ts';
+import { namesOfServers } from '../../broker/records/sign-in.ts';
+import type { SignIn } from '../../broker/records/sign-in.ts';
+import type { SignIns } from '../../broker/records/sign-ins.ts';
 import type { Permission } from '../../broker/records/permission.ts';
 import { triedUntil } from '../../broker/revocation/revoker.ts';
 import type { Receipt } from '../../broker/revocation/revoker.ts';
@@ -23,46 +23,46 @@ import { processAnswer } from './open-questions.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
 
-export function grantAnswer(
+export function signInAnswer(
   broker: Broker,
-  grant: Grant,
+  signIn: SignIn,
   caller: Caller,
 ): ResultOf<'signIn.list'>['signIns'][number] {
-  const { grants, permissions, leases, apps, cache, clock, refresher } = broker.parts;
+  const { signIns, permissions, leases, apps, cache, clock, refresher } = broker.parts;
   const wall = clock.wall();
-  const { refreshedAt } = refresher.secrets.factsOf(grant);
-  const names = grant.endpoints
+  const { refreshedAt } = refresher.secrets.factsOf(signIn);
+  const names = signIn.endpoints
     .flatMap((endpoint) => [...permissions.shownFor(endpoint, wall), ...leases.forEndpoint(endpoint, wall)])
-    .filter((permission) => serves(permission, grant, grants.shownFor(permission.endpoint)))
+    .filter((permission) => serves(permission, signIn, signIns.shownFor(permission.endpoint)))
     .filter((permission) => caller.role === 'owner' || permission.appId === caller.appId)
     .map((permission) => apps.nameOf(permission.appId));
-  const expiresAt = Math.max(0, ...cache.of(grant.id).map((token) => token.expiresAt));
+  const expiresAt = Math.max(0, ...cache.of(signIn.id).map((token) => token.expiresAt));
   return {
-    id: grant.id,
-    resource: grant.resource,
-    endpoint: grant.endpoints[0] ?? grant.resource,
-    issuer: grant.issuer,
-    account: grant.account,
-    scope: formatScope(grant.scope),
-    state: shownState(broker, grant),
-    exceptions: broker.parts.exceptions.shownFor(...namesOfServers(grant)),
-    tokenType: grant.isKeyBound ? 'DPoP' : 'Bearer',
-    audience: grant.audience,
-    ...(grant.state.kind === 'signInRequired' ? { why: grant.state.why } : {}),
-    ...receiptOf(broker, grant),
+    id: signIn.id,
+    resource: signIn.resource,
+    endpoint: signIn.endpoints[0] ?? signIn.resource,
+    issuer: signIn.issuer,
+    account: signIn.account,
+    scope: formatScope(signIn.scope),
+    state: shownState(broker, signIn),
+    exceptions: broker.parts.exceptions.shownFor(...namesOfServers(signIn)),
+    tokenType: signIn.isKeyBound ? 'DPoP' : 'Bearer',
+    audience: signIn.audience,
+    ...(signIn.state.kind === 'signInRequired' ? { why: signIn.state.why } : {}),
+    ...receiptOf(broker, signIn),
     ...(expiresAt > 0 && Number.isFinite(expiresAt)
       ? { expires_at: wholeSeconds(toWall(clock, expiresAt)) }
       : {}),
     ...(refreshedAt === undefined ? {} : { lastRefreshedAt: wholeSeconds(refreshedAt) }),
-    ...troubleOf(broker, grant),
+    ...troubleOf(broker, signIn),
     apps: [...new Set(names)],
   };
 }
 
-/** Empty for a grant that isn't revoked. */
+/** Empty for a sign-in that isn't revoked. */
 function receiptOf(
   { parts }: Broker,
-  { state, liveUntil = 0 }: Grant,
+  { state, liveUntil = 0 }: SignIn,
 ): Partial<ResultOf<'signIn.revoke'>['revoked'][number]> {
   if (state.kind !== 'revoked') return {};
   const now = parts.clock.wall();
@@ -78,25 +78,25 @@ function receiptOf(
 
 export function receiptAnswer(
   broker: Broker,
-  grant: Grant,
+  signIn: SignIn,
   receipt: Receipt,
 ): ResultOf<'signIn.revoke'>['revoked'][number] {
-  const { id, resource, issuer, account } = grant;
-  return { id, resource, issuer, account, ...receiptOf(broker, grant), receipt };
+  const { id, resource, issuer, account } = signIn;
+  return { id, resource, issuer, account, ...receiptOf(broker, signIn), receipt };
 }
 
-type GrantAnswer = ResultOf<'signIn.list'>['signIns'][number];
+type SignInAnswer = ResultOf<'signIn.list'>['signIns'][number];
 
-function troubleOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'trouble' | 'attempt'> {
+function troubleOf({ parts }: Broker, signIn: SignIn): Pick<SignInAnswer, 'trouble' | 'attempt'> {
   const { refresher } = parts;
-  const trouble = grant.state.kind === 'active' ? refresher.failures.backoff.trouble(grant.id) : undefined;
-  const attempt = leftOver(parts, grant);
+  const trouble = signIn.state.kind === 'active' ? refresher.failures.backoff.trouble(signIn.id) : undefined;
+  const attempt = leftOver(parts, signIn);
   const at = (steady: number): number => wholeSeconds(toWall(parts.clock, steady));
   return {
     ...(trouble && {
       trouble: {
         reason:
-          refresher.failures.refusalOf(grant.id)?.reason ?? ('authorization_server_unreachable' as const),
+          refresher.failures.refusalOf(signIn.id)?.reason ?? ('authorization_server_unreachable' as const),
         since: at(trouble.since),
         nextTryAt: at(trouble.nextTryAt),
       },
@@ -110,19 +110,19 @@ function troubleOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'trouble'
   };
 }
 
-/** An app sees of the log what it did itself, and what happened to the grant. */
+/** An app sees of the log what it did itself, and what happened to the sign-in. */
 export function explanationAnswer(
   broker: Broker,
-  grant: Grant,
+  signIn: SignIn,
   caller: Caller,
   rows: readonly StoredRow[],
 ): ResultOf<'signIn.show'>['signIns'][number] {
   const own = caller.role === 'owner' ? undefined : broker.parts.apps.nameOf(caller.appId);
-  const { refresh, ...sentences } = explainGrant(broker.parts, grant);
-  const refusals = refusalAnswers(broker, grant).filter(({ app }) => own === undefined || app === own);
+  const { refresh, ...sentences } = explainSignIn(broker.parts, signIn);
+  const refusals = refusalAnswers(broker, signIn).filter(({ app }) => own === undefined || app === own);
   return {
-    signIn: grantAnswer(broker, grant, caller),
-    signedInAt: wholeSeconds(grant.createdAt),
+    signIn: signInAnswer(broker, signIn, caller),
+    signedInAt: wholeSeconds(signIn.createdAt),
     ...sentences,
     ...(refusals.length === 0 ? {} : { refusals }),
     ...(refresh === undefined ? {} : { refresh: refreshAnswer(refresh) }),
@@ -142,9 +142,9 @@ export function explanationAnswer(
 
 type RefusalAnswer = NonNullable<ResultOf<'signIn.show'>['signIns'][number]['refusals']>[number];
 
-function refusalAnswers(broker: Broker, grant: Grant): RefusalAnswer[] {
+function refusalAnswers(broker: Broker, signIn: SignIn): RefusalAnswer[] {
   const { apps, clock } = broker.parts;
-  return broker.rejections.pausesOf(grant).map(({ appId, operation, until }) => ({
+  return broker.rejections.pausesOf(signIn).map(({ appId, operation, until }) => ({
     app: apps.nameOf(appId),
     operation,
     until: wholeSeconds(toWall(clock, until)),
@@ -159,18 +159,18 @@ function refreshAnswer(
   return { by, after: wholeSeconds(refresh.after) };
 }
 
-/** Issuers of our grants whose clocks are notably off. */
-export function clocksAnswer({ grants, servers }: Broker['parts']): ResultOf<'status'>['clocks'] {
-  const issuers = new Set(grants.shown().map(({ issuer }) => issuer));
+/** Issuers of our sign-ins whose clocks are notably off. */
+export function clocksAnswer({ signIns, servers }: Broker['parts']): ResultOf<'status'>['clocks'] {
+  const issuers = new Set(signIns.shown().map(({ issuer }) => issuer));
   return [...issuers]
     .map((issuer) => ({ issuer, skew: servers.skewOf(issuer) }))
     .filter(({ skew }) => Math.abs(skew) > notableSkew)
     .map(({ issuer, skew }) => ({ issuer, ahead: Math.round(skew / 1000) }));
 }
 
-function shownState({ parts }: Broker, grant: Grant): string {
-  if (grant.state.kind !== 'active') return grant.state.kind;
-  return parts.refresher.turns.isTaken(grant.id) ? 'refreshing' : 'active';
+function shownState({ parts }: Broker, signIn: SignIn): string {
+  if (signIn.state.kind !== 'active') return signIn.state.kind;
+  return parts.refresher.turns.isTaken(signIn.id) ? 'refreshing' : 'active';
 }
 
 type AppAnswer = ResultOf<'app.list'>['apps'][number];
@@ -205,14 +205,14 @@ function fileAnswer(executable: string | undefined): Pick<AppAnswer, 'executable
   return { executable, file: isInterpreter(executable) ? 'interpreter' : 'attested' };
 }
 
-function accountsOf(all: Grants, { grants = [] }: Permission): string[] {
+function accountsOf(all: SignIns, { signInIds = [] }: Permission): string[] {
   const shown = all.shown();
-  return grants.flatMap((id) => shown.find((grant) => grant.id === id)?.account ?? []);
+  return signInIds.flatMap((id) => shown.find((signIn) => signIn.id === id)?.account ?? []);
 }
 
 /** None for a permission of an API key that is no more: it gives nothing. */
 function permissionAnswer(
-  { apps, grants, keys }: Broker['parts'],
+  { apps, signIns, keys }: Broker['parts'],
   permission: Permission,
 ): AppAnswer['permissions'] {
   const { decision } = permission;
@@ -225,7 +225,7 @@ function permissionAnswer(
     const key = keys.shownOf(permission.endpoint);
     return key ? [{ resource: key.endpoint, apiKey: shownKey(key), decision, ...times }] : [];
   }
-  const accounts = accountsOf(grants, permission);
+  const accounts = accountsOf(signIns, permission);
   return [
     {
       resource: permission.endpoint,

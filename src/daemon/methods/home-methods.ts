@@ -1,6 +1,6 @@
 /** The owner's methods about the home: waived rules, settings, the audit log, the broker itself. */
 import type { Broker } from '../../broker/broker.ts';
-import { namesOfServers } from '../../broker/records/grant.ts';
+import { namesOfServers } from '../../broker/records/sign-in.ts';
 import { hostOrigin, privateAddress } from '../../broker/records/exception.ts';
 import { settingAnswer } from './answers.ts';
 import type { Handlers } from './services.ts';
@@ -18,14 +18,14 @@ export const homeMethods: Pick<
   | 'display.set'
 > = {
   'exception.set': async ({ broker }, _caller, { server, name, on }) => {
-    const { exceptions, servers, audit, grants, refresher } = broker.parts;
+    const { exceptions, servers, audit, signIns, refresher } = broker.parts;
     const canonical = broker.canonical(server);
     const places =
       name === privateAddress ? new Set([hostOrigin(canonical)]) : spellings(broker, server, canonical);
     for (const spelling of places) await exceptions.set(spelling, name, on);
     servers.forget();
     // A rule that was waived may be the one by which a refresh was refused.
-    const named = grants.all().filter((grant) => namesOfServers(grant).some((one) => places.has(one)));
+    const named = signIns.all().filter((signIn) => namesOfServers(signIn).some((one) => places.has(one)));
     if (on) await refresher.failures.tryAgain(named);
     await audit.record({ event: 'exception', outcome: `${name} ${on ? 'on' : 'off'}`, endpoint: server });
     return {};

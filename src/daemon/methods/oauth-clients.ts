@@ -2,11 +2,11 @@
  * Our clients at issuers, entered by hand or registered automatically: what there is, and its end,
  * by removal or by another that takes its place.
  *
- * Invariant: no answer holds a secret. None is removed while a grant needs it: only the client that a refresh token
+ * Invariant: no answer holds a secret. None is removed while a sign-in needs it: only the client that a refresh token
  * was issued to may use it (RFC 6749 §6) or revoke it (RFC 7009 §2.1).
  */
-import { isLiving } from '../../broker/records/grant.ts';
-import type { Grant } from '../../broker/records/grant.ts';
+import { isLiving } from '../../broker/records/sign-in.ts';
+import type { SignIn } from '../../broker/records/sign-in.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { RegistrationRecord } from '../../broker/records/registrations.ts';
 import { isPending, revokeEarlier } from '../../broker/revocation/revoker.ts';
@@ -16,7 +16,7 @@ import { maxLength } from '../../ipc/wire/limits.ts';
 
 type Registered = ResultOf<'oauthClient.list'>['oauthClients'][number];
 
-/** Grants named in a refusal; a user revokes a few by hand, and the rest is counted. */
+/** Sign-ins named in a refusal; a user revokes a few by hand, and the rest is counted. */
 const maxNamed = 5;
 
 /** Verified or not: to list, never to act upon. */
@@ -37,7 +37,7 @@ function answer(record: RegistrationRecord): Registered {
     clientId: clientIdOf(record),
     source,
     authMethod: tokenEndpointAuthMethod,
-    ...(record.grant === undefined ? { redirectUri } : { grantType: record.grant }),
+    ...(record.grantType === undefined ? { redirectUri } : { grantType: record.grantType }),
     registeredAt: Math.floor(registeredAt / 1000),
   };
 }
@@ -46,7 +46,7 @@ function answer(record: RegistrationRecord): Registered {
 const clientIdOf = ({ registration }: RegistrationRecord): string =>
   registration.clientId.slice(0, maxLength.url);
 
-/** Throws `not_found`, `conflict` while grants need it, and what the vault throws. */
+/** Throws `not_found`, `conflict` while sign-ins need it, and what the vault throws. */
 export async function removeRegistered(
   parts: BrokerParts,
   { issuer, clientId }: ParamsOf<'oauthClient.remove'>,
@@ -57,7 +57,7 @@ export async function removeRegistered(
     .filter((record) => record.registration.issuer === issuer && clientIdOf(record) === clientId);
   if (records.length === 0) throw notFound(issuer, clientId);
   const next = 'then remove the client';
-  refuseNeeded(parts.grants, records, next);
+  refuseNeeded(parts.signIns, records, next);
   await revokeEarlierOf(parts, records, next);
   for (const record of records) {
     await registrations.remove(record);
@@ -68,15 +68,15 @@ export async function removeRegistered(
   await audit.record({ event: 'oauthClient', outcome: 'removed', issuer });
 }
 
-/** Throws `conflict` while grants need any of these; `next`: what the user can do once they don't. */
+/** Throws `conflict` while sign-ins need any of these; `next`: what the user can do once they don't. */
 export function refuseNeeded(
-  grants: BrokerParts['grants'],
+  signIns: BrokerParts['signIns'],
   records: readonly RegistrationRecord[],
   next: string,
 ): void {
-  refuseIf(grants, records, {
+  refuseIf(signIns, records, {
     next,
-    isNeeding: (grant, id) => grant.registrationId === id && needsClient(grant),
+    isNeeding: (signIn, id) => signIn.registrationId === id && needsClient(signIn),
   });
 }
 
@@ -86,27 +86,27 @@ export async function revokeEarlierOf(
   records: readonly RegistrationRecord[],
   next: string,
 ): Promise<void> {
-  const isNeeding = ({ earlier = [] }: Grant, id: string): boolean =>
+  const isNeeding = ({ earlier = [] }: SignIn, id: string): boolean =>
     earlier.some(({ registrationId }) => registrationId === id);
   for (const { id } of records)
-    for (const grant of parts.grants.all().filter((one) => isLiving(one) && isNeeding(one, id)))
-      await revokeEarlier(parts, grant, (all) => all.filter(({ registrationId }) => registrationId === id));
-  refuseIf(parts.grants, records, { next, isNeeding });
+    for (const signIn of parts.signIns.all().filter((one) => isLiving(one) && isNeeding(one, id)))
+      await revokeEarlier(parts, signIn, (all) => all.filter(({ registrationId }) => registrationId === id));
+  refuseIf(parts.signIns, records, { next, isNeeding });
 }
 
 function refuseIf(
-  grants: BrokerParts['grants'],
+  signIns: BrokerParts['signIns'],
   records: readonly RegistrationRecord[],
-  { next, isNeeding }: { readonly next: string; readonly isNeeding: (grant: Grant, id: string) => boolean },
+  { next, isNeeding }: { readonly next: string; readonly isNeeding: (signIn: SignIn, id: string) => boolean },
 ): void {
   for (const record of records) {
-    const needing = grants.all().filter((grant) => isNeeding(grant, record.id));
+    const needing = signIns.all().filter((signIn) => isNeeding(signIn, record.id));
     if (needing.length > 0) throw stillNeeded(record, needing, next);
   }
 }
 
 /** It has ended here, and the issuer has still to be told. */
-const needsClient = (grant: Grant): boolean => grant.state.kind === 'active' || isPending(grant);
+const needsClient = (signIn: SignIn): boolean => signIn.state.kind === 'active' || isPending(signIn);
 
 function notFound(issuer: string, clientId: string): KeyturnError {
   return new KeyturnError('not_found', `No client ${quoted(clientId)} is known at ${quoted(issuer)}.`, {
@@ -114,12 +114,12 @@ function notFound(issuer: string, clientId: string): KeyturnError {
   });
 }
 
-function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next: string): KeyturnError {
+function stillNeeded(record: RegistrationRecord, signIns: readonly SignIn[], next: string): KeyturnError {
   const { issuer } = record.registration;
-  const names = grants.slice(0, maxNamed).map(nameOf);
-  const rest = grants.length - names.length;
+  const names = signIns.slice(0, maxNamed).map(nameOf);
+  const rest = signIns.length - names.length;
   const list = [...names, ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
-  const first = grants.find((grant) => !isPending(grant));
+  const first = signIns.find((signIn) => !isPending(signIn));
   return new KeyturnError(
     'conflict',
     `The client ${quoted(clientIdOf(record))} at ${quoted(issuer)} is still needed by: ${list}.`,
@@ -132,7 +132,9 @@ function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next:
   );
 }
 
-function nameOf(grant: Grant): string {
-  const how = isPending(grant) ? 'ended; its authorization server is not reached yet' : quoted(grant.account);
-  return `${quoted(grant.endpoints[0] ?? grant.resource)} (${how})`;
+function nameOf(signIn: SignIn): string {
+  const how = isPending(signIn)
+    ? 'ended; its authorization server is not reached yet'
+    : quoted(signIn.account);
+  return `${quoted(signIn.endpoints[0] ?? signIn.resource)} (${how})`;
 }

@@ -11,7 +11,7 @@ import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { questionTimeout } from '../../broker/questions/interaction.ts';
 import type { Interaction } from '../../broker/questions/interaction.ts';
-import type { ApprovalRequest, OfferedGrant, Question } from '../../broker/questions/question.ts';
+import type { ApprovalRequest, OfferedSignIn, Question } from '../../broker/questions/question.ts';
 import type { SignInDetails } from '../../broker/questions/starter.ts';
 import { interaction } from '../../ipc/protocol/schemas/request-schema.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
@@ -70,7 +70,7 @@ export function interactionAnswer(
         resource: question.endpoint + (question.query ?? ''),
         ...(question.key === undefined ? {} : { apiKey: shownKey(question.key) }),
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
-        ...offeredAnswer(question.grant),
+        ...offeredAnswer(question.signIn),
       };
     case 'pair':
       return {
@@ -170,9 +170,9 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<Int
 const starterAnswer = ({ starter }: SignInDetails): 'app' | 'command' | 'window' => starter?.by ?? 'window';
 
 /** Whose tokens a yes allows. */
-function offeredAnswer(grant: OfferedGrant | undefined): Partial<InteractionAnswer> {
-  if (!grant) return {};
-  const { issuer, account, isKeyBound, otherAccounts, isAnother } = grant;
+function offeredAnswer(signIn: OfferedSignIn | undefined): Partial<InteractionAnswer> {
+  if (!signIn) return {};
+  const { issuer, account, isKeyBound, otherAccounts, isAnother } = signIn;
   const tokenType = isKeyBound ? 'DPoP' : 'Bearer';
   return {
     issuer: spelled(issuer),

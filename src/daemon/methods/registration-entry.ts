@@ -1,9 +1,9 @@
 /**
  * Client information that the user entered: `keyturn oauth-client add` (spec, Client registration 1 and 4).
  *
- * Invariants: it is bound to the issuer it was entered for, and replaces an earlier entry for it, unless grants
+ * Invariants: it is bound to the issuer it was entered for, and replaces an earlier entry for it, unless sign-ins
  * need that one: only the client that a refresh token was issued to may use it. The same client entered again (with
- * another secret, say) keeps its grants.
+ * another secret, say) keeps its sign-ins.
  */
 import path from 'node:path';
 import type { BrokerParts } from '../../broker/parts.ts';
@@ -36,10 +36,10 @@ type Entry = ParamsOf<'oauthClient.set'>;
 /** After a refusal because the other client is needed. */
 const nextStep = 'then enter the other client';
 
-type CheckParts = Pick<BrokerParts, 'urlPolicy' | 'registrations' | 'grants'>;
+type CheckParts = Pick<BrokerParts, 'urlPolicy' | 'registrations' | 'signIns'>;
 
 /** Changes nothing. Throws `insecure_url`, `invalid_request`, `client_rejected`, `conflict`. */
-export function checkRegistration({ urlPolicy, registrations, grants }: CheckParts, entry: Entry): void {
+export function checkRegistration({ urlPolicy, registrations, signIns }: CheckParts, entry: Entry): void {
   requireSecureUrl(entry.issuer, 'the issuer', urlPolicy);
   if (entry.idp) requireSecureUrl(entry.idp.issuer, 'the identity provider', urlPolicy);
   requireConsistent(entry);
@@ -47,7 +47,7 @@ export function checkRegistration({ urlPolicy, registrations, grants }: CheckPar
   // A key that can't sign is found out now, not at the first sign-in.
   if (entry.privateKey !== undefined) requireUsableKey(entry, entry.privateKey);
   const others = enteredFor({ registrations }, entry.issuer).filter((record) => !isSame(record, entry));
-  refuseNeeded(grants, others, nextStep);
+  refuseNeeded(signIns, others, nextStep);
 }
 
 /** With another identity provider it is another client: the same name there may be another person's. */
@@ -69,7 +69,7 @@ export async function enterRegistration(
   parts: BrokerParts,
   entry: Entry,
 ): Promise<ResultOf<'oauthClient.set'>> {
-  const { registrations, audit, clock, grants, refresher, loopback, interactions } = parts;
+  const { registrations, audit, clock, signIns, refresher, loopback, interactions } = parts;
   checkRegistration(parts, entry);
   const earlier = enteredFor(parts, entry.issuer);
   const same = earlier.find((record) => isSame(record, entry));
@@ -90,21 +90,21 @@ export async function enterRegistration(
   if (same) {
     await registrations.renew(same, registration, secret, purpose);
     await refresher.failures.tryAgain(
-      grants.all().filter(({ registrationId }) => registrationId === same.id),
+      signIns.all().filter(({ registrationId }) => registrationId === same.id),
     );
   }
   const { id } = same ?? (await registrations.add(registration, secret, purpose));
   for (const record of others) await registrations.remove(record);
   // A sign-in that waits at a page of another client goes on with this one.
-  for (const { question } of purpose.grant === undefined ? interactions.list() : []) {
+  for (const { question } of purpose.grantType === undefined ? interactions.list() : []) {
     if (question.kind !== 'signIn' || question.issuer !== entry.issuer) continue;
     if (question.registrationId !== id) question.showsError();
   }
-  await audit.record({ event: 'oauthClient', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
+  await audit.record({ event: 'oauthClient', outcome: purpose.grantType ?? 'entered', issuer: entry.issuer });
   // An issuer has one at most.
   const replaced = earlier[0]?.registration.clientId;
   return {
-    ...(purpose.grant === undefined ? { redirectUri } : {}),
+    ...(purpose.grantType === undefined ? { redirectUri } : {}),
     replaced,
   };
 }
@@ -131,13 +131,13 @@ function authMethodOf({
 }
 
 function purposeOf({
-  grantType: grant,
+  grantType,
   idp,
   assertion,
-}: Entry): Pick<RegistrationRecord, 'grant' | 'idp' | 'assertion'> {
-  if (grant === undefined || grant === 'authorization_code') return {};
+}: Entry): Pick<RegistrationRecord, 'grantType' | 'idp' | 'assertion'> {
+  if (grantType === undefined || grantType === 'authorization_code') return {};
   return {
-    grant,
+    grantType,
     idp,
     assertion,
   };
@@ -148,7 +148,7 @@ function requireConsistent({
   clientSecret,
   privateKey,
   authMethod,
-  grantType: grant,
+  grantType,
   idp,
   alg,
   assertion,
@@ -163,11 +163,14 @@ function requireConsistent({
     [isWanting && clientSecret === undefined, `${authMethod} needs a client secret`],
     [authMethod === 'private_key_jwt' && privateKey === undefined, 'private_key_jwt needs a private key'],
     [alg !== undefined && privateKey === undefined, 'an algorithm belongs to a private key'],
-    [(grant === 'id-jag') !== (idp !== undefined), 'id-jag and an identity provider belong together'],
-    [(grant === 'jwt-bearer') !== (assertion !== undefined), 'jwt-bearer and an assertion belong together'],
+    [(grantType === 'id-jag') !== (idp !== undefined), 'id-jag and an identity provider belong together'],
+    [
+      (grantType === 'jwt-bearer') !== (assertion !== undefined),
+      'jwt-bearer and an assertion belong together',
+    ],
     [isRelativeFile(assertion), 'the file of an assertion has an absolute path'],
     [
-      grant === 'client_credentials' && clientSecret === undefined && privateKey === undefined,
+      grantType === 'client_credentials' && clientSecret === undefined && privateKey === undefined,
       'client_credentials needs a secret or a key',
     ],
   ];

@@ -1,13 +1,13 @@
 /**
- * `keyturn reset`, the broker's part: every grant ended, at its issuer too, and nothing left in the vault.
+ * `keyturn reset`, the broker's part: every sign-in ended, at its issuer too, and nothing left in the vault.
  *
  * Invariant: nothing is forgotten here before its issuer was asked, and what could not be told or
  * removed is named in the answer. A document that is not verified names no issuer that is asked. A crash at any point
  * leaves a home that can be reset again: the records are written before the secrets go, and the files go last.
  */
 import type { Broker } from '../../broker/broker.ts';
-import type { Grant } from '../../broker/records/grant.ts';
-import { abandonRevocation, isPending, revokeGrant } from '../../broker/revocation/revoker.ts';
+import type { SignIn } from '../../broker/records/sign-in.ts';
+import { abandonRevocation, isPending, revokeSignIn } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { receiptAnswer } from './answers.ts';
@@ -43,21 +43,21 @@ export async function resetHome(
 ): Promise<ResultOf<'home.reset'>> {
   const { broker, records } = parts;
   const isVerified = await hasVerified(broker);
-  const grants = broker.parts.grants.shown();
-  const open = grants.filter((grant) => grant.state.kind !== 'revoked' || isPending(grant));
+  const signIns = broker.parts.signIns.shown();
+  const open = signIns.filter((signIn) => signIn.state.kind !== 'revoked' || isPending(signIn));
   if (!withoutVault) await requireVault(parts, open);
   const revoked: ResultOf<'home.reset'>['revoked'] = [];
   for (let first = 0; first < open.length; first += atOnce) {
     const ended = open
       .slice(first, first + atOnce)
-      .map(async (grant) =>
-        isVerified ? endForGood(broker, grant) : receiptAnswer(broker, grant, 'abandoned'),
+      .map(async (signIn) =>
+        isVerified ? endForGood(broker, signIn) : receiptAnswer(broker, signIn, 'abandoned'),
       );
     revoked.push(...(await Promise.all(ended)));
   }
   // Told once more: a run that a crash cut short gave these up, and nobody has read of it.
-  const before = grants.filter(({ state }) => state.kind === 'revoked' && state.receipt === 'abandoned');
-  revoked.push(...before.map((grant) => receiptAnswer(broker, grant, 'abandoned')));
+  const before = signIns.filter(({ state }) => state.kind === 'revoked' && state.receipt === 'abandoned');
+  revoked.push(...before.map((signIn) => receiptAnswer(broker, signIn, 'abandoned')));
   const vaultLeft = await emptyVault(parts);
   const registrations = records.registrations.readable;
   return {
@@ -72,7 +72,7 @@ export async function resetHome(
 }
 
 /** Without secrets nothing can be revoked, and a keychain that is locked lets nothing be removed. */
-async function requireVault({ broker, service }: ResetParts, open: readonly Grant[]): Promise<void> {
+async function requireVault({ broker, service }: ResetParts, open: readonly SignIn[]): Promise<void> {
   const { vault } = broker.parts;
   if (vault.kind !== 'keychain' && open.length === 0) return;
   try {
@@ -86,17 +86,17 @@ async function requireVault({ broker, service }: ResetParts, open: readonly Gran
         rule: 'Reset revokes what the vault holds before it deletes it',
         hint:
           `Unlock or fix the vault, and try again. keyturn reset --yes goes on without it: ` +
-          `no authorization server is told to end ${open.length === 1 ? 'the sign-in' : `the ${open.length} grants`}${left}.`,
+          `no authorization server is told to end ${open.length === 1 ? 'the sign-in' : `the ${open.length} sign-ins`}${left}.`,
       },
     );
   }
 }
 
 /** Whether the vault is needed is judged later, and what it can't do is said there. */
-async function hasVerified({ parts: { document, grants } }: Broker): Promise<boolean> {
+async function hasVerified({ parts: { document, signIns } }: Broker): Promise<boolean> {
   try {
     await document.verify();
-    grants.all();
+    signIns.all();
     return true;
   } catch {
     return false;
@@ -104,10 +104,13 @@ async function hasVerified({ parts: { document, grants } }: Broker): Promise<boo
 }
 
 /** What is pending now would stay so for ever: the secrets go with the home. */
-async function endForGood(broker: Broker, grant: Grant): Promise<ResultOf<'home.reset'>['revoked'][number]> {
+async function endForGood(
+  broker: Broker,
+  signIn: SignIn,
+): Promise<ResultOf<'home.reset'>['revoked'][number]> {
   // If its end can't be written, it is gone with the home all the same.
-  await revokeGrant(broker.parts, grant).catch(() => undefined);
-  const { grant: ended, receipt } = await abandonRevocation(broker.parts, grant);
+  await revokeSignIn(broker.parts, signIn).catch(() => undefined);
+  const { signIn: ended, receipt } = await abandonRevocation(broker.parts, signIn);
   return receiptAnswer(broker, ended, receipt);
 }
 

@@ -42,7 +42,7 @@ export interface Services {
   closeConnectionsOf(appId: string): void;
   /** Removes the key file of a program that was unpaired, if it is in the home. */
   removeKeyOf(appId: string): Promise<void>;
-  /** Ends every grant and empties the vault; the files are for others to remove, once the daemon has stopped. */
+  /** Ends every sign-in and empties the vault; the files are for others to remove, once the daemon has stopped. */
   reset(params: ParamsOf<'home.reset'>): Promise<ResultOf<'home.reset'>>;
   /** Something was changed: the lists that show it are read again. */
   changed(): void;

@@ -54,7 +54,7 @@ function isAnotherVault({ name, value }: CheckedSetting, current: Settings): boo
 
 function refuseOccupied({ book, homeCheck, parts }: ChangeParts): void {
   const hasRoot = homeCheck.hasRoot && book.current.vault !== 'memory';
-  const living = parts.grants
+  const living = parts.signIns
     .shown()
     .filter(({ state }) => state.kind !== 'revoked' || state.receipt === 'pending').length;
   if (living === 0 && !hasRoot) return;

@@ -1,19 +1,19 @@
-/** The methods about grants: what there is, its end, and a sign-in that the owner starts. */
+/** The methods about sign-ins: what there is, its end, and a new one that the owner starts. */
 import type { Broker } from '../../broker/broker.ts';
-import { serves } from '../../broker/consent/grant-choice.ts';
-import type { Grant } from '../../broker/records/grant.ts';
-import { revokeGrant } from '../../broker/revocation/revoker.ts';
+import { serves } from '../../broker/consent/sign-in-choice.ts';
+import type { SignIn } from '../../broker/records/sign-in.ts';
+import { revokeSignIn } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import { explanationAnswer, grantAnswer, receiptAnswer } from './answers.ts';
+import { explanationAnswer, signInAnswer, receiptAnswer } from './answers.ts';
 import type { Handlers, Services } from './services.ts';
 
 /** How long `signIn.start` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 600;
 
-/** Rows of a grant's timeline: about a day of a busy grant, and it fits a terminal. */
+/** Rows of a sign-in's timeline: about a day of a busy one, and it fits a terminal. */
 const timelineRows = 40;
 
 export const signInMethods: Pick<
@@ -21,34 +21,34 @@ export const signInMethods: Pick<
   'signIn.list' | 'signIn.show' | 'signIn.revoke' | 'signIn.start' | 'signIn.issuer' | 'signIn.answer'
 > = {
   'signIn.list': ({ broker }, caller) => ({
-    signIns: visibleGrants(broker, caller).map((grant) => grantAnswer(broker, grant, caller)),
+    signIns: visibleSignIns(broker, caller).map((signIn) => signInAnswer(broker, signIn, caller)),
   }),
 
   'signIn.show': async (services, caller, params) => {
     const { broker, trail } = services;
-    const grants: ResultOf<'signIn.show'>['signIns'] = [];
-    for (const grant of namedGrants(broker, caller, params)) {
-      if (isVaultAtHand(services)) await broker.parts.refresher.secrets.look(grant);
-      const rows = await trail.about(grant.id, timelineRows);
+    const signIns: ResultOf<'signIn.show'>['signIns'] = [];
+    for (const signIn of namedSignIns(broker, caller, params)) {
+      if (isVaultAtHand(services)) await broker.parts.refresher.secrets.look(signIn);
+      const rows = await trail.about(signIn.id, timelineRows);
       // As it is now: reading the log took a while.
-      const current = broker.parts.grants.shown().find(({ id }) => id === grant.id) ?? grant;
-      grants.push(explanationAnswer(broker, current, caller, rows));
+      const current = broker.parts.signIns.shown().find(({ id }) => id === signIn.id) ?? signIn;
+      signIns.push(explanationAnswer(broker, current, caller, rows));
     }
-    return { signIns: grants };
+    return { signIns };
   },
 
   'signIn.revoke': async ({ broker }, caller, params) => {
-    const grants = namedGrants(broker, caller, params).filter((grant) => !isOver(grant));
+    const signIns = namedSignIns(broker, caller, params).filter((signIn) => !isOver(signIn));
     const revoked: ResultOf<'signIn.revoke'>['revoked'] = [];
-    for (const grant of grants) {
-      const { grant: ended, receipt } = await revokeGrant(broker.parts, grant);
+    for (const signIn of signIns) {
+      const { signIn: ended, receipt } = await revokeSignIn(broker.parts, signIn);
       revoked.push(receiptAnswer(broker, ended, receipt));
     }
     return { revoked };
   },
 
   'signIn.start': async ({ broker, signIns }, caller, params) => {
-    const grant = await broker.login({
+    const signIn = await broker.login({
       resource: params.resource,
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       account: params.account,
@@ -59,7 +59,7 @@ export const signInMethods: Pick<
       timeout: (params.timeout ?? defaultTimeout) * 1000,
       signal: caller.signal,
     });
-    return { signIn: grantAnswer(broker, grant, caller) };
+    return { signIn: signInAnswer(broker, signIn, caller) };
   },
 
   'signIn.issuer': ({ broker }, _caller, { resource, issuer }) => broker.issuerOf({ resource, issuer }),
@@ -81,7 +81,8 @@ function startedElsewhere(): KeyturnError {
   });
 }
 
-const isOver = (grant: Grant): boolean => grant.state.kind === 'revoked' && grant.state.receipt !== 'pending';
+const isOver = (signIn: SignIn): boolean =>
+  signIn.state.kind === 'revoked' && signIn.state.receipt !== 'pending';
 
 /** An explanation never makes a keychain ask: the vault is asked only where it is open anyway. */
 function isVaultAtHand(services: Services): boolean {
@@ -89,29 +90,29 @@ function isVaultAtHand(services: Services): boolean {
   return vault === 'memory' || vaultState.state === 'open' || vaultState.state === 'slow';
 }
 
-/** An app sees the grants that serve it under one of its permissions. */
-function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
-  const { grants, permissions, leases, clock } = broker.parts;
-  if (caller.role === 'owner') return grants.shown();
+/** An app sees the sign-ins that serve it under one of its permissions. */
+function visibleSignIns(broker: Broker, caller: Caller): readonly SignIn[] {
+  const { signIns, permissions, leases, clock } = broker.parts;
+  if (caller.role === 'owner') return signIns.shown();
   const now = clock.wall();
   const leased = leases.of(caller.appId, now).map(({ permission }) => permission);
   const allowed = [...permissions.of(caller.appId, now), ...leased];
-  return grants
+  return signIns
     .all()
-    .filter((grant) =>
-      allowed.some((permission) => serves(permission, grant, grants.forEndpoint(permission.endpoint))),
+    .filter((signIn) =>
+      allowed.some((permission) => serves(permission, signIn, signIns.forEndpoint(permission.endpoint))),
     );
 }
 
-/** Throws `not_found` if no grant is called so, or has the account; names no account that the caller may not see. */
-function namedGrants(
+/** Throws `not_found` if no sign-in is called so, or has the account; names no account that the caller may not see. */
+function namedSignIns(
   broker: Broker,
   caller: Caller,
-  { id: grant, resource, account }: ParamsOf<'signIn.revoke'>,
-): Grant[] {
-  const name = grant ?? broker.canonical(resource ?? '');
-  const visible = visibleGrants(broker, caller);
-  const named = broker.parts.grants.named(name).filter((each) => visible.includes(each));
+  { id: signInId, resource, account }: ParamsOf<'signIn.revoke'>,
+): SignIn[] {
+  const name = signInId ?? broker.canonical(resource ?? '');
+  const visible = visibleSignIns(broker, caller);
+  const named = broker.parts.signIns.named(name).filter((each) => visible.includes(each));
   const found = named.filter((each) => account === undefined || each.account === account);
   if (account === undefined || named.length === 0 || found.length > 0) return found;
   const accounts = [...new Set(named.map((each) => quoted(each.account)))];

@@ -33,7 +33,7 @@ export const homeMethods = {
     params: empty,
     result: z.object({ oauthClients: z.array(registered) }),
   },
-  /** Refused with `conflict` while a grant needs the client. */
+  /** Refused with `conflict` while a sign-in needs the client. */
   'oauthClient.remove': {
     ...ownersEnd,
     params: z.object({ issuer: url, clientId: clientIdentifier }),

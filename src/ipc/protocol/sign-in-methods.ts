@@ -1,9 +1,9 @@
-/** The methods about grants: what there is, its end, and a sign-in that the owner starts. */
+/** The methods about sign-ins: what there is, its end, and a new one that the owner starts. */
 import * as z from 'zod';
 
 import { ownersEnd } from './method.ts';
 import type { Method } from './method.ts';
-import { explanation, signIn, grantNamed, receipt } from './schemas/sign-in-schema.ts';
+import { explanation, signIn, signInNamed, receipt } from './schemas/sign-in-schema.ts';
 import { loginAnswer, loginStart } from './schemas/request-schema.ts';
 import { empty, url } from './schemas/values.ts';
 
@@ -20,7 +20,7 @@ export const signInMethods = {
     who: 'any',
     effect: 'reads',
     showsRecords: true,
-    params: grantNamed,
+    params: signInNamed,
     result: z.object({ signIns: z.array(explanation) }),
   },
   'signIn.revoke': {
@@ -28,7 +28,7 @@ export const signInMethods = {
     mayPrompt: true,
     clientHint:
       'Other apps may use the sign-in. permission.release ends this app’s own permission; the user revokes with: keyturn logout URL',
-    params: grantNamed,
+    params: signInNamed,
     result: z.object({ revoked: z.array(receipt) }),
   },
   'signIn.start': {

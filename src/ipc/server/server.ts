@@ -1,6 +1,6 @@
 /**
  * The broker's socket: accepts connections, keeps their limits, and hands authenticated requests to
- * an injected dispatch. Knows nothing of grants or permissions.
+ * an injected dispatch. Knows nothing of sign-ins or permissions.
  *
  * Invariant: a peer of another user is gone before a byte of it is read. An app that fails is slowed
  * by what the kernel says of it, or by an id that it proved, never by a claimed id, which anyone can write.

@@ -8,7 +8,7 @@
 /** Bytes of one frame before authentication: a hello takes 300, so 16 KiB leaves room and costs little. */
 export const handshakeFrameLimit = 16 * 1024;
 
-/** Bytes of one frame after authentication: a list of thousands of grants fits. */
+/** Bytes of one frame after authentication: a list of thousands of sign-ins fits. */
 export const frameLimit = 1024 * 1024;
 
 /** Milliseconds that a client may take for its own part of a handshake: it takes one. */

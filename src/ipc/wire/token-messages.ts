@@ -2,7 +2,7 @@
  * What an app sends and gets about tokens.
  *
  * `resource` has two meanings on the wire. In a request, in a permission and in a question it is the endpoint: the
- * URL of the MCP server as the user knows it. In a token, a grant and a receipt it is the resource identifier
+ * URL of the MCP server as the user knows it. In a token, a sign-in and a receipt it is the resource identifier
  * that the server named (RFC 9728) and that the token was asked for with (RFC 8707).
  *
  * Invariant: an answer is used only after a guard here has passed it. A test compares the guards with the schemas of

@@ -1,7 +1,7 @@
 /** No permission, no token: when the user is asked, what an answer changes, and what ends a permission. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
-import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import { revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
@@ -333,7 +333,7 @@ describe('a decision of the user during a token request takes precedence', () =>
 
   it('a revocation wins over writing the permission’s resource', async () => {
     const r = await withToken();
-    const acted = whileBinding(r, () => revokeGrant(r.parts, r.grant()));
+    const acted = whileBinding(r, () => revokeSignIn(r.parts, r.signIn()));
     expect(await refusal(r.ask())).toMatchObject({ reason: 'login_required' });
     await acted;
   });

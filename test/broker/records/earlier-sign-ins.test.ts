@@ -1,4 +1,4 @@
-/** The tokens of earlier sign-ins of a grant that is in use: kept to be revoked, and never without a bound. */
+/** Earlier tokens of a sign-in that is in use: kept to be revoked, and never without a bound. */
 import { expect, it } from 'vitest';
 import { RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
@@ -29,11 +29,11 @@ async function look(rig: Rig): Promise<RevocationQueue> {
 
 it('beyond eight earlier sign-ins the oldest is revoked and its item deleted', async () => {
   const rig = await signedInOften();
-  const { earlier = [] } = rig.grant();
+  const { earlier = [] } = rig.signIn();
   expect(earlier).toHaveLength(9);
   await look(rig);
   expect(told()).toEqual(['refresh-1']);
-  expect(rig.grant()).toMatchObject({ state: { kind: 'active' }, earlier: earlier.slice(1) });
+  expect(rig.signIn()).toMatchObject({ state: { kind: 'active' }, earlier: earlier.slice(1) });
   expect(await getIfAny(rig.vault, earlier[0]?.item ?? '')).toBeUndefined();
   expect(await rig.vault.get(earlier[1]?.item ?? '')).toContain('refresh-2');
 });
@@ -44,10 +44,10 @@ it('earlier sign-ins stay while their server fails, which is asked hours later',
   const queue = await look(rig);
   await queue.look();
   expect(told()).toEqual(['refresh-1']);
-  expect(rig.grant().earlier).toHaveLength(9);
+  expect(rig.signIn().earlier).toHaveLength(9);
   site.lay('/revoke', { status: 200 });
   rig.clock.advance(6 * 3_600_000);
   await queue.look();
   expect(told()).toEqual(['refresh-1', 'refresh-1']);
-  expect(rig.grant().earlier).toHaveLength(8);
+  expect(rig.signIn().earlier).toHaveLength(8);
 });

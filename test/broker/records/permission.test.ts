@@ -23,53 +23,53 @@ it.each([
   [{ scope: [] }, { scope: ['a'] }, false],
   [{}, { scope: ['a'] }, true],
   [{ decision: 'deny' }, { scope: [] }, false],
-  [{ grants: ['g1'] }, { scope: [], grantId: 'g1' }, true],
-  [{ grants: ['g1'] }, { scope: [], grantId: 'g2' }, false],
-  [{}, { scope: [], grantId: 'g1' }, false],
+  [{ signInIds: ['g1'] }, { scope: [], signInId: 'g1' }, true],
+  [{ signInIds: ['g1'] }, { scope: [], signInId: 'g2' }, false],
+  [{}, { scope: [], signInId: 'g1' }, false],
 ] as const)('covers: a permission with %j, the need of %j: %s', (changes, need, expected) => {
   expect(covers(permission(changes as Partial<Permission>), need)).toBe(expected);
 });
 
 it.each([
-  [{}, { scope: ['a'], grantId: 'g1' }, false],
+  [{}, { scope: ['a'], signInId: 'g1' }, false],
   [{ decision: 'deny' }, { scope: [] }, true],
   [{ refused: ['b'] }, { scope: ['a', 'b'] }, true],
   [{ refused: ['b'] }, { scope: ['a'] }, false],
-  [{ refusedGrants: ['g1'] }, { scope: [], grantId: 'g1' }, true],
-  [{ refusedGrants: ['g1'] }, { scope: [], grantId: 'g2' }, false],
-  [{ refusedGrants: ['g1'] }, { scope: [] }, false],
+  [{ deniedSignInIds: ['g1'] }, { scope: [], signInId: 'g1' }, true],
+  [{ deniedSignInIds: ['g1'] }, { scope: [], signInId: 'g2' }, false],
+  [{ deniedSignInIds: ['g1'] }, { scope: [] }, false],
 ] as const)('isRefused: a permission with %j, the need of %j: %s', (changes, need, expected) => {
   expect(isRefused(permission(changes as Partial<Permission>), need)).toBe(expected);
 });
 
-it('isBoundTo: by grant and resource, once the first token has fixed the scopes', () => {
-  const bound = { grants: ['g1'], resource: 'https://mcp.example/' };
+it('isBoundTo: by sign-in and resource, once the first token has fixed the scopes', () => {
+  const bound = { signInIds: ['g1'], resource: 'https://mcp.example/' };
   expect(isBoundTo(permission(bound), 'g1')).toBe(true);
   expect(isBoundTo(permission(bound), 'g2')).toBe(false);
-  expect(isBoundTo(permission({ grants: ['g1'] }), 'g1')).toBe(false);
+  expect(isBoundTo(permission({ signInIds: ['g1'] }), 'g1')).toBe(false);
   expect(isBoundTo(permission({ ...bound, fixAtFirstToken: true }), 'g1')).toBe(false);
 });
 
-it('isBound: once the first token has named a grant', () => {
+it('isBound: once the first token has named a sign-in', () => {
   expect(isBound(permission())).toBe(false);
-  expect(isBound(permission({ grants: ['g1'] }))).toBe(true);
+  expect(isBound(permission({ signInIds: ['g1'] }))).toBe(true);
 });
 
 describe('carriedOver', () => {
-  const before = permission({ grants: ['g1'], account: 'g1', refused: ['b'], refusedGrants: ['g2', 'g3'] });
+  const had = { signInIds: ['g1'], account: 'g1' };
+  const before = permission({ ...had, refused: ['b'], deniedSignInIds: ['g2', 'g3'] });
 
   it('keeps accounts and refusals that the new decision does not name', () => {
     expect(carriedOver(before, permission({ scope: ['a'] }))).toEqual({
-      grants: ['g1'],
-      account: 'g1',
+      ...had,
       refused: ['b'],
-      refusedGrants: ['g2', 'g3'],
+      deniedSignInIds: ['g2', 'g3'],
     });
-    expect(carriedOver(before, permission({ scope: ['b'], grants: ['g2'], account: 'g2' }))).toEqual({
-      grants: ['g1', 'g2'],
+    expect(carriedOver(before, permission({ scope: ['b'], signInIds: ['g2'], account: 'g2' }))).toEqual({
+      signInIds: ['g1', 'g2'],
       account: 'g2',
       refused: [],
-      refusedGrants: ['g3'],
+      deniedSignInIds: ['g3'],
     });
   });
 

@@ -1,8 +1,8 @@
-/** The records of grants, permissions, apps, registrations. */
-import { grantOf } from '../nowhere.ts';
+/** The records of sign-ins, permissions, apps, registrations. */
+import { signInOf } from '../nowhere.ts';
 import { describe, expect, it } from 'vitest';
-import { grantRules, type Grant } from '../../../src/broker/records/grant.ts';
-import { Grants } from '../../../src/broker/records/grants.ts';
+import { signInRules, type SignIn } from '../../../src/broker/records/sign-in.ts';
+import { SignIns } from '../../../src/broker/records/sign-ins.ts';
 import { Apps, appSchema } from '../../../src/broker/records/app.ts';
 import { Permissions, permissionSchema, type Permission } from '../../../src/broker/records/permission.ts';
 import type { AuthorityStore } from '../../../src/store/authority.ts';
@@ -22,42 +22,42 @@ async function file<Item>(schema: z.ZodType<Item>): Promise<AuthorityStore<Item>
   return records;
 }
 
-describe('grants', () => {
-  const fields = grantOf('default');
-  const open = async (changed: (grants: readonly Grant[]) => void = () => undefined): Promise<Grants> => {
-    const { grants: store } = await newRecords();
-    return new Grants(store, () => changed(store.items));
+describe('sign-ins', () => {
+  const fields = signInOf('default');
+  const open = async (changed: (signIns: readonly SignIn[]) => void = () => undefined): Promise<SignIns> => {
+    const { signIns: store } = await newRecords();
+    return new SignIns(store, () => changed(store.items));
   };
 
   it('report every change once it is on the disk, and no change that was refused', async () => {
-    const heard: (readonly Grant[])[] = [];
-    const grants = await open((all) => heard.push(all));
-    const read = await grants.add(fields);
-    const newer = await grants.change(read, { scope: [] });
-    await refusal(grants.change(read, { scope: ['late'] }));
+    const heard: (readonly SignIn[])[] = [];
+    const signIns = await open((all) => heard.push(all));
+    const read = await signIns.add(fields);
+    const newer = await signIns.change(read, { scope: [] });
+    await refusal(signIns.change(read, { scope: ['late'] }));
     expect(heard).toEqual([[read], [newer]]);
   });
 
-  it('a grant that is ended while a change waits stays ended', async () => {
-    const grants = await open();
-    const read = await grants.add(fields);
-    const late = grants.change(read, { scope: ['read', 'write'] });
+  it('a sign-in that is ended while a change waits stays ended', async () => {
+    const signIns = await open();
+    const read = await signIns.add(fields);
+    const late = signIns.change(read, { scope: ['read', 'write'] });
     const state = { kind: 'revoked', receipt: 'pending', endedAt: 1 } as const;
-    const ended = grants.update(read.id, () => ({ state }));
-    expect(grants.byId(read.id)?.state).toEqual(state);
+    const ended = signIns.update(read.id, () => ({ state }));
+    expect(signIns.byId(read.id)?.state).toEqual(state);
     await Promise.allSettled([late, ended]);
-    expect(grants.byId(read.id)?.state).toEqual(state);
+    expect(signIns.byId(read.id)?.state).toEqual(state);
   });
 
   it('unused item names are listed for deletion in the same change', async () => {
-    const { grants: store, unused } = await newRecords();
-    const grants = new Grants(store, () => undefined);
+    const { signIns: store, unused } = await newRecords();
+    const signIns = new SignIns(store, () => undefined);
     const [one, two] = [`s-${'1'.repeat(22)}`, `s-${'2'.repeat(22)}`];
     await unused.change(() => [{ name: two }]);
-    const read = await grants.add({ ...fields, item: one });
-    const newer = await grants.change(read, { item: two, earlier: [{ item: one, registrationId: 'r' }] });
+    const read = await signIns.add({ ...fields, item: one });
+    const newer = await signIns.change(read, { item: two, earlier: [{ item: one, registrationId: 'r' }] });
     expect(unused.items).toEqual([]);
-    await grants.change(newer, { item: undefined, earlier: undefined });
+    await signIns.change(newer, { item: undefined, earlier: undefined });
     expect(unused.items).toEqual([{ name: two }, { name: one }]);
   });
 
@@ -66,31 +66,31 @@ describe('grants', () => {
     ['needs a sign-in', { state: { kind: 'signInRequired', why: '' } }, true],
     ['needs a sign-in, gets a scope', { state: { kind: 'signInRequired', why: '' }, scope: ['a'] }, false],
     ['gets a scope', { scope: ['read', 'write'] }, false],
-  ] as const)('a grant that %s: whether that only takes away', (_what, more, isLess) => {
-    const grant = { ...fields, id: '0'.repeat(16) };
-    expect(grantRules.isLess?.({ ...grant, ...more } as Grant, grant)).toBe(isLess);
-    expect(grantRules.isLess?.(grant, { ...grant, ...more } as Grant)).toBe(false);
+  ] as const)('a sign-in that %s: whether that only takes away', (_what, more, isLess) => {
+    const signIn = { ...fields, id: '0'.repeat(16) };
+    expect(signInRules.isLess?.({ ...signIn, ...more } as SignIn, signIn)).toBe(isLess);
+    expect(signInRules.isLess?.(signIn, { ...signIn, ...more } as SignIn)).toBe(false);
   });
 
   it('PROMISE-8: refuse a writer whose knowledge is stale', async () => {
-    const grants = await open();
-    const read = await grants.add(fields);
-    const newer = await grants.change(read, { scope: ['read', 'write'] });
-    expect(grants.isCurrent(read)).toBe(false);
-    const late = grants.change(read, { state: { kind: 'signInRequired', why: 'late' } });
+    const signIns = await open();
+    const read = await signIns.add(fields);
+    const newer = await signIns.change(read, { scope: ['read', 'write'] });
+    expect(signIns.isCurrent(read)).toBe(false);
+    const late = signIns.change(read, { state: { kind: 'signInRequired', why: 'late' } });
     expect(await refusal(late)).toMatchObject({ reason: 'conflict' });
-    expect(grants.byId(read.id)).toEqual(newer);
+    expect(signIns.byId(read.id)).toEqual(newer);
   });
 
   it('PROMISE-8: refuse all but one of two writers at once', async () => {
-    const grants = await open();
-    const read = await grants.add(fields);
+    const signIns = await open();
+    const read = await signIns.add(fields);
     const both = await Promise.allSettled([
-      grants.change(read, { scope: ['one'] }),
-      grants.change(read, { scope: ['two'] }),
+      signIns.change(read, { scope: ['one'] }),
+      signIns.change(read, { scope: ['two'] }),
     ]);
     expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-    expect(grants.byId(read.id)?.scope).toEqual(['one']);
+    expect(signIns.byId(read.id)?.scope).toEqual(['one']);
   });
 });
 

@@ -3,7 +3,7 @@
  * before is whole, or the new one is, and the document names every item.
  */
 import { describe, expect, it } from 'vitest';
-import { retryRevocation, isPending, revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import { retryRevocation, isPending, revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
 import { namedItems } from '../../support/homes/named-items.ts';
 import { brokerRig, usedRig, inWorld, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
@@ -32,7 +32,7 @@ async function afterEachStop(
   for (let calls = 0; ; calls += 1) {
     const { front, stopped, arm, release } = stoppingVault(calls);
     const rig = await usedRig(inWorld(world), { front, documentFront: front });
-    const { item = '' } = rig.grant();
+    const { item = '' } = rig.signIn();
     arm();
     const isDone = change(rig).then(
       () => 'done' as const,
@@ -59,7 +59,7 @@ describe('a broker that stops', () => {
     await afterEachStop(
       (rig) => rig.login(),
       async (next, before) => {
-        const { item, earlier = [] } = next.grant();
+        const { item, earlier = [] } = next.signIn();
         expect([item, ...earlier.map((one) => one.item)]).toContain(before);
         expect(present(next)).toContain(item);
         next.clock.advance(hour);
@@ -68,15 +68,15 @@ describe('a broker that stops', () => {
     );
   });
 
-  it('during a revocation has ended the grant, and the next one tells the server', async () => {
+  it('during a revocation has ended the sign-in, and the next one tells the server', async () => {
     await afterEachStop(
-      (rig) => revokeGrant(rig.parts, rig.grant()),
+      (rig) => revokeSignIn(rig.parts, rig.signIn()),
       async (next) => {
-        const grant = next.grant();
+        const signIn = next.signIn();
         // It was stopped before the document could say so: nothing was answered.
-        if (grant.state.kind === 'active') return;
-        if (isPending(grant)) await retryRevocation(next.parts, grant);
-        expect(next.grant().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
+        if (signIn.state.kind === 'active') return;
+        if (isPending(signIn)) await retryRevocation(next.parts, signIn);
+        expect(next.signIn().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
         await next.parts.items.tidy();
         expect(present(next)).toEqual([]);
       },

@@ -1,14 +1,13 @@
-/** Grants that a server ends together with one that the user revoked: an error, and no automatic page. */
+/** Sign-ins that a server ends together with one that the user revoked: an error, and no automatic page. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Grant } from '../../../src/broker/records/grant.ts';
-import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import { openWorld, type TestWorld } from '../../support/world.ts';
+import { revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
+import { openWorld } from '../../support/world.ts';
 import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
 
 const hour = 3_600_000;
 
-/** Two grants of one person at one issuer, which keeps a single authorization for both unless told otherwise. */
-async function siblings({ sharesGrants = true } = {}): Promise<{ rig: Rig; world: TestWorld; other: Grant }> {
+/** Two sign-ins of one person at one issuer, which keeps a single authorization for both unless told otherwise. */
+async function siblings({ sharesGrants = true } = {}) {
   const world = await openWorld({ sharesGrants });
   onTestFinished(() => world.close());
   const rig = await brokerRig(inWorld(world));
@@ -16,15 +15,15 @@ async function siblings({ sharesGrants = true } = {}): Promise<{ rig: Rig; world
   const work = await rig.login({ account: 'work' });
   const other = await rig.login({ account: 'home' });
   rig.clock.advance(1000);
-  const { receipt } = await revokeGrant(rig.parts, work);
+  const { receipt } = await revokeSignIn(rig.parts, work);
   expect(receipt).toBe('confirmed');
   return { rig, world, other };
 }
 
 const askAtHome = (rig: Rig) => rig.ask({ account: 'home' });
 
-describe('a grant that the server ended together with a revoked one', () => {
-  it('names the revoked grant and its time, and opens no page', async () => {
+describe('a sign-in that the server ended together with a revoked one', () => {
+  it('names the revoked sign-in and its time, and opens no page', async () => {
     const { rig, other } = await siblings();
     rig.clock.advance(hour);
     const refused = await refusal(askAtHome(rig));
@@ -35,7 +34,7 @@ describe('a grant that the server ended together with a revoked one', () => {
         /together with the sign-in to https:\S+ \("work"\), which you revoked at 20\S+ \S+/,
       ),
     });
-    expect(rig.parts.grants.byId(other.id)?.state).toMatchObject({ kind: 'signInRequired' });
+    expect(rig.parts.signIns.byId(other.id)?.state).toMatchObject({ kind: 'signInRequired' });
     expect(rig.pages).toHaveLength(2);
   });
 

@@ -1,7 +1,7 @@
 /** Pending revocations: tried again automatically, also after restarts, for all remaining tokens, and not for ever. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
-import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import { revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
 import { oddServer, type OddServer } from '../odd-server.ts';
 import { brokerRig, usedRig, signedInRig, type Rig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
@@ -20,7 +20,7 @@ beforeEach(() => {
 async function pending(headers: Record<string, string> = {}): Promise<Rig> {
   const rig = await usedRig(server);
   down(headers);
-  expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
+  expect((await revokeSignIn(rig.parts, rig.signIn())).receipt).toBe('pending');
   return rig;
 }
 
@@ -49,12 +49,12 @@ async function openQueue(rig: Rig): Promise<RevocationQueue> {
 }
 
 async function itemOf(rig: Rig): Promise<string | undefined> {
-  const { item } = rig.grant();
+  const { item } = rig.signIn();
   return item === undefined ? undefined : getIfAny(rig.vault, item);
 }
 
 function stateOf(rig: Rig) {
-  const { state } = rig.grant();
+  const { state } = rig.signIn();
   if (state.kind !== 'revoked') throw new Error(`it is ${state.kind}`);
   return state;
 }
@@ -81,7 +81,7 @@ describe('a pending revocation', () => {
     await queue.look();
     // The access token was over long before.
     expect(told()).toEqual(['refresh-1']);
-    expect(rig.grant()).toMatchObject({ state: { receipt: 'confirmed' }, hasRefreshToken: false });
+    expect(rig.signIn()).toMatchObject({ state: { receipt: 'confirmed' }, hasRefreshToken: false });
     expect(await itemOf(rig)).toBeUndefined();
   });
 
@@ -145,7 +145,7 @@ describe('a pending revocation', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('is given up 30 days after the grant ended, and its tokens are deleted', async () => {
+  it('is given up 30 days after the sign-in ended, and its tokens are deleted', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     rig.clock.advance(30 * day - 1);
@@ -154,7 +154,7 @@ describe('a pending revocation', () => {
     expect(await itemOf(rig)).toContain('refresh-1');
     rig.clock.advance(6 * hour);
     await queue.look();
-    expect(rig.grant()).toMatchObject({ state: { receipt: 'abandoned' }, hasRefreshToken: false });
+    expect(rig.signIn()).toMatchObject({ state: { receipt: 'abandoned' }, hasRefreshToken: false });
     expect(await itemOf(rig)).toBeUndefined();
     site.asked.length = 0;
     rig.clock.advance(day);
@@ -162,7 +162,7 @@ describe('a pending revocation', () => {
     expect(told()).toEqual([]);
   });
 
-  it('does not end a grant that the user has signed in to again', async () => {
+  it('does not end a sign-in that the user has signed in to again', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     up();
@@ -170,7 +170,7 @@ describe('a pending revocation', () => {
     rig.clock.advance(day);
     await queue.look();
     expect(told()).toEqual([]);
-    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect(rig.signIn().state).toEqual({ kind: 'active' });
   });
 });
 
@@ -189,7 +189,7 @@ describe('the tokens that are still to be revoked at the server', () => {
 
   it('tokens to revoke are each sent under the registration that they were issued to', async () => {
     const rig = await twice();
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
+    expect((await revokeSignIn(rig.parts, rig.signIn())).receipt).toBe('confirmed');
     expect(forms().map((form) => [form.get('token'), form.get('client_id')])).toEqual([
       ['refresh-2', 'client-2'],
       ['refresh-1', 'client-1'],
@@ -201,7 +201,7 @@ describe('the tokens that are still to be revoked at the server', () => {
     const rig = await twice();
     let answers = 1;
     site.lay('/revoke', () => ({ status: answers-- > 0 ? 200 : 503 }));
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
+    expect((await revokeSignIn(rig.parts, rig.signIn())).receipt).toBe('pending');
     expect(told()).toEqual(['refresh-2', 'refresh-1']);
     up();
     const again = await brokerRig(server, { after: rig });
@@ -225,8 +225,8 @@ describe('the time until which a token that was handed out may be valid', () => 
     return rig;
   }
 
-  function liveFor({ parts, grant, clock }: Rig): number {
-    const until = grant().liveUntil ?? parts.refresher.secrets.factsOf(grant()).liveUntil ?? 0;
+  function liveFor({ parts, signIn, clock }: Rig): number {
+    const until = signIn().liveUntil ?? parts.refresher.secrets.factsOf(signIn()).liveUntil ?? 0;
     return Math.max(0, until - clock.now());
   }
 
@@ -235,7 +235,7 @@ describe('the time until which a token that was handed out may be valid', () => 
     ['encrypted', `${part({ alg: 'dir', enc: 'A256GCM' })}..aXY.dGV4dA.dGFn`],
   ])('that is %s counts as valid until its expiry, even if the server confirmed', async (_what, token) => {
     const rig = await revoked(token);
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
+    expect((await revokeSignIn(rig.parts, rig.signIn())).receipt).toBe('confirmed');
     expect(liveFor(rig)).toBe(hour);
   });
 
@@ -243,14 +243,14 @@ describe('the time until which a token that was handed out may be valid', () => 
     const rig = await revoked();
     const refused = { status: 400, body: { error: 'unsupported_token_type' } };
     site.lay('/revoke', ({ body }) => (body.includes('access_token') ? refused : { status: 200 }));
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
+    expect((await revokeSignIn(rig.parts, rig.signIn())).receipt).toBe('confirmed');
     expect(liveFor(rig)).toBe(hour);
   });
 
   it('is valid until its expiry while the server can’t be reached', async () => {
     const rig = await revoked();
     down();
-    await revokeGrant(rig.parts, rig.grant());
+    await revokeSignIn(rig.parts, rig.signIn());
     expect(liveFor(rig)).toBe(hour);
   });
 });

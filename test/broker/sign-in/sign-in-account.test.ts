@@ -1,28 +1,28 @@
-/** Whose sign-in came back: which grant it renews, and when the person is asked. */
+/** Whose sign-in came back: which record it renews, and when the person is asked. */
 import { describe, expect, it } from 'vitest';
-import type { Grant } from '../../../src/broker/records/grant.ts';
-import { grantOf } from '../nowhere.ts';
+import type { SignIn } from '../../../src/broker/records/sign-in.ts';
+import { signInOf } from '../nowhere.ts';
 import { matchAccount, type SignedIn } from '../../../src/broker/sign-in/sign-in-account.ts';
 
-const grant = (account: string, fields: Partial<Grant> = {}): Grant => ({
+const signIn = (account: string, fields: Partial<SignIn> = {}): SignIn => ({
   id: account,
-  ...grantOf(account, fields),
+  ...signInOf(account, fields),
 });
 
-const alice = grant('alice', { subject: 'alice' });
-const label = grant('work', { subject: null });
-const labelled = grant('team', { subject: 'carol' });
-const unnamed = grant('default', { subject: null });
-const revoked = grant('alice', {
+const alice = signIn('alice', { subject: 'alice' });
+const label = signIn('work', { subject: null });
+const labelled = signIn('team', { subject: 'carol' });
+const unnamed = signIn('default', { subject: null });
+const revoked = signIn('alice', {
   subject: 'alice',
   state: { kind: 'revoked', receipt: 'confirmed', endedAt: 0 },
 });
 
-function outcome(there: readonly Grant[], subject?: string, meant: Omit<SignedIn, 'answer'> = {}): string {
+function outcome(there: readonly SignIn[], subject?: string, meant: Omit<SignedIn, 'answer'> = {}): string {
   const answer = subject === undefined ? {} : { subject: { issuer: 'https://login.example', subject } };
   const match = matchAccount(there, { answer, ...meant });
   if (match.kind === 'mismatch') return `mismatch ${match.asked} ${match.known} ${match.signedIn}`;
-  const place = `${match.grant ? 'renews' : 'new'} ${match.account}`;
+  const place = `${match.signIn ? 'renews' : 'new'} ${match.account}`;
   return match.kind === 'expected' ? place : `asks about ${match.known.join(' ')}: ${place}`;
 }
 
@@ -31,7 +31,7 @@ describe('a sign-in', () => {
     ['the first one', [], 'bob', {}, 'new bob'],
     ['the first one without an ID token', [], undefined, {}, 'new default'],
     ['of the subject that is there', [alice], 'alice', {}, 'renews alice'],
-    ['of a subject whose grant was revoked', [revoked], 'alice', {}, 'renews alice'],
+    ['of a subject whose sign-in was revoked', [revoked], 'alice', {}, 'renews alice'],
     ['of nobody’s subject, as before', [unnamed], undefined, {}, 'renews default'],
     ['under a label, as before', [label, alice], undefined, { account: 'work' }, 'renews work'],
     ['under a new label', [alice], undefined, { account: 'home' }, 'new home'],
@@ -47,7 +47,7 @@ describe('a sign-in', () => {
 
   it.each([
     ['as another subject', [alice], 'bob', {}, 'asks about alice: new bob'],
-    ['as another subject in a step-up', [alice], 'bob', { grantId: 'alice' }, 'asks about alice: new bob'],
+    ['as another subject in a step-up', [alice], 'bob', { signInId: 'alice' }, 'asks about alice: new bob'],
     ['as another subject for an account', [alice], 'bob', { account: 'alice' }, 'asks about alice: new bob'],
     ['as another subject under a label', [labelled], 'bob', { account: 'team' }, 'asks about team: new bob'],
     ['as another label', [labelled, alice], 'alice', { account: 'team' }, 'asks about team: renews alice'],

@@ -56,7 +56,7 @@ it('a request that comes while tokens are stored joins the sign-in: one page', a
   held.resolve();
   expect((await second).accessToken).toBe((await first).accessToken);
   expect(rig.pages).toHaveLength(1);
-  expect(rig.parts.grants.all()).toHaveLength(1);
+  expect(rig.parts.signIns.all()).toHaveLength(1);
 });
 
 describe('a sign-in page', () => {
@@ -138,10 +138,10 @@ describe('a sign-in page', () => {
     const rig = await allowed();
     rig.vault.failing.add('set');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
-    expect(rig.parts.grants.all()).toEqual([]);
+    expect(rig.parts.signIns.all()).toEqual([]);
     rig.vault.failing.clear();
     await rig.login();
-    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect(rig.signIn().state).toEqual({ kind: 'active' });
   });
 });
 
@@ -190,7 +190,7 @@ describe('two servers', () => {
 });
 
 describe('a sign-in that the user starts', () => {
-  it('renews the account’s grant and keeps the old refresh token for revocation', async () => {
+  it('renews the account’s sign-in and keeps the old refresh token for revocation', async () => {
     const rig = await allowed();
     const first = await rig.login();
     const before = await rig.vault.get(first.item ?? '');
@@ -202,11 +202,11 @@ describe('a sign-in that the user starts', () => {
     expect(rig.texts().join('')).not.toContain(JSON.parse(before).refreshToken);
   });
 
-  it('two concurrent sign-ins of one account leave one grant', async () => {
+  it('two concurrent sign-ins of one account leave one record', async () => {
     const rig = await allowed();
     const logins = await Promise.all([rig.login(), rig.login({ scope: ['notes:read'] })]);
     expect(new Set(logins.map(({ id }) => id)).size).toBe(1);
-    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect(rig.signIn().state).toEqual({ kind: 'active' });
     rig.clock.advance(3_600_000);
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });

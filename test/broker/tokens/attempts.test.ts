@@ -1,8 +1,8 @@
 /** A refresh with an unknown outcome: noted before the request is sent, reported, and settled by the next one. */
 import { describe, expect, it } from 'vitest';
 import { moment } from '../../../src/base/errors.ts';
-import { type GrantSecret, type RefreshAttempt } from '../../../src/broker/grants/grant-secret.ts';
-import { explainGrant, leftOver } from '../../../src/broker/explain.ts';
+import { type SignInSecret, type RefreshAttempt } from '../../../src/broker/tokens/sign-in-secret.ts';
+import { explainSignIn, leftOver } from '../../../src/broker/explain.ts';
 import { deadOrigin, type Page } from '../../oauth/site.ts';
 import { oddServer, type OddServer } from '../odd-server.ts';
 import { signedInRig, refusal, type Rig } from '../rig.ts';
@@ -21,12 +21,12 @@ async function needingRefresh(): Promise<{ rig: Rig; server: OddServer }> {
 }
 
 /** The item in the vault, as a broker that starts now would read it. */
-const inVault = async ({ vault, grant }: Rig): Promise<GrantSecret> =>
-  JSON.parse(await vault.get(grant().item ?? '')) as GrantSecret;
+const inVault = async ({ vault, signIn }: Rig): Promise<SignInSecret> =>
+  JSON.parse(await vault.get(signIn().item ?? '')) as SignInSecret;
 
 /** As a broker leaves it that ends during a refresh, for the next one. */
 async function cutOff(rig: Rig, attempt: RefreshAttempt): Promise<void> {
-  await rig.parts.refresher.secrets.write(rig.grant().item ?? '', { ...(await inVault(rig)), attempt });
+  await rig.parts.refresher.secrets.write(rig.signIn().item ?? '', { ...(await inVault(rig)), attempt });
 }
 
 const page = (status: number, body = '', headers: Record<string, string> = {}): Page => ({
@@ -46,13 +46,13 @@ describe('an attempt', () => {
     rig.clock.advance(hour);
     const seen: unknown[] = [];
     server.answer = (_form, usual) => {
-      seen.push(rig.parts.refresher.secrets.factsOf(rig.grant()).attempt, rig.vault.done.at(-1));
+      seen.push(rig.parts.refresher.secrets.factsOf(rig.signIn()).attempt, rig.vault.done.at(-1));
       return usual;
     };
     const refreshedAt = rig.clock.wall();
     const footprint = rig.footprint();
     await rig.ask(never);
-    expect(seen).toEqual([{ startedAt: refreshedAt }, `set ${rig.grant().item}`]);
+    expect(seen).toEqual([{ startedAt: refreshedAt }, `set ${rig.signIn().item}`]);
     expect(await inVault(rig)).toMatchObject({ refreshedAt });
     expect(await inVault(rig)).not.toHaveProperty('attempt');
     expect(rig.footprint()['authority.json']).toBe(footprint['authority.json']);
@@ -67,13 +67,13 @@ describe('an attempt', () => {
     const { rig, server } = await needingRefresh();
     server.answer = () => answer;
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
-    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect(rig.signIn().state).toEqual({ kind: 'active' });
     expect(await inVault(rig)).toMatchObject({ attempt: { isUnanswered: true } });
-    expect(explainGrant(rig.parts, rig.grant()).attempt).toMatch(/^The answer to the refresh of/);
+    expect(explainSignIn(rig.parts, rig.signIn()).attempt).toMatch(/^The answer to the refresh of/);
     server.answer = (_form, usual) => usual;
     rig.clock.advance(1000);
     await rig.ask(never);
-    expect(leftOver(rig.parts, rig.grant())).toBeUndefined();
+    expect(leftOver(rig.parts, rig.signIn())).toBeUndefined();
     await rig.parts.audit.flush();
     expect(rig.texts().join('')).toContain('"recovered"');
   });
@@ -82,14 +82,14 @@ describe('an attempt', () => {
     const { rig, server } = await needingRefresh();
     await cutOff(rig, { startedAt });
     const { secrets } = rig.parts.refresher;
-    secrets.forget([rig.grant().item ?? '']);
+    secrets.forget([rig.signIn().item ?? '']);
     rig.vault.failing.add('get');
-    await secrets.look(rig.grant());
-    expect(leftOver(rig.parts, rig.grant())).toBeUndefined();
+    await secrets.look(rig.signIn());
+    expect(leftOver(rig.parts, rig.signIn())).toBeUndefined();
     rig.vault.failing.clear();
     server.answer = () => page(400, '{"error":"invalid_grant"}');
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
-    expect(rig.grant().state).toMatchObject({ why: expect.stringContaining('its answer may be lost') });
+    expect(rig.signIn().state).toMatchObject({ why: expect.stringContaining('its answer may be lost') });
   });
 
   it.each<[string, Page]>([
@@ -116,7 +116,7 @@ describe('an attempt', () => {
     // The metadata is fresh for a while: only the token request fails.
     await rig.ask({ ...never, minimumValidity: hour });
     isDown = true;
-    rig.parts.cache.dropGrant(rig.grant().id);
+    rig.parts.cache.dropSignIn(rig.signIn().id);
     expect(await refusal(rig.ask(never))).toMatchObject({
       reason: 'authorization_server_unreachable',
       retryAfter: 1,
@@ -127,7 +127,7 @@ describe('an attempt', () => {
   it('of a broker that crashed is reported as such, and success clears it', async () => {
     const { rig } = await needingRefresh();
     await cutOff(rig, { startedAt });
-    expect(explainGrant(rig.parts, rig.grant()).attempt).toBe(
+    expect(explainSignIn(rig.parts, rig.signIn()).attempt).toBe(
       `Keyturn stopped during the refresh of ${moment(startedAt)}. ` +
         'The next refresh will show whether the stored token still works.',
     );
@@ -155,7 +155,7 @@ describe('an attempt', () => {
       await cutOff(rig, attempt);
       server.answer = () => page(400, '{"error":"invalid_grant"}');
       expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
-      const { state } = rig.grant();
+      const { state } = rig.signIn();
       expect(state).toMatchObject({
         kind: 'signInRequired',
         why: `the sign-in provider no longer takes the refresh token. ${known}`,
@@ -195,14 +195,14 @@ describe('a network with a captive portal', () => {
   ];
 
   it.each(portals)(
-    'a captive portal that answers refreshes with %s harms no grant, and is named',
+    'a captive portal that answers refreshes with %s harms no sign-in, and is named',
     async (_what, answer) => {
       const { rig, server } = await needingRefresh();
       server.answer = () => answer;
       const error = await refusal(rig.ask(never));
       expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 1 });
       expect(error).toMatchObject({ hint: expect.stringContaining('sign-in page of a network') });
-      expect(rig.grant().state).toEqual({ kind: 'active' });
+      expect(rig.signIn().state).toEqual({ kind: 'active' });
       server.answer = (_form, usual) => usual;
       rig.clock.advance(1000);
       expect((await rig.ask(never)).accessToken).toBeTypeOf('string');

@@ -51,13 +51,13 @@ it.each(table)('at call %d of %s', async (call, _what, act) => {
   keychain.act = () => (keychain.asked.length === call ? 'hang' : 'obey');
   await act(rig, next).catch((error: unknown) => expect(error).toMatchObject({ reason: 'locked' }));
   await act(rig, next).catch((error: unknown) => expect(error).toMatchObject({ reason: 'locked' }));
-  await expect(rig.parts.vault.get(rig.grant().item ?? '')).rejects.toMatchObject({ reason: 'locked' });
+  await expect(rig.parts.vault.get(rig.signIn().item ?? '')).rejects.toMatchObject({ reason: 'locked' });
   expect(keychain.asked).toHaveLength(call);
   keychain.act = () => 'obey';
   clock.advance(10_000);
   await act(rig, next);
   await token(await start(rig));
-  expect(rig.grant().state).toEqual({ kind: 'active' });
+  expect(rig.signIn().state).toEqual({ kind: 'active' });
   const after = world.counts().authorizationServer;
   expect([after.refreshReuses, after.signIns]).toEqual([before.refreshReuses, before.signIns]);
 });
@@ -70,11 +70,11 @@ it.each(acts)('no more calls: %s takes %d', async (_what, calls, act) => {
 
 it.each([1, 300])('a start and a first token read three items with %d sign-ins', async (count) => {
   const { rig, start, keychain } = await scriptedHome();
-  const first = rig.grant();
+  const first = rig.signIn();
   const { id: _, ...fields } = first;
   const others = Array.from({ length: count - 1 }, (_one, n) => {
     const resource = `https://s${n}.example/mcp`;
-    return rig.parts.grants.add({ ...fields, resource, endpoints: [resource], item: newItemName('s') });
+    return rig.parts.signIns.add({ ...fields, resource, endpoints: [resource], item: newItemName('s') });
   });
   await Promise.all(others);
   keychain.asked.length = 0;

@@ -1,7 +1,7 @@
 /** Rotation loses nothing (invariant 3, dev/internals.md): when a token is in the vault, and what a late answer may change. */
 import { describe, expect, it, vi } from 'vitest';
-import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import type { Grant } from '../../../src/broker/records/grant.ts';
+import { revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
+import type { SignIn } from '../../../src/broker/records/sign-in.ts';
 import { newItemName } from '../../../src/store/unused-items.ts';
 import type { TokenVerdict } from '../../support/bent/authorization-server.ts';
 import { oddServer } from '../odd-server.ts';
@@ -23,8 +23,8 @@ async function needingRefresh(): Promise<Rig> {
 
 const counts = () => world.counts().authorizationServer;
 
-async function storedToken({ vault, grant }: Rig): Promise<string> {
-  return JSON.parse(await vault.get(grant().item ?? '')).refreshToken;
+async function storedToken({ vault, signIn }: Rig): Promise<string> {
+  return JSON.parse(await vault.get(signIn().item ?? '')).refreshToken;
 }
 
 /** Only the next token request waits; those after it pass. */
@@ -63,7 +63,7 @@ describe('a rotated refresh token', () => {
       }),
     );
     const stored = await Promise.all(asked);
-    const write = `set ${rig.grant().item}`;
+    const write = `set ${rig.signIn().item}`;
     expect(order.slice(0, 3)).toEqual([write, write, 'answered']);
     expect(stored[0]).not.toBe(before);
   });
@@ -88,7 +88,7 @@ describe('a rotated refresh token', () => {
     rig.vault.failing.clear();
     rig.vault.done.length = 0;
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
-    const write = `set ${rig.grant().item}`;
+    const write = `set ${rig.signIn().item}`;
     // The token that it refused; the next attempt; the next token.
     expect(rig.vault.done).toEqual([write, write, write]);
     expect(counts().refreshReuses).toBe(before.refreshReuses);
@@ -172,17 +172,17 @@ describe('a slow refresh', () => {
     const held = holdNextTokenRequest();
     const asked = refusal(rig.ask());
     await held.arrived;
-    const revoked = revokeGrant(rig.parts, rig.grant());
-    expect(rig.grant().state).toMatchObject({ kind: 'revoked' });
+    const revoked = revokeSignIn(rig.parts, rig.signIn());
+    expect(rig.signIn().state).toMatchObject({ kind: 'revoked' });
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
     const before = counts().revocations;
-    const { item = '' } = rig.grant();
+    const { item = '' } = rig.signIn();
     held.release();
     expect((await revoked).receipt).toBe('confirmed');
     expect(await asked).toMatchObject({ reason: 'login_required' });
-    expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
+    expect(rig.signIn().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
     expect(await getIfAny(rig.vault, item)).toBeUndefined();
-    expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
+    expect(rig.parts.cache.of(rig.signIn().id)).toEqual([]);
     expect(counts().revocations).toBeGreaterThan(before);
   });
 
@@ -193,13 +193,13 @@ describe('a slow refresh', () => {
     const rotate = refresher.secrets.rotate.bind(refresher.secrets);
     vi.spyOn(refresher.secrets, 'rotate').mockImplementationOnce(async (item, secret) => {
       const written = rotate(item, secret);
-      revoked.resolve(revokeGrant(rig.parts, rig.grant()));
+      revoked.resolve(revokeSignIn(rig.parts, rig.signIn()));
       return written;
     });
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'login_required' });
     await revoked.promise;
-    expect(rig.grant().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
-    expect(cache.of(rig.grant().id)).toEqual([]);
+    expect(rig.signIn().state).toMatchObject({ kind: 'revoked', receipt: 'confirmed' });
+    expect(cache.of(rig.signIn().id)).toEqual([]);
   });
 
   it('is reported as under way while it lasts', async () => {
@@ -207,10 +207,10 @@ describe('a slow refresh', () => {
     const held = holdNextTokenRequest();
     const asked = rig.ask();
     await held.arrived;
-    expect(rig.parts.refresher.turns.isTaken(rig.grant().id)).toBe(true);
+    expect(rig.parts.refresher.turns.isTaken(rig.signIn().id)).toBe(true);
     held.release();
     await asked;
-    expect(rig.parts.refresher.turns.isTaken(rig.grant().id)).toBe(false);
+    expect(rig.parts.refresher.turns.isTaken(rig.signIn().id)).toBe(false);
   });
 });
 
@@ -235,7 +235,7 @@ async function countingRig() {
   const options = { front, documentFront: front };
   const rig = await usedRig(inWorld(world), options);
   rig.clock.advance(hour);
-  const { item } = rig.grant();
+  const { item } = rig.signIn();
   return { rig, calls, options, asked: ['get newest', `get ${item}`, `set ${item}`, `set ${item}`] };
 }
 
@@ -251,10 +251,10 @@ describe('a refresh', () => {
     'the first token after a start reads no other item: %d other sign-ins',
     async (others) => {
       const { rig, calls, options, asked } = await countingRig();
-      const { id: _, ...one } = rig.grant();
+      const { id: _, ...one } = rig.signIn();
       const endpoints = Array.from({ length: others }, (_one, n) => `https://server-${n}.example/mcp`);
-      const add = (endpoint: string): Promise<Grant> =>
-        rig.parts.grants.add({ ...one, resource: endpoint, endpoints: [endpoint], item: newItemName('s') });
+      const add = (endpoint: string): Promise<SignIn> =>
+        rig.parts.signIns.add({ ...one, resource: endpoint, endpoints: [endpoint], item: newItemName('s') });
       await Promise.all(endpoints.map(add));
       calls.length = 0;
       const next = await brokerRig(inWorld(world), { ...options, after: rig });
@@ -264,24 +264,24 @@ describe('a refresh', () => {
     },
   );
 
-  it('whose answer got lost leads to a new sign-in, not to a lost grant', async () => {
+  it('whose answer got lost leads to a new sign-in, not to a lost one', async () => {
     const rig = await needingRefresh();
     world.failTokenRequests(1, 'loseAnswer');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-    expect(rig.grant().state).toEqual({ kind: 'active' });
+    expect(rig.signIn().state).toEqual({ kind: 'active' });
     rig.clock.advance(1000);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('of a grant whose item the vault can’t read is refused, and the grant stays', async () => {
+  it('of a sign-in whose item the vault can’t read is refused, and the sign-in stays', async () => {
     const rig = await needingRefresh();
-    await rig.vault.set(rig.grant().item ?? '', '{"refreshToken":7}');
+    await rig.vault.set(rig.signIn().item ?? '', '{"refreshToken":7}');
     const before = counts().tokenRequests;
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unreadable' });
     expect(counts().tokenRequests).toBe(before);
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-    expect(await rig.vault.get(rig.grant().item ?? '')).toBe('{"refreshToken":7}');
+    expect(rig.signIn().state).toEqual({ kind: 'active' });
+    expect(await rig.vault.get(rig.signIn().item ?? '')).toBe('{"refreshToken":7}');
   });
 
   it('T-1 W-6: of several scope sets takes turns, each with the previous refresh token', async () => {

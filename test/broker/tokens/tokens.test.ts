@@ -84,7 +84,7 @@ it('a server in trouble is no reason to withhold a token that still works', asyn
   rig.clock.advance(almostOver + second);
   places.world.failTokenRequests(1);
   expect((await rig.ask()).accessToken).toBe(first.accessToken);
-  expect(rig.grant().state).toEqual({ kind: 'active' });
+  expect(rig.signIn().state).toEqual({ kind: 'active' });
 });
 
 describe('a server that gives no refresh token', () => {
@@ -93,7 +93,7 @@ describe('a server that gives no refresh token', () => {
   it('has its access token kept in the vault until it is over', async () => {
     const rig = await withoutRefresh(600);
     expect((await rig.ask()).accessToken).toBe('access-1');
-    rig.parts.cache.dropGrant(rig.grant().id);
+    rig.parts.cache.dropSignIn(rig.signIn().id);
     rig.clock.advance(599 * second);
     expect((await rig.ask()).accessToken).toBe('access-1');
     rig.clock.advance(second);

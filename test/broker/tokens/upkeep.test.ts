@@ -94,7 +94,7 @@ describe('tokens that are due at once', () => {
   async function twoDue(): Promise<Kept & { readonly begun: () => boolean[] }> {
     const rig = await kept();
     rig.person.account = 'bob';
-    const ids = [rig.grant().id, (await rig.login({ account: 'bob' })).id];
+    const ids = [rig.signIn().id, (await rig.login({ account: 'bob' })).id];
     const { cache, refresher } = rig.parts;
     for (const id of ids) cache.get(id, fullScope)?.handedTo.add('a program');
     rig.clock.advance(due);

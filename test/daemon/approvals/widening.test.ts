@@ -7,7 +7,7 @@ import {
   refusalOf,
   widensPermission,
 } from '../../../src/daemon/approvals/widening.ts';
-import { grantOf, nowhere } from '../../broker/nowhere.ts';
+import { signInOf, nowhere } from '../../broker/nowhere.ts';
 import { brokerRig } from '../../broker/rig.ts';
 
 const { endpoint } = nowhere;
@@ -75,11 +75,11 @@ describe('a permission', () => {
 describe('a permission for an account', () => {
   it('is wider unless the program works as that account already', async () => {
     const { broker, appId } = await brokerWith();
-    const { id } = await broker.parts.grants.add(grantOf('alice'));
+    const { id } = await broker.parts.signIns.add(signInOf('alice'));
     const asAlice = { ...wanted, account: 'alice' };
     expect(widensPermission(broker, asAlice)).toBe(true);
     const [held] = broker.parts.permissions.of(appId, 0);
-    await broker.parts.permissions.set({ ...(held ?? expect.fail()), grants: [id] });
+    await broker.parts.permissions.set({ ...(held ?? expect.fail()), signInIds: [id] });
     expect(widensPermission(broker, asAlice)).toBe(false);
     expect(() => widensPermission(broker, { ...wanted, account: 'bob' })).toThrow(
       expect.objectContaining({ reason: 'not_found' }),
@@ -89,9 +89,9 @@ describe('a permission for an account', () => {
   it('keeps the existing scopes, expiry and restrictions', async () => {
     const until = Date.now() + 3_600_000;
     const { broker, appId } = await brokerWith({ scope: ['read'], until });
-    const { id } = await broker.parts.grants.add(grantOf('alice', { scope: ['read', 'write'] }));
+    const { id } = await broker.parts.signIns.add(signInOf('alice', { scope: ['read', 'write'] }));
     const asAlice = { app: 'editor', resource: endpoint, decision: 'allow', account: 'alice' } as const;
-    expect(decisionOf(broker, asAlice)).toMatchObject({ appId, scope: ['read'], until, grants: [id] });
+    expect(decisionOf(broker, asAlice)).toMatchObject({ appId, scope: ['read'], until, signInIds: [id] });
     const named = { ...asAlice, scope: 'write', until: 2_000_000_000 };
     expect(decisionOf(broker, named)).toMatchObject({ scope: ['write'], until: 2_000_000_000_000 });
     const [held] = broker.parts.permissions.of(appId, 0);
@@ -104,7 +104,7 @@ describe('a permission for an account', () => {
   });
 
   it('needs a question if it ends an earlier refusal of accounts', async () => {
-    const { broker, appId } = await brokerWith({ refusedGrants: ['f'.repeat(16)] });
+    const { broker, appId } = await brokerWith({ deniedSignInIds: ['f'.repeat(16)] });
     expect(endsRefusal(broker, { app: 'editor', resource: endpoint })).toBe(true);
     expect(refusalOf(broker, appId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });
   });

@@ -10,7 +10,7 @@ const world = worldOfFile();
 
 it('a timeline shows repetitions at the time of the last one', async () => {
   const rig = await brokerRig(inWorld(world));
-  const grant = await rig.login();
+  const signIn = await rig.login();
   const rows = [
     { time: 1000, event: 'token', outcome: 'ok', app: 'cli' },
     { time: 5000, event: 'revoke', outcome: 'confirmed' },
@@ -19,7 +19,7 @@ it('a timeline shows repetitions at the time of the last one', async () => {
   const owner = { role: 'owner', signal: new AbortController().signal } as Parameters<
     typeof explanationAnswer
   >[2];
-  const { timeline } = explanationAnswer(rig.broker, grant, owner, rows);
+  const { timeline } = explanationAnswer(rig.broker, signIn, owner, rows);
   expect(timeline.map(({ event, at }) => `${event} ${at}`)).toEqual(['token 1', 'token 4', 'revoke 5']);
 });
 
@@ -30,7 +30,7 @@ describe('the host of an issuer whose second letter is Cyrillic', () => {
     interactionAnswer({ id: '1a2b3c4d', question, createdAt: 0, card: '1a2b3c4d' }, true).issuer;
 
   it('stands in its xn-- form in a question about access of a program', () => {
-    const grant = {
+    const signIn = {
       id: 'g1',
       issuer,
       account: 'bob@notes.example',
@@ -38,7 +38,7 @@ describe('the host of an issuer whose second letter is Cyrillic', () => {
       otherAccounts: [],
       isAnother: false,
     };
-    const question = { kind: 'allow', appId: 'c1', appName: 'editor', endpoint, grant } as const;
+    const question = { kind: 'allow', appId: 'c1', appName: 'editor', endpoint, signIn } as const;
     expect(shown(question)).toBe('https://xn--lgin-55d.example');
   });
 });

@@ -1,6 +1,6 @@
 /** The end of a client of ours at an issuer, by removal or by another in its place: none ends that a sign-in needs. */
 import { expect, it } from 'vitest';
-import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
+import { revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
 import { checkRegistration } from '../../../src/daemon/methods/registration-entry.ts';
 import { enter, ground, refused } from '../../rules/ground.ts';
 import { asOwner } from '../../rules/wire.ts';
@@ -25,15 +25,15 @@ async function signedIn() {
 it('a client is not removed before its issuer was told of an ended sign-in', async () => {
   const { rig, authorizationServer, remove, ids } = await signedIn();
   const back = authorizationServer.server.on('*', '*', 'destroy');
-  await revokeGrant(rig.parts, rig.grant());
+  await revokeSignIn(rig.parts, rig.signIn());
   expect(await refused(remove())).toMatchObject({
     reason: 'conflict',
     message: expect.stringContaining('its authorization server is not reached yet'),
     hint: expect.stringContaining('They have ended here'),
   });
   back();
-  await revokeGrant(rig.parts, rig.grant());
-  expect(rig.grant().state).toMatchObject({ receipt: 'confirmed' });
+  await revokeSignIn(rig.parts, rig.signIn());
+  expect(rig.signIn().state).toMatchObject({ receipt: 'confirmed' });
   await remove();
   expect(ids()).toEqual([]);
 });
@@ -46,12 +46,12 @@ it('no client takes the place of another that a sign-in needs', async () => {
   expect(await refused(set('another', 'other'))).toMatchObject({
     reason: 'conflict',
     message: expect.stringContaining(`is still needed by: "${rig.endpoint}" ("default").`),
-    hint: expect.stringContaining(`keyturn logout ${rig.grant().id}; then enter the other client.`),
+    hint: expect.stringContaining(`keyturn logout ${rig.signIn().id}; then enter the other client.`),
   });
   expect(ids()).toEqual(['by-hand']);
   rig.clock.advance(hour);
   await rig.ask({ interaction: 'never' });
-  await revokeGrant(rig.parts, rig.grant());
+  await revokeSignIn(rig.parts, rig.signIn());
   await set('another', 'other');
   expect(ids()).toEqual(['another']);
 });

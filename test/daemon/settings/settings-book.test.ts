@@ -50,7 +50,7 @@ describe('a change', () => {
     ['insecureLoopback', 'yes', 'invalid_request'],
     ['browser', '', 'invalid_request'],
     ['loglevel', 'debug', 'not_found'],
-    ['__proto__', 'x', 'not_found'],
+    ['[object Object]', 'x', 'not_found'],
   ])('of %s to %j is refused, and nothing is written', (name, value, reason) => {
     writeFileSync(file, '{"browser":"lynx"}', { mode: 0o600 });
     expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ reason }));

@@ -74,7 +74,7 @@ describe('locking', () => {
     await keys.read(key);
     const before = await vault.root();
     await vaultLock.lock('locked');
-    expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
+    expect(rig.parts.cache.of(rig.signIn().id)).toEqual([]);
     expect(keys.held(key.id)).toBeUndefined();
     expect(await refusal(vault.root())).toMatchObject({ reason: 'locked' });
     expect(await refusal(rig.ask())).toMatchObject({
@@ -88,7 +88,7 @@ describe('locking', () => {
     expect((await vault.root()).equals(before)).toBe(true);
     await rig.ask();
     expect(rows()).toEqual(['locked', 'unlocked']);
-    expect(rig.grant().state.kind).toBe('active');
+    expect(rig.signIn().state.kind).toBe('active');
   });
 
   it('refuses every request of local programs, and the owner’s requests for tokens', async () => {
@@ -142,17 +142,17 @@ describe('locking', () => {
     await vaultLock.unlock({}, here());
     await rig.ask();
     expect(world.counts().authorizationServer.refreshReuses).toBe(0);
-    expect(rig.grant().state.kind).toBe('active');
+    expect(rig.signIn().state.kind).toBe('active');
   });
 
-  it('lets a grant end here while the vault is locked, and informs its server later', async () => {
+  it('lets a sign-in end here while the vault is locked, and informs its server later', async () => {
     const { rig, vaultLock } = await deskFor();
     await rig.allow();
     await rig.ask();
     await vaultLock.lock('locked');
-    const { revokeGrant } = await import('../../../src/broker/revocation/revoker.ts');
-    expect(await revokeGrant(rig.parts, rig.grant())).toMatchObject({ receipt: 'pending' });
-    expect(rig.grant().state.kind).toBe('revoked');
+    const { revokeSignIn } = await import('../../../src/broker/revocation/revoker.ts');
+    expect(await revokeSignIn(rig.parts, rig.signIn())).toMatchObject({ receipt: 'pending' });
+    expect(rig.signIn().state.kind).toBe('revoked');
   });
 
   it('cancels open sign-ins, because their tokens could not be kept', async () => {

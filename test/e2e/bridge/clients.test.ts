@@ -111,9 +111,9 @@ describe('unlike clients on one server', () => {
       registrations: 1,
       codesRedeemed: 1,
     });
-    const { signIns: grants } = await askBroker(home, 'signIn.list', {});
-    expect(grants).toHaveLength(1);
-    expect(grants[0]?.apps.toSorted()).toEqual([...programs, ...commands].toSorted());
+    const { signIns } = await askBroker(home, 'signIn.list', {});
+    expect(signIns).toHaveLength(1);
+    expect(signIns[0]?.apps.toSorted()).toEqual([...programs, ...commands].toSorted());
   });
 
   it.each([

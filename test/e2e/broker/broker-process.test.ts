@@ -28,8 +28,8 @@ describe('started by a command', () => {
     release();
     expect(await asking.ended).toMatchObject({ code: 0 });
 
-    const [grant] = JSON.parse((await next.ended).stdout) as { state: string }[];
-    expect(grant?.state).toBe('active');
+    const [signIn] = JSON.parse((await next.ended).stdout) as { state: string }[];
+    expect(signIn?.state).toBe('active');
     expect(isAlive(broker)).toBe(false);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });

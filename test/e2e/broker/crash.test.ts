@@ -1,5 +1,5 @@
 /**
- * The broker killed (SIGKILL) in the middle of refreshes: no grant is lost that the server honours, and
+ * The broker killed (SIGKILL) in the middle of refreshes: no sign-in is lost that the server honours, and
  * what can't be saved is told. KEYTURN_CRASH_SEED repeats a run; the soak kills two hundred times.
  */
 import { randomInt } from 'node:crypto';
@@ -20,14 +20,14 @@ const refreshGrace = 3600;
 const kills = 1;
 const seed = numberFrom('KEYTURN_CRASH_SEED', randomInt(2 ** 31));
 
-const nothingBroken = { grantsLost: 0, filesUnreadable: 0, startsBlocked: 0 };
+const nothingBroken = { signInsLost: 0, filesUnreadable: 0, startsBlocked: 0 };
 
 /** Many minutes for a busy machine; a quiet one needs some ten seconds. */
 const patience = 900_000;
 
 describe('a broker that is killed under load', () => {
   it(
-    `loses no grant where a used refresh token may be used again (seed ${seed})`,
+    `loses no sign-in where a used refresh token may be used again (seed ${seed})`,
     { timeout: patience },
     async () => {
       const world = await openWorld({ accessTokenLifetime, refreshGrace });
@@ -53,7 +53,7 @@ async function killedDuring(
   verdict: (gone: Promise<void>) => TokenVerdict | Promise<TokenVerdict>,
   passing = 0,
 ): Promise<boolean | undefined> {
-  const grants = await crash.grants();
+  const signIns = await crash.signIns();
   const arrived = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();
   let passed = 0;
@@ -72,11 +72,11 @@ async function killedDuring(
   gone.resolve();
   await asked;
   world.authorizationServer.setTokenGate();
-  return (await crash.honoured(grants)).get('a');
+  return (await crash.honoured(signIns)).get('a');
 }
 
 describe('a broker that is killed', () => {
-  /** One home for all, whose server ends the grant where a refresh token is used twice. */
+  /** One home for all, whose server ends the sign-in where a refresh token is used twice. */
   let there: Opened;
   beforeAll(async () => {
     const world = await openWorld({ accessTokenLifetime });
@@ -136,7 +136,7 @@ describe('a broker that is killed', () => {
     await killUnderLoad(world, crash, { kills, seed });
     const { numbers } = crash;
     expect(numbers).toMatchObject({ ...nothingBroken, faults: faults + kills });
-    expect(numbers.grantsKept + numbers.answersLost).toBe(accounts.length * kills);
+    expect(numbers.signInsKept + numbers.answersLost).toBe(accounts.length * kills);
   });
 });
 

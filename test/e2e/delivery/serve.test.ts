@@ -110,7 +110,7 @@ it('`keyturn dev-server` with a folder keeps its certificate and clients', async
     authorizationServer: { port: Number(issuerPort), ...lifetime },
     protectedServer: { port: Number(resourcePort) },
   });
-  // The same grant is renewed: by the client and the refresh token of before, and the same authority.
+  // The same sign-in is renewed: by the client and the refresh token of before, and the same authority.
   await home.ok(['token', again.resource, '--min-validity', '1s']);
   expect(statSync(path.join(folder, 'certificate.json')).mode & 0o777).toBe(0o600);
   again.running.signal('SIGTERM');

@@ -41,7 +41,7 @@ describe('a refresh that the server refuses in its own words', () => {
     ['a server’s own trouble', json({ error: 'temporarily_unavailable' }, 400), false],
   ];
   it.each(ownWords)(
-    'W-8: %s, twice with a minute between, ends the grant: %s',
+    'W-8: %s, twice with a minute between, ends the sign-in: %s',
     async (_name, answer, ends) => {
       const all = await refusing(answer);
       const { rig, authorizationServer } = all;
@@ -49,18 +49,18 @@ describe('a refresh that the server refuses in its own words', () => {
       expect(await refused(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
       rig.clock.advance(59_000);
       expect(await refused(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
-      expect(rig.grant().state.kind).toBe('active');
+      expect(rig.signIn().state.kind).toBe('active');
       rig.clock.advance(aWhile);
       const reason = ends ? 'login_required' : 'authorization_server_unreachable';
       expect(await refused(rig.ask(never))).toMatchObject({ reason });
       expect(await refused(rig.ask(never))).toMatchObject({ reason });
       expect(refreshes(all)).toBe(3);
-      expect(rig.grant().state.kind).toBe(ends ? 'signInRequired' : 'active');
+      expect(rig.signIn().state.kind).toBe(ends ? 'signInRequired' : 'active');
       expect(await keptToken(rig)).toBe(kept);
       authorizationServer.bend.tokenRequest = undefined;
       rig.clock.advance(aWhile);
       expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
-      expect(rig.grant().state).toEqual({ kind: 'active' });
+      expect(rig.signIn().state).toEqual({ kind: 'active' });
       expect(rig.pages).toHaveLength(1);
     },
   );
@@ -76,7 +76,7 @@ describe('a refresh that the server refuses in its own words', () => {
     authorizationServer.bend.tokenRequest = tokenRequest;
     rig.clock.advance(anHour);
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
-    expect(rig.grant().state.kind).toBe('active');
+    expect(rig.signIn().state.kind).toBe('active');
   });
 });
 

@@ -46,7 +46,7 @@ describe('offline_access, which this client may not have', () => {
         : undefined;
     await rig.login();
     expect(rig.pages.map((page) => parameter(page, 'prompt'))).toEqual([undefined, 'consent']);
-    expect(rig.grant().hasRefreshToken).toBe(true);
+    expect(rig.signIn().hasRefreshToken).toBe(true);
   });
 
   it('is not asked for if the answer to the registration leaves it out', async () => {

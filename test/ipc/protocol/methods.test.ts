@@ -100,7 +100,7 @@ test.each([
   ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, seconds: 60 } }],
   ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, once: true } }],
   ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: false } }],
-  ['settings.set', { name: '__proto__', value: 1 }],
+  ['settings.set', { name: '[object Object]', value: 1 }],
 ] as const)('the methods refuse malformed parameters of %s: %j', (method, params) => {
   expect(methods[method].params.safeParse(params).success).toBe(false);
 });

@@ -2,7 +2,7 @@
  * A home whose broker is killed under refresh load, again and again, and the judge of what that cost.
  *
  * Invariant: the judge asks the authorization server's own store, never the broker, what a refresh
- * token is worth. A grant is *lost* when no token can be had though the server honours the token that
+ * token is worth. A sign-in is *lost* when no token can be had though the server honours the token that
  * the vault holds, or when it doesn't and the broker can't say why. An answer is *lost in flight* when
  * the server replaced the token and the broker was killed before the new one was in the vault: then
  * `explain` must say exactly that.
@@ -28,9 +28,9 @@ import type { TestWorld } from '../world.ts';
 /** What became of everything, over all kills of a run. */
 export interface CrashNumbers {
   faults: number;
-  grantsKept: number;
+  signInsKept: number;
   answersLost: number;
-  grantsLost: number;
+  signInsLost: number;
   /** What was seen of each of these. */
   readonly losses: object[];
   filesUnreadable: number;
@@ -47,9 +47,9 @@ const pause = 25;
 export class CrashHome {
   readonly numbers: CrashNumbers = {
     faults: 0,
-    grantsKept: 0,
+    signInsKept: 0,
     answersLost: 0,
-    grantsLost: 0,
+    signInsLost: 0,
     losses: [],
     filesUnreadable: 0,
     startsBlocked: 0,
@@ -154,7 +154,7 @@ export class CrashHome {
   }
 
   /** Whether the server would take what the vault holds, by account. The broker must not run. */
-  async honoured(grants: ResultOf<'signIn.list'>['signIns']): Promise<Map<string, boolean>> {
+  async honoured(signIns: ResultOf<'signIn.list'>['signIns']): Promise<Map<string, boolean>> {
     // A request that arrived is served though its client is gone. One that is still in the kernel's hands arrives yet.
     const { server } = this.#world.authorizationServer;
     for (let turn = 0; turn < 2; turn += 1) {
@@ -163,7 +163,7 @@ export class CrashHome {
     }
     const honoured = new Map<string, boolean>();
     const items = signInItems(this.home.paths.state);
-    for (const { id, account = '' } of grants) {
+    for (const { id, account = '' } of signIns) {
       const item = z.object({ refreshToken: z.string() });
       const { refreshToken } = item.parse(JSON.parse((await this.#vault?.get(items.get(id) ?? '')) ?? ''));
       honoured.set(account, this.#world.authorizationServer.honours(refreshToken));
@@ -171,20 +171,20 @@ export class CrashHome {
     return honoured;
   }
 
-  /** Starts again after a kill and asks for every grant; counts what that shows. */
+  /** Starts again after a kill and asks for every sign-in; counts what that shows. */
   async judge(honoured: ReadonlyMap<string, boolean>): Promise<void> {
     await this.start();
     const { unreadable } = await this.ask('status', {});
     this.numbers.filesUnreadable += unreadable.length;
-    for (const [account, isHonoured] of honoured) await this.#judgeGrant(account, isHonoured);
+    for (const [account, isHonoured] of honoured) await this.#judgeSignIn(account, isHonoured);
   }
 
-  async #judgeGrant(account: string, isHonoured: boolean): Promise<void> {
+  async #judgeSignIn(account: string, isHonoured: boolean): Promise<void> {
     const before = isHonoured ? undefined : await this.explain(account);
     const reason = await this.token(account).then(() => 'ok', reasonOf);
     const after = await this.explain(account);
     if (reason === 'ok' && after.attempt === undefined) {
-      this.numbers.grantsKept += 1;
+      this.numbers.signInsKept += 1;
       return;
     }
     const lostAnswer = 'the provider may have replaced the token and its answer may be lost';
@@ -200,20 +200,20 @@ export class CrashHome {
   }
 
   #lost(seen: object): void {
-    this.numbers.grantsLost += 1;
+    this.numbers.signInsLost += 1;
     this.numbers.losses.push(seen);
   }
 
   /** With the vault open: it knows of a refresh that was cut off. */
   async explain(account: string): Promise<ResultOf<'signIn.show'>['signIns'][number]> {
     await this.ask('vault.unlock', {});
-    const { signIns: grants } = await this.ask('signIn.show', { resource: this.#resource, account });
-    const [explanation] = grants;
-    if (!explanation) throw new Error(`there is no grant of ${account}`);
+    const { signIns } = await this.ask('signIn.show', { resource: this.#resource, account });
+    const [explanation] = signIns;
+    if (!explanation) throw new Error(`there is no sign-in of ${account}`);
     return explanation;
   }
 
-  async grants(): Promise<ResultOf<'signIn.list'>['signIns']> {
+  async signIns(): Promise<ResultOf<'signIn.list'>['signIns']> {
     return (await this.ask('signIn.list', {})).signIns;
   }
 
@@ -259,11 +259,11 @@ export async function killUnderLoad(
   const chance = chances(seed);
   world.authorizationServer.setTokenGate(() => ({ answerAfter: sleep(maxHold * chance()) }));
   for (let kill = 0; kill < kills; kill += 1) {
-    const grants = await crash.grants();
+    const signIns = await crash.signIns();
     const ended = await crash.load();
     await sleep(maxLoad * chance());
     await crash.kill();
     await ended();
-    await crash.judge(await crash.honoured(grants));
+    await crash.judge(await crash.honoured(signIns));
   }
 }

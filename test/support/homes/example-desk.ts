@@ -22,7 +22,7 @@ const day = 24 * hour;
 const ago = (seconds: number): number => exampleNow - seconds;
 const ahead = (seconds: number): number => exampleNow + seconds;
 
-type Grant = ResultOn<'signIn.list'>['signIns'][number];
+type SignIn = ResultOn<'signIn.list'>['signIns'][number];
 type Question = ResultOn<'request.list'>['requests'][number];
 type Row = ResultOn<'audit.tail'>['rows'][number];
 
@@ -33,7 +33,7 @@ const archive = 'https://archive.example/api';
 const login = 'https://login.example';
 const accounts = 'https://accounts.calendar.example';
 
-const grant = (fields: Partial<Grant> & Pick<Grant, 'id' | 'endpoint' | 'issuer' | 'scope'>): Grant => ({
+const signIn = (fields: Partial<SignIn> & Pick<SignIn, 'id' | 'endpoint' | 'issuer' | 'scope'>): SignIn => ({
   resource: fields.endpoint,
   account: 'anna@home.example',
   state: 'active',
@@ -42,8 +42,8 @@ const grant = (fields: Partial<Grant> & Pick<Grant, 'id' | 'endpoint' | 'issuer'
   ...fields,
 });
 
-const grants: Grant[] = [
-  grant({
+const signIns: SignIn[] = [
+  signIn({
     id: 'g1',
     endpoint: notes,
     issuer: login,
@@ -52,7 +52,7 @@ const grants: Grant[] = [
     expires_at: ahead(42 * minute),
     lastRefreshedAt: ago(18 * minute),
   }),
-  grant({
+  signIn({
     id: 'g2',
     endpoint: calendar,
     issuer: accounts,
@@ -63,7 +63,7 @@ const grants: Grant[] = [
     why: 'the sign-in provider ended the access',
     lastRefreshedAt: ago(15 * hour),
   }),
-  grant({
+  signIn({
     id: 'g3',
     endpoint: tickets,
     issuer: 'https://id.tickets.example',
@@ -77,7 +77,7 @@ const grants: Grant[] = [
       nextTryAt: ahead(2 * minute),
     },
   }),
-  grant({
+  signIn({
     id: 'g4',
     endpoint: archive,
     issuer: login,
@@ -308,7 +308,7 @@ const uses = [
 const explanation: ResultOn<'signIn.show'> = {
   signIns: [
     {
-      signIn: grants[0] ?? grant({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
+      signIn: signIns[0] ?? signIn({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
       signedInAt: ago(240 * day),
       now: 'It is usable; a token is in memory, good until 2026-05-12 11:06 UTC.',
       next: 'Keyturn refreshes it automatically about 2026-05-12 11:01 UTC, because an app uses it.',
@@ -344,7 +344,7 @@ const status: ResultOn<'status'> = {
   vault: 'keychain',
   vaultState: { state: 'open', since: ago(3 * hour) },
   insecureLoopback: false,
-  signIns: grants.length,
+  signIns: signIns.length,
   apiKeys: 0,
   apps: clients.length,
   requests: 0,
@@ -381,7 +381,7 @@ export const examplePreferences: ShownPreferences = {
 
 const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'setup.look': exampleLook,
-  'signIn.list': { signIns: grants },
+  'signIn.list': { signIns },
   'signIn.show': explanation,
   'app.list': { apps: clients },
   'request.list': { requests: [] },

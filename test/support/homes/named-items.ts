@@ -27,7 +27,7 @@ function recordsIn(state: string, list?: string): NamedRecord[] {
 
 /** By the id of a sign-in, the name of its item. */
 export function signInItems(state: string): ReadonlyMap<string, string> {
-  return new Map(recordsIn(state, 'grants').map(({ id = '', item = '' }) => [id, item]));
+  return new Map(recordsIn(state, 'signIns').map(({ id = '', item = '' }) => [id, item]));
 }
 
 /** All names. */

@@ -8,7 +8,7 @@ import { longAddress, longName, scopesOf } from './questions.ts';
 import type { Question } from './questions.ts';
 
 export type Lists = { readonly [C in ChannelName]?: ResultOn<C> };
-type Grant = ResultOn<'signIn.list'>['signIns'][number];
+type SignIn = ResultOn<'signIn.list'>['signIns'][number];
 type Client = ResultOn<'app.list'>['apps'][number];
 type Status = ResultOn<'status'>;
 
@@ -51,7 +51,7 @@ export const waiting = (...interactions: Question[]): Lists => ({
   'request.list': { requests: interactions },
 });
 
-export const grantOf = (fields: Partial<Grant>): Grant => ({
+export const signInOf = (fields: Partial<SignIn>): SignIn => ({
   id: 'g1',
   resource: 'https://notes.example/mcp',
   endpoint: 'https://notes.example/mcp',
@@ -88,7 +88,7 @@ const keyPlace = { header: 'X-Api-Key' };
 export const long: Lists = {
   'signIn.list': {
     signIns: [
-      grantOf({
+      signInOf({
         endpoint: longAddress,
         resource: longAddress,
         issuer: longAddress,
@@ -150,7 +150,7 @@ export const long: Lists = {
 export const troubled: Lists = {
   'signIn.list': {
     signIns: [
-      grantOf({
+      signInOf({
         state: 'signInRequired',
         why: 'its tokens are no longer stored',
         trouble: {
@@ -162,7 +162,7 @@ export const troubled: Lists = {
         audience: 'unbound',
       }),
       ...(['confirmed', 'notOffered', 'pending', 'abandoned'] as const).map((receipt, at) =>
-        grantOf({
+        signInOf({
           id: `g${at + 2}`,
           state: 'revoked',
           receipt,
@@ -172,8 +172,8 @@ export const troubled: Lists = {
           liveUntil: ahead(hour),
         }),
       ),
-      grantOf({ id: 'g6', state: 'refreshing', attempt: { startedAt: ago(30), lost: 'answer' } }),
-      grantOf({ id: 'g7', state: 'expired' }),
+      signInOf({ id: 'g6', state: 'refreshing', attempt: { startedAt: ago(30), lost: 'answer' } }),
+      signInOf({ id: 'g7', state: 'expired' }),
     ],
   },
   'apiKey.list': {

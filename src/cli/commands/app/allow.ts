@@ -79,7 +79,7 @@ async function sayKey(app: string, resource: string): Promise<void> {
   const { apiKeys: keys } = await ask('apiKey.list', {});
   if (!keys.some((key) => key.resource === endpoint)) return;
   const { signIns } = await ask('signIn.list', {});
-  if (signIns.some((grant) => grant.endpoint === endpoint)) return;
+  if (signIns.some((signIn) => signIn.endpoint === endpoint)) return;
   say(
     `keyturn: this allows tokens only, and you are not signed in at ${quoted(endpoint)}. ` +
       `To allow the API key there: keyturn app allow ${shellWord(app)} ${shellWord(endpoint)} --api-key`,
@@ -92,7 +92,7 @@ async function sayNearServer(app: string, resource: string): Promise<void> {
   const { signIns } = await ask('signIn.list', {});
   const near = nearestName(
     endpoint,
-    signIns.map((grant) => grant.endpoint),
+    signIns.map((signIn) => signIn.endpoint),
   );
   if (near === undefined || near === endpoint) return;
   say(
@@ -106,7 +106,7 @@ async function sayStrangeScopes(resource: string, scope: string): Promise<void> 
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const { signIns } = await ask('signIn.list', {});
   const signedIn = new Set(
-    signIns.filter((grant) => grant.endpoint === endpoint).flatMap((grant) => parseScope(grant.scope)),
+    signIns.filter((signIn) => signIn.endpoint === endpoint).flatMap((signIn) => parseScope(signIn.scope)),
   );
   const strange = parseScope(scope).filter((name) => !signedIn.has(name));
   if (signedIn.size === 0 || strange.length === 0) return;

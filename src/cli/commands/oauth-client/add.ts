@@ -132,7 +132,7 @@ async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'oaut
 
 /** `authMethod` → `--auth-method`. */
 function optionOf(field: string): string {
-  if (field === 'grant') return '--grant-type';
+  if (field === 'grantType') return '--grant-type';
   return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 

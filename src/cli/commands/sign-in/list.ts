@@ -7,7 +7,7 @@ import { showKeys } from '../../words/key-rows.ts';
 import { pauseEnd, print, printJson, printTable, say, when } from '../../terminal/output.ts';
 import { receiptNotes } from '../../words/receipt.ts';
 
-type Grant = Awaited<ReturnType<typeof ask<'signIn.list'>>>['signIns'][number];
+type SignIn = Awaited<ReturnType<typeof ask<'signIn.list'>>>['signIns'][number];
 
 /** For people; `--json` has the names. */
 const states: Readonly<Record<string, string>> = {
@@ -18,10 +18,10 @@ const states: Readonly<Record<string, string>> = {
 };
 
 /** With what became of a revocation, what is in the way, and the exceptions of its server. */
-function shownState(grant: Grant): string {
-  const { state, trouble, attempt, audience, exceptions, tokenType } = grant;
+function shownState(signIn: SignIn): string {
+  const { state, trouble, attempt, audience, exceptions, tokenType } = signIn;
   const notes = [
-    ...receiptNotes(grant),
+    ...receiptNotes(signIn),
     ...(trouble ? [`offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
     ...(attempt ? [`refresh of ${when(attempt.startedAt)} cut off`] : []),
     ...(audience === 'unbound' ? ['token bound to no server'] : []),
@@ -59,15 +59,15 @@ export const listSignIns = defineCommand(
     else if (signIns.length > 0) {
       printTable(
         ['ID', 'SERVER', 'AUTHORIZATION SERVER', 'ACCOUNT', 'STATE', 'TOKEN UNTIL', 'SCOPES', 'APPS'],
-        signIns.map((grant) => [
-          grant.id,
-          grant.endpoint,
-          grant.issuer,
-          grant.account ?? '',
-          shownState(grant),
-          grant.expires_at === undefined ? '-' : when(grant.expires_at),
-          grant.scope || '-',
-          grant.apps.join(', ') || '-',
+        signIns.map((signIn) => [
+          signIn.id,
+          signIn.endpoint,
+          signIn.issuer,
+          signIn.account ?? '',
+          shownState(signIn),
+          signIn.expires_at === undefined ? '-' : when(signIn.expires_at),
+          signIn.scope || '-',
+          signIn.apps.join(', ') || '-',
         ]),
       );
     }

@@ -4,7 +4,7 @@ import { UsageError } from '../../terminal/arguments.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { accountOption, jsonOption, yesOption } from '../../terminal/statement.ts';
-import { withGrant } from '../../broker/named-grant.ts';
+import { withSignIn } from '../../broker/named-sign-in.ts';
 import { print, printJson, say } from '../../terminal/output.ts';
 import { sayIfSlow } from '../../terminal/progress.ts';
 import { receiptLine } from '../../words/receipt.ts';
@@ -52,10 +52,10 @@ export const revokeCommand = (name: 'logout' | 'sign-in revoke', summary: string
   );
 
 type Receipts = Awaited<ReturnType<typeof ask<'signIn.revoke'>>>['revoked'];
-type Grant = Awaited<ReturnType<typeof ask<'signIn.list'>>>['signIns'][number];
+type SignIn = Awaited<ReturnType<typeof ask<'signIn.list'>>>['signIns'][number];
 
 async function revokeNamed(name: string, account: string | undefined): Promise<Receipts> {
-  const asked = withGrant(name, account, (named) => ask('signIn.revoke', named));
+  const asked = withSignIn(name, account, (named) => ask('signIn.revoke', named));
   return (await sayIfSlow('keyturn: waiting for the authorization server…', asked)).revoked;
 }
 
@@ -72,7 +72,7 @@ async function revokeAll(name: string, isSure: boolean): Promise<Receipts> {
   return revoked;
 }
 
-async function confirm(name: string, signIns: readonly Grant[]): Promise<void> {
+async function confirm(name: string, signIns: readonly SignIn[]): Promise<void> {
   if (!isAtTerminal()) {
     throw new KeyturnError('invalid_request', `${name} --all asks first, and this is no terminal.`, {
       hint: `To revoke every sign-in without a question: keyturn ${name} --all --yes`,

@@ -3,7 +3,7 @@ import { exitCodes, reasonOf } from '../../../base/errors.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { accountOption, jsonOption } from '../../terminal/statement.ts';
-import { withGrant } from '../../broker/named-grant.ts';
+import { withSignIn } from '../../broker/named-sign-in.ts';
 import { keyPlaceWords } from '../../words/key-rows.ts';
 import type { ListedKey } from '../../words/key-rows.ts';
 import { endpointOf } from '../../../oauth/base/resource.ts';
@@ -23,9 +23,9 @@ export const showSignIn = defineCommand(
   async ({ options, operands: [name] }) => {
     const key = options.account === undefined ? await keyAt(name) : undefined;
     if (key && !options.json) await showKey(key);
-    const grants = await explained(name, options.account, key !== undefined);
-    if (options.json) printJson([...(key ? [key] : []), ...grants]);
-    else for (const explanation of grants) show(explanation);
+    const signIns = await explained(name, options.account, key !== undefined);
+    if (options.json) printJson([...(key ? [key] : []), ...signIns]);
+    else for (const explanation of signIns) show(explanation);
     return exitCodes.ok;
   },
 );
@@ -36,7 +36,7 @@ async function explained(
   hasKey: boolean,
 ): Promise<readonly Explanation[]> {
   try {
-    return (await withGrant(name, account, (named) => ask('signIn.show', named))).signIns;
+    return (await withSignIn(name, account, (named) => ask('signIn.show', named))).signIns;
   } catch (error) {
     // A server that takes an API key mostly has no sign-in.
     if (hasKey && reasonOf(error) === 'not_found') return [];
@@ -74,7 +74,7 @@ function show({
 /** A key, and the newest rows of the log about it. */
 interface ExplainedKey {
   readonly apiKey: ListedKey;
-  /** As in the explanation of a grant; oldest first. */
+  /** As in the explanation of a sign-in; oldest first. */
   readonly timeline: Explanation['timeline'];
 }
 

@@ -10,7 +10,7 @@ import { maxLength } from '../../wire/limits.ts';
 
 export const authMethod = z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']);
 
-export const registrationGrant = z.literal([
+export const registrationGrantType = z.literal([
   'authorization_code',
   'client_credentials',
   'id-jag',
@@ -36,7 +36,7 @@ export const registration = z.object({
   /** Absent: what the secret or key calls for. */
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
-  grantType: registrationGrant.optional(),
+  grantType: registrationGrantType.optional(),
   /** For id-jag: the company's identity provider. Without a file the user signs in there. */
   idp: z
     .union([

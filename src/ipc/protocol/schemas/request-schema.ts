@@ -8,7 +8,12 @@ import * as z from 'zod';
 import { asker } from './asker-schema.ts';
 import { forwardOrigin } from './app-schema.ts';
 import { keyPlace } from './api-key-schema.ts';
-import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './oauth-client-schema.ts';
+import {
+  assertionSource,
+  authMethod,
+  clientIdentifier,
+  registrationGrantType,
+} from './oauth-client-schema.ts';
 import { allowedGroup, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
 import { account, day, id, instant, exceptionName, scope, seconds, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
@@ -106,7 +111,7 @@ export const interaction = z.object({
   method: signInMethod.optional(),
   clientId: clientIdentifier.optional(),
   /** Of a client that would be entered, as in `oauthClient.set`; `idp` is the identity provider's issuer. */
-  grantType: registrationGrant.optional(),
+  grantType: registrationGrantType.optional(),
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
   idp: url.optional(),

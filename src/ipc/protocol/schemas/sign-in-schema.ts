@@ -1,5 +1,5 @@
 /**
- * Grants, as schemas of the wire: their state, what became of them, and what ending them came to.
+ * Sign-ins, as schemas of the wire: their state, what became of them, and what ending them came to.
  *
  * Invariant: states and never secrets: no schema here has a field for a token.
  */
@@ -9,7 +9,7 @@ import { clientIdentifier } from './oauth-client-schema.ts';
 import { account, id, instant, exceptionName, scope, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
-/** What became of the tokens of a grant that was ended here. */
+/** What became of the tokens of a sign-in that was ended here. */
 const receiptFields = {
   /** The issuer ended them; it has no revocation for us; it wasn't reached yet; it never was, and we gave up. */
   receipt: z.literal(['confirmed', 'notOffered', 'pending', 'abandoned']),
@@ -21,7 +21,7 @@ const receiptFields = {
   triedUntil: instant.optional(),
 };
 
-/** One grant, as an owner or the app sees it. Never a token. */
+/** One sign-in, as an owner or the app sees it. Never a token. */
 export const signIn = z.object({
   id,
   resource: url,
@@ -34,7 +34,7 @@ export const signIn = z.object({
   exceptions: z.array(exceptionName),
   /** Why a sign-in is needed. */
   why: z.string().max(maxLength.url).optional(),
-  /** Of a revoked grant. */
+  /** Of a revoked sign-in. */
   ...receiptFields,
   receipt: receiptFields.receipt.optional(),
   /** What its newest access token says of the resource it is for; absent where that can't be seen. */
@@ -51,8 +51,8 @@ export const signIn = z.object({
   apps: z.array(shownName),
 });
 
-/** A grant by its id, or every grant of an endpoint. */
-export const grantNamed = z
+/** A sign-in by its id, or every sign-in of an endpoint. */
+export const signInNamed = z
   .object({ id: id.optional(), resource: url.optional(), account: account.optional() })
   .refine(
     (params) => (params.id === undefined) !== (params.resource === undefined),
@@ -86,7 +86,7 @@ export const explanation = z.object({
       }),
     )
     .optional(),
-  /** What brings the next access token, and not before when; absent for a grant that is over. */
+  /** What brings the next access token, and not before when; absent for a sign-in that is over. */
   refresh: z
 
     .object({
@@ -107,7 +107,7 @@ export const explanation = z.object({
   ),
 });
 
-/** What ending a grant came to. */
+/** What ending a sign-in came to. */
 export const receipt = z.object({
   id,
   resource: url,

@@ -1,17 +1,17 @@
 /**
- * What is out of the ordinary about a grant: a sign-in is needed, no new token comes, a refresh is unsettled, it is over.
+ * What is out of the ordinary about a sign-in: it must be renewed, no new token comes, a refresh is unsettled, it is over.
  */
 import { sanitizeLabel, sanitizeReason } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { ReceiptText } from './receipt.tsx';
 import { strings } from '../../base/strings.ts';
-import type { Grant, Trouble } from '../../base/views.ts';
+import type { SignIn, Trouble } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
 const words = strings.servers;
 
-export function GrantNotices({ grant }: { readonly grant: Grant }) {
-  const { why, trouble, attempt, receipt } = grant;
+export function SignInNotices({ signIn }: { readonly signIn: SignIn }) {
+  const { why, trouble, attempt, receipt } = signIn;
   return (
     <>
       {why !== undefined && (
@@ -27,7 +27,7 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
       )}
       {receipt !== undefined && (
         <Notice kind="info" icon={receipt === 'confirmed' ? 'check' : 'clock'}>
-          <ReceiptText {...grant} receipt={receipt} />
+          <ReceiptText {...signIn} receipt={receipt} />
         </Notice>
       )}
     </>

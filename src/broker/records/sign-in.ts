@@ -1,8 +1,8 @@
 /**
- * A grant: a sign-in as it is kept, one user's authorization at one issuer for one resource and one account.
+ * A sign-in: one user's authorization at one issuer for one resource and one account.
  *
- * Invariants: a grant's state is a union. Nothing here is secret: a record names the vault's item that has the tokens,
- * and says where they go. A grant that was ended stays as a record until somebody signs in again.
+ * Invariants: a sign-in's state is a union. Nothing here is secret: a record names the vault's item that has the tokens,
+ * and says where they go. A sign-in that was ended stays as a record until somebody signs in again.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -40,14 +40,14 @@ const stateSchema = z.discriminatedUnion('kind', [
     awaitsUserSince: z.number().optional(),
     /** The server refused to refresh it, and said nothing against its refresh token. */
     isRefused: z.boolean().optional(),
-    /** The server refused in words of its own: a later refresh may succeed, and makes the grant active. */
+    /** The server refused in words of its own: a later refresh may succeed, and makes the sign-in active. */
     mayRevive: z.boolean().optional(),
   }),
   revokedSchema,
 ]);
 
 /** The state in the record. `refreshing` and `expired` are not stored: they follow from what is in memory. */
-export type GrantState = z.infer<typeof stateSchema>;
+export type SignInState = z.infer<typeof stateSchema>;
 
 /** Where the issuer's metadata was found, and by which revision's rules. */
 const serverPlaceSchema = z.object({
@@ -73,13 +73,13 @@ const earlierSchema = z.strictObject({
 
 export type EarlierItem = z.infer<typeof earlierSchema>;
 
-/** A shared grant serves every app whose permission names it; a narrow one serves one app only. */
+/** A shared sign-in serves every app whose permission names it; a narrow one serves one app only. */
 const purposeSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('shared') }),
   z.object({ kind: z.literal('narrow'), appId: z.string() }),
 ]);
 
-export const grantSchema = z.object({
+export const signInSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{16}$/),
   /** Canonical endpoints that a user named and whose metadata led to this resource. */
   endpoints: z.array(z.string()).min(1),
@@ -118,9 +118,9 @@ export const grantSchema = z.object({
   createdAt: z.number(),
   /** The time of its last sign-in. */
   signedInAt: z.number().optional(),
-  /** Of a grant that was ended: when the last access token expires that may still be valid somewhere. */
+  /** Of a sign-in that was ended: when the last access token expires that may still be valid somewhere. */
   liveUntil: z.number().optional(),
-  /** The last end of this grant that the server confirmed; stays when somebody signs in again. */
+  /** The last end of this sign-in that the server confirmed; stays when somebody signs in again. */
   confirmedEnd: z.object({ endedAt: z.number(), confirmedAt: z.number() }).optional(),
   /** The audience of its newest access token; absent if the token can't be read. */
   audience: z.enum(['resource', 'unbound', 'other']).optional(),
@@ -131,10 +131,10 @@ export const grantSchema = z.object({
   offline: z.object({ hasCome: z.boolean(), byConsent: z.boolean() }).optional(),
 });
 
-export type Grant = z.infer<typeof grantSchema>;
+export type SignIn = z.infer<typeof signInSchema>;
 
-/** A grant that is ended, or that needs a sign-in, gives no more than before. */
-export const grantRules: RecordRules<Grant> = {
+/** A sign-in that is ended, or that the user must renew, gives no more than before. */
+export const signInRules: RecordRules<SignIn> = {
   keyOf: ({ id }) => id,
   isLess: (after, before) =>
     before !== undefined && (after.state.kind === 'revoked' || isOnlyOut(after, before)),
@@ -142,11 +142,11 @@ export const grantRules: RecordRules<Grant> = {
 };
 
 /** The names of the vault's items that it has. */
-export function itemsIn({ item, earlier = [] }: Grant): string[] {
+export function itemsIn({ item, earlier = [] }: SignIn): string[] {
   return [...(item === undefined ? [] : [item]), ...earlier.map((one) => one.item)];
 }
 
-function isOnlyOut({ state, ...after }: Grant, { state: had, ...before }: Grant): boolean {
+function isOnlyOut({ state, ...after }: SignIn, { state: had, ...before }: SignIn): boolean {
   return state.kind === 'signInRequired' && had.kind === 'active' && isDeepStrictEqual(after, before);
 }
 
@@ -154,43 +154,43 @@ function isOnlyOut({ state, ...after }: Grant, { state: had, ...before }: Grant)
 export const defaultAccount = 'default';
 
 /** The label by which another sign-in can name this account. `default` isn't one: it is our word for "no name". */
-export function accountLabel({ account }: Grant): string | undefined {
+export function accountLabel({ account }: SignIn): string | undefined {
   return account === defaultAccount ? undefined : account;
 }
 
-const within = new WeakMap<Grant, ReadonlySet<string>>();
+const within = new WeakMap<SignIn, ReadonlySet<string>>();
 
 /**
- * The grant's endpoints that its resource covers (RFC 9728 §3.3). Computed once for each record, since no record
+ * The sign-in's endpoints that its resource covers (RFC 9728 §3.3). Computed once for each record, since no record
  * changes.
  */
-export function endpointsWithin(grant: Grant): ReadonlySet<string> {
-  const known = within.get(grant);
+export function endpointsWithin(signIn: SignIn): ReadonlySet<string> {
+  const known = within.get(signIn);
   if (known) return known;
-  const judged = new Set(grant.endpoints.filter((endpoint) => resourceCovers(grant.resource, endpoint)));
-  within.set(grant, judged);
+  const judged = new Set(signIn.endpoints.filter((endpoint) => resourceCovers(signIn.resource, endpoint)));
+  within.set(signIn, judged);
   return judged;
 }
 
 /** The subject that signed in, as the server named it; undefined if it named none. */
-export function subjectOf({ subject }: Pick<Grant, 'subject'>): string | undefined {
+export function subjectOf({ subject }: Pick<SignIn, 'subject'>): string | undefined {
   return subject ?? undefined;
 }
 
-/** False for a grant that belongs to another program only. */
-export function isFor({ purpose }: Grant, appId: string): boolean {
+/** False for a sign-in that belongs to another program only. */
+export function isFor({ purpose }: SignIn, appId: string): boolean {
   return purpose?.kind !== 'narrow' || purpose.appId === appId;
 }
 
-export const isShared = ({ purpose }: Grant): boolean => purpose?.kind !== 'narrow';
+export const isShared = ({ purpose }: SignIn): boolean => purpose?.kind !== 'narrow';
 
 /** A sign-in or a refresh for one app alone brought scopes that were not asked for. */
-export const isWiderThanAsked = (grant: Grant): boolean =>
-  !isShared(grant) && !isWithin(withoutOfflineAccess(grant.scope), grant.requestedScope);
+export const isWiderThanAsked = (signIn: SignIn): boolean =>
+  !isShared(signIn) && !isWithin(withoutOfflineAccess(signIn.scope), signIn.requestedScope);
 
-export const isLiving = ({ state }: Grant): boolean => state.kind !== 'revoked';
+export const isLiving = ({ state }: SignIn): boolean => state.kind !== 'revoked';
 
-/** Every name of the grant's servers for which the owner may have set an exception. */
-export function namesOfServers({ endpoints, resource, issuer, server }: Grant): string[] {
+/** Every name of the sign-in's servers for which the owner may have set an exception. */
+export function namesOfServers({ endpoints, resource, issuer, server }: SignIn): string[] {
   return [...endpoints, resource, issuer, ...(server ? [server.identifier] : [])];
 }

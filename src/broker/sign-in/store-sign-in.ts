@@ -1,11 +1,11 @@
 /**
  * The last step of a sign-in: the tokens into the vault, under the new name that was reserved for it, then the name into
- * the record of the grant.
+ * the record of the sign-in.
  *
- * Invariants: a record names an item only after its tokens are in the vault. Until then the grant has its earlier tokens.
+ * Invariants: a record names an item only after its tokens are in the vault. Until then the sign-in has its earlier tokens.
  * The item of the earlier sign-in stays in the record, so that "disconnect" reaches every token that the server still
- * accepts. A sign-in that returns another subject never updates the grant it was for. If the user says yes, it becomes
- * a separate grant, and the other one stays unchanged. Tokens that can't be kept are given back to their server.
+ * accepts. Tokens of another subject never update the sign-in they were asked for. If the user says yes, it becomes
+ * a separate sign-in, and the other one stays unchanged. Tokens that can't be kept are given back to their server.
  */
 import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';
@@ -13,10 +13,10 @@ import { includesOfflineAccess } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { toWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { GrantSecret } from '../grants/grant-secret.ts';
-import { isLiving } from '../records/grant.ts';
-import type { EarlierItem, Grant, MetadataSource } from '../records/grant.ts';
-import type { Grants } from '../records/grants.ts';
+import type { SignInSecret } from '../tokens/sign-in-secret.ts';
+import { isLiving } from '../records/sign-in.ts';
+import type { EarlierItem, SignIn, MetadataSource } from '../records/sign-in.ts';
+import type { SignIns } from '../records/sign-ins.ts';
 import { offlineOutcome } from './page-options.ts';
 import type { Prompt } from './page-options.ts';
 import { matchAccount } from './sign-in-account.ts';
@@ -35,8 +35,8 @@ export interface NewTokens {
   readonly answer: TokenResponse;
   /** The label the user chose. */
   readonly account?: string;
-  /** The grant that the sign-in should renew; with `onlyFor`, or the shared grant of the same account. */
-  readonly grantId?: string;
+  /** The sign-in to renew; with `onlyFor`, or the shared sign-in of the same account. */
+  readonly signInId?: string;
   /** The one app that the tokens are for. */
   readonly onlyFor?: string | undefined;
   /** The user named the scopes. */
@@ -56,13 +56,13 @@ export interface StoreSteps {
   readonly giveBack: () => Promise<void>;
 }
 
-/** Throws what `confirmAccount`, the document and the vault throw, and `conflict` if the user ended the grant meanwhile. */
-export async function storeGrant(
+/** Throws what `confirmAccount`, the document and the vault throw, and `conflict` if the user ended the sign-in meanwhile. */
+export async function storeSignIn(
   parts: BrokerParts,
   received: NewTokens,
   { confirmAccount, giveBack }: StoreSteps,
-): Promise<Grant> {
-  // No two sign-ins of one account make two grants of it.
+): Promise<SignIn> {
+  // No two sign-ins of one account make two of it.
   const place = `place ${received.resource} ${received.issuer}`;
   const tryOnce = async (isConfirmed: boolean): Promise<Stored | Another> =>
     parts.refresher.turns.take(place, async () => {
@@ -72,48 +72,48 @@ export async function storeGrant(
   let stored = await tryOnce(false);
   if ('known' in stored) {
     await confirmAccount(stored);
-    // Match again, because the grants may have changed while the user answered.
+    // Match again, because the sign-ins may have changed while the user answered.
     stored = await tryOnce(true);
   }
   if ('known' in stored) throw endedMeanwhile(received);
-  const { grant, isNew } = stored;
+  const { signIn, isNew } = stored;
   await parts.audit.record({
     event: 'signIn',
     outcome: isNew ? 'new' : 'renewed',
-    signIn: grant.id,
+    signIn: signIn.id,
     endpoint: received.endpoint,
-    resource: grant.resource,
-    issuer: grant.issuer,
-    scope: grant.scope,
+    resource: signIn.resource,
+    issuer: signIn.issuer,
+    scope: signIn.scope,
   });
-  return grant;
+  return signIn;
 }
 
 interface Stored {
-  readonly grant: Grant;
+  readonly signIn: SignIn;
   readonly isNew: boolean;
 }
 
-/** The grant that keeps the tokens: the one that the sign-in is for, or a new one. */
+/** The sign-in that keeps the tokens: the one to renew, or a new one. */
 interface Target {
-  readonly grant: Grant | undefined;
+  readonly signIn: SignIn | undefined;
   readonly account: string;
 }
 
 /** `isConfirmed`: the user wants to keep another account than expected. */
-function targetOf({ grants }: BrokerParts, received: NewTokens, isConfirmed: boolean): Target | Another {
+function targetOf({ signIns }: BrokerParts, received: NewTokens, isConfirmed: boolean): Target | Another {
   const { resource, issuer, onlyFor } = received;
-  const alone = onlyFor === undefined ? [] : grants.aloneAt(resource, issuer, onlyFor);
-  const match = matchAccount([...grants.sharedAt(resource, issuer), ...alone], received);
+  const alone = onlyFor === undefined ? [] : signIns.aloneAt(resource, issuer, onlyFor);
+  const match = matchAccount([...signIns.sharedAt(resource, issuer), ...alone], received);
   const { account } = { account: '', ...match };
   if (match.kind === 'expected')
-    return onlyFor === undefined ? { grant: match.grant, account } : ownOf(alone, account);
-  return match.kind === 'another' && isConfirmed ? { grant: match.grant, account } : match;
+    return onlyFor === undefined ? { signIn: match.signIn, account } : ownOf(alone, account);
+  return match.kind === 'another' && isConfirmed ? { signIn: match.signIn, account } : match;
 }
 
-/** The app's own grant of the account that was expected. The shared grant stays as it is. */
-function ownOf(alone: readonly Grant[], account: string): Target {
-  return { grant: alone.find((one) => isLiving(one) && one.account === account), account };
+/** The app's own sign-in of the account that was expected. The shared sign-in stays as it is. */
+function ownOf(alone: readonly SignIn[], account: string): Target {
+  return { signIn: alone.find((one) => isLiving(one) && one.account === account), account };
 }
 
 async function storeOrGiveBack(
@@ -121,13 +121,15 @@ async function storeOrGiveBack(
   received: NewTokens,
   { target, giveBack }: { readonly target: Target } & Pick<StoreSteps, 'giveBack'>,
 ): Promise<Stored> {
-  const { grant } = target;
+  const { signIn } = target;
   try {
-    return grant
-      ? await parts.refresher.turns.take(grant.id, () => renew(parts, received, { ...target, id: grant.id }))
-      : { grant: await begin(parts, received, target), isNew: true };
+    return signIn
+      ? await parts.refresher.turns.take(signIn.id, () =>
+          renew(parts, received, { ...target, id: signIn.id }),
+        )
+      : { signIn: await begin(parts, received, target), isNew: true };
   } catch (error) {
-    // Of a grant that was ended, the revocation has the tokens.
+    // Of a sign-in that was ended, the revocation has the tokens.
     if (reasonOf(error) !== 'conflict') await giveBack();
     throw error;
   }
@@ -137,24 +139,28 @@ async function begin(
   parts: BrokerParts,
   received: NewTokens,
   { account }: Pick<Target, 'account'>,
-): Promise<Grant> {
-  const { grants, clock } = parts;
+): Promise<SignIn> {
+  const { signIns, clock } = parts;
   const { resource, issuer } = received;
   const now = clock.wall();
   const secret = await written(parts, received, undefined);
   const fields = fieldsFrom(parts, { received, secret, found: undefined, now });
-  return serving(parts, received, await grants.add({ resource, issuer, account, createdAt: now, ...fields }));
+  return serving(
+    parts,
+    received,
+    await signIns.add({ resource, issuer, account, createdAt: now, ...fields }),
+  );
 }
 
-/** Runs in the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
+/** Runs in the sign-in's turn: another renewal of it, a refresh or a revocation may have come first. */
 async function renew(
   parts: BrokerParts,
   received: NewTokens,
   { id, account }: { readonly id: string; readonly account: string },
 ): Promise<Stored> {
-  const { grants, refresher, clock } = parts;
+  const { signIns, refresher, clock } = parts;
   const now = clock.wall();
-  const found = grants.byId(id);
+  const found = signIns.byId(id);
   if (!found) throw endedMeanwhile(received);
   if (isLiving(found) && found.isKeyBound && !received.answer.proofKey) throw unboundNow(received);
   const before = await refresher.secrets.readIfThere(found);
@@ -167,13 +173,13 @@ async function renew(
   const fields = fieldsFrom(parts, { received, secret, found, now });
   // The user's label takes the place of a subject as the account's name.
   const named = received.account === account ? { account } : {};
-  const isStill = (one: Grant): boolean => one === found || (isLiving(one) && isLiving(found));
-  const grant = await grants.update(id, (one) =>
+  const isStill = (one: SignIn): boolean => one === found || (isLiving(one) && isLiving(found));
+  const signIn = await signIns.update(id, (one) =>
     isStill(one) ? { ...fields, ...named, earlier } : undefined,
   );
-  if (isLiving(grant) && grant.item === received.item)
-    return { grant: serving(parts, received, grant), isNew: false };
-  // The user ended the grant during the write.
+  if (isLiving(signIn) && signIn.item === received.item)
+    return { signIn: serving(parts, received, signIn), isNew: false };
+  // The user ended the sign-in during the write.
   await leaveToRevocation(parts, { id, received, secret, now });
   throw endedMeanwhile(received);
 }
@@ -182,31 +188,31 @@ async function renew(
 async function written(
   { refresher, clock }: BrokerParts,
   received: NewTokens,
-  before: GrantSecret | undefined,
-): Promise<GrantSecret> {
+  before: SignInSecret | undefined,
+): Promise<SignInSecret> {
   const secret = secretFrom(clock, received, before);
   await refresher.secrets.write(received.item, secret);
   return secret;
 }
 
-function serving({ refresher, cache }: BrokerParts, { answer }: NewTokens, grant: Grant): Grant {
-  refresher.failures.succeeded(grant.id);
-  cache.dropGrant(grant.id);
-  cache.put(grant.id, fullScope, answer);
-  return grant;
+function serving({ refresher, cache }: BrokerParts, { answer }: NewTokens, signIn: SignIn): SignIn {
+  refresher.failures.succeeded(signIn.id);
+  cache.dropSignIn(signIn.id);
+  cache.put(signIn.id, fullScope, answer);
+  return signIn;
 }
 
 interface Kept {
   readonly received: NewTokens;
-  readonly secret: GrantSecret;
-  readonly found: Grant | undefined;
+  readonly secret: SignInSecret;
+  readonly found: SignIn | undefined;
   /** Milliseconds, wall clock. */
   readonly now: number;
 }
 
-type RecordFields = Omit<Grant, 'id' | 'resource' | 'issuer' | 'account' | 'createdAt'>;
+type RecordFields = Omit<SignIn, 'id' | 'resource' | 'issuer' | 'account' | 'createdAt'>;
 
-function fieldsFrom({ grants }: BrokerParts, { received, secret, found, now }: Kept): RecordFields {
+function fieldsFrom({ signIns }: BrokerParts, { received, secret, found, now }: Kept): RecordFields {
   const { endpoint, registrationId, server, requestedScope, answer, onlyFor, item } = received;
   return {
     endpoints: [...new Set([...(found?.endpoints ?? []), endpoint])],
@@ -226,14 +232,14 @@ function fieldsFrom({ grants }: BrokerParts, { received, secret, found, now }: K
     liveUntil: undefined,
     audience: answer.audience,
     ...(received.isAutomatic ? {} : { isExactScope: received.isExactScope || undefined }),
-    ...offlineFields(grants, received),
+    ...offlineFields(signIns, received),
   };
 }
 
 /** The items of earlier sign-ins, without access tokens that have expired. */
 function earlierOf(
-  { item, registrationId, earlier = [] }: Grant,
-  before: GrantSecret | undefined,
+  { item, registrationId, earlier = [] }: SignIn,
+  before: SignInSecret | undefined,
   now: number,
 ): EarlierItem[] {
   const expiresAt = before && before.refreshToken === undefined ? before.accessToken?.expiresAt : undefined;
@@ -244,7 +250,7 @@ function earlierOf(
 
 /**
  * A sign-in would give Bearer tokens where the present ones are bound to a key. They stay bound until the user ends the
- * grant: else a server that somebody else answers for could turn the grant into one whose tokens work anywhere.
+ * sign-in: else a server that somebody else answers for could turn the sign-in into one whose tokens work anywhere.
  */
 export function unboundNow({ endpoint, issuer }: Pick<NewTokens, 'endpoint' | 'issuer'>): RuleRefusal {
   return new RuleRefusal(
@@ -258,29 +264,31 @@ export function unboundNow({ endpoint, issuer }: Pick<NewTokens, 'endpoint' | 'i
 }
 
 function offlineFields(
-  grants: Grants,
+  signIns: SignIns,
   { issuer, requestedScope, answer, prompts }: NewTokens,
-): Pick<Grant, 'offline'> {
+): Pick<SignIn, 'offline'> {
   if (!includesOfflineAccess(requestedScope)) return {};
-  return { offline: offlineOutcome(grants, issuer, { hasCome: answer.refreshToken !== undefined, prompts }) };
+  return {
+    offline: offlineOutcome(signIns, issuer, { hasCome: answer.refreshToken !== undefined, prompts }),
+  };
 }
 
-/** A grant that the user ended during the sign-in stays ended; the new token is revoked with the others. */
+/** A sign-in that the user ended while it was renewed stays ended; the new token is revoked with the others. */
 async function leaveToRevocation(
-  { grants, clock, refresher }: BrokerParts,
+  { signIns, clock, refresher }: BrokerParts,
   { id, received, secret, now }: Omit<Kept, 'found'> & { readonly id: string },
 ): Promise<void> {
   const { item, registrationId, answer } = received;
-  await grants.update(id, (grant) => {
-    if (isLiving(grant)) return undefined;
+  await signIns.update(id, (signIn) => {
+    if (isLiving(signIn)) return undefined;
     return {
       item,
       registrationId,
       hasRefreshToken: secret.refreshToken !== undefined,
-      earlier: grant.item === item ? grant.earlier : earlierOf(grant, undefined, now),
+      earlier: signIn.item === item ? signIn.earlier : earlierOf(signIn, undefined, now),
       // A new receipt: the earlier one doesn't cover the new token.
       state: { kind: 'revoked', receipt: 'pending', endedAt: now },
-      liveUntil: liveUntil(clock, refresher.secrets.factsOf(grant), answer),
+      liveUntil: liveUntil(clock, refresher.secrets.factsOf(signIn), answer),
     };
   });
 }
@@ -292,11 +300,11 @@ function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
   });
 }
 
-const purposeOf = ({ onlyFor }: NewTokens): Grant['purpose'] =>
+const purposeOf = ({ onlyFor }: NewTokens): SignIn['purpose'] =>
   onlyFor === undefined ? undefined : { kind: 'narrow', appId: onlyFor };
 
 /** An access token is stored only where no refresh token exists. */
-function secretFrom(clock: Clock, { answer }: NewTokens, before: GrantSecret | undefined): GrantSecret {
+function secretFrom(clock: Clock, { answer }: NewTokens, before: SignInSecret | undefined): SignInSecret {
   const { refreshToken, accessToken: value, scope, proofKey, subject } = answer;
   const loginHint = subject?.loginHint ?? before?.loginHint;
   const rest = {

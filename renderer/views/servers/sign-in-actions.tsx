@@ -1,4 +1,4 @@
-/** What can be done about a grant: have it explained, sign in again, revoke. */
+/** What can be done about a sign-in: have it explained, sign in again, revoke. */
 import { useState } from 'preact/hooks';
 import { unnamed } from '../../parts/account-name.tsx';
 import { announce } from '../../state/announcement.ts';
@@ -8,16 +8,16 @@ import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { RevokeDialog } from './revoke-dialog.tsx';
 import { strings } from '../../base/strings.ts';
-import type { Grant } from '../../base/views.ts';
+import type { SignIn } from '../../base/views.ts';
 
 const words = strings.servers;
 
-export function GrantActions({ grant }: { readonly grant: Grant }) {
-  const { endpoint, account, scope, state } = grant;
+export function SignInActions({ signIn }: { readonly signIn: SignIn }) {
+  const { endpoint, account, scope, state } = signIn;
   const action = useAction();
   const [isExplaining, explain] = useState(false);
   const server = sanitizeLabel(endpoint);
-  const signIn = async (): Promise<void> => {
+  const signInAgain = async (): Promise<void> => {
     const named = account === undefined || account === unnamed ? {} : { account };
     // As much as before: without scopes the server would choose, and apps could lose what they have.
     const asked = scope === '' ? {} : { scope };
@@ -33,7 +33,7 @@ export function GrantActions({ grant }: { readonly grant: Grant }) {
           class={state === 'signInRequired' ? 'primary' : 'quiet'}
           aria-label={action.isBusy ? undefined : words.signInAgainAt({ server })}
           aria-disabled={action.isBusy}
-          onClick={() => void signIn()}
+          onClick={() => void signInAgain()}
         >
           {action.isBusy ? words.signingIn : words.signInAgain}
         </button>
@@ -45,16 +45,16 @@ export function GrantActions({ grant }: { readonly grant: Grant }) {
         >
           {words.explain}
         </button>
-        <Revocation grant={grant} />
+        <Revocation signIn={signIn} />
       </div>
-      {isExplaining && <ExplainDialog grant={grant} onClose={() => explain(false)} />}
+      {isExplaining && <ExplainDialog signIn={signIn} onClose={() => explain(false)} />}
     </>
   );
 }
 
 /** To revoke once more is to tell the issuer now, where it was not told yet. */
-function Revocation({ grant }: { readonly grant: Grant }) {
-  const { endpoint, state, receipt } = grant;
+function Revocation({ signIn }: { readonly signIn: SignIn }) {
+  const { endpoint, state, receipt } = signIn;
   const [isRevoking, revoke] = useState(false);
   const isPending = receipt === 'pending';
   const isOver = state === 'revoked' && !isPending;
@@ -70,7 +70,7 @@ function Revocation({ grant }: { readonly grant: Grant }) {
           {isPending ? words.tellAgain : words.revoke}
         </button>
       )}
-      {isRevoking && <RevokeDialog grant={grant} onClose={() => revoke(false)} />}
+      {isRevoking && <RevokeDialog signIn={signIn} onClose={() => revoke(false)} />}
     </>
   );
 }

@@ -1,5 +1,5 @@
 /**
- * One grant: server and issuer side by side, who is signed in, what was granted, its state.
+ * One sign-in: server and issuer side by side, who is signed in, what was granted, its state.
  *
  * Invariant: the issuer is always with the server.
  */
@@ -9,28 +9,28 @@ import { Fact, Facts } from '../../parts/facts.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { AccountName } from '../../parts/account-name.tsx';
-import { GrantActions } from './grant-actions.tsx';
-import { GrantNotices } from './grant-notices.tsx';
+import { SignInActions } from './sign-in-actions.tsx';
+import { SignInNotices } from './sign-in-notices.tsx';
 import { Scopes } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';
-import { GrantState } from '../../parts/state-mark.tsx';
+import { SignInState } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
-import type { Grant } from '../../base/views.ts';
+import type { SignIn } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 import { formatList, formatNumber } from '../../base/format.ts';
 
 const words = strings.servers;
 
-/** Apps named of one grant; the rest is a number. */
+/** Apps named of one sign-in; the rest is a number. */
 const maxNamed = 8;
 
-/** Drawn again only for another grant: a list of hundreds is read at every change. */
-export function GrantCard({ grant }: { readonly grant: Grant }) {
-  return useMemo(() => <Card grant={grant} />, [grant]);
+/** Drawn again only for another sign-in: a list of hundreds is read at every change. */
+export function SignInPanel({ signIn }: { readonly signIn: SignIn }) {
+  return useMemo(() => <Card signIn={signIn} />, [signIn]);
 }
 
-function Card({ grant }: { readonly grant: Grant }) {
-  const { endpoint, resource, issuer, scope, state, trouble } = grant;
+function Card({ signIn }: { readonly signIn: SignIn }) {
+  const { endpoint, resource, issuer, scope, state, trouble } = signIn;
   return (
     <article class={state === 'revoked' ? 'card over' : 'card'}>
       <header>
@@ -47,21 +47,21 @@ function Card({ grant }: { readonly grant: Grant }) {
             </p>
           )}
         </div>
-        <GrantState state={state} isTroubled={trouble !== undefined} />
+        <SignInState state={state} isTroubled={trouble !== undefined} />
       </header>
-      <GrantNotices grant={grant} />
+      <SignInNotices signIn={signIn} />
       <Facts isGrid>
         <Fact name={words.scopes} isWide>
           <Scopes names={scopeNames(scope)} />
         </Fact>
-        <GrantFacts grant={grant} />
+        <SignInFacts signIn={signIn} />
       </Facts>
-      <GrantActions grant={grant} />
+      <SignInActions signIn={signIn} />
     </article>
   );
 }
 
-function GrantFacts({ grant }: { readonly grant: Grant }) {
+function SignInFacts({ signIn }: { readonly signIn: SignIn }) {
   const {
     state,
     account,
@@ -71,7 +71,7 @@ function GrantFacts({ grant }: { readonly grant: Grant }) {
     audience,
     exceptions,
     tokenType,
-  } = grant;
+  } = signIn;
   return (
     <>
       <Fact name={words.account}>

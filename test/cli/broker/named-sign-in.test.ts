@@ -1,11 +1,11 @@
-/** Grants that a mistyped name may have meant, and the account that a program works as. */
+/** Sign-ins that a mistyped name may have meant, and the account that a program works as. */
 import { describe, expect, it } from 'vitest';
 import { accountNote } from '../../../src/cli/words/account-note.ts';
-import { near } from '../../../src/cli/broker/named-grant.ts';
+import { near } from '../../../src/cli/broker/named-sign-in.ts';
 
 const endpoint = 'https://notes.example/mcp';
 
-function grant(id: string, account: string, more: { endpoint?: string; state?: string } = {}) {
+function signIn(id: string, account: string, more: { endpoint?: string; state?: string } = {}) {
   const issuer = 'https://login.example';
   return {
     id,
@@ -21,10 +21,10 @@ function grant(id: string, account: string, more: { endpoint?: string; state?: s
   };
 }
 
-const anna = grant('0123456789abcdef', 'anna');
-const work = grant('fedcba9876543210', 'work');
-const other = grant('7777777777777777', 'anna', { endpoint: 'https://tasks.example/mcp' });
-const grants = [anna, work, other];
+const anna = signIn('0123456789abcdef', 'anna');
+const work = signIn('fedcba9876543210', 'work');
+const other = signIn('7777777777777777', 'anna', { endpoint: 'https://tasks.example/mcp' });
+const signIns = [anna, work, other];
 
 it.each([
   ['a shortened id', '01234567', [anna]],
@@ -35,7 +35,7 @@ it.each([
   ['an address elsewhere', 'https://nowhere.example', []],
   ['nothing like it', 'abc', []],
 ])('what is near a name %s', (_what, text, expected) => {
-  expect(near(text, grants)).toEqual(expected);
+  expect(near(text, signIns)).toEqual(expected);
 });
 
 describe('the account of an allowed program', () => {
@@ -50,7 +50,7 @@ describe('the account of an allowed program', () => {
   const allowed = { app: 'editor', resource: `${endpoint}/` };
 
   it.each([
-    ['the one it works as', editor(['work']), grants, 'editor works there as "work".'],
+    ['the one it works as', editor(['work']), signIns, 'editor works there as "work".'],
     ['the only one there is', editor(), [anna, other], 'editor will work there as "anna", the only account.'],
     [
       'that of the first sign-in',
@@ -61,7 +61,7 @@ describe('the account of an allowed program', () => {
     [
       'one of several',
       editor(),
-      grants,
+      signIns,
       '"anna", "work" are signed in there: you will be asked which one editor works as, or use --account ACCOUNT.',
     ],
   ])('is said: %s', (_what, clients, all, said) => {

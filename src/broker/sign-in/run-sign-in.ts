@@ -1,5 +1,5 @@
 /**
- * One sign-in, from the challenge to the stored grant: challenge → discovery → registration → authorization → token →
+ * One sign-in, from the challenge to the record: challenge → discovery → registration → authorization → token →
  * vault.
  *
  * Invariant: the issuer is taken from validated metadata before the browser opens. The document has the name of the new
@@ -22,9 +22,9 @@ import { findDestination, exceptionsAt, requireSignIn } from '../destination/des
 import type { Destination } from '../destination/destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
 import type { SignInContext, OnPage, SignInRequest } from './sign-in-context.ts';
-import { unboundNow } from './store-grant.ts';
-import { isLiving } from '../records/grant.ts';
-import type { Grant } from '../records/grant.ts';
+import { unboundNow } from './store-sign-in.ts';
+import { isLiving } from '../records/sign-in.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import { pageOptions } from './page-options.ts';
 import type { Page, PageOptions } from './page-options.ts';
 import { signInByPage } from './page-sign-in.ts';
@@ -35,12 +35,12 @@ import { requestUnattended, unattendedRecord } from './unattended.ts';
  * If the last sign-in at this endpoint found a server that could not answer, this one waits as long as that server
  * rests.
  */
-export async function signIn(
+export async function runSignIn(
   parts: BrokerParts,
   request: SignInRequest,
   onPage: OnPage,
   signal: AbortSignal,
-): Promise<Grant> {
+): Promise<SignIn> {
   const asking = { what: `sign-in ${request.endpoint}`, isByPerson: !request.isAutomatic };
   try {
     return await parts.rests.ask(asking, () => signInNow(parts, request, onPage, signal));
@@ -68,7 +68,7 @@ async function signInNow(
   asked: SignInRequest,
   onPage: OnPage,
   signal: AbortSignal,
-): Promise<Grant> {
+): Promise<SignIn> {
   // If the vault can't store a token, no sign-in starts.
   await parts.requireVault();
   const destination = await findDestination(parts, asked);
@@ -82,14 +82,14 @@ async function signInNow(
   const proofKey = destination.isBound ? ProofKey.create() : undefined;
   const context = { request, destination, scope, options, proofKey };
   if (record) {
-    const visit = (): Promise<Grant> =>
+    const visit = (): Promise<SignIn> =>
       withItem(parts, async (reserved) =>
         visitUnattended(parts, { ...context, item: await reserved() }, record, signal),
       );
     return visit().catch(async (error: unknown) => {
       if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
       // Only the user starts again what the user ended.
-      if (request.isAutomatic && hasEndedCompany(parts.grants, error.provider)) throw error;
+      if (request.isAutomatic && hasEndedCompany(parts.signIns, error.provider)) throw error;
       // One sign-in at the company serves all of its servers.
       await signInNow(parts, companyRequest(parts, request, error.provider), onPage, signal);
       return visit();
@@ -105,7 +105,7 @@ async function signInNow(
     // Not before its turn in the queue: most of those that wait need no item.
     onPage(async (opened, closed) => {
       const item = await reserved();
-      const visit = (one: SignInContext): Promise<Grant> =>
+      const visit = (one: SignInContext): Promise<SignIn> =>
         way(parts, one, (tokens) => storeConfirmed(parts, one, tokens, { closed, signal }), opened, signal);
       return adapting(parts, { ...context, item }, visit);
     }),
@@ -115,8 +115,8 @@ async function signInNow(
 /** `reserved`: the document has the name of the item before a server is asked for tokens. */
 async function withItem(
   { items }: BrokerParts,
-  work: (reserved: () => Promise<string>) => Promise<Grant>,
-): Promise<Grant> {
+  work: (reserved: () => Promise<string>) => Promise<SignIn>,
+): Promise<SignIn> {
   const names: string[] = [];
   const reserved = async (): Promise<string> => {
     const name = await items.reserve('s');
@@ -138,8 +138,8 @@ async function withItem(
 async function adapting(
   parts: BrokerParts,
   context: SignInContext,
-  visit: (one: SignInContext) => Promise<Grant>,
-): Promise<Grant> {
+  visit: (one: SignInContext) => Promise<SignIn>,
+): Promise<SignIn> {
   const { options, destination } = context;
   try {
     return await visit(context);
@@ -147,34 +147,34 @@ async function adapting(
     const next = withLessOffline(context, error);
     if (next) return visit(next);
     if (!(error instanceof PromptRefused)) throw error;
-    const grant = await visit({ ...context, options: { ...options, prompts: [] } });
+    const signIn = await visit({ ...context, options: { ...options, prompts: [] } });
     parts.refusedPrompts.add(destination.server.issuer, options.prompts);
-    return grant;
+    return signIn;
   }
 }
 
 /** The user named exact scopes at an earlier sign-in: one without scopes asks for those. */
 function withKeptScope(
-  { grants }: BrokerParts,
+  { signIns }: BrokerParts,
   request: SignInRequest,
   { resource, server }: Destination,
 ): SignInRequest {
   const { account, isAutomatic, scope } = request;
   if (isAutomatic || scope !== undefined) return request;
-  const living = grants.sharedAt(resource, server.issuer).filter(isLiving);
+  const living = signIns.sharedAt(resource, server.issuer).filter(isLiving);
   const [meant, ...more] = living.filter((one) => account === undefined || one.account === account);
   if (meant?.isExactScope !== true || more.length > 0) return request;
   return { ...request, scope: withoutOfflineAccess(meant.requestedScope) };
 }
 
-/** Before a page opens; when the tokens are there, `storeGrant` asks the vault again. */
+/** Before a page opens; when the tokens are there, `storeSignIn` asks the vault again. */
 function refuseUnboundNow(
-  { grants }: BrokerParts,
+  { signIns }: BrokerParts,
   { endpoint }: SignInRequest,
   { resource, server, isBound }: Destination,
 ): void {
   if (isBound) return;
-  const living = grants.sharedAt(resource, server.issuer).filter(isLiving);
+  const living = signIns.sharedAt(resource, server.issuer).filter(isLiving);
   if (living.some(({ isKeyBound }) => isKeyBound)) throw unboundNow({ endpoint, issuer: server.issuer });
 }
 
@@ -184,14 +184,14 @@ function companyRequest(
   { method, isAutomatic, starter }: SignInRequest,
   provider: string,
 ): SignInRequest {
-  const grant = companySignIn(parts.grants, provider);
+  const signIn = companySignIn(parts.signIns, provider);
   return {
     endpoint: canonicalResource(provider, parts.network(provider)),
     method,
     isAutomatic,
     isUnattended: false,
     starter,
-    ...(grant === undefined ? {} : { grantId: grant.id, account: grant.account }),
+    ...(signIn === undefined ? {} : { signInId: signIn.id, account: signIn.account }),
   };
 }
 
@@ -222,12 +222,12 @@ async function visitUnattended(
   context: SignInContext,
   record: RegistrationRecord,
   signal: AbortSignal,
-): Promise<Grant> {
+): Promise<SignIn> {
   const { destination, scope, request, proofKey } = context;
-  const { endpoint, grantId, isAutomatic } = request;
+  const { endpoint, signInId, isAutomatic } = request;
   const exceptions = exceptionsAt(parts, endpoint, destination);
   const isByPerson = !isAutomatic;
-  const asked = { destination, record, scope, exceptions, proofKey, grantId, isByPerson, signal };
+  const asked = { destination, record, scope, exceptions, proofKey, signInId, isByPerson, signal };
   return requestUnattended(parts, asked, parts.network(endpoint), async (answer) =>
     storeUnattended(parts, context, { record, answer }, signal),
   );
@@ -240,7 +240,7 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
   const selected = selectScope({
     challenge: challengedScope,
     requested: request.scope,
-    isExact: !request.isAutomatic || request.grantId !== undefined,
+    isExact: !request.isAutomatic || request.signInId !== undefined,
     scopesSupported,
     authorizationServerScopes: server.scopesSupported,
   });

@@ -9,12 +9,12 @@ import type { BrokerParts } from '../parts.ts';
 import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { ScopeRefused } from '../../oauth/grants/authorization-failure.ts';
-import { isShared } from '../records/grant.ts';
-import type { Grant } from '../records/grant.ts';
+import { isShared } from '../records/sign-in.ts';
+import type { SignIn } from '../records/sign-in.ts';
 import { anotherPageFirst, stillPending } from '../refusals/pending-refusals.ts';
 import { PageQueue } from './page-queue.ts';
 import { SharedWork } from '../../base/shared-work.ts';
-import { signIn } from './sign-in.ts';
+import { runSignIn } from './run-sign-in.ts';
 import type { OnPage, SignInRequest } from './sign-in-context.ts';
 import type { Question } from '../questions/question.ts';
 import { isStartedBy } from '../questions/starter.ts';
@@ -23,9 +23,9 @@ type Page = Extract<Question, { readonly kind: 'signIn' }>;
 type AutomaticSignIn = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
 type UserSignIn = Omit<SignInRequest, 'isAutomatic' | 'isUnattended' | 'isChoosing'>;
 
-export class SignIns {
+export class SignInRuns {
   readonly #parts: BrokerParts;
-  readonly #runs = new SharedWork<Grant>();
+  readonly #runs = new SharedWork<SignIn>();
   readonly #pages: PageQueue;
   /** Automatic sign-ins that end when the user signs in, by endpoint and account. */
   readonly #cancelAutomatic = new Map<string, AbortController>();
@@ -70,8 +70,8 @@ export class SignIns {
     await this.#runs.end(reason);
   }
 
-  /** Under a permission. Throws `conflict` when the page is no longer needed: look at the grant again. */
-  async automatic(asked: AutomaticSignIn, caller: AbortSignal): Promise<Grant> {
+  /** Under a permission. Throws `conflict` when the page is no longer needed: look at the sign-in again. */
+  async automatic(asked: AutomaticSignIn, caller: AbortSignal): Promise<SignIn> {
     const key = keyOf(asked.endpoint, asked.account);
     if (!asked.isUnattended && this.#reRegistering.has(key)) {
       await untilAborted(this.#userSignIns.get(key) ?? Promise.resolve(), caller);
@@ -95,7 +95,7 @@ export class SignIns {
     request: SignInRequest,
     signal: AbortSignal,
     isAwaited: () => boolean,
-  ): Promise<Grant> {
+  ): Promise<SignIn> {
     const { endpoint } = request;
     const ownEnd = new AbortController();
     this.#cancelAutomatic.set(key, ownEnd);
@@ -122,7 +122,7 @@ export class SignIns {
    * On purpose: no turn to wait for. While the app runs, a sign-in belongs to who started it: nobody joins another's,
    * because only its starter gets its address. Elsewhere equal requests share one.
    */
-  async byUser(asked: UserSignIn, caller: AbortSignal): Promise<Grant> {
+  async byUser(asked: UserSignIn, caller: AbortSignal): Promise<SignIn> {
     // Two spellings of one endpoint are one sign-in.
     const { isNewClient = false, typed: _typed, ...plain } = asked;
     const shared = this.#parts.isKeyturnApp ? plain : { ...plain, starter: undefined };
@@ -136,7 +136,7 @@ export class SignIns {
     return run;
   }
 
-  #noted(request: SignInRequest, signal: AbortSignal): Promise<Grant> {
+  #noted(request: SignInRequest, signal: AbortSignal): Promise<SignIn> {
     const key = keyOf(request.endpoint, request.account);
     const run = this.#atOnce(request, signal);
     const end = (): void => {
@@ -179,27 +179,27 @@ export class SignIns {
       );
   }
 
-  async #atOnce(request: SignInRequest, signal: AbortSignal): Promise<Grant> {
-    const grant = await this.#signIn(request, (work) => work(nothing, nothing), signal);
-    for (const account of [undefined, grant.account]) {
+  async #atOnce(request: SignInRequest, signal: AbortSignal): Promise<SignIn> {
+    const signIn = await this.#signIn(request, (work) => work(nothing, nothing), signal);
+    for (const account of [undefined, signIn.account]) {
       this.#cancelAutomatic.get(keyOf(request.endpoint, account))?.abort(notNeeded(request.endpoint));
     }
-    return grant;
+    return signIn;
   }
 
   /** After another account the next page asks which one is meant; once, since a server may fail on that. */
-  async #signIn(request: SignInRequest, onPage: OnPage, signal: AbortSignal): Promise<Grant> {
+  async #signIn(request: SignInRequest, onPage: OnPage, signal: AbortSignal): Promise<SignIn> {
     const { endpoint } = request;
     const isChoosing = this.#wrongAccount.delete(endpoint);
     try {
-      const grant = await signIn(
+      const signIn = await runSignIn(
         this.#parts,
         { ...request, ...(isChoosing ? { isChoosing } : {}) },
         onPage,
         signal,
       );
-      if (!isMeant(request, grant)) this.#wrongAccount.add(endpoint);
-      return grant;
+      if (!isMeant(request, signIn)) this.#wrongAccount.add(endpoint);
+      return signIn;
     } catch (error) {
       if (reasonOf(error) === 'account_mismatch') this.#wrongAccount.add(endpoint);
       throw error;
@@ -214,9 +214,9 @@ export class SignIns {
 }
 
 /** False for an account that was kept beside the intended one. */
-function isMeant({ grantId, account }: SignInRequest, grant: Grant): boolean {
-  if (grantId !== undefined) return grant.id === grantId || !isShared(grant);
-  return account === undefined || grant.account === account;
+function isMeant({ signInId, account }: SignInRequest, signIn: SignIn): boolean {
+  if (signInId !== undefined) return signIn.id === signInId || !isShared(signIn);
+  return account === undefined || signIn.account === account;
 }
 
 const nothing = (): void => undefined;
@@ -232,11 +232,14 @@ function notNeeded(endpoint: string): KeyturnError {
 /** An app that may ask the user doesn't share the refusal of one that may not. */
 function keyOfAutomatic({
   isUnattended,
-  grantId = '',
+  signInId = '',
   onlyFor = '',
   endpoint,
   query = '',
   account,
-}: Pick<AutomaticSignIn, 'endpoint' | 'query' | 'account' | 'isUnattended' | 'grantId' | 'onlyFor'>): string {
-  return `${isUnattended ? 'unattended' : 'attended'} ${grantId} ${onlyFor} ${keyOf(endpoint + query, account)}`;
+}: Pick<
+  AutomaticSignIn,
+  'endpoint' | 'query' | 'account' | 'isUnattended' | 'signInId' | 'onlyFor'
+>): string {
+  return `${isUnattended ? 'unattended' : 'attended'} ${signInId} ${onlyFor} ${keyOf(endpoint + query, account)}`;
 }

@@ -1,9 +1,9 @@
 /**
  * The vault's item of a sign-in: the refresh token, or an access token if there is no refresh token, the key that they
- * are bound to, and what is known of a refresh under way. The record of the grant names it (records/grant.ts).
+ * are bound to, and what is known of a refresh under way. The record of the sign-in names it (records/sign-in.ts).
  *
  * Invariants: an item never says where its tokens go. One of an unknown shape is refused and kept. If the vault refuses
- * a rotated token, it stays in memory and all callers get it, until the vault takes it. Only the holder of the grant's
+ * a rotated token, it stays in memory and all callers get it, until the vault takes it. Only the holder of the sign-in's
  * turn writes (`Refresher.turns`).
  */
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
 import { MissingItem, VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
-import type { Grant } from '../records/grant.ts';
+import type { SignIn } from '../records/sign-in.ts';
 
 /**
  * A refresh with an unknown outcome. It is stored before the request leaves, and removed with the outcome. An attempt
@@ -51,34 +51,34 @@ export const secretSchema = z.strictObject({
   narrowedTo: z.array(z.string()).optional(),
   /** Their address or user name at the issuer. It is sent to that issuer only. */
   loginHint: z.string().optional(),
-  /** Of a grant that was ended: access tokens that apps had then. They are kept only to be revoked. */
+  /** Of a sign-in that was ended: access tokens that apps had then. They are kept only to be revoked. */
   handedOut: z.array(z.strictObject(tokenFields)).optional(),
   ...factFields,
 });
 
-export type GrantSecret = Readonly<z.infer<typeof secretSchema>>;
+export type SignInSecret = Readonly<z.infer<typeof secretSchema>>;
 
 /** `beside`: the number of the document when it was written. An older document is refused then. */
 const itemSchema = secretSchema.extend({ beside: z.int().nonnegative() });
 
-export interface SecretFacts extends Pick<GrantSecret, keyof typeof factFields> {
+export interface SecretFacts extends Pick<SignInSecret, keyof typeof factFields> {
   /** The vault was asked, and certainly has no such item. Only in memory. */
   readonly isMissing?: boolean | undefined;
 }
 
-/** A grant whose tokens are asked for. */
-export type Holder = Pick<Grant, 'item' | 'endpoints' | 'resource'>;
+/** A sign-in whose tokens are asked for. */
+export type Holder = Pick<SignIn, 'item' | 'endpoints' | 'resource'>;
 
 export interface SecretParts {
   readonly vault: Pick<Vault, 'get' | 'set'>;
   readonly document: Pick<AuthorityDocument, 'number' | 'requireAsNew'>;
 }
 
-export class GrantSecrets {
+export class SignInSecrets {
   readonly #vault: SecretParts['vault'];
   readonly #document: SecretParts['document'];
   /** By item, what the vault refused to keep: newer than what it holds. */
-  readonly #unsaved = new Map<string, GrantSecret>();
+  readonly #unsaved = new Map<string, SignInSecret>();
   /** By item, as last read or written in this run. */
   readonly #facts = new Map<string, SecretFacts>();
 
@@ -87,13 +87,13 @@ export class GrantSecrets {
     this.#document = document;
   }
 
-  /** What is known of the grant's item without asking the vault. */
-  factsOf({ item }: Pick<Grant, 'item'>): SecretFacts {
+  /** What is known of the sign-in's item without asking the vault. */
+  factsOf({ item }: Pick<SignIn, 'item'>): SecretFacts {
     return (item === undefined ? undefined : this.#facts.get(item)) ?? {};
   }
 
   /** So that `factsOf` knows more, for an explanation. Changes nothing, and never rejects. */
-  async look({ item }: Pick<Grant, 'item'>): Promise<void> {
+  async look({ item }: Pick<SignIn, 'item'>): Promise<void> {
     if (item === undefined || this.#facts.has(item)) return;
     const found = await this.#vault
       .get(item)
@@ -106,10 +106,10 @@ export class GrantSecrets {
   }
 
   /**
-   * The newest secret of the grant's present sign-in; one that the vault refused before is written first. Throws
+   * The sign-in's newest secret; one that the vault refused before is written first. Throws
    * `vault_unreadable`, `file_unreadable` and what the vault throws.
    */
-  async read(holder: Holder): Promise<GrantSecret> {
+  async read(holder: Holder): Promise<SignInSecret> {
     const { item } = holder;
     if (item === undefined) throw noToken(holder);
     try {
@@ -122,7 +122,7 @@ export class GrantSecrets {
   }
 
   /** As `read`, of one item. Throws `MissingItem`. */
-  async readItem(item: string): Promise<GrantSecret> {
+  async readItem(item: string): Promise<SignInSecret> {
     const unsaved = this.#unsaved.get(item);
     if (unsaved) {
       await this.write(item, unsaved);
@@ -135,7 +135,7 @@ export class GrantSecrets {
   }
 
   /** Undefined if the item is missing or damaged; only a new sign-in helps then. Throws what the vault throws. */
-  async readIfThere(holder: Holder): Promise<GrantSecret | undefined> {
+  async readIfThere(holder: Holder): Promise<SignInSecret | undefined> {
     try {
       return await this.read(holder);
     } catch (error) {
@@ -144,7 +144,7 @@ export class GrantSecrets {
     }
   }
 
-  async write(item: string, secret: GrantSecret): Promise<void> {
+  async write(item: string, secret: SignInSecret): Promise<void> {
     const beside = this.#document.number;
     await this.#vault.set(item, JSON.stringify({ ...secret, beside }));
     this.#unsaved.delete(item);
@@ -152,14 +152,14 @@ export class GrantSecrets {
   }
 
   /** After a rotation the old refresh token no longer works, so the new one is valid even if the vault refuses it. */
-  async rotate(item: string, secret: GrantSecret): Promise<void> {
+  async rotate(item: string, secret: SignInSecret): Promise<void> {
     this.#unsaved.set(item, secret);
     this.learn(item, secret);
     await this.write(item, secret);
   }
 
   /** For what isn't worth a refusal: if the vault refuses it, it is written with the next use. */
-  async writeIfPossible(item: string, secret: GrantSecret): Promise<void> {
+  async writeIfPossible(item: string, secret: SignInSecret): Promise<void> {
     await this.rotate(item, secret).catch(() => undefined);
   }
 
@@ -196,7 +196,7 @@ function parsed(item: string, text: string): z.infer<typeof itemSchema> {
   });
 }
 
-/** `missing`: it concerns this one grant. */
+/** `missing`: it concerns this one sign-in. */
 export function noToken({ endpoints, resource, item = '' }: Holder): VaultError {
   const endpoint = endpoints[0] ?? resource;
   return new VaultError('damaged', `The vault has no token for ${quoted(endpoint)}.`, {

@@ -1,11 +1,11 @@
 /**
- * A grant that a user names: by its id or the beginning of it, or by the endpoint of its server. If nothing has
+ * A sign-in that a user names: by its id or the beginning of it, or by the endpoint of its server. If nothing has
  * that name, the error says what a name is and lists similar ones.
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
-import { grantFrom } from '../terminal/arguments.ts';
+import { signInFrom } from '../terminal/arguments.ts';
 import { wholeId } from '../terminal/short-id.ts';
 import { ask, call } from './request.ts';
 import { connectIfRunning } from './connection.ts';
@@ -14,21 +14,21 @@ type Listed = Pick<ResultOf<'signIn.list'>['signIns'][number], 'id' | 'endpoint'
 
 /**
  * Runs `work` for what `text` names. Throws what it throws, and `not_found` or `invalid_resource` with what is near;
- * a refusal of `account` where `text` does name grants stays as it is.
+ * a refusal of `account` where `text` does name sign-ins stays as it is.
  */
-export async function withGrant<T>(
+export async function withSignIn<T>(
   text: string,
   account: string | undefined,
-  work: (named: ReturnType<typeof grantFrom> & { readonly account?: string }) => Promise<T>,
+  work: (named: ReturnType<typeof signInFrom> & { readonly account?: string }) => Promise<T>,
 ): Promise<T> {
-  const whole = await wholeGrantId(text);
+  const whole = await wholeSignInId(text);
   try {
-    return await work({ ...grantFrom(whole), account });
+    return await work({ ...signInFrom(whole), account });
   } catch (error) {
     if (!(error instanceof KeyturnError) || !isAboutName(error, text)) throw error;
     const signIns = await listed();
     if (account !== undefined && error.reason === 'not_found' && isNameOfAny(text, signIns)) throw error;
-    throw noSuchGrant(error, text, near(text, signIns));
+    throw noSignInNamed(error, text, near(text, signIns));
   }
 }
 
@@ -36,7 +36,7 @@ export async function withGrant<T>(
  * Only what can be the beginning of an id costs a look at the list. Starts a broker where none runs, as `work` will.
  * Throws `conflict` where several begin so.
  */
-async function wholeGrantId(text: string): Promise<string> {
+async function wholeSignInId(text: string): Promise<string> {
   if (!/^[0-9a-f]{4,15}$/.test(text)) return text;
   const { signIns } = await ask('signIn.list', {});
   return wholeId(
@@ -52,13 +52,13 @@ function isAboutName(error: KeyturnError, text: string): boolean {
 }
 
 function isNameOfAny(text: string, signIns: readonly Listed[]): boolean {
-  const named = grantFrom(text);
+  const named = signInFrom(text);
   if ('id' in named) return signIns.some(({ id }) => id === named.id);
   const endpoint = endpointOf(named.resource, { allowInsecureLoopback: true });
-  return signIns.some((grant) => grant.endpoint === endpoint);
+  return signIns.some((signIn) => signIn.endpoint === endpoint);
 }
 
-function noSuchGrant(error: KeyturnError, text: string, found: readonly Listed[]): KeyturnError {
+function noSignInNamed(error: KeyturnError, text: string, found: readonly Listed[]): KeyturnError {
   const like = found.map(({ id, endpoint, account }) => `${id} (${endpoint}, account ${account ?? '-'})`);
   const what =
     'An id is 16 hexadecimal digits, as `keyturn sign-in list` shows them; a server is named by its whole URL.';
@@ -71,7 +71,7 @@ function noSuchGrant(error: KeyturnError, text: string, found: readonly Listed[]
   });
 }
 
-/** All grants; none if no broker runs, or if it can't list them. */
+/** All sign-ins; none if no broker runs, or if it can't list them. */
 async function listed(): Promise<readonly Listed[]> {
   const connection = await connectIfRunning().catch(() => undefined);
   if (!connection) return [];

@@ -1,0 +1,251 @@
+/**
+ * Which sign-in serves an app's request, and how far its permission lets the token of that sign-in reach: for which
+ * resource, at which endpoint, with which scopes. A narrow app gets a narrow token because of `scopesToNarrowTo`.
+ *
+ * Invariants: a permission's sign-ins are used in the order in which it names them. Where they are of several accounts,
+ * the request names one, or the user has chosen one; nothing else decides. A sign-in that no permission names
+ * needs the user's yes, even if the request names it. One exception: a permission that names none yet takes the only
+ * living sign-in of its server. Where it finds several accounts there, the user chooses one of them for it, unless its
+ * card showed no scopes: then the next card shows them. A sign-in that must be renewed gives way to one of the same account
+ * that another permission of the program names. A sign-in that belongs to one program serves no other program, and serves
+ * its own one instead of the shared sign-in of the same account that has more scopes than the permission. If an app
+ * names an account, it gets no token of another one.
+ */
+import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
+import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
+import { endpointsWithin, isFor, isLiving, isShared, subjectOf } from '../records/sign-in.ts';
+import type { SignIn } from '../records/sign-in.ts';
+import type { SignIns } from '../records/sign-ins.ts';
+import { isBound, namesSignIn, refusesSignIn } from '../records/permission.ts';
+import type { Permission } from '../records/permission.ts';
+import { otherResource, outsideSignIn } from '../refusals/refusals.ts';
+
+/** Who asks, and for what. */
+export interface WantedSignIn {
+  readonly appId: string;
+  readonly endpoint: string;
+  /** Absent: the app named none. */
+  readonly account?: string | undefined;
+  /** The one that the user chose for this request. */
+  readonly signInId?: string | undefined;
+}
+
+export type SignInChoice =
+  | { readonly kind: 'use'; readonly signIn: SignIn; readonly permission: Permission }
+  /** The permission names several accounts, or none where several are signed in; and none of them is chosen. */
+  | { readonly kind: 'choose'; readonly permission: Permission; readonly accounts: readonly string[] }
+  /** It could be used, but no permission names it. */
+  | { readonly kind: 'ask'; readonly signIn: SignIn }
+  /** Other accounts are signed in there, but not the one that the app names. */
+  | { readonly kind: 'unknownAccount'; readonly account: string; readonly known: readonly string[] }
+  /** No sign-in can be used. `signIn` could be earlier. */
+  | { readonly kind: 'signIn'; readonly signIn: SignIn | undefined };
+
+/**
+ * `there`: the sign-ins of the endpoint, newest first. `permissions`: those that cover the request's scopes, the
+ * longest-lasting first.
+ */
+export function chooseSignIn(
+  there: readonly SignIn[],
+  { appId, account, signInId }: WantedSignIn,
+  permissions: readonly Permission[],
+): SignInChoice {
+  const serving = there.filter((signIn) => isFor(signIn, appId));
+  const asked = serving.filter(
+    (signIn) =>
+      (account === undefined || signIn.account === account) &&
+      (signInId === undefined || signIn.id === signInId),
+  );
+  const living = asked.filter(isLiving);
+  const kept = (): readonly SignIn[] => serving.filter(isLiving);
+  let signedOut: (SignInChoice & { readonly kind: 'use' }) | undefined;
+  for (const permission of permissions) {
+    const isOpen = account === undefined && signInId === undefined;
+    const accounts = isOpen ? openAccounts(permission, { living, kept }) : [];
+    if (accounts.length > 1) return signedOut ?? { kind: 'choose', permission, accounts };
+    const signIn = firstNamed(permission, ofAccount(living, accounts[0])) ?? onlyOne(permission, kept());
+    if (!signIn || !living.includes(signIn)) continue;
+    const isOther = signedOut && !isSameAccount(signedOut.signIn, signIn);
+    if (signIn.state.kind === 'active' && !isOther) return { kind: 'use', signIn, permission };
+    // Another permission may name one of the same account that needs no sign-in.
+    signedOut ??= { kind: 'use', signIn, permission };
+  }
+  if (signedOut) return signedOut;
+  const signIn = likeliest(sharedFirst(living), permissions);
+  if (signIn) return { kind: 'ask', signIn };
+  const others = kept();
+  if (account !== undefined && asked.length === 0 && others.length > 0) {
+    const known = others.filter((one) => permissions.some((permission) => serves(permission, one, there)));
+    return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
+  }
+  return { kind: 'signIn', signIn: asked.find(isShared) ?? asked[0] };
+}
+
+/**
+ * The accounts that may serve a request that names none: the chosen one, or else each that the permission names. For
+ * one that names no sign-in, each that is signed in.
+ */
+function openAccounts(
+  permission: Permission,
+  { living, kept }: { readonly living: readonly SignIn[]; readonly kept: () => readonly SignIn[] },
+): string[] {
+  const { signInIds = [], account } = permission;
+  if (!isBound(permission)) return signedInFor(permission, kept());
+  // Most permissions name one sign-in, and this runs at every request.
+  if (signInIds.length < 2) return [];
+  const named = new Set(signInIds.flatMap((id) => living.find((one) => one.id === id)?.account ?? []));
+  // The chosen one may have ended meanwhile.
+  return account !== undefined && named.has(account) ? [account] : [...named];
+}
+
+/** The accounts among which the user may choose for a permission that names no sign-in yet, in the order of the sign-ins. */
+function signedInFor(permission: Permission, kept: readonly SignIn[]): string[] {
+  // Its card showed no scopes, so the next card has to.
+  if (permission.fixAtFirstToken) return [];
+  const inOrder = choosable(permission, kept).toSorted((one, other) => one.createdAt - other.createdAt);
+  return [...new Set(inOrder.map(({ account }) => account))];
+}
+
+/** `kept`: living sign-ins. */
+const choosable = (permission: Permission, kept: readonly SignIn[]): readonly SignIn[] =>
+  kept.filter(
+    ({ id, resource }) => !refusesSignIn(permission, id) && resource === (permission.resource ?? resource),
+  );
+
+/** The sign-ins of this account that a choice of the user gives a permission which names none yet. */
+export function signInsOfChoice(
+  there: readonly SignIn[],
+  permission: Permission,
+  account: string,
+): readonly string[] {
+  const serving = there.filter((signIn) => isLiving(signIn) && isFor(signIn, permission.appId));
+  const usable = choosable(permission, serving);
+  return usable.filter((signIn) => signIn.account === account).map(({ id }) => id);
+}
+
+function ofAccount(living: readonly SignIn[], account: string | undefined): readonly SignIn[] {
+  return account === undefined ? living : living.filter((signIn) => signIn.account === account);
+}
+
+/**
+ * The account of a permission to which another one is added: the chosen one, or else the only one that it has given
+ * tokens of, so that an app goes on as the account that it works as.
+ */
+export function keptAccount(
+  signIns: Pick<SignIns, 'byId'>,
+  { account, resource, signInIds: named = [] }: Permission,
+): { readonly account?: string } {
+  if (account !== undefined) return { account };
+  const [only, ...others] = new Set(named.flatMap((id) => signIns.byId(id)?.account ?? []));
+  return resource === undefined || only === undefined || others.length > 0 ? {} : { account: only };
+}
+
+/**
+ * The sign-in of the first token stays the one that is used. If it must be renewed, another named one is used only if
+ * its account is the same, as after the server has moved to another issuer.
+ */
+function firstNamed(permission: Permission, living: readonly SignIn[]): SignIn | undefined {
+  const named = (permission.signInIds ?? []).flatMap((id) => living.find((one) => one.id === id) ?? []);
+  const [first] = named;
+  const sameAccount = named.filter((one) => first && isSameAccount(one, first));
+  const active = sameAccount.filter(({ state }) => state.kind === 'active');
+  const usual = active.find(isShared) ?? active[0] ?? first;
+  if (!usual || !scopesToNarrowTo(usual, permission)) return usual;
+  return active.find((one) => !isShared(one) && !scopesToNarrowTo(one, permission)) ?? usual;
+}
+
+/** The shared ones, if there are any: a permission that names no sign-in begins with one of them. */
+function sharedFirst(living: readonly SignIn[]): readonly SignIn[] {
+  const shared = living.filter(isShared);
+  return shared.length > 0 ? shared : living;
+}
+
+/** At the same issuer subjects are compared. Between issuers only the account's name can be compared. */
+function isSameAccount(one: SignIn, other: SignIn): boolean {
+  if (one.account !== other.account) return false;
+  return one.issuer !== other.issuer || subjectOf(one) === subjectOf(other);
+}
+
+/** For a permission that names no sign-in yet: the sign-in of its resource, if there is only one. */
+function onlyOne(permission: Permission, living: readonly SignIn[]): SignIn | undefined {
+  if (isBound(permission)) return undefined;
+  const candidates = sharedFirst(living);
+  const fitting = candidates.filter(({ resource }) => resource === (permission.resource ?? resource));
+  // Where none fits, the refusal of another resource says so (Broker).
+  const [only, ...more] = fitting.length > 0 ? fitting : candidates;
+  return only && more.length === 0 && !refusesSignIn(permission, only.id) ? only : undefined;
+}
+
+/** The sign-in that the user is asked about. A sign-in that they refused comes only if there is no other. */
+function likeliest(living: readonly SignIn[], permissions: readonly Permission[]): SignIn | undefined {
+  const open = living.filter(({ id }) => !permissions.some((one) => refusesSignIn(one, id)));
+  const candidates = open.length > 0 ? open : living;
+  return candidates.find(({ state }) => state.kind === 'active') ?? candidates[0];
+}
+
+/** Ids of the sign-ins that the owner means by an account at an endpoint. Throws `not_found`. */
+export function signInsOfAccount(
+  signIns: SignIns,
+  { appId, endpoint, account }: WantedSignIn & { readonly account: string },
+): [string, ...string[]] {
+  const there = signIns.forEndpoint(endpoint).filter((signIn) => isLiving(signIn) && isFor(signIn, appId));
+  const [first, ...more] = there.filter((signIn) => signIn.account === account).map(({ id }) => id);
+  if (first !== undefined) return [first, ...more];
+  const known = [...new Set(there.map((signIn) => quoted(signIn.account)))].join(', ');
+  throw new KeyturnError('not_found', `Nobody is signed in at ${endpoint} as ${quoted(account)}.`, {
+    rule: 'You can allow only an account that is signed in there',
+    hint: `${known === '' ? 'Nobody is signed in there' : `Signed in there: ${known}`}. To add an account: keyturn login ${shellWord(endpoint)} ${shellOption('account', account)}`,
+  });
+}
+
+/**
+ * A permission is for the resource that discovery verified. If the metadata now names another resource, the permission
+ * doesn't count. Throws `resource_mismatch`.
+ */
+export function requireSameResource(permission: Permission, signIn: SignIn): void {
+  if (permission.resource === undefined || permission.resource === signIn.resource) return;
+  // The user named this sign-in.
+  if (namesSignIn(permission, signIn.id)) return;
+  throw otherResource(permission.endpoint, signIn);
+}
+
+/**
+ * Invariant 4 (dev/internals.md), once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the
+ * vault's own list. Throws `resource_mismatch`.
+ */
+export function requireEndpoint(signIn: SignIn, endpoint: string): void {
+  if (!endpointsWithin(signIn).has(endpoint)) throw outsideSignIn(endpoint, signIn.id);
+}
+
+/** Whether tokens of this sign-in may go to the permission's app. */
+export function reaches(permission: Permission, signIn: SignIn): boolean {
+  if (permission.decision !== 'allow' || !signIn.endpoints.includes(permission.endpoint)) return false;
+  if (!isFor(signIn, permission.appId) || refusesSignIn(permission, signIn.id)) return false;
+  return !isBound(permission) || namesSignIn(permission, signIn.id);
+}
+
+/** The same, if it needs no further choice of the user. `there`: the sign-ins of the endpoint. */
+export function serves(permission: Permission, signIn: SignIn, there: readonly SignIn[]): boolean {
+  if (!reaches(permission, signIn)) return false;
+  if (isBound(permission) || !isLiving(signIn)) return true;
+  return !sharedFirst(there.filter(isLiving)).some(
+    (other) => other.id !== signIn.id && reaches(permission, other),
+  );
+}
+
+/** The scopes to narrow to; undefined if the permission covers all that the sign-in has. */
+export function scopesToNarrowTo(signIn: SignIn, permission: Permission): string[] | undefined {
+  const { scope } = permission;
+  if (!scope || isWithin(withoutOfflineAccess(signIn.scope), scope)) return undefined;
+  return signIn.scope.filter((name) => scope.includes(name));
+}
+
+/** Lost scopes that a request needs: what it names, or else all that its permission gives. */
+export function scopesMissingFor(
+  { lostScope = [] }: SignIn,
+  permission: { readonly scope?: readonly string[] | undefined },
+  wanted: readonly string[],
+): string[] {
+  const needed = wanted.length > 0 ? wanted : permission.scope;
+  return lostScope.filter((name) => needed?.includes(name) ?? true);
+}
