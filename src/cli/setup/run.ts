@@ -3,7 +3,7 @@
  *
  * Invariant: nothing is changed before the user approved it, at the terminal or by --yes. Nothing printed is a secret.
  */
-import { exitCodes, KeyturnError, shellWord } from '../../base/errors.ts';
+import { detailsOf, exitCodes, KeyturnError, shellWord } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { bridgeFetch } from '../../bridge/network.ts';
 import { connectIfRunning } from '../broker/connection.ts';
@@ -52,7 +52,9 @@ export async function runSetup({ yes, json, project, connects }: SetupChoice): P
   if (!hasSwitches && !json) say('keyturn: there is nothing to switch.');
   if (!hasSwitches) return exitCodes.ok;
   await confirm('Change these files? ', yes);
-  const results = await applySetup(files, { stateFolder: homePaths().state, ask });
+  const results = await applySetup(files, { stateFolder: homePaths().state, ask }).catch((error: unknown) => {
+    throw nothingChanged(error);
+  });
   if (json) printJson(results);
   else for (const line of appliedLines(results)) print(line);
   const switched = results.filter(({ outcome }) => outcome === 'switched');
@@ -64,6 +66,12 @@ export async function runSetup({ yes, json, project, connects }: SetupChoice): P
       : { open: await withoutAccess(switched), code: exitCodes.ok };
   await sayWhatFollows(open);
   return code;
+}
+
+/** What setup needs of the vault comes before the first file. A file that can't be written is no refusal. */
+function nothingChanged(error: unknown): unknown {
+  if (!(error instanceof KeyturnError)) return error;
+  return new KeyturnError(error.reason, `${error.message} No file was changed.`, detailsOf(error));
 }
 
 const surveyed = async (project: boolean): Promise<readonly Surveyed[]> =>

@@ -112,3 +112,18 @@ it('setup moves secrets into the vault, and setup undo puts every byte back', as
   expect(texts()).toEqual([before[0], before[1], `# a new line\n${before[2]}`, before[3]]);
   expect(readdirSync(home.paths.state).filter((name) => name.startsWith('setup-'))).toEqual([]);
 });
+
+it('setup without a usable keychain changes no file, and says so', async () => {
+  const { home, url } = await homeInBentWorld({
+    vault: 'keychain',
+    env: { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere' },
+  });
+  const file = path.join(home.env['HOME'] ?? '', '.cursor/mcp.json');
+  mkdirSync(path.dirname(file));
+  onTestFinished(() => rmSync(path.dirname(file), { recursive: true }));
+  const text = JSON.stringify({ mcpServers: { notes: { url } } });
+  writeFileSync(file, text);
+  const { code, stderr } = await home.keyturn(['setup', '--yes']);
+  expect({ code, stderr }).toEqual({ code: 7, stderr: expect.stringContaining('No file was changed.') });
+  expect(readFileSync(file, 'utf8')).toBe(text);
+});
