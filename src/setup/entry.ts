@@ -147,6 +147,7 @@ function bridged(entry: Members, [, url, option, as]: readonly string[], own: Ow
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
   const foreign = Object.keys(env).find((name) => changesPrograms(name) && own.env[name] !== env[name]);
+  if (foreign === 'KEYTURN_HOME') return otherHome(env[foreign], own.env[foreign]);
   if (foreign !== undefined) return changing(foreign);
   // Setup writes none of them: with one, the same command may be another program.
   const member = Object.keys(entry).find((name) => runName.test(name) && !envNames.includes(name));
@@ -157,6 +158,13 @@ function bridged(entry: Members, [, url, option, as]: readonly string[], own: Ow
   } catch {
     return { kind: 'bridge' };
   }
+}
+
+function otherHome(home = '', here?: string): Unlisted {
+  const change = here === undefined ? 'remove that variable from it' : `set that variable to ${quoted(here)}`;
+  return left(
+    `it gets its tokens from another home, ${quoted(home)} (KEYTURN_HOME). To let it use this one, ${change}`,
+  );
 }
 
 const changing = (name: string): Unlisted =>

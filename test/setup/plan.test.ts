@@ -202,6 +202,18 @@ describe('keyturn setup', () => {
   });
 
   it.each([
+    [undefined, 'remove that variable'],
+    ['/home/ada/kt', 'set that variable to "/home/ada/kt"'],
+  ])('says whose home an entry of another one uses, from the home %s', (here, change) => {
+    const [command, ...args] = [...own.words, 'bridge', endpoint, '--as', 'x'];
+    const text = entered({ command, args, env: { KEYTURN_HOME: '/tmp/trial' } });
+    const env: Record<string, string> = here === undefined ? {} : { KEYTURN_HOME: here };
+    const [finding] = findingsIn(fileOf('cursor'), text, { ...own, env }) ?? [];
+    expect(finding).toMatchObject({ kind: 'left', why: expect.stringContaining('"/tmp/trial"') });
+    expect(finding).toMatchObject({ why: expect.stringContaining(change) });
+  });
+
+  it.each([
     ['./evil', ['bridge', endpoint, '--as', 'x']],
     ['./keyturn', ['bridge', endpoint, '--as', 'x']],
     ['/bin/node', ['./evil.js', 'bridge', endpoint, '--as', 'x']],
