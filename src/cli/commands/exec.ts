@@ -84,6 +84,7 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
     credentialWithin(asked, {
       within: timeout * 1000,
       again: 'run the command again',
+      waits: (where) => say(`keyturn: waiting for your answer. ${where}`),
     }),
   );
   const over = new AbortController();

@@ -26,6 +26,8 @@ interface Bounds {
   readonly within: number;
   /** What the user does after the answer, e.g. `run this again`. */
   readonly again: string;
+  /** Told where the user answers for an entry, once the waiting begins. */
+  readonly waits?: (where: string) => void;
 }
 
 /** Milliseconds that the broker's answer takes after the time it was given. */
@@ -56,13 +58,13 @@ export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Cr
   }
 }
 
-async function asking(asked: Asked, { again }: Bounds, left: number): Promise<Credential> {
+async function asking(asked: Asked, { again, waits }: Bounds, left: number): Promise<Credential> {
   const { as: name, params } = asked;
   if (name === undefined || params.interaction === 'never') return credentialFor(asked, left);
   const { resource, scope, account } = params;
   const connection = await startEntry(
     { name, resource, scope, account },
-    { wait: Math.max(0, Math.floor(left) - toTell), again, refusesOpen: true },
+    { wait: Math.max(0, Math.floor(left) - toTell), again, waits, refusesOpen: true },
   );
   try {
     return await connection.getCredential({ ...params, interaction: 'never' });

@@ -46,8 +46,8 @@ interface Start {
   readonly again?: string;
   /** Throws `authorization_not_required` where the server wants no token. */
   readonly refusesOpen?: boolean;
-  /** Told when the waiting begins. */
-  readonly waits?: () => void;
+  /** Told where the user answers, once the waiting begins. */
+  readonly waits?: (where: string) => void;
 }
 
 /** Milliseconds that a client waits for the answer to `initialize`, with room to spare: most wait for 30 s or more. */
@@ -78,15 +78,22 @@ export async function startEntry(
   await refuseRemembered(entry, refusal);
   // Nobody is asked without a broker; an entry without a key has not started one yet.
   await requireBroker();
-  waits?.();
+  const tell = async (shown?: string): Promise<void> => waits?.(await whereToAnswer(entry, shown));
   const over = AbortSignal.timeout(wait);
   const end = performance.now() + wait;
   let code: string | undefined;
   try {
     if (refusal.reason === 'unpaired') {
       const { pairEntry } = await import('./pairing.ts');
-      await pairEntry(name, (shown) => (code = shown), over);
-    }
+      await pairEntry(
+        name,
+        (shown) => {
+          code = shown;
+          void tell(shown);
+        },
+        over,
+      );
+    } else await tell();
     return await allowed({ as: name, params }, { end, refusesOpen });
   } catch (error) {
     if (error === over.reason) throw await unanswered(entry, refusal, { again, code });
@@ -156,25 +163,30 @@ async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Prom
 
 /** `refusal`: of the broker; before the pairing of an entry that has no key. */
 async function unanswered(
-  { name, resource, account }: Entry,
+  entry: Entry,
   { reason, message }: KeyturnError,
   { again, code }: { readonly again: string; readonly code?: string | undefined },
 ): Promise<KeyturnError> {
+  const question =
+    reason === 'unpaired' ? `Pairing of ${quoted(entry.name)} hasn’t been approved yet.` : message;
+  return new KeyturnError(reason === 'login_pending' ? reason : 'consent_pending', question, {
+    hint: `${await whereToAnswer(entry, code)} Then ${again}.`,
+  });
+}
+
+async function whereToAnswer({ name, resource, account }: Entry, code: string | undefined): Promise<string> {
   const isElsewhere = forwardedSocket(process.env) !== undefined;
   const isKeyturnApp = !isElsewhere && (await isKeyturnAppRunning());
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
-  const question = reason === 'unpaired' ? `Pairing of ${quoted(name)} hasn’t been approved yet.` : message;
   const option = account === undefined ? [] : [shellOption('account', account)];
   const connectCommand = ['keyturn connect', shellWord(resource), '--as', shellWord(name), ...option].join(
     ' ',
   );
-  return new KeyturnError(reason === 'login_pending' ? reason : 'consent_pending', question, {
-    hint: isElsewhere
-      ? `Answer on the machine where the broker runs${compare}. Then ${again}.`
-      : isKeyturnApp
-        ? `Answer the card in Keyturn’s window${compare}. Then ${again}.`
-        : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn request list\` shows${compare}. Then ${again}.`,
-  });
+  return isElsewhere
+    ? `Answer on the machine where the broker runs${compare}.`
+    : isKeyturnApp
+      ? `Answer the card in Keyturn’s window${compare}.`
+      : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn request list\` shows${compare}.`;
 }
 
 async function isKeyturnAppRunning(): Promise<boolean> {
