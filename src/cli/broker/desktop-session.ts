@@ -47,9 +47,9 @@ export function hasDisplay(env: NodeJS.ProcessEnv): boolean {
   return process.platform !== 'linux' || displayName(env) !== undefined;
 }
 
-/** Whether a page can open for this terminal: here, or on the Windows around WSL. */
+/** Whether a page can open for this terminal: here, by $BROWSER, or on the Windows around WSL. */
 export function hasBrowser(env: NodeJS.ProcessEnv): boolean {
-  return hasDisplay(env) || hasWslview(env);
+  return hasDisplay(env) || Boolean(env['BROWSER']) || hasWslview(env);
 }
 
 /** Asks first why there is no vault: one that a user locked must not be opened in passing. */

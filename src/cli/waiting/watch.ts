@@ -10,6 +10,7 @@ import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { hasBrowser } from '../broker/desktop-session.ts';
+import { otherAccounts } from '../words/account-note.ts';
 import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
 import { say } from '../terminal/output.ts';
 
@@ -72,7 +73,10 @@ export async function watchQuestions(
       if (id === own?.joined)
         say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
       told.add(id);
-      tell(question, own, connection.capabilities.includes(appCapability));
+      const isKeyturnApp = connection.capabilities.includes(appCapability);
+      tell(question, own, isKeyturnApp);
+      if (question['kind'] === 'allow' && question['app'] === 'cli' && !isKeyturnApp)
+        for (const line of otherAccounts(question, await signInsOf(connection))) say(line);
       await tellNews(question);
       if (question['kind'] === 'signIn') own?.onPage?.(id);
     }
@@ -155,7 +159,7 @@ function tell(question: Fields, own: OwnLogin | undefined, isKeyturnApp: boolean
     case 'signIn':
       return tellLogin(question, own?.onPage ? 'elsewhere' : isKeyturnApp ? 'window' : 'browser');
     case 'device':
-      return own && tellDevice(question);
+      return own ? tellDevice(question) : tellElsewhere(question);
     case 'account':
       return tellAccount(question, isKeyturnApp);
     case 'allow':
@@ -198,8 +202,6 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
     return say(`keyturn: to sign in at ${hostIn(question)}, open the question in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
   say(url);
-  if (way === 'browser' && !hasBrowser(process.env))
-    say(`  Without a browser on this machine: ${loginAgain(question, '--paste')}`);
   if (question['newClient'] !== true) say(`  ${wayPastError(question, way)}`);
 }
 
@@ -209,7 +211,14 @@ function newsOf(question: Fields): string[] {
   // RFC 6749 §4.1.2.1
   const error = typeof stateless !== 'string' || stateless === '' ? '' : `: ${quoted(stateless)}`;
   return [
-    ...(typeof browserError === 'string' ? [`keyturn: ${browserError} Open the address yourself.`] : []),
+    ...(typeof browserError === 'string'
+      ? [
+          `keyturn: ${browserError} Open the address yourself.`,
+          ...(hasBrowser(process.env)
+            ? []
+            : [`  Without a browser on this machine: ${loginAgain(question, '--paste')}`]),
+        ]
+      : []),
     ...(typeof stateless === 'string'
       ? [
           `keyturn: an answer came without \`state\`${error}. Keyturn can’t take it, and waits for another one.`,
@@ -240,6 +249,11 @@ function tellDevice(question: Fields): void {
   const code = text(question, 'code');
   say(`keyturn: sign in at ${hostIn(question)}: on any device, open this address and enter ${code}`);
   say(text(question, 'url'));
+}
+
+/** Its code is shown only where that sign-in was started. */
+function tellElsewhere(question: Fields): void {
+  say(`keyturn: waiting for the sign-in at ${hostIn(question)} on another device: keyturn request list`);
 }
 
 function tellAllow(question: Fields, isKeyturnApp: boolean): void {
@@ -302,8 +316,14 @@ function text(fields: Fields, name: string): string {
 
 /** The broker is proven; its answer is still read with care, without a schema library in the lean path. */
 async function openQuestions(connection: WatchedConnection): Promise<Fields[]> {
-  const answer = await connection.request('request.list');
-  const list = isFields(answer) ? answer['requests'] : undefined;
+  return fieldsIn(await connection.request('request.list'), 'requests');
+}
+
+const signInsOf = async (connection: WatchedConnection): Promise<Fields[]> =>
+  fieldsIn(await connection.request('signIn.list'), 'signIns');
+
+function fieldsIn(answer: unknown, name: string): Fields[] {
+  const list = isFields(answer) ? answer[name] : undefined;
   return Array.isArray(list) ? list.filter(isFields) : [];
 }
 

@@ -7,8 +7,12 @@ import { hostOf, processName, when } from '../terminal/output.ts';
 
 export type Question = ResultOf<'request.list'>['requests'][number];
 
-/** While the Keyturn app runs, only its window approves. */
-export function requestLines(question: Question, isKeyturnApp: boolean): string[] {
+/** While the Keyturn app runs, only its window approves. `others`: the ways to give another account. */
+export function requestLines(
+  question: Question,
+  isKeyturnApp: boolean,
+  others: readonly string[] = [],
+): string[] {
   const { id, app, resource, scope, code } = question;
   const deny = `  keyturn request deny ${shellWord(id)}`;
   const answer = isKeyturnApp
@@ -25,6 +29,7 @@ export function requestLines(question: Question, isKeyturnApp: boolean): string[
         ...askerLines(question),
         ...(question.tokenType === 'DPoP' ? ['  Its tokens are bound to a key of Keyturn.'] : []),
         ...answer,
+        ...others,
       ];
     case 'pair':
       return [

@@ -47,18 +47,25 @@ describe('a login', () => {
     expect(stderr).toContain(`keyturn login ${resource} --new-client`);
   });
 
-  it('is told the way without a browser where this terminal has no desktop', async () => {
+  it('is told the way without a browser only if none was found, here or by the broker', async () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     vi.stubEnv('WAYLAND_DISPLAY', undefined);
+    vi.stubEnv('PATH', '');
+    const browserError = 'No browser was opened.';
     const way = `Without a browser on this machine: keyturn login ${resource} --account "work" --paste`;
-    for (const [display, isTold] of [
-      [undefined, true],
-      [':0', false],
+    for (const [env, failure, isTold] of [
+      [{}, { browserError }, true],
+      [{}, {}, false],
+      [{ DISPLAY: ':0' }, { browserError }, false],
+      [{ BROWSER: 'true' }, { browserError }, false],
     ] as const) {
-      vi.stubEnv('DISPLAY', display);
+      for (const name of ['DISPLAY', 'BROWSER'] as const)
+        vi.stubEnv(name, (env as { readonly [name: string]: string })[name]);
       stderr = '';
-      await watchQuestions(brokerWith({ id: 'aaaaaaaa', ...waiting, account: 'work' }), { resource });
-      expect(stderr.includes(way)).toBe(isTold);
+      await watchQuestions(brokerWith({ id: 'aaaaaaaa', ...waiting, ...failure, account: 'work' }), {
+        resource,
+      });
+      expect(stderr.includes(way), JSON.stringify(env)).toBe(isTold);
     }
   });
 
@@ -127,6 +134,36 @@ it('an answer without state, and a browser that failed, are told once', async ()
 });
 
 describe('a command that waits for a permission', () => {
+  it('shows how to give another account than the one that is offered', async () => {
+    const resource = `${origin}/mcp`;
+    const signIns = [
+      { endpoint: resource, account: 'work', state: 'active' },
+      { endpoint: resource, account: 'home', state: 'active' },
+      { endpoint: resource, account: 'former', state: 'revoked' },
+      { endpoint: `${origin}/other`, account: 'other', state: 'active' },
+    ];
+    const broker = brokerWith({ id: 'bbbbbbbb', resource, account: 'home', scope: 'read' });
+    const request = async (method: string): Promise<unknown> =>
+      method === 'signIn.list' ? { signIns } : broker.request();
+    await watchQuestions({ ...broker, request }, { resource });
+    expect(stderr.match(/keyturn app allow .*/g)).toEqual([
+      `keyturn app allow cli ${resource} --scope "read" --account "work"   as "work" instead`,
+    ]);
+  });
+
+  it('is told that a sign-in on another device is under way, without its code', async () => {
+    const broker = brokerWith({
+      id: 'bbbbbbbb',
+      kind: 'device',
+      resource: origin,
+      issuer: origin,
+      code: 'AB-CD',
+    });
+    await watchQuestions(broker, { resource: origin });
+    expect(stderr).toContain('waiting for the sign-in at notes.example on another device');
+    expect(stderr).not.toContain('AB-CD');
+  });
+
   it('shows its own question, not one about the whole server or another part of it', async () => {
     const broker = brokerWith(
       { id: 'aaaaaaaa', resource: origin },

@@ -1,10 +1,11 @@
 /** `keyturn request list`: the approval requests that wait for you. */
 import { exitCodes } from '../../../base/errors.ts';
-import { askWhere } from '../../broker/request.ts';
+import { ask, askWhere } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { print, printJson, say } from '../../terminal/output.ts';
 import { jsonOption } from '../../terminal/statement.ts';
-import { requestLines } from '../../words/request-lines.ts';
+import { otherAccounts } from '../../words/account-note.ts';
+import { type Question, requestLines } from '../../words/request-lines.ts';
 
 export const listRequests = defineCommand(
   {
@@ -20,7 +21,17 @@ export const listRequests = defineCommand(
     const { requests: interactions } = answer;
     if (options.json) printJson(interactions);
     else if (interactions.length === 0) say('Nothing waits for you.');
-    else for (const line of interactions.flatMap((one) => requestLines(one, isKeyturnApp))) print(line);
+    else {
+      const isOffering = !isKeyturnApp && interactions.some(isOffer);
+      const signIns = isOffering ? (await ask('signIn.list', {})).signIns : [];
+      for (const one of interactions) {
+        const others = isOffer(one) ? otherAccounts(one, signIns) : [];
+        for (const line of requestLines(one, isKeyturnApp, others)) print(line);
+      }
+    }
     return exitCodes.ok;
   },
 );
+
+/** A question that names the account which an approval would give. */
+const isOffer = ({ kind, account }: Question): boolean => kind === 'allow' && account !== undefined;
