@@ -141,17 +141,6 @@ describe('a server whose name changes its address', () => {
   });
 });
 
-describe('a private server that the person typed by its address', () => {
-  it('leads to no other private host', async () => {
-    resolveBy((name) => (name === 'inner.example' ? ['127.0.0.1'] : undefined));
-    const hosts = ['127.0.0.1', 'localhost', 'inner.example'];
-    expect(await follow({ endpoint: 'https://10.0.0.5/mcp', hosts })).toEqual(
-      hosts.map(() => 'insecure_url'),
-    );
-    expect(reached).toEqual([]);
-  });
-});
-
 describe('a server on this machine', () => {
   it('is not reached elsewhere, whatever a resolver says of a loopback name', async () => {
     resolveBy((name) => (name === 'inner.localhost' ? ['127.0.0.1', '10.0.0.5'] : undefined));
@@ -216,20 +205,6 @@ describe('metadata that names an authorization server in a private network', () 
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
     const { signIns } = (await asOwner(rig)('signIn.list')) as { signIns: { exceptions: string[] }[] };
     expect(signIns.map(({ exceptions }) => exceptions)).toEqual([['private-address']]);
-  });
-
-  it('is not followed for an existing sign-in once the confirmation is withdrawn', async () => {
-    const { rig, set } = await named();
-    await set('https://127.0.0.1', true);
-    const { tokenId } = await rig.ask();
-    await set('https://127.0.0.1', false);
-    rig.broker.rejections.reject({ appId: 'editor', token: { tokenId } });
-    const command = 'keyturn exception add 127.0.0.1 private-address';
-    const refusal = await refused(rig.ask({ interaction: 'never' }));
-    expect(refusal).toMatchObject({ reason: 'insecure_url', hint: expect.stringContaining(command) });
-    expect(rig.signIn().state.kind).toBe('active');
-    await set('https://127.0.0.1', true);
-    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });
 });
 

@@ -37,34 +37,4 @@ describe('a program that hangs up as soon as its page is open', () => {
     }
     expect(rig.pages).toHaveLength(1);
   });
-
-  it('waits longer after each page, up to five minutes', async () => {
-    const rig = await allowed();
-    const pauses: number[] = [];
-    for (let page = 0; page < 12; page += 1) {
-      expect(await hangUp(rig)).toMatchObject({ reason: 'interrupted' });
-      const told = await hangUp(rig);
-      const { retryAfter = 0 } = told as { readonly retryAfter?: number };
-      pauses.push(retryAfter);
-      rig.clock.advance(retryAfter * 1000);
-    }
-    expect(pauses.every((pause, n) => n === 0 || pause >= (pauses[n - 1] ?? 0) || pause >= 225)).toBe(true);
-    expect(Math.max(...pauses)).toBeLessThanOrEqual(300);
-    expect(pauses.reduce((sum, pause) => sum + pause, 0)).toBeGreaterThan(600);
-  });
-});
-
-describe('a person whose program hung up', () => {
-  it.each(['login', 'a permission', 'time'] as const)(
-    'is not locked out: %s ends the pause',
-    async (what) => {
-      const rig = await allowed();
-      await hangUp(rig);
-      rig.person.isThere = true;
-      if (what === 'login') await rig.login();
-      else if (what === 'a permission') rig.broker.userActed(rig.endpoint);
-      else rig.clock.advance(1000);
-      expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    },
-  );
 });

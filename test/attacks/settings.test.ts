@@ -41,16 +41,6 @@ describe('settings.json, written while the app is closed', () => {
     rmSync(authorities);
   });
 
-  it('settings.json: accepts no plain http, and names no browser', async () => {
-    const home = await usedDesk();
-    writeSettings(home, { insecureLoopback: true, browser: 'evil-browser' });
-    const { owner } = await openDesk(home);
-    const plain = owner.call('signIn.start', { resource: 'http://127.0.0.1:9/mcp', timeout: 1 });
-    await expect(plain).rejects.toMatchObject({ reason: 'invalid_resource' });
-    expect(await owner.call('status', {})).toMatchObject({ insecureLoopback: false });
-    expect(await owner.call('status', {})).toMatchObject({ browser: undefined });
-  });
-
   it('preferences.json settings.json: leaves the vault open behind no locked screen', async () => {
     const home = newHome({ vault: 'keychain' });
     const first = await openDesk(home);
@@ -99,16 +89,6 @@ describe('the card about settings that nobody confirmed', () => {
     });
     await expect(line.request('request.answer', { id, answer: 'yes' })).rejects.toMatchObject({
       reason: 'not_permitted',
-    });
-  });
-
-  it('settings.json: lets nothing of them count after a no, and shows them', async () => {
-    const { owner, card, answer } = await openDesk(newHome({ env }), { leaves: true });
-    await answer((await card()).id, 'no');
-    await expect(owner.call('signIn.start', plain)).rejects.toMatchObject({ reason: 'invalid_resource' });
-    expect(await owner.call('status', {})).toMatchObject({
-      insecureLoopback: false,
-      homeState: { differing: [{ name: 'insecureLoopback', value: true }] },
     });
   });
 });

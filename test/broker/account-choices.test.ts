@@ -36,23 +36,6 @@ async function answer(rig: Rig, verdict: 'yes' | 'no' | 'later', account?: strin
   return question;
 }
 
-it('an account that nobody signed in with gets no other, and names the allowed ones', async () => {
-  const { rig, work } = await twoAccounts();
-  await rig.parts.permissions.end('editor', rig.endpoint);
-  for (const appId of ['editor', 'cli']) await allow(rig, [work], appId);
-  const add = `To add this one: keyturn login ${rig.endpoint} --account "hme"`;
-  for (const [appId, known] of [
-    ['editor', '"work"'],
-    ['cli', '"work", "home"'],
-  ] as const) {
-    expect(await refusal(rig.ask({ appId, account: 'hme' }))).toMatchObject({
-      reason: 'account_required',
-      hint: `Name another one (--account, or KEYTURN_ACCOUNT): ${known}. ${add}`,
-    });
-  }
-  expect(rig.parts.interactions.list()).toEqual([]);
-});
-
 it('a program that names none of several accounts is asked about once', async () => {
   const { rig } = await twoAccounts();
   const asked = rig.ask();

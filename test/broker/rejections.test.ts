@@ -16,16 +16,6 @@ const reject = ({ broker }: Rig, token: { tokenId: string } | { accessToken: str
   broker.rejections.reject({ appId, token }).isReplaced;
 
 describe('a refused token', () => {
-  it('is dropped, and the next request refreshes', async () => {
-    const rig = await allowed();
-    const first = await rig.ask();
-    places.world.expireAccessTokens();
-    expect(reject(rig, { tokenId: first.tokenId })).toBe(true);
-    const before = places.world.counts().authorizationServer.refreshes;
-    expect((await rig.ask()).accessToken).not.toBe(first.accessToken);
-    expect(places.world.counts().authorizationServer.refreshes).toBe(before + 1);
-  });
-
   it('makes many requests at once ask its MCP server no more than one does', async () => {
     const rig = await allowed();
     const asked = async (requests: number): Promise<number> => {

@@ -21,10 +21,6 @@ const refreshes = (): number => world.counts().authorizationServer.refreshes;
 const scopeAsked = (page: string | undefined): string[] =>
   (new URL(page ?? '').searchParams.get('scope') ?? '').split(' ').filter((s) => s !== 'offline_access');
 
-const stepUp = (...scope: string[]) => ({
-  challenge: { status: 403, bearer: { error: 'insufficient_scope', scope } } as const,
-});
-
 describe('a program with a narrow permission', () => {
   it('PROMISE-10: gets a narrowed token, never the broad one that is in memory', async () => {
     const rig = await readerBesideWriter();
@@ -59,27 +55,6 @@ describe('a program with a narrow permission', () => {
     await rig.allow('editor', ['read']);
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'scope_insufficient' });
   });
-});
-
-it('a refresh with fewer scopes is not handed out for a request that needs them', async () => {
-  const server = oddServer(site);
-  const rig = await brokerRig(server);
-  await rig.login({ scope: ['read', 'write'] });
-  await rig.allow('editor', ['read', 'write']);
-  server.answer = (_form, usual) => ({ ...usual, scope: 'read' });
-  rig.clock.advance(3_600_000);
-  expect(await refusal(rig.ask({ scope: ['write'] }))).toMatchObject({ reason: 'scope_insufficient' });
-  expect((await rig.ask()).scope).toEqual(['read']);
-});
-
-it('a step-up asks for the earlier scopes together with those needed now', async () => {
-  const rig = await brokerRig(inWorld(world));
-  await rig.allow('editor', both);
-  await rig.login({ scope: ['notes:read'] });
-  const token = await rig.ask(stepUp('notes:write'));
-  expect(token.scope.toSorted()).toEqual(both);
-  expect(scopeAsked(rig.pages.at(-1)).toSorted()).toEqual(both);
-  expect(rig.parts.signIns.all()).toHaveLength(1);
 });
 
 describe('a program that lies about its challenge', () => {

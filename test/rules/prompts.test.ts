@@ -92,15 +92,6 @@ describe('a page for consent', () => {
 });
 
 describe('a prompt that the server refuses in its answer', () => {
-  it('is left out at once, in a second page', async () => {
-    const all = await advertising(['select_account'], { authorization: { failsOnPrompts: 'redirect' } });
-    const { rig } = all;
-    await rig.login({ scope: openid, account: 'alice' });
-    await wrongAccount(all);
-    expect((await rig.login({ scope: openid, account: 'alice' })).account).toBe('alice');
-    expect(prompts(all)).toEqual([undefined, undefined, 'select_account', undefined]);
-  });
-
   it('is sent to that issuer no more until the broker ends', async () => {
     const all = await ground({
       authorization: {

@@ -76,35 +76,6 @@ describe('a refresh that the server refuses', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('W-8: is tried three times if the server can’t fetch the client’s document', async () => {
-    const all = await refusing(json({ error: 'invalid_client' }, 401), {
-      authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
-      rig: { clientMetadataUrl: 'https://keyturn.example/client.json' },
-    });
-    await insisting(all.rig);
-    expect(refreshes(all)).toBe(3);
-    expect(all.rig.signIn().state).toMatchObject({ why: expect.stringContaining('invalid_client') });
-    expect(all.authorizationServer.counts.registrations).toBe(0);
-  });
-
-  it('W-5: and then called dead: the refusal says both', async () => {
-    const { rig, authorizationServer } = await ground();
-    await rig.ask();
-    authorizationServer.bend.tokenRequest = (request) => {
-      if (!isRefresh(request)) return undefined;
-      authorizationServer.endGrants();
-      authorizationServer.bend.tokenRequest = undefined;
-      return json({ error: 'invalid_target' }, 400);
-    };
-    rig.clock.advance(anHour);
-    await refused(rig.ask(never));
-    rig.clock.advance(aWhile);
-    await refused(rig.ask(never));
-    expect(rig.signIn().state).toMatchObject({
-      why: expect.stringMatching(/ended the access.*invalid_target/),
-    });
-  });
-
   it.each(['550e8400-e29b-41d4-a716-446655440000', 'rt-k3v9x0q2m5z7w1p8t4r6y0u2i9o3a5s7'])(
     'in words that repeat the refresh token %s leaves none of it anywhere',
     async (refreshToken) => {

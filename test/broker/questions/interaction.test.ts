@@ -52,6 +52,15 @@ describe('a question', () => {
     await refusal(interactions.ask(question, AbortSignal.abort()));
     expect(changes()).toBe(0);
   });
+
+  it('is refused, and does not stay open, if no window can be told', async () => {
+    const told = (): never => {
+      throw new Error('the desktop’s service is missing');
+    };
+    const interactions = new Interactions(() => 0, told);
+    expect(await refusal(interactions.ask(question, never))).toBeInstanceOf(Error);
+    expect(interactions.list()).toEqual([]);
+  });
 });
 
 describe('many questions', () => {
@@ -61,14 +70,6 @@ describe('many questions', () => {
     of: (n: number) => Question,
   ): Promise<unknown>[] =>
     Array.from({ length: count }, (_, n) => interactions.ask(of(n), never).catch((error: unknown) => error));
-
-  it('of one program are bounded, and leave room for those of another', async () => {
-    const { interactions } = counting();
-    void openMany(interactions, 8, (n) => ({ ...question, endpoint: `https://${n}.example` }));
-    expect(await refusal(interactions.ask(question, never))).toMatchObject({ reason: 'rate_limited' });
-    void openMany(interactions, 1, () => ({ ...question, appId: 'b' }));
-    expect(interactions.list()).toHaveLength(9);
-  });
 
   const signIn = (starter?: Starter): Question => ({
     kind: 'signIn',

@@ -55,13 +55,10 @@ describe('a card', () => {
   const apart: Record<string, Partial<AllowQuestion>> = {
     'of another run of the program': asker({ run: 'run 2' }),
     'of another program by the same name': { appId: 'b' },
-    'of another name': { appName: 'B' },
     'of a process that now runs another file': asker({ executable: '/tmp/editor' }),
     'of a process that now claims other things': asker({ claim: { arguments: ['x'], isCut: false } }),
-    'of a process that something else holds by now': asker({ parents: [] }),
     'of a process that the system does not tell': asker({ run: 'connection 1', verified: false }),
     'of a proxy’s address': { proxied: true },
-    'of a program that runs elsewhere': { forward: { label: 'build' } },
   };
   it.each(Object.entries(apart))('shows no question %s', (_which, changes) => {
     expect(cardsOf(asked('one'), asked('two', changes), asked('three')).cards).toEqual([0, 1, 0]);

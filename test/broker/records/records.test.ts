@@ -114,18 +114,6 @@ describe('permissions', () => {
     await denied;
     expect(permissions.find('editor', permission.endpoint, 0)?.decision).toBe('deny');
   });
-
-  it('end one by one, or all of a program', async () => {
-    const permissions = await open();
-    await permissions.set(permission);
-    await permissions.set({ ...permission, endpoint: 'https://b.example/mcp' });
-    await permissions.set({ ...permission, appId: 'agent' });
-    expect(await permissions.end('editor', permission.endpoint)).toBe(true);
-    expect(await permissions.end('editor', permission.endpoint)).toBe(false);
-    await permissions.endAllOf('editor');
-    expect(permissions.of('editor', 0)).toEqual([]);
-    expect(permissions.of('agent', 0)).toHaveLength(1);
-  });
 });
 
 describe('apps', () => {

@@ -37,13 +37,4 @@ describe('a sign-in that the server ended together with a revoked one', () => {
     expect(rig.parts.signIns.byId(other.id)?.state).toMatchObject({ kind: 'signInRequired' });
     expect(rig.pages).toHaveLength(2);
   });
-
-  it('works again once the user signs in', async () => {
-    const { rig } = await siblings();
-    rig.clock.advance(hour);
-    await refusal(askAtHome(rig));
-    await rig.login({ account: 'home' });
-    expect((await askAtHome(rig)).account).toBe('home');
-    expect(rig.pages).toHaveLength(3);
-  });
 });

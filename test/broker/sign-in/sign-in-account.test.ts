@@ -35,11 +35,8 @@ describe('a sign-in', () => {
     ['of nobody’s subject, as before', [unnamed], undefined, {}, 'renews default'],
     ['under a label, as before', [label, alice], undefined, { account: 'work' }, 'renews work'],
     ['under a new label', [alice], undefined, { account: 'home' }, 'new home'],
-    ['under a new label as a new subject', [alice], 'bob', { account: 'work' }, 'new work'],
-    ['under a new label after a revocation', [revoked], 'alice', { account: 'work' }, 'new work'],
     ['under its label', [labelled], 'carol', { account: 'team' }, 'renews team'],
     ['under no label, as before under one', [labelled, alice], 'carol', {}, 'renews team'],
-    ['under the first label of its subject', [alice], 'alice', { account: 'work' }, 'renews work'],
     ['of another subject after a revocation', [revoked], 'bob', {}, 'new bob'],
   ] as const)('needs no question: %s', (_what, there, subject, meant, expected) => {
     expect(outcome(there, subject, meant)).toBe(expected);
@@ -48,11 +45,9 @@ describe('a sign-in', () => {
   it.each([
     ['as another subject', [alice], 'bob', {}, 'asks about alice: new bob'],
     ['as another subject in a step-up', [alice], 'bob', { signInId: 'alice' }, 'asks about alice: new bob'],
-    ['as another subject for an account', [alice], 'bob', { account: 'alice' }, 'asks about alice: new bob'],
     ['as another subject under a label', [labelled], 'bob', { account: 'team' }, 'asks about team: new bob'],
     ['as another label', [labelled, alice], 'alice', { account: 'team' }, 'asks about team: renews alice'],
     ['without a subject', [alice], undefined, {}, 'asks about alice: new default'],
-    ['with none for an account', [alice], undefined, { account: 'alice' }, 'asks about alice: new default'],
     ['with a subject where there was none', [unnamed], 'bob', {}, 'asks about default: new bob'],
     ['with a subject that is spelled as a label', [label], 'work', {}, 'asks about work: new work'],
   ] as const)('%s asks the person', (_what, there, subject, meant, expected) => {

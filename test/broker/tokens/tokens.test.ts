@@ -35,15 +35,6 @@ describe('a token that is still good', () => {
     expect(rig.vault.done).toHaveLength(done);
     expect(rig.footprint()).toEqual(footprint);
   });
-
-  it('a token with a short life is refreshed when a fifth of it is left', async () => {
-    const rig = await allowed({ expires_in: 100 });
-    expect((await rig.ask()).accessToken).toBe('access-1');
-    rig.clock.advance(79 * second);
-    expect((await rig.ask()).accessToken).toBe('access-1');
-    rig.clock.advance(second);
-    expect((await rig.ask()).accessToken).toBe('access-2');
-  });
 });
 
 describe('a token that is over', () => {

@@ -74,6 +74,13 @@ describe('an answer', () => {
     expect(await refreshed()).toMatchObject(expected);
   });
 
+  it('A-3: refuses a token with a line break, without repeating it', async () => {
+    site.lay('/token', { body: { ...good, access_token: 'acc3ss\r\nx: y' } });
+    const refusal = await refusalOf(() => refreshed());
+    expect(refusal.reason).toBe('token_invalid');
+    expect(everyWordOf(refusal)).not.toMatch(/acc3ss|refr3sh/);
+  });
+
   it('W-1: accepts a token response as a form, as some servers send it', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const body = 'access_token=acc3ss&token_type=bearer&expires_in=60&scope=a';

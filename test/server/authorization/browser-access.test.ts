@@ -37,7 +37,6 @@ it.each<[string, string, string]>([
   ['for tokens', 'POST', '/token'],
   ['for revocations', 'POST', '/token/revocation'],
   ['for the change of a registration', 'PUT', '/reg/somebody'],
-  ['for what a registration says', 'GET', '/reg/somebody'],
 ])(
   'AS-30: the limit of requests %s ends by itself, for one address and no other',
   async (_what, method, path) => {
@@ -78,15 +77,6 @@ describe('a page of another origin', () => {
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     return headers.get('access-control-allow-origin');
   };
-
-  it('reads both metadata documents and the keys', async () => {
-    for (const path of [
-      '/.well-known/oauth-authorization-server',
-      '/.well-known/openid-configuration',
-      '/jwks',
-    ])
-      expect(await readers(path, 'https://any.example')).not.toBeNull();
-  });
 
   it('AS-31: reads an answer of the token endpoint only from the client’s own origin', async () => {
     const body = new URLSearchParams({

@@ -27,7 +27,6 @@ describe('a remembered consent', () => {
     ['the same', {}],
     ['fewer scopes', { scopes: ['notes:read'] }],
     ['another redirect of the same host', { redirectUri: 'https://app.example/b' }],
-    ['the same redirects in another order', { redirectUris: asked.redirectUris.toReversed() }],
   ])('is enough for %s, of the same account', async (_what, changes) => {
     const consents = rememberedAt(() => 0);
     await consents.remember('alice', asked);
@@ -42,7 +41,6 @@ describe('a remembered consent', () => {
     ['another redirect host', { redirectUri: 'https://evil.example/a' }],
     ['another port of the redirect host', { redirectUri: 'https://app.example:444/a' }],
     ['a client with one redirect more', { redirectUris: [...asked.redirectUris, 'https://evil.example'] }],
-    ['a client with one redirect less', { redirectUris: ['https://app.example/a'] }],
     ['a client that calls itself otherwise now', { clientName: 'Bank' }],
   ])('AS-29: is not enough for %s', async (_what, changes) => {
     const consents = rememberedAt(() => 0);

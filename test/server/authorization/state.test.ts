@@ -91,26 +91,6 @@ it('a key change that fails once is tried again at the next request', async () =
   expect((await rig.request('/jwks')).status).toBe(200);
 });
 
-it('a refresh token is used up once, and its second use ends the grant', async () => {
-  const storage = memoryStorage();
-  let replays = 0;
-  const { errors } = await loadOidcProvider();
-  const adapter = adapterFor({
-    storage,
-    errors,
-    askedResource: () => undefined,
-    now: Date.now,
-    onReplay: () => (replays += 1),
-    graceSeconds: 0,
-  })('RefreshToken');
-  await adapter.upsert('first', { grantId: 'g' }, 60);
-  await adapter.upsert('next', { grantId: 'g' }, 60);
-  await adapter.consume('first');
-  await expect(adapter.consume('first')).rejects.toThrow('invalid_grant');
-  expect(await adapter.find('next')).toBeUndefined();
-  expect(replays).toBe(1);
-});
-
 it('a client assertion is used up once though two requests found it unused', async () => {
   const { errors } = await loadOidcProvider();
   const shared = { storage: memoryStorage(), errors, now: Date.now };
@@ -175,17 +155,11 @@ describe('an authorization server', () => {
     ...[
       'http://login.example',
       'https://127.0.0.1:4712/',
-      'https://127.0.0.1:443',
-      'HTTPS://127.0.0.1:4712',
       'https://LOCALHOST:4712',
       'https://localhost/a/../b',
-      'https://localhost/%61/',
-      'https://127.1:4712',
-      'https://localhost?',
     ].map((issuer): [string, string, object] => [`the issuer ${issuer}`, 'issuer', { issuer }]),
     ['no resource', 'resources', { resources: [] }],
     ['a resource in another spelling', 'resources.resource', of({ resource: 'https://NOTES.example/mcp' })],
-    ['an unknown default scope', 'resources.defaultScopes', of({ defaultScopes: ['x'] })],
     ['a machine without keys', 'clients.isMachine', { clients: [{ clientId: 'robot', isMachine: true }] }],
     ['tokens of a day', 'lifetimes.accessToken', { lifetimes: { accessToken: 86_400 } }],
     ['sign-in by name only on another machine', 'accounts', { issuer: 'https://login.example' }],
@@ -195,11 +169,9 @@ describe('an authorization server', () => {
       { issuer: 'https://login.example', accounts, storage: { ...memoryStorage(), atRest: 'readable' } },
     ],
     ['an option that it doesn’t know', 'options', { surprise: true }],
-    ['the same resource twice', 'resources.resource', { resources: [...good.resources, ...good.resources] }],
     ['a script', 'clients.redirectUris', to('javascript:x()')],
     ['a redirect over plain http elsewhere', 'clients.redirectUris', to('http://evil.example/callback')],
     ['a private key', 'clients.keys', { clients: [{ clientId: 'a', keys: [{ kty: 'EC', d: 'x' }] }] }],
-    ['a shared key', 'clients.keys', { clients: [{ clientId: 'a', keys: [{ kty: 'oct', k: 'x' }] }] }],
     [
       'keys of a provider over plain http',
       'assertionProviders.jwksUri',
@@ -210,7 +182,6 @@ describe('an authorization server', () => {
       },
     ],
     ['a host of documents that is a URL', 'clientDocuments', { clientDocuments: ['https://app.example'] }],
-    ['a host of documents in capitals', 'clientDocuments', { clientDocuments: ['App.example'] }],
   ])('AS-22 AS-26: does not start with %s, and names the option', async (_what, name, changes) => {
     await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(
       `The option ${name} of authorizationServer`,

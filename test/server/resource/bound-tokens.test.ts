@@ -69,23 +69,13 @@ describe('a bound token', () => {
     ],
     ['for another method', 'another request', () => proofOf(device, bound, { htm: 'GET' })],
     ['for another path', 'another request', () => proofOf(device, bound, { htu: `${resource}/x` })],
-    ['of another host', 'another request', () => proofOf(device, bound, { htu: 'https://evil.example/mcp' })],
-    ['for plain http', 'another request', () => proofOf(device, bound, { htu: 'http://notes.example/mcp' })],
     ['for another token', 'another token', () => proofOf(device, plain)],
     ['without the digest of a token', 'one readable', () => proofOf(device, bound, { ath: undefined })],
     ['without an id', 'one readable', () => proofOf(device, bound, { jti: undefined })],
-    ['with an id of 300 characters', 'one readable', () => proofOf(device, bound, { jti: 'x'.repeat(300) })],
     ['without a time', 'one readable', () => proofOf(device, bound, { iat: undefined })],
     ['that is too old', 'too old', () => proofOf(device, bound, { iat: now - 61 })],
     ['from the future', 'too old', () => proofOf(device, bound, { iat: now + 6 })],
-    ['of another type', 'one readable', () => proofOf(device, bound, {}, { typ: 'JWT' })],
     ['with d', 'one readable', () => proofOf(device, bound, {}, { jwk: { ...device.jwk, d: 'AAAA' } })],
-    ['without a key', 'one readable', () => proofOf(device, bound, {}, { jwk: undefined })],
-    [
-      'unsigned',
-      'one readable',
-      () => `${part({ alg: 'none', typ: 'dpop+jwt', jwk: device.jwk })}.${part({})}.`,
-    ],
     [
       'with a MAC',
       'one readable',
@@ -94,7 +84,6 @@ describe('a bound token', () => {
         return `${signed}.${createHmac('sha256', Buffer.from('AAAA', 'base64url')).update(signed).digest('base64url')}`;
       },
     ],
-    ['that is no JWT', 'one readable', () => 'x'],
     ['of 5,000 characters', 'one readable', () => proofOf(device, bound, { x: 'x'.repeat(5000) })],
     ['twice', 'one readable', async () => Promise.all([1, 2].map(() => proofOf(device, bound))).then(String)],
   ];

@@ -47,18 +47,13 @@ describe('a token', () => {
 
   it.each([
     ['that is not active', { active: false }, 'not active'],
-    ['that is not active, with claims beside', { ...active, active: false }, 'not active'],
     ['for another audience', { ...active, aud: 'https://other.example' }, 'not issued for this'],
     ['without an audience', { ...active, aud: undefined }, 'not issued for this'],
     ['from another issuer', { ...active, iss: 'https://evil.example' }, 'another issuer'],
     ['that has expired', { ...active, exp: now }, 'expired'],
     ['that is not valid yet', { ...active, nbf: now + 6 }, 'not valid yet'],
     ['of another type', { ...active, token_type: 'refresh_token' }, 'not an access token'],
-    ['that refreshes, at Ory', { ...active, token_use: 'refresh_token' }, 'not an access token'],
-    ['that refreshes, at Keycloak', { ...active, typ: 'Offline' }, 'not an access token'],
     ['that is an ID token', { ...active, typ: 'ID' }, 'not an access token'],
-    ['with an audience of null', { ...active, aud: null }, 'not issued for this'],
-    ['with no audience in its list', { ...active, aud: [] }, 'not issued for this'],
     ['of nobody', { ...active, client_id: undefined, sub: undefined }, 'lacks a claim'],
     ['bound to a certificate', { ...active, cnf: { 'x5t#S256': 'a' } }, 'bound to a key'],
   ])('RS-6 RS-9: an introspected token is refused %s', async (_what, answer, problem) => {
@@ -71,12 +66,9 @@ describe('a token', () => {
   it.each<[string, object, object]>([
     ['in a list of audiences', { aud: ['account', resource] }, { subject: 'alice' }],
     ['with scopes in a list', { scope: undefined, scp: ['notes:read'] }, { scopes: ['notes:read'] }],
-    ['with scopes as a list', { scope: ['notes:read'] }, { scopes: ['notes:read'] }],
     ['without an end', { exp: undefined }, { expiresAt: now + 30 }],
     ['with null for nothing', { exp: null, nbf: null, cnf: null, iss: null }, { expiresAt: now + 30 }],
-    ['with empty texts for nothing', { client_id: '', iss: '' }, { subject: 'alice' }],
     ['whose issuer’s clock is ahead', { nbf: now + 5, iat: now + 5 }, { subject: 'alice' }],
-    ['whose person has a number', { sub: 4711 }, { subject: '4711' }],
     ['whose person has a name only', { sub: undefined, username: 'bob' }, { subject: 'bob' }],
     ['of a client alone', { sub: undefined }, { subject: 'editor' }],
     ['that says of its use that it gives access', { token_use: 'access_token', typ: 'Bearer' }, {}],
@@ -127,7 +119,6 @@ describe('an answer', () => {
       (from) => says(from, Response.json({ error: 'a\nb' })),
       String.raw`an answer without active: "a\nb"`,
     ],
-    ['a state that is a text', (from) => says(from, Response.json({ ...active, active: 'true' }))],
     ['no state', (from) => says(from, Response.json({ ...active, active: undefined }))],
     [
       'a page',
@@ -136,9 +127,6 @@ describe('an answer', () => {
     ],
     ['a failure that looks right', (from) => says(from, Response.json(active, { status: 500 }))],
     ['a redirect', (from) => says(from, Response.redirect('https://evil.example', 307))],
-    ['a list', (from) => says(from, Response.json([active]))],
-    ['no JSON', (from) => says(from, new Response('{"active":true'))],
-    ['of more than 256 KiB', (from) => says(from, Response.json({ ...active, x: 'x'.repeat(300_000) }))],
     ['no endpoint in the metadata', (from) => void delete from.metadata['introspection_endpoint']],
   ])('RS-9: of introspection that says nothing lets nothing pass: %s', async (_what, bend, problem = '') => {
     const from = issuerThatSays(active);

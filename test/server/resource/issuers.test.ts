@@ -203,11 +203,8 @@ describe('without a preset', () => {
   it.each<[string, Values, Values]>([
     ['of the type JWT', {}, { typ: 'JWT' }],
     ['without a type', {}, { typ: undefined }],
-    ['with scopes as a list', { scope: [scope] }, {}],
-    ['with scp as a text', { scope: undefined, scp: scope }, {}],
     ['with scp as a list', { scope: undefined, scp: [scope] }, {}],
     ['without a client, jti and iat', { client_id: undefined, jti: undefined, iat: undefined }, {}],
-    ['with 200 groups', { groups: Array.from({ length: 200 }, () => appId) }, {}],
     ['for the resource with a slash more', { aud: `${resource}/` }, {}],
   ])('takes a token %s', async (_how, changes, header) => {
     const { call, handled } = trusting(iss, {});
@@ -219,13 +216,11 @@ describe('without a preset', () => {
   const anyHost = (name: string) => (new URL(name).host ? {} : undefined);
   it.each<[string, IssuersOption, Values]>([
     ['whose scopes the author’s function can’t read', { [iss]: { scopes: unread } }, {}],
-    ['in which the author’s function finds none', { [iss]: { scopes: () => undefined as never } }, {}],
     [
       'whose issuer is no text',
       (name) => (name.startsWith('https') ? anyHost(name) : undefined),
       { iss: [iss] },
     ],
-    ['whose issuer is no URL', anyHost, { iss: 'x' }],
   ])('refuses a token %s', async (_what, issuers, changes) => {
     const { call } = trusting(iss, issuers);
     expect([401, 403]).toContain((await call(await tokenOf(key, changes))).status);
@@ -233,10 +228,8 @@ describe('without a preset', () => {
 
   it.each([
     ['a preset that is unknown', { [iss]: { preset: 'entre' } }],
-    ['an empty audience', { [iss]: { audience: [] } }],
     ['a name that is no issuer', { 'login.example': {} }],
     ['an issuer of Auth0 without its slash', { [iss]: 'auth0' }],
-    ['an issuer over plain http', { 'http://login.example': {} }],
   ])('refuses %s when it starts', (_what, issuers) => {
     expect(() => trusting(iss, issuers as IssuersOption)).toThrow(/option .*of jwt/);
   });

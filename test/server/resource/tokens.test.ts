@@ -26,7 +26,6 @@ describe('a signed token', () => {
   it.each([
     ['with this server as its audience', {}, {}],
     ['with this server among its audiences', { aud: ['https://other.example', resource] }, {}],
-    ['with the long form of its type', {}, { typ: 'application/at+jwt' }],
     ['with its type in capital letters', {}, { typ: 'AT+JWT' }],
     ['whose clock is a few seconds ahead', { iat: now + 4, nbf: now + 4 }, {}],
   ])('RS-1: passes %s', async (_how, changes, header) => {
@@ -40,47 +39,30 @@ describe('a signed token', () => {
     });
   });
 
-  it.each(['ES256', 'ES384', 'ES512', 'EdDSA', 'PS256', 'RS256'])(
-    'passes if it is signed with %s',
-    async (alg) => {
-      const own = await newKey(alg);
-      expect((await rig(new Issuer(own)).call(await tokenOf(own))).status).toBe(200);
-    },
-  );
+  it.each(['ES256', 'EdDSA', 'PS256', 'RS256'])('passes if it is signed with %s', async (alg) => {
+    const own = await newKey(alg);
+    expect((await rig(new Issuer(own)).call(await tokenOf(own))).status).toBe(200);
+  });
 
   const evil = 'https://evil.example';
   const unreadable = 'no form that this server reads';
   type Make = () => string | Promise<string>;
   const hostile: readonly (readonly [string, string, Make])[] = [
     ['for another audience', 'not issued for this', () => tokenOf(key, { aud: 'https://other.example' })],
-    ['for this and two slashes', 'not issued for this', () => tokenOf(key, { aud: `${resource}//` })],
     ['for the path below this one', 'not issued for this', () => tokenOf(key, { aud: `${resource}/admin` })],
-    ['for the origin alone', 'not issued for this', () => tokenOf(key, { aud: 'https://notes.example' })],
     ['from another issuer', 'another issuer', () => tokenOf(key, { iss: evil })],
     ['from this issuer with a slash more', 'another issuer', () => tokenOf(key, { iss: `${issuer}/` })],
     ['by none', 'algorithm', () => `${part({ alg: 'none', typ: 'at+jwt' })}.${part(claims)}.`],
-    ['by the algorithm nOnE', 'algorithm', () => `${part({ alg: 'nOnE', typ: 'at+jwt' })}.${part(claims)}.`],
     [
       'with a MAC by the public key as PEM',
       'algorithm',
       async () =>
         macToken(await exportSPKI((await importJWK(key.jwk, 'ES256', { extractable: true })) as CryptoKey)),
     ],
-    ['with a MAC by the public key as JWK', 'algorithm', () => macToken(JSON.stringify(key.jwk))],
-    ['that has expired', 'expired', () => tokenOf(key, { exp: now - 6 })],
     ['that expires with the tolerance', 'expired', () => tokenOf(key, { exp: now - 5 })],
     ['that is not valid yet', 'not valid yet', () => tokenOf(key, { nbf: now + 6 })],
     ['that was issued in the future', 'not valid yet', () => tokenOf(key, { iat: now + 60 })],
-    ...[
-      { nonce: 'n' },
-      { at_hash: 'h' },
-      { events: {} },
-      { token_use: 'id' },
-      { typ: 'ID' },
-      { typ: 'Refresh' },
-      { azp: resource },
-      { azp: resource, aud: [resource] },
-    ].map(
+    ...[{ nonce: 'n' }, { token_use: 'id' }, { typ: 'ID' }, { azp: resource }].map(
       (marks) =>
         [
           `of the type JWT with the ${Object.keys(marks)[0]} ${JSON.stringify(marks)} of another kind of token`,
@@ -93,16 +75,10 @@ describe('a signed token', () => {
     ['without aud', 'not issued for this', () => tokenOf(key, { aud: undefined })],
     ['with a number among its audiences', 'lacks a claim', () => tokenOf(key, { aud: [resource, 1] })],
     ['without iss', 'another issuer', () => tokenOf(key, { iss: undefined })],
-    ['without sub', 'lacks a claim', () => tokenOf(key, { sub: undefined })],
     ['without exp', 'lacks a claim', () => tokenOf(key, { exp: undefined })],
-    ['with a text as its expiry', 'lacks a claim', () => tokenOf(key, { exp: '9999999999' })],
-    ['with an empty subject', 'lacks a claim', () => tokenOf(key, { sub: '' })],
     ['with the id of no key', 'unknown key', () => tokenOf(key, {}, { kid: 'k2' })],
     ['by a stranger with the id of the key', 'wrong signature', () => tokenOf(stranger)],
     ['by a stranger with jwk', 'wrong signature', () => tokenOf(stranger, {}, { jwk: stranger.jwk })],
-    ['by a stranger with jku', 'wrong signature', () => tokenOf(stranger, {}, { jku: evil })],
-    ['by a stranger with x5u', 'wrong signature', () => tokenOf(stranger, {}, { x5u: evil })],
-    ['by a stranger with x5c', 'wrong signature', () => tokenOf(stranger, {}, { x5c: ['MIIB'] })],
     [
       'with a critical header',
       'critical header',
@@ -121,8 +97,6 @@ describe('a signed token', () => {
     ],
     ['without its signature', 'wrong signature', async () => (await tokenOf(key)).replace(/[^.]*$/, '')],
     ['that is no JWT', unreadable, () => 'opaque'],
-    ['of three empty parts', unreadable, () => '..'],
-    ['whose header is a list', unreadable, () => `${part([])}.${part(claims)}.x`],
     ['over 16,384 characters', unreadable, () => tokenOf(key, { x: 'x'.repeat(16_384) })],
     ['bound to a certificate', 'bound to a key', () => tokenOf(key, { cnf: { 'x5t#S256': 'abc' } })],
   ];
@@ -256,11 +230,9 @@ describe('the keys of an issuer', () => {
 
   it.each<[string, (from: Issuer) => void]>([
     ['can’t be reached', (from) => void (from.fault = 'down')],
-    ['answers with an error', (from) => void (from.fault = 500)],
     ['states another issuer', (from) => void (from.metadata['issuer'] = `${issuer}/`)],
     ['names no key set', (from) => void delete from.metadata['jwks_uri']],
     ['names a key set over http', (from) => void (from.metadata['jwks_uri'] = 'http://login.example/keys')],
-    ['has a key set of another form', (from) => void (from.metadata['jwks_uri'] = `${issuer}/introspect`)],
   ])('RS-8: are missing, and nothing passes, if the issuer %s', async (_what, bend) => {
     const from = new Issuer(key);
     bend(from);

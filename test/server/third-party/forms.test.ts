@@ -44,7 +44,6 @@ it('an upstream like GitHub signs in with a form answer and commas between scope
 });
 
 it.each([
-  ['user:email', 'user', 'user'],
   ['read:org', 'admin:org', 'admin:org'],
   ['public_repo', 'repo', 'gist,repo'],
 ])('an upstream like GitHub grants %s and %s as %s', async (read, write, scope) => {
@@ -139,14 +138,4 @@ it('an upstream without PKCE is refused unless its form allows it', async () => 
   await start({ pkce: false }, '/token', () => token);
   expect((await authorize(flow)).back.has('code')).toBe(true);
   expect(upstreamFormSchema.safeParse({ parameters: { state: 'x' } }).success).toBe(false);
-});
-
-it('a user who denies at the upstream denies here, and may sign in as another', async () => {
-  await start('github', '/access_token', () => 'access_token=gho&scope=read&token_type=bearer');
-  const browser = flow.browser();
-  const { bend } = flow.upstream.state;
-  flow.upstream.state.bend = { ...bend, redirect: { code: undefined, error: 'access_denied' } };
-  expect((await authorize(flow, {}, browser)).back.get('error')).toBe('access_denied');
-  flow.upstream.state.bend = bend;
-  expect((await authorize(flow, {}, browser)).back.has('code')).toBe(true);
 });

@@ -1,8 +1,6 @@
 /** Sessions of the third-party flow: how the upstream's tokens stand, time-outs, renewals, revocations. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { memoryStorage, thirdPartyServer, type Storage } from '../../../src/server/third-party/index.ts';
-import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
-import { isSilence, UpstreamServer } from '../../../src/server/third-party/upstream-server.ts';
 import { checkedToken, refreshForm, signIn, startFlow, type Bend } from './rig.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
 
@@ -198,35 +196,8 @@ describe('an upstream with neither introspection nor revocation', () => {
   });
 });
 
-it('an upstream that gives no answer is told from one that answers with an error', async () => {
-  const { upstream } = flow.options;
-  const tokens = { accessToken: 'a', refreshToken: 'r', scope: 'read' };
-  const problemAt = async (issuer: string): Promise<unknown> =>
-    new UpstreamServer(
-      {
-        ...upstream,
-        issuer,
-        scopes: {},
-        extraScopes: [],
-        sendsResource: true,
-        subjectOf: undefined,
-        form: upstreamFormSchema.parse({}),
-      },
-      Date.now,
-    )
-      .renew(tokens, async () => undefined)
-      .catch((error: unknown) => error);
-  bend({ fault: { path: '/token', status: 500 } });
-  expect([await problemAt('https://127.0.0.1:1'), await problemAt(upstream.issuer)].map(isSilence)).toEqual([
-    true,
-    false,
-  ]);
-});
-
 it.each<[string, string, { upstream?: object; storage?: object; session?: object }]>([
   ['a storage that a thief can read', 'storage', { storage: { ...memoryStorage(), atRest: 'readable' } }],
-  ['an http upstream', 'upstream.issuer', { upstream: { issuer: 'http://127.0.0.1:1' } }],
-  ['a scope that maps to nothing', 'upstream.scopes', { upstream: { scopes: {} } }],
   ['nothing that says who signed in', 'upstream.subjectOf', { upstream: { extraScopes: [] } }],
   ['a status that counts for more than a minute', 'session.status', { session: { status: 61 } }],
   ['an option that it doesn’t know', 'upstream', { upstream: { surprise: true } }],
