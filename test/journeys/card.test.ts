@@ -1,26 +1,17 @@
 /** A card that is loaded again; and one for what one run of an app asks in one breath. */
 import type { Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
-import { iconShows } from '../electron/rig.ts';
 import { ofFile } from '../support/lasting.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld } from '../support/world.ts';
 import { signInFor } from './connected-home.ts';
 import { names } from './names.ts';
-import { answerCard, button, newDesk, openCard, openMain, programOf, sharedSeat, tab } from './person.ts';
+import { answerCard, newDesk, openCard, openMain, programOf, sharedSeat, tab } from './person.ts';
 
 /** Servers, each with a sign-in provider of its own. */
 const one = ofFile(() => openWorld());
 const other = ofFile(() => openWorld());
-
-/** Notes, before the page's own scripts, whether a button could be pressed the moment it appeared. */
-const noteFirstLook = (name: string): string => `new MutationObserver((_changes, observer) => {
-  const found = [...document.querySelectorAll('button')].find((one) => one.textContent === '${name}');
-  if (!found) return;
-  window.firstLook = found.disabled ? 'disabled' : 'enabled';
-  observer.disconnect();
-}).observe(document, { childList: true, subtree: true });`;
 
 const third = 'https://third.example/mcp';
 
@@ -32,24 +23,6 @@ describe('a card', () => {
     const opened = newDesk(one.caFile, {}, group);
     await signInFor(opened.home, { editor: undefined, agent: undefined });
     return opened;
-  });
-
-  it('answers nothing when it is loaded again, and has to be looked at again', async () => {
-    const seat = desk.current();
-    const asking = asks(await programOf(seat, 'agent'), { resource: one.protectedServer.resource });
-    let isAnswered = false;
-    asking.catch(() => undefined).finally(() => (isAnswered = true));
-    const card = await openCard(seat, names.notice.asking);
-    const allow = button(card, names.card.allow);
-    await expect.poll(() => allow.isEnabled()).toBe(true);
-    await card.addInitScript(noteFirstLook(names.card.allow));
-    await card.reload();
-    await allow.waitFor();
-    expect(await card.evaluate('window.firstLook')).toBe('disabled');
-    expect(isAnswered).toBe(false);
-    await iconShows(seat.app, names.icon.waiting);
-    await answerCard(card, names.card.refuse);
-    await expect(asking).rejects.toMatchObject({ reason: 'consent_required' });
   });
 
   it('allows all that one run asks by one press, without the server that was left out', async () => {

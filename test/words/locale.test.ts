@@ -5,8 +5,6 @@ import { englishLocale } from '../../words/locale.ts';
 it.each([
   ['en-GB', 'en-GB'],
   ['de-AT', 'en-AT'],
-  ['it', 'en'],
-  ['C.UTF-8', 'en'],
   ['de_DE', 'en'],
   ['\0', 'en'],
   ['', 'en'],
