@@ -30,14 +30,9 @@ describe('the card of a command', () => {
       { command: 'oauthClient', grantType: 'id-jag', authMethod: 'private_key_jwt', replaces: true },
       ['without your approval', 'replaces the current client', 'enterprise-managed', 'Private key'],
     ],
-    [{ command: 'oauthClient', grantType: 'jwt-bearer' }, ['workload identity', 'without your approval']],
-    [{ command: 'oauthClient', grantType: 'client_credentials' }, ['no user', 'without your approval']],
     [{ command: 'endDenial', app: 'editor' }, ['The app can then ask you again']],
     [{ command: 'signIn', method: 'paste', newClient: true }, ['registers again', 'takes its final URL']],
     [{ command: 'exception', exception: 'no-resource' }, ['require tokens to be limited', 'Danger']],
-    [{ command: 'exception', exception: 'private-address' }, ['private network', 'Danger']],
-    [{ command: 'settings', setting: { name: 'browser' } }, ['not set (default)']],
-    [{ command: 'resume' }, ['The pause ends']],
   ];
 
   it('says in words what would change', async () => {

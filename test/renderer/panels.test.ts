@@ -25,15 +25,6 @@ function noting(asked: unknown[], other: Parameters<typeof exampleAnswer>[0] = {
   };
 }
 
-it('the settings pause all access for an hour or until it is resumed', async () => {
-  const asked: unknown[] = [];
-  const { page } = await openWindow({ hash: 'settings/security', answer: noting(asked) });
-  await button(page, 'Pause until I resume').click();
-  await expect.poll(() => asked).toEqual([['pause', {}]]);
-  await button(page, 'Pause for 1 hour').click();
-  await expect.poll(() => asked[1]).toMatchObject(['pause', { until: expect.any(Number) }]);
-});
-
 it('revoking all access names apps and servers, and needs a confirmation', async () => {
   const asked: unknown[] = [];
   const answer = noting(asked);
@@ -89,57 +80,6 @@ it('the window lists open forwards, and ends one', async () => {
   await section.waitFor({ state: 'detached' });
 });
 
-interface Listed {
-  readonly proxies: readonly { readonly url: string; readonly name: string; readonly port: number }[];
-}
-
-it('the window adds, changes and removes a proxy, and never sees its address', async () => {
-  const broker = await startPageBroker();
-  const { answer, owner, resource, answered, asked } = broker;
-  const proxies = async (): Promise<Listed['proxies']> =>
-    ((await owner.request('proxy.list')) as Listed).proxies;
-  const { page } = await openWindow({ answer, hash: 'settings/advanced' });
-  const section = page.getByRole('region', { name: 'Proxies' });
-  await section.getByText('No proxy was added.').waitFor();
-
-  // By the keyboard alone.
-  await section.getByText('Add a proxy', { exact: true }).press('Enter');
-  await page.getByLabel('Server address').fill(resource);
-  await page.getByLabel('Name of the proxy').fill('notes');
-  await page.keyboard.press('Enter');
-  await page.locator('.announcement').getByText('The proxy notes was added.').waitFor();
-  const [added] = await proxies();
-  await section.getByText(String(added?.port), { exact: true }).waitFor();
-  expect(await accessibilityFaults(page)).toEqual([]);
-
-  const calling = fetch(added?.url ?? '', { method: 'POST', body: '{}' });
-  calling.catch(() => undefined);
-  await questionId(owner, 'allow');
-  await page.getByRole('button', { name: 'Copy address of the proxy notes' }).click();
-  await page.locator('.announcement').getByText('The address of the proxy notes is copied.').waitFor();
-  expect(asked.join('')).toContain('proxy.copy');
-
-  await page.getByRole('button', { name: 'New address for the proxy notes' }).click();
-  await button(page, 'New address').click();
-  await page.locator('.announcement').getByText('The proxy notes has a new address.').waitFor();
-  const [rotated] = await proxies();
-  expect(rotated).toMatchObject({ name: 'notes', port: added?.port });
-  expect(rotated?.url).not.toBe(added?.url);
-
-  await page.getByRole('button', { name: 'Remove the proxy notes' }).press('Enter');
-  await button(page, 'Remove').click();
-  await section.getByText('No proxy was added.').waitFor();
-  expect([await proxies(), await owner.request('app.list')]).toEqual([
-    [],
-    { apps: [expect.objectContaining({ name: 'cli' })] },
-  ]);
-  for (const proxy of [added, rotated]) {
-    const secret = new URL(proxy?.url ?? '').pathname.split('/')[1] ?? '';
-    expect(secret.length).toBeGreaterThan(16);
-    expect(answered.join('')).not.toContain(secret);
-  }
-});
-
 const value = 'ak_the-window-never-sees-this';
 
 async function brokerWithKey() {
@@ -166,30 +106,6 @@ describe('the window', () => {
     await button(page, 'Allow').click();
     expect(await asked).toMatchObject({ kind: 'apiKey', value });
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });
-    expect(answered.join('')).not.toContain(value);
-  });
-
-  it('lists a key with who may have it, ends a permission for it, and removes it', async () => {
-    const broker = await brokerWithKey();
-    const { resource, answer, owner, answered } = broker;
-    await broker.program('editor');
-    const allow = { app: 'editor', resource, decision: 'allow' };
-    await owner.request('apiKey.permission.set', allow);
-    const { page } = await openWindow({ answer, hash: 'servers' });
-    const keys = page.locator('article');
-    await keys.getByText('editor').waitFor();
-    await keys.getByText('X-Api-Key: …').waitFor();
-    await page.getByRole('tab', { name: 'Connected apps' }).click();
-    await page.getByText('Your API key, in the header').waitFor();
-    await page.getByRole('button', { name: /^Manage access of editor/ }).click();
-    await button(page, 'Revoke access').click();
-    await page.getByText('Your API key, in the header').waitFor({ state: 'detached' });
-    await page.getByRole('tab', { name: 'Servers' }).click();
-    await keys.getByText('no app has access').waitFor();
-    await page.getByRole('button', { name: /^Remove the API key/ }).click();
-    await button(page, 'Remove').click();
-    await keys.waitFor({ state: 'detached' });
-    expect(await owner.request('apiKey.list')).toEqual({ apiKeys: [] });
     expect(answered.join('')).not.toContain(value);
   });
 });

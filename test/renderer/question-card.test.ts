@@ -82,17 +82,6 @@ describe('the card of a program that asks for access', () => {
     expect(await allow.isDisabled()).toBe(true);
   });
 
-  it('never arms while its window has no focus', async () => {
-    const { page, broker } = await asked({ areTimersHeld: true });
-    await timerHeld(page);
-    await page.evaluate('document.hasFocus = () => false');
-    await releaseTimers(page);
-    await page.evaluate('window.dispatchEvent(new Event("focus"))');
-    await page.evaluate('new Promise(requestAnimationFrame)');
-    expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    expect(broker.shownCards).toHaveLength(1);
-  });
-
   it('can not be approved before all that it has to say is on it', async () => {
     const broker = await startPageBroker();
     const editor = await broker.program('editor');

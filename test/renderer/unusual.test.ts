@@ -1,7 +1,7 @@
 /** What is rare with a real broker: troubles of sign-ins, and a locked vault. The answers are written down. */
 import { describe, expect, it } from 'vitest';
 import { exampleLater } from '../support/homes/example-desk.ts';
-import { troubled, vault } from '../support/states/lists.ts';
+import { vault } from '../support/states/lists.ts';
 import { answerIn } from '../support/states/states.ts';
 import { type PageWindow, windowsOfTests } from './page-window.ts';
 
@@ -20,24 +20,6 @@ const show = (lists: object, hash: string, asked: [unknown, unknown][] = []): Pr
 };
 
 describe('what is out of the ordinary', () => {
-  it('marks each sign-in with its trouble, and retries the revocation that was given up', async () => {
-    const { page, complaints } = await show(troubled, 'servers');
-    const rows = page.locator('.pick');
-    await rows.nth(6).waitFor();
-    const marks: string[] = [];
-    let retries = 0;
-    for (let at = 0; at < 7; at += 1) {
-      await rows.nth(at).click();
-      await page.locator(`li:nth-child(${at + 1}) > .pick[aria-current=true]`).waitFor();
-      marks.push(...(await page.locator('article .mark').allInnerTexts()));
-      retries += await page.getByRole('button', { name: 'Retry revocation…' }).count();
-    }
-    const revoked = Array.from({ length: 4 }, () => 'Revoked');
-    expect(marks.toSorted()).toEqual(['Expired', 'Renewing', ...revoked, 'Sign-in required']);
-    expect(retries).toBe(1);
-    expect(complaints).toEqual([]);
-  });
-
   it('a locked vault is unlocked from every view, and no field keeps the passphrase', async () => {
     const asked: [unknown, unknown][] = [];
     const { page } = await show(

@@ -20,13 +20,6 @@ const show = (hash: string, options: Partial<WindowOptions> = {}): Promise<PageW
 
 const hashOf = (page: Page): Promise<string> => page.evaluate<string>('decodeURIComponent(location.hash)');
 
-const signInsOf = async (): Promise<{ id: string }[]> => {
-  const listed = (await exampleAnswer()('signIn.list', {})) as unknown as {
-    value: { signIns: { id: string }[] };
-  };
-  return listed.value.signIns;
-};
-
 /** What each drawn line joins, by the heights at which it begins and ends. */
 const joinedNames = (page: Page): Promise<string[]> =>
   page.locator('.link').evaluateAll((lines) =>
@@ -78,26 +71,6 @@ describe('the overview', () => {
     await page.locator('article', { hasText: '/home/anna/.local/bin/helm-agent' }).waitFor();
     // What is shown of its use says how much that is.
     await page.getByText(/In the last 24 hours: \d+ tokens and keys issued\./).waitFor();
-  });
-});
-
-describe('a list with one thing beside it', () => {
-  it('goes on showing the same server when the list is read anew in another order', async () => {
-    const all = await signInsOf();
-    let signIns = all;
-    const { page, change } = await show('servers', {
-      answer: async (channel, params) =>
-        exampleAnswer({ 'signIn.list': { signIns } } as never)(channel, params),
-    });
-    const shown = page.locator('article h3');
-    await shown.getByText('calendar.example').waitFor();
-    // Another one needs the person now, and stands above it.
-    signIns = all.map((signIn) => (signIn.id === 'g4' ? { ...signIn, state: 'signInRequired' } : signIn));
-    await change();
-    await page.locator('li:first-child > .pick', { hasText: 'archive.example' }).waitFor();
-    expect(await shown.innerText()).toContain('calendar.example');
-    await page.getByLabel('Filter servers').fill('tickets');
-    await shown.getByText('tickets.example').waitFor();
   });
 });
 
