@@ -12,14 +12,13 @@ import { command as login } from '../src/cli/commands/login.ts';
 import { addClient } from '../src/cli/commands/oauth-client/add.ts';
 import { parse } from '../src/cli/terminal/arguments.ts';
 import { watchQuestions } from '../src/cli/waiting/watch.ts';
-import { KeyturnError, shellOption, shellWord } from '../src/base/errors.ts';
+import { shellOption, shellWord } from '../src/base/errors.ts';
 import { ground, refused, stepUp } from './rules/ground.ts';
 
 const hostile = [
   '$(touch x)',
   '`touch x`',
   'a;touch x;',
-  'a"; touch x; "',
   "a'; touch x; '",
   'a && touch x | touch x > x &',
   String.raw`a\"$(touch x)\'`,
@@ -29,23 +28,12 @@ const hostile = [
   "'",
   `''"'"''`,
   '“a” ‘b’ „c‟',
-  '%PATH%',
-  '%self',
-  '(touch x)',
-  '{a,b}',
-  '^a&b',
   '~root/$HOME',
   'é\u0301 日本',
   'a'.repeat(5000),
-  '!!',
-  '~',
   '*',
-  '=touch',
-  '#a',
   '-x',
-  '--',
   '--issuer=https://evil.example',
-  '-$(touch x)',
   'a\u00a0b\u3000c',
   '',
 ];
@@ -97,35 +85,6 @@ describe('a value in a command', () => {
     expect(shellOption('scope', 'read files:write')).toBe('--scope "read files:write"');
   });
 });
-
-describe('on Windows', () => {
-  it('a command has plain words only, and each other value is on a line of its own', () => {
-    const word = (text: string): string => shellWord(text, 'win32');
-    expect(word('https://notes.example:8443/mcp')).toBe('https://notes.example:8443/mcp');
-    for (const evil of [
-      ...hostile.filter((text) => !/^a+$/.test(text)),
-      'a b',
-      '“',
-      'a,b',
-      '@x',
-      '\ue001; touch x',
-    ]) {
-      const { hint = '' } = new KeyturnError('not_found', 'x', {
-        hint: `Run: keyturn app allow ${word('editor')} ${word(evil)} ${shellOption('account', evil, 'win32')}`,
-      });
-      const [line, ...values] = hint.split('\n');
-      const option = evil.startsWith('-') ? '--account=VALUE2' : '--account VALUE2';
-      expect(line).toBe(`Run: keyturn app allow editor VALUE1 ${option}`);
-      expect(values.map((value) => value.replace(/^VALUE\d is /, ''))).toEqual([
-        quoting(evil),
-        quoting(evil),
-      ]);
-    }
-  });
-});
-
-/** As JSON reads it, with what can't be seen as escapes. */
-const quoting = (text: string): string => JSON.stringify(text).replace('\ue001', String.raw`\ue001`);
 
 describe('a hint', () => {
   const endpoint = `https://notes.example/mcp?a=$(touch$IFS/tmp/x);'`;

@@ -5,18 +5,7 @@ import { expect, it } from 'vitest';
 import { app, double } from '../support/electron/electron-double.ts';
 import { newHome, processFacts, until } from '../support/home.ts';
 import { cardPage, deny } from './command-card.ts';
-import { ask, askByPress, iconShows, lookAt, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
-
-it('ends without an error if it is told to as soon as Electron is ready', async () => {
-  const ready = Promise.withResolvers<void>();
-  const starting = startInDouble(newHome(), ['--hidden'], { starting: ready.promise });
-  ready.resolve();
-  await ready.promise;
-  app.quit();
-  await double.ended.promise;
-  await starting;
-  expect(double.errors).toEqual([]);
-});
+import { ask, iconShows, lookAt, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
 
 it('starts and ends while its keychain does not answer', async () => {
   const home = newHome({ env: { KEYTURN_VAULT: 'keychain' } });
@@ -127,14 +116,4 @@ it('asks on its card where a notification fails', async () => {
   await deny({ page, id: page.url().split('#card/')[1] ?? '' });
   expect(await asking.ended).toMatchObject({ code: 4 });
   expect(logOf(home)).not.toMatch(/app: \w*Error/);
-});
-
-it('takes no press in a window that the desktop doesn’t bring to the front', async () => {
-  const home = newHome();
-  await startInDouble(home, [], { focus: 'refused' });
-  const page = await until('the page', () => double.windows[0]?.webContents.page);
-  await until('it is seen', () => double.windows[0]?.isVisible());
-  await lookAt(page);
-  const copied = await askByPress(page, () => page.keyboard.press('Shift'), 'text.copy', { text: 'x' });
-  expect(copied).toMatchObject({ refusal: { message: expect.stringContaining('not in front') as string } });
 });

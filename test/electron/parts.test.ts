@@ -52,18 +52,6 @@ describe('the system’s proxy', () => {
   ])('reads %s', (answer, proxy) => {
     expect(proxyFrom(answer)).toBe(proxy);
   });
-
-  it('goes past no proxy that it can’t use', () => {
-    for (const answer of ['SOCKS5 s.example:1080', 'SOCKS s.example:1080; SOCKS5 t.example:1080']) {
-      expect(() => proxyFrom(answer)).toThrow(
-        expect.objectContaining({
-          message: 'The system asks for a SOCKS proxy, which Keyturn can’t use.',
-          hint: expect.stringContaining('keyturn settings set httpsProxy http://HOST:PORT'),
-        }) as Error,
-      );
-    }
-    expect(() => proxyFrom('QUIC q.example:443')).toThrow(/a proxy of another kind/);
-  });
 });
 
 describe('start at login', () => {
@@ -226,15 +214,6 @@ describe('a sign-in’s page', () => {
     expect(await pages.withPage(resource, async () => pages.waits(signIn))).toBe(false);
     await pages.open('q1');
     expect(pages.waits(signIn)).toBe(false);
-  });
-
-  it('opens again where the window starts an equal sign-in, and for no other', async () => {
-    const { pages, opened } = setUp();
-    await pages.reopen({ resource: 'https://elsewhere.example/mcp' });
-    await pages.reopen({ resource, account: 'work' });
-    expect(opened).toEqual([]);
-    await pages.reopen({ resource });
-    expect(opened).toEqual([url]);
   });
 
   it('opens as the address of a card, once, exactly as that card showed it', async () => {

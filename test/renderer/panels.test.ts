@@ -1,16 +1,9 @@
 /** Panels and lists of the window that stand by themselves: what they show, ask of the broker, and never get. */
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exampleAnswer } from '../support/homes/example-desk.ts';
-import { pair } from '../../src/client/pair.ts';
-import { connect } from '../../src/client/connect.ts';
-import { accessibilityFaults } from '../support/browsers/accessibility.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { Question } from '../../renderer/base/views.ts';
-import type { ResultOn } from '../../electron/bridge/channels.ts';
 import { type Answer, approvable, button, notingAnswers, windowsOfTests } from './page-window.ts';
 import { questionId, startPageBroker } from './page-broker.ts';
-import { ofTest } from '../support/lasting.ts';
 
 const openWindow = windowsOfTests();
 
@@ -43,41 +36,6 @@ it('revoking all access names apps and servers, and needs a confirmation', async
   await button(page, 'Revoke all access').click();
   await dialog.waitFor({ state: 'detached' });
   expect(asked).toEqual(live.map(({ id }) => ['signIn.revoke', { id: id }]));
-});
-
-it('the window lists open forwards, and ends one', async () => {
-  const { answer, owner, resource } = await startPageBroker();
-  const socket = path.join(temporaryFolder(), 'agent.sock');
-  const opened = { label: 'agent', path: socket, resources: [resource], lifetime: 3600 };
-  await owner.request('forward.open', opened);
-  const machine = { label: 'build.example', hostKey: `SHA256:${'k'.repeat(43)}` };
-  await owner.request('forward.open', { ...machine, resources: [resource], lifetime: 3600 });
-  const env = { KEYTURN_HOME: temporaryFolder(), KEYTURN_SOCKET: socket };
-  const pairing = pair({ name: 'editor', env, onCode: () => undefined });
-  await owner.request('request.answer', { id: await questionId(owner, 'pair'), answer: 'yes' });
-  const key = await pairing;
-  const program = await ofTest(connect({ key, env }));
-
-  const { page } = await openWindow({ answer, hash: 'programs' });
-  const section = page.getByRole('region', { name: 'Open to other machines and sandboxes' });
-  await section.getByText('build.example').waitFor();
-  await section.getByText(machine.hostKey).waitFor();
-  await section.getByText('None: it is a sandbox on this computer').waitFor();
-  expect(await section.getByText(resource).count()).toBe(2);
-  expect(await accessibilityFaults(page)).toEqual([]);
-
-  // By the keyboard alone.
-  await page.getByRole('button', { name: 'Remove agent' }).press('Enter');
-  await page.getByRole('dialog').getByText('any more').waitFor();
-  await button(page, 'Remove').press('Enter');
-  await page.locator('.announcement').getByText('Programs on agent can’t ask for access any more.').waitFor();
-  await expect(program.request('token.get', { resource })).rejects.toThrow();
-  await expect(connect({ key, env })).rejects.toMatchObject({ reason: 'broker_unreachable' });
-  expect(await owner.request('forward.list')).toMatchObject({ forwards: [{ label: 'build.example' }] });
-
-  await page.getByRole('button', { name: 'Remove build.example' }).click();
-  await button(page, 'Remove').click();
-  await section.waitFor({ state: 'detached' });
 });
 
 const value = 'ak_the-window-never-sees-this';
@@ -128,53 +86,4 @@ it('groups what the home allows, counts the rest, and removes all of it by defau
   expect(text).not.toContain('\u202E');
   await page.getByRole('button', { name: 'Remove all' }).click();
   await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'no' }]);
-});
-
-type SignIn = ResultOn<'signIn.list'>['signIns'][number];
-
-const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
-
-const serverOf = (n: number, fields: Partial<SignIn> = {}): SignIn => {
-  const endpoint = `https://server-${n}.example/mcp`;
-  return {
-    id: `g${n}`,
-    resource: endpoint,
-    endpoint,
-    issuer: 'https://login.example',
-    scope: 'notes:read',
-    state: 'active',
-    exceptions: [],
-    apps: ['editor'],
-    ...fields,
-  };
-};
-
-it('500 servers and 200 apps are shown some at a time, and all are found by the filter', async () => {
-  const { page } = await openWindow({
-    hash: 'servers',
-    answer: exampleAnswer({
-      'signIn.list': { signIns: many(500).map((n) => serverOf(n)) },
-      'app.list': {
-        apps: many(200).map((n) => ({
-          appId: `c${n}`,
-          name: `program-${n}`,
-          pairedAt: 1,
-          permissions: [],
-        })),
-      },
-    }),
-  });
-  const rows = page.locator('.pick');
-  await page.getByText('500 servers').waitFor();
-  expect(await rows.count()).toBe(30);
-  await page.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded();
-  await expect.poll(() => rows.count()).toBeGreaterThan(30);
-  expect(await rows.count()).toBeLessThan(150);
-  await page.getByLabel('Filter servers').fill('server-499.');
-  await page.getByText('1 server', { exact: true }).waitFor();
-  expect(await rows.count()).toBe(1);
-  await page.evaluate('location.hash = "programs"');
-  await page.getByText('200 apps').waitFor();
-  await page.getByLabel('Filter apps').fill('program-199');
-  await expect.poll(() => rows.count()).toBe(1);
 });

@@ -15,8 +15,6 @@ export interface Import {
 
 export interface SourceFile {
   readonly imports: readonly Import[];
-  /** Names of free-standing identifiers, e.g. `console`. */
-  readonly identifiers: ReadonlySet<string>;
 }
 
 /** Files by their path from the root, e.g. `oauth/grants/token.js`. */
@@ -49,19 +47,17 @@ function parseFile(file: string, text: string): SourceFile {
   const { program, errors } = parseSync(file, text);
   if (errors.length > 0) throw new Error(`${file} can't be parsed: ${errors[0]?.message}`);
   const imports: Import[] = [];
-  const identifiers = new Set<string>();
   const found = (source: unknown, kind: Import['kind']): void => {
     const written = isNode(source) && typeof source['value'] === 'string' ? source['value'] : undefined;
     imports.push({ target: written === undefined ? unknownTarget : resolve(file, written), kind });
   };
   visit(program, (node) => {
-    if (node.type === 'Identifier') identifiers.add(String(node['name']));
     if (node.type === 'ImportExpression') found(node['source'], 'dynamic');
     if (declarations.has(node.type) && isNode(node['source'])) {
       found(node['source'], 'static');
     }
   });
-  return { imports, identifiers };
+  return { imports };
 }
 
 /** Stands for `import(expression)`, whose target only running it would tell. */

@@ -134,11 +134,3 @@ it('a device answer may call its page verification_url', async () => {
   };
   expect(await home.keyturn(['login', url, '--timeout', '15s', '--device'])).toMatchObject({ code: 0 });
 });
-
-it('a URL with a query signs in, and the entry of a client keeps it', async () => {
-  const { home, url } = await homeInBentWorld({ shared });
-  const asked = `${url}?project_ref=abc&read_only=true`;
-  expect(await home.keyturn(['login', asked, '--timeout', '15s'])).toMatchObject({ code: 0 });
-  await home.ok(['app', 'allow', 'cli', url]);
-  expect(await home.ok(['token', asked, '--no-input'])).toMatch(/\S/);
-});

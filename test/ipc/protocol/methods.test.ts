@@ -46,50 +46,30 @@ const tokens = fc
   .tuple(fc.constantFrom(...Object.keys(token)), oddities)
   .map(([field, value]) => ({ ...token, [field]: value }));
 
-describe('guards and schemas', () => {
-  test('agree about every answer to token.get', () => {
-    expect(isTokenResult(token)).toBe(true);
-    fc.assert(
-      fc.property(fc.oneof(tokens, fc.anything()), (value) => {
-        expect(isTokenResult(value)).toBe(tokenResult.safeParse(value).success);
-      }),
-      { numRuns: 1000 },
-    );
-  });
+const network = { authorities: 'a', httpsProxy: 'b', noProxy: 'c', proxyCredentials: 'withheld' };
+const rejection = { rejected: false, token };
 
-  test('agree about every answer to token.reject', () => {
-    const results = fc.record({
-      rejected: fc.oneof(fc.boolean(), oddities),
-      token: fc.oneof(tokens, oddities),
-    });
-    expect(isTokenRejectResult({ rejected: false, token })).toBe(true);
-    expect(isTokenRejectResult({ rejected: true })).toBe(true);
-    fc.assert(
-      fc.property(fc.oneof(results, fc.anything()), (value) => {
-        expect(isTokenRejectResult(value)).toBe(tokenRejectResult.safeParse(value).success);
-      }),
-      { numRuns: 1000 },
-    );
-  });
-});
-
-test('guards and schemas agree about every answer to network.get', () => {
-  const whole = { authorities: 'a', httpsProxy: 'b', noProxy: 'c', proxyCredentials: 'withheld' };
-  const results = fc
-    .tuple(fc.constantFrom(...Object.keys(whole)), oddities)
+test.each<[string, object, (value: unknown) => boolean, { safeParse(value: unknown): { success: boolean } }]>(
+  [
+    ['token.get', token, isTokenResult, tokenResult],
+    ['token.reject', rejection, isTokenRejectResult, tokenRejectResult],
+    ['network.get', network, isNetworkResult, networkResult],
+  ],
+)('guard and schema agree about every answer to %s', (_method, whole, isResult, schema) => {
+  const bent = fc
+    .tuple(fc.constantFrom(...Object.keys(whole)), fc.oneof(oddities, tokens))
     .map(([field, value]) => ({ ...whole, [field]: value }));
-  expect(isNetworkResult(whole)).toBe(true);
+  expect(isResult(whole)).toBe(true);
   fc.assert(
-    fc.property(fc.oneof(results, fc.anything()), (value) => {
-      expect(isNetworkResult(value)).toBe(networkResult.safeParse(value).success);
+    fc.property(fc.oneof(bent, fc.anything()), (value) => {
+      expect(isResult(value)).toBe(schema.safeParse(value).success);
     }),
-    { numRuns: 500 },
+    { numRuns: 1000 },
   );
 });
 
 test.each([
   ['token.get', { resource: 'https://a.example', interaction: 'always' }],
-  ['token.get', { resource: 'https://a.example', minimumValidity: -1 }],
   ['token.get', { resource: 'x'.repeat(2049) }],
   ['token.get', { resource: 'https://a.example', challenge: { status: 400 } }],
   ['token.reject', { status: 401 }],
@@ -98,9 +78,7 @@ test.each([
   ['app.remove', { client: 'two\nlines' }],
   ['request.answer', { id: 'a', answer: 'always' }],
   ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, seconds: 60 } }],
-  ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, once: true } }],
-  ['request.answer', { id: 'a', answer: 'yes', lease: { asBefore: false } }],
-  ['settings.set', { name: '[object Object]', value: 1 }],
+  ['settings.set', { name: '__proto__', value: 1 }],
 ] as const)('the methods refuse malformed parameters of %s: %j', (method, params) => {
   expect(methods[method].params.safeParse(params).success).toBe(false);
 });
@@ -112,13 +90,10 @@ describe('a message', () => {
     '[]',
     '[{"jsonrpc":"2.0","id":1,"method":"status"}]',
     '{}',
-    '1',
-    'null',
     '{"jsonrpc":"1.0","id":1,"method":"a"}',
     '{"jsonrpc":"2.0","id":null,"method":"a"}',
     '{"jsonrpc":"2.0","id":1.5,"method":"a"}',
     '{"jsonrpc":"2.0","id":1,"method":5}',
-    '{"jsonrpc":"2.0","id":1}',
     '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}',
     '{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":"m"}}',
     `{"jsonrpc":"2.0","id":1,"method":"${'m'.repeat(65)}"}`,
