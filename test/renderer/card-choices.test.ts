@@ -128,7 +128,7 @@ describe('how long it is allowed', () => {
   });
 
   it.each(['another file is paired', 'another scope is asked'])(
-    'is chosen anew, on a card that says so and starts anew, once %s',
+    'is chosen again on a card that restarts and says so, once %s',
     async (what) => {
       const had = { ...granted, until: exampleNow + 500 };
       const lists = {

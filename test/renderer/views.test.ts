@@ -23,7 +23,7 @@ async function usedBroker(): Promise<{ broker: PageBroker; editor: Connection; t
 
 const said = (page: Page) => page.locator('.announcement p').innerText();
 
-it('Servers shows a grant, and revokes it after a second step, with the receipt', async () => {
+it('Servers shows a sign-in, and revokes it after a second step, with the receipt', async () => {
   const { broker, editor, token } = await usedBroker();
   const { resource, world } = broker;
   const secrets = await broker.secrets([token]);
