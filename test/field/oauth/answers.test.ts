@@ -55,10 +55,6 @@ const tokenAnswer =
   ({ authorizationServer }) =>
     void (authorizationServer.bend.tokenAnswer = ({ body }) => make(body));
 
-(changes: Readonly<Record<string, unknown>>): Prepare =>
-  ({ authorizationServer }) =>
-    void (authorizationServer.bend.metadata = (document) => ({ ...document, ...changes }));
-
 const usual: GroundOptions = {};
 const odd: readonly (readonly [string, GroundOptions, Prepare])[] = [
   ['a negative lifetime', usual, tokenAnswer((body) => json({ ...body, expires_in: -1 }))],
