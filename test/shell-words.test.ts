@@ -139,6 +139,7 @@ describe('the real way of a hostile value', () => {
       startedBy: 'command',
       account: evil,
       url: 'https://notes.example/authorize',
+      browserError: 'No browser was found.',
     };
     const broker = {
       capabilities: [],
