@@ -163,15 +163,4 @@ describe('a card that grows', () => {
     await releaseTimers(page);
     await approvable(page);
   });
-
-  it('continues with one server after its first question was answered elsewhere', async () => {
-    const { page, ask, calls } = await card({ questions: three.slice(0, 2) });
-    await approvable(page);
-    await ask(three[1] ?? {});
-    await page.getByRole('heading', { name: 'Allow editor to use q2.example?' }).waitFor();
-    expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    await approvable(page);
-    await button(page, 'Allow').click();
-    await expect.poll(() => calls).toEqual([['request.answer', yes('q2')]]);
-  });
 });

@@ -1,7 +1,6 @@
 /** The catalogue of words: its arguments, plurals and signs, and what has to be in it. */
 import { IntlMessageFormat } from 'intl-messageformat';
 import { describe, expect, it } from 'vitest';
-import type { AskerKind } from '../../words/asker.ts';
 import { desktop as englishDesktop } from '../../words/en/desktop.ts';
 import { window as englishWindow } from '../../words/en/window.ts';
 import { bindMessages } from '../../words/messages.ts';
@@ -113,27 +112,5 @@ describe('a message', () => {
   it('hands out the pieces of itself, in the order of the language', () => {
     const [app, server] = [{ is: 'app' }, { is: 'server' }];
     expect(bound.two.parts({ app, server })).toEqual([server, ' dient ', app]);
-  });
-
-  it('names the command in the case that the sentence wants, and any other asker by its name', () => {
-    const { card } = bindMessages<typeof englishWindow>(englishWindow, 'en');
-    const server = { is: 'server' };
-    const title = (who: AskerKind, app: object) => card.titleAllow.parts({ who, app, server });
-    expect(title('command', { is: 'cli' })).toEqual(['Allow the keyturn command to use ', server, '?']);
-    const editor = { is: 'editor' };
-    expect(title('app', editor)).toEqual(['Allow ', editor, ' to use ', server, '?']);
-    expect(card.allowed({ who: 'command', program: 'cli' })).toBe('The keyturn command has access.');
-  });
-
-  it('takes all of its arguments by name and no other ones, or it is a fault of types', () => {
-    // @ts-expect-error: an argument is missing
-    expect(() => bound.two({ app: 'a' })).toThrow();
-    // @ts-expect-error: there is no such argument
-    expect(bound.two({ app: 'a', server: 'b', more: 'c' })).toBe('b dient a');
-    // @ts-expect-error: a number is counted
-    expect(bound.count({ count: 'x' })).not.toMatch(/[0-9]/);
-    // @ts-expect-error: a message is missing
-    const lacking = bindMessages<typeof messages>({ plain: '', two: '' }, 'de');
-    expect(lacking.count).toBeUndefined();
   });
 });

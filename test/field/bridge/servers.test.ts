@@ -199,14 +199,6 @@ describe('the older transport', () => {
     expect(log[0]).toBe('GET');
   });
 
-  it('is not tried by http-only, and sse-first goes on with the newer', async () => {
-    const { url, log } = await old((response) => json(response, 405, {}));
-    expect((await (await client(url, 'http-only')).hello()).error).toBeDefined();
-    expect(log).not.toContain('GET');
-    const newer = await serve(plain);
-    expect((await (await client(newer.url, 'sse-first')).hello()).result).toBeDefined();
-  });
-
   it.each([true, false])(
     'is not taken for one by an event of a newer server that has answered (a session: %s)',
     async (hasSession) => {

@@ -1,7 +1,26 @@
 /** The timer on the real clock. */
-import { expect, it } from 'vitest';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
 import { after } from '../../../src/ipc/wire/timer.ts';
-import { socketPair } from '../../support/servers/socket-pair.ts';
+
+/** Both ends of one connection of this process to itself, until the test ends. */
+async function socketPair(): Promise<{ readonly client: Socket; readonly server: Socket }> {
+  const listening = createServer().listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  const address = listening.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const accepted = once(listening, 'connection');
+  const client = connect(address.port, '127.0.0.1');
+  const [server]: Socket[] = await accepted;
+  listening.close();
+  if (!server) throw new Error('no connection');
+  onTestFinished(() => {
+    client.destroy();
+    server.destroy();
+  });
+  return { client, server };
+}
 
 /** Nothing of this process runs for so many milliseconds, as if it had been stopped. */
 const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

@@ -39,8 +39,6 @@ export type Route = Answer | ((request: RecordedRequest) => Answer | undefined |
 export interface BentServer {
   /** `https://127.0.0.1:PORT`. */
   readonly origin: string;
-  /** `http://127.0.0.1:PORT` with the same routes; undefined unless asked for. */
-  readonly plainOrigin: string | undefined;
   /** The origin that the server's own documents name: the plain one if there is one. */
   readonly base: string;
   /** PEM text of the authority to trust. */
@@ -122,7 +120,6 @@ export async function openBentServer(options: BentServerOptions = {}): Promise<B
   const server: BentServer = {
     now: Date.now,
     origin: secure.origin,
-    plainOrigin: plain?.origin,
     base: plain?.origin ?? secure.origin,
     ca: certificates.ca,
     requests,
