@@ -16,6 +16,7 @@ import {
   isAnswer,
   isNothing,
   isRequest,
+  keptText,
   type JSONRPCMessage,
   messageOf,
   type RequestId,
@@ -178,7 +179,7 @@ function requestIdOf(value: unknown): RequestId | null {
 /** Undefined: it can't be written, and nobody waits for it. */
 function lineOf(message: object): string | undefined {
   try {
-    return `${JSON.stringify(message)}\n`;
+    return `${keptText(message) ?? JSON.stringify(message)}\n`;
   } catch {
     // JSON.parse reads what JSON.stringify finds too deep.
     const id = 'method' in message ? undefined : idOf(fieldsOf(message)['id']);

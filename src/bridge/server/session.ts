@@ -14,6 +14,7 @@ import {
   isAnswer,
   type JSONRPCNotification,
   type JSONRPCRequest,
+  keepText,
   messageOf,
   type RequestId,
   withOwnId,
@@ -178,8 +179,10 @@ export class Session {
     const value = valueOf(text);
     for (const one of Array.isArray(value) ? value : [value]) {
       const message = messageOf(one);
-      if (message && isAnswer(message)) this.#settle(message, asked, text);
-      else if (message) this.#onMessage(message, asked?.about);
+      if (message && isAnswer(message)) {
+        if (one === value) keepText(message, value, text);
+        this.#settle(message, asked, text);
+      } else if (message) this.#onMessage(message, asked?.about);
       else if (asked) this.#unread(asked, one, text);
     }
   }

@@ -42,6 +42,24 @@ it('answers under an id that no double holds', async () => {
   await expect.poll(() => lines.at(-1)).toContain('"id":9007199254740993');
 });
 
+it('passes an answer on byte by byte, but on one line and under the client’s own id', async () => {
+  const sent = [
+    '{"jsonrpc": "2.0","result":{ "x": 1 },"id":1}',
+    '{"jsonrpc":"2.0","id":"2",\n"result":{ "x": 1 }}',
+  ];
+  const { url } = await serve((request, response, message) =>
+    message.method === 'ping'
+      ? json(response, 200, sent[message.id === 1 ? 0 : 1] ?? '')
+      : plain(request, response, message),
+  );
+  const { begin, ask, lines } = await client(url);
+  await begin();
+  await ask(1, 'ping', {});
+  expect(lines.at(-1)).toBe(sent[0]);
+  await ask(2, 'ping', {});
+  expect(lines.at(-1)).toBe('{"jsonrpc":"2.0","id":2,"result":{"x":1}}');
+});
+
 /** Numbers as other languages write them, and all else that JSON has. */
 const number = fc.oneof(
   fc.bigInt().map(String),
