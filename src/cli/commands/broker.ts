@@ -128,10 +128,6 @@ async function start(autoStarted: boolean): Promise<Daemon> {
 const ending = ['SIGINT', 'SIGTERM'] as const;
 
 async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
-  // The package conf listens for signals. It would swallow the first one of these, with which a watchdog must be able to
-  // end this process; and on Windows it ends the process at Ctrl-C itself.
-  for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT', 'SIGHUP', ...ending] as const)
-    process.removeAllListeners(signal);
   // Not only once: the first signal waits for rotations under way, and a second one must not cut them off.
   for (const signal of ending) process.on(signal, () => void daemon.stop());
   process.on('SIGHUP', () => void hangUp(daemon, autoStarted));

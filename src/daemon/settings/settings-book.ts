@@ -14,7 +14,7 @@ import {
   fromEnvironment,
   isSettingName,
   appliesImmediately,
-  openStore,
+  settingsFile,
   readSettings,
   settingsSchema,
   trustRequired,
@@ -68,7 +68,7 @@ export class SettingsBook {
   }
 
   details(): Detail[] {
-    const file = openStore(this.#source.paths).store;
+    const { values: file } = settingsFile(this.#source.paths);
     const env = this.#environment();
     return Object.keys(appliesImmediately)
       .filter(isSettingName)
@@ -114,9 +114,9 @@ export class SettingsBook {
 
   /** Writes what `check` answered; tells when it is in force. Throws `file_unreadable`. */
   set(name: SettingName, value: Value): 'now' | 'nextStart' {
-    const store = openStore(this.#source.paths);
+    const { file, values } = settingsFile(this.#source.paths);
     // JSON leaves out what is undefined.
-    writeSettings(store, { ...store.store, [name]: value });
+    writeSettings(file, { ...values, [name]: value });
     const counted = value ?? defaultSettings[name];
     if (!(name in this.#environment())) Object.assign(this.written, { [name]: counted });
     this.#different = this.#different.filter((difference) => difference.name !== name);

@@ -6,8 +6,7 @@
  * a settings change alters them. A broker that the user starts takes its environment as it is, except at a
  * Keyturn app and in its home: there the table `trustRequired` says what a written value counts for.
  */
-import Conf from 'conf';
-import { statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import path, { basename, isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { formats, refuseOtherFormat } from '../../store/record-formats.ts';
@@ -194,33 +193,36 @@ export interface SettingsSource {
 
 /** What this broker runs with. Throws `invalid_request` for a bad variable, `file_unreadable` for a bad file. */
 export function readSettings({ paths, env, isNewHome, autoStarted }: SettingsSource): Settings {
-  const store = openStore(paths);
+  const { file, values } = settingsFile(paths);
   if (isNewHome) {
     const settings = checked(fromEnvironment(env), 'environment');
-    writeSettings(store, { ...store.store, version: formats.settings, ...settings });
+    writeSettings(file, { ...values, version: formats.settings, ...settings });
     return settings;
   }
-  refuseOtherFormat(store.path, store.store, formats.settings);
-  const recorded = checked(store.store, store.path);
+  refuseOtherFormat(file, values, formats.settings);
+  const recorded = checked(values, file);
   return autoStarted ? recorded : checked({ ...recorded, ...fromEnvironment(env) }, 'environment');
 }
 
-/** The file, 0600, replaced whole at each change. Throws `file_unreadable`. */
-export function openStore(paths: HomePaths): Conf {
-  const file = path.join(paths.config, 'settings.json');
-  // To read a named pipe would wait for its writer.
-  const isOther = statSync(file, { throwIfNoEntry: false })?.isFile() === false;
-  if (isOther) throw unusable(`${file} is not a plain file.`);
+const Values = z.record(z.string(), z.unknown());
+
+/** The file's values, not checked yet; none where there is no file. Throws `file_unreadable`. */
+export function settingsFile({ config }: HomePaths): {
+  readonly file: string;
+  readonly values: Readonly<Record<string, unknown>>;
+} {
+  const file = path.join(config, 'settings.json');
   try {
-    return new Conf({
-      cwd: paths.config,
-      configName: 'settings',
-      configFileMode: 0o600,
-      clearInvalidConfig: false,
-      // Windows' editor begins a file with a byte order mark.
-      deserialize: (text) => JSON.parse(text.replace(/^\uFEFF/, '')) as Record<string, unknown>,
-    });
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (!found) return { file, values: {} };
+    // To read a named pipe would wait for its writer.
+    if (!found.isFile()) throw unusable(`${file} is not a plain file.`);
+    // Windows' editor begins a file with a byte order mark.
+    const values = Values.safeParse(JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, '')));
+    if (!values.success) throw unusable(`${file} is not an object of JSON.`);
+    return { file, values: values.data };
   } catch (error) {
+    if (error instanceof KeyturnError) throw error;
     const why = error instanceof SyntaxError ? 'is not JSON' : `can't be read (${systemCode(error)})`;
     throw unusable(`${file} ${why}.`);
   }
@@ -232,12 +234,10 @@ function unusable(problem: string): KeyturnError {
   });
 }
 
-/**
- * Puts the whole file in its place: by our own hands, since Conf takes a part that fits on a full disk for the whole.
- * Throws `file_unreadable`.
- */
-export function writeSettings(conf: Conf, settings: Readonly<Record<string, unknown>>): void {
-  replaceFileAtOnce(conf.path, `${JSON.stringify(settings, undefined, 2)}\n`);
+/** 0600, replaced whole. Throws `file_unreadable`. */
+export function writeSettings(file: string, settings: Readonly<Record<string, unknown>>): void {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  replaceFileAtOnce(file, `${JSON.stringify(settings, undefined, 2)}\n`);
 }
 
 /** The settings in the environment, not checked yet. */
