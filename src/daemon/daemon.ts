@@ -24,7 +24,7 @@ import { dispatcher, inProcessOwner } from './methods/dispatch.ts';
 import type { InProcessOwner } from './methods/dispatch.ts';
 import type { DaemonOptions } from './options.ts';
 import { SettingsBook } from './settings/settings-book.ts';
-import { IdleCollection, idlePeriod, processParts } from './system/idle-collection.ts';
+import { IdleCollection, idlePeriod, loadTrim, processParts } from './system/idle-collection.ts';
 import { version } from './system/version.ts';
 import { keySourceOf, passphraseFrom } from './vault/key-source.ts';
 
@@ -139,7 +139,7 @@ function repeatLooks(
   };
   void repeatEvery(clock, recheckPeriod, recheck, signal);
   void repeatEvery(clock, socketPeriod, async () => void (await look()), signal);
-  if (options.ownsProcess) collectWhileIdle(signal);
+  if (options.ownsProcess) void collectWhileIdle(signal);
 }
 
 /** Before it listens, so that no program is refused. A vault that stays locked waits for a user. */
@@ -164,8 +164,8 @@ async function openUnattended({ options, opened, vaultLock, stopping }: Composit
   }
 }
 
-function collectWhileIdle(stopping: AbortSignal): void {
-  const parts = processParts();
+async function collectWhileIdle(stopping: AbortSignal): Promise<void> {
+  const parts = processParts(await loadTrim());
   if (!parts) return;
   const collection = new IdleCollection(parts);
   void repeatEvery(clock, idlePeriod, async () => collection.look(), stopping);

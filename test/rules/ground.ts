@@ -50,7 +50,9 @@ export async function ground({ rig: rigOptions = {}, ...options }: GroundOptions
 
 /** A broker whose requests are for this endpoint. */
 export async function rigIn(world: BentWorld, endpoint: string, options: RigOptions = {}): Promise<Rig> {
-  const visit = async (url: string): Promise<void> => void (await followed(world, url));
+  // A broker that ends may cut the page off that says so.
+  const visit = async (url: string): Promise<void> =>
+    void (await followed(world, url).catch(() => undefined));
   return brokerRig({ fetch: world.fetch, endpoint, visit }, options);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Gives the memory of past work back while the broker is idle. V8 collects when it needs space, and so keeps what a busy
- * minute took for as long as nothing else needs it: after busy work a broker had 2.9 times its memory at rest, now 1.6.
+ * Gives the memory of past work back while the broker is idle. V8 collects when it needs space, and the C library keeps
+ * what was freed, so that a busy minute's memory stays for as long as nothing else needs it.
  *
  * Invariant: it collects only after a whole period with hardly any work, and only if the heap has grown by half since
  * the last time, so that hardly anybody meets the pause.
@@ -24,8 +24,8 @@ export const idlePeriod = 10_000;
 /** Milliseconds of work in one period, up to which the broker counts as idle: what timers take. */
 const idleWork = 100;
 
-/** Undefined in Electron, whose V8 may not take a flag that late. */
-export function processParts(): IdleCollectionParts | undefined {
+/** Undefined in Electron, whose V8 may not take a flag that late. `trim`: of `loadTrim`. */
+export function processParts(trim?: Trim): IdleCollectionParts | undefined {
   if (process.versions['electron'] !== undefined) return undefined;
   return {
     used: () => {
@@ -34,8 +34,24 @@ export function processParts(): IdleCollectionParts | undefined {
     },
     held: () => getHeapStatistics().total_heap_size,
     // The regular kind keeps the pages it has emptied.
-    collect: () => collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+    collect: () => {
+      collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+      trim?.(0);
+    },
   };
+}
+
+type Trim = (pad: number) => number;
+
+/** glibc's call that returns freed memory to the system. Undefined where the C library has none. */
+export async function loadTrim(): Promise<Trim | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  const { default: koffi } = await import('koffi');
+  try {
+    return koffi.load(null).func('int malloc_trim(size_t pad)');
+  } catch {
+    return undefined;
+  }
 }
 
 /**
