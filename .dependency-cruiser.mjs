@@ -40,7 +40,8 @@ const walls = Object.entries(mayImport).map(([folder, others]) => {
 });
 
 const network = '^(node:)?(fs|net|tls|dns|https?|http2|child_process|worker_threads)(/|$)';
-const native = '^src/(base/(windows/|shield)|ipc/peer/peer|daemon/home/single-instance)';
+const native =
+  '^src/(base/(windows/|shield)|ipc/peer/peer|daemon/(home/single-instance|system/idle-collection))';
 
 export default {
   forbidden: [
