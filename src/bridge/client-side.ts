@@ -154,9 +154,13 @@ export class ClientSide {
 
   #write(message: object): void {
     if (!this.#stdout.writable) return;
-    const line = lineOf(message);
-    if (line === undefined) return;
-    this.#stdout.write(line);
+    const text = textOf(message);
+    if (text === undefined) return;
+    // Not as one string: a large one would be copied for its last byte.
+    this.#stdout.cork();
+    this.#stdout.write(text);
+    this.#stdout.write('\n');
+    this.#stdout.uncork();
     if (this.#stdout.writableLength > heldBytes) this.#lines.hold(this.ready());
   }
 }
@@ -177,12 +181,12 @@ function requestIdOf(value: unknown): RequestId | null {
 }
 
 /** Undefined: it can't be written, and nobody waits for it. */
-function lineOf(message: object): string | undefined {
+function textOf(message: object): string | undefined {
   try {
-    return `${keptText(message) ?? JSON.stringify(message)}\n`;
+    return keptText(message) ?? JSON.stringify(message);
   } catch {
     // JSON.parse reads what JSON.stringify finds too deep.
     const id = 'method' in message ? undefined : idOf(fieldsOf(message)['id']);
-    return id === undefined ? undefined : `${JSON.stringify(withOwnId(errorAnswer(id, tooDeep)))}\n`;
+    return id === undefined ? undefined : JSON.stringify(withOwnId(errorAnswer(id, tooDeep)));
   }
 }
