@@ -179,20 +179,18 @@ describe('the bodies of the requests for code, refresh and revocation', () => {
   });
 });
 
-describe('a code', () => {
-  it.each([
-    ['a 500', { status: 500 }],
-    ['a web page with status 200', html('<h1>Welcome</h1>')],
-    ['a broken connection', 'destroy'],
-    ['a redirect', redirectTo('https://issuer.example/token', 307)],
-  ] as const satisfies readonly (readonly [string, Answer])[])(
-    'B-6 X-8: is never sent twice, not even after %s',
-    async (_what, answer) => {
-      const { rig, authorizationServer } = await ground();
-      authorizationServer.bend.tokenRequest = () => answer;
-      await refused(rig.ask());
-      expect(authorizationServer.counts.tokenRequests).toBe(1);
-      nothingKept({ rig });
-    },
-  );
-});
+it.each([
+  ['a 500', { status: 500 }],
+  ['a web page with status 200', html('<h1>Welcome</h1>')],
+  ['a broken connection', 'destroy'],
+  ['a redirect', redirectTo('https://issuer.example/token', 307)],
+] as const satisfies readonly (readonly [string, Answer])[])(
+  'B-6 X-8: a code is never sent twice, not even after %s',
+  async (_what, answer) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.tokenRequest = () => answer;
+    await refused(rig.ask());
+    expect(authorizationServer.counts.tokenRequests).toBe(1);
+    nothingKept({ rig });
+  },
+);

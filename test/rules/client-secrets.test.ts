@@ -139,20 +139,18 @@ describe('a client secret at a server that', () => {
   });
 });
 
-describe('the second form', () => {
-  it.each([
-    ['invalid_grant', json({ error: 'invalid_grant' }, 400)],
-    ['unauthorized_client', json({ error: 'unauthorized_client' }, 401)],
-    ['a broken connection', 'destroy'],
-  ] as const)('B-6: of a client secret is not tried after %s', async (_what, answer) => {
-    const { rig, authorizationServer } = await ground({
-      authorization: registered('a+b', { basicDecoding: 'lenient' }),
-    });
-    authorizationServer.bend.tokenRequest = () => answer;
-    await refused(rig.login());
-    const codes = tokenRequests(authorizationServer).map(({ form }) => form.get('code'));
-    expect(codes).toHaveLength(new Set(codes).size);
+it.each([
+  ['invalid_grant', json({ error: 'invalid_grant' }, 400)],
+  ['unauthorized_client', json({ error: 'unauthorized_client' }, 401)],
+  ['a broken connection', 'destroy'],
+] as const)('B-6: the second form of a client secret is not tried after %s', async (_what, answer) => {
+  const { rig, authorizationServer } = await ground({
+    authorization: registered('a+b', { basicDecoding: 'lenient' }),
   });
+  authorizationServer.bend.tokenRequest = () => answer;
+  await refused(rig.login());
+  const codes = tokenRequests(authorizationServer).map(({ form }) => form.get('code'));
+  expect(codes).toHaveLength(new Set(codes).size);
 });
 
 it('R-5: the private key of an entered client is in no other request', async () => {

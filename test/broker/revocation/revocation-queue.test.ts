@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { RevocationQueue } from '../../../src/broker/revocation/revocation-queue.ts';
 import { revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
 import { oddServer, type OddServer } from '../odd-server.ts';
-import { brokerRig, usedRig, signedInRig, type Rig } from '../rig.ts';
+import { brokerRig, type Rig, signedInRig, usedRig } from '../rig.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 import { lastingSite } from '../places.ts';
 
@@ -246,4 +246,36 @@ describe('the time until which a token that was handed out may be valid', () => 
     expect((await revokeSignIn(rig.parts, rig.signIn())).receipt).toBe('confirmed');
     expect(liveFor(rig)).toBe(hour);
   });
+});
+
+async function signedInOften(): Promise<Rig> {
+  const rig = await brokerRig(server);
+  for (let n = 0; n < 10; n += 1) await rig.login();
+  site.asked.length = 0;
+  return rig;
+}
+
+it('beyond eight earlier sign-ins the oldest is revoked and its item deleted', async () => {
+  const rig = await signedInOften();
+  const { earlier = [] } = rig.signIn();
+  expect(earlier).toHaveLength(9);
+  await openQueue(rig);
+  expect(told()).toEqual(['refresh-1']);
+  expect(rig.signIn()).toMatchObject({ state: { kind: 'active' }, earlier: earlier.slice(1) });
+  expect(await getIfAny(rig.vault, earlier[0]?.item ?? '')).toBeUndefined();
+  expect(await rig.vault.get(earlier[1]?.item ?? '')).toContain('refresh-2');
+});
+
+it('earlier sign-ins stay while their server fails, which is asked hours later', async () => {
+  const rig = await signedInOften();
+  site.lay('/revoke', { status: 503 });
+  const queue = await openQueue(rig);
+  await queue.look();
+  expect(told()).toEqual(['refresh-1']);
+  expect(rig.signIn().earlier).toHaveLength(9);
+  site.lay('/revoke', { status: 200 });
+  rig.clock.advance(6 * 3_600_000);
+  await queue.look();
+  expect(told()).toEqual(['refresh-1', 'refresh-1']);
+  expect(rig.signIn().earlier).toHaveLength(8);
 });

@@ -25,16 +25,14 @@ const second = 1000;
 const minute = 60 * second;
 const almostOver = 55 * minute;
 
-describe('a token that is still good', () => {
-  it('is answered without a request and without a write', async () => {
-    const rig = await signedIn();
-    await rig.parts.audit.flush();
-    const [fetched, footprint, done] = [rig.fetched.length, rig.footprint(), rig.vault.done.length];
-    for (let call = 0; call < 100; call += 1) await rig.ask();
-    expect(rig.fetched).toHaveLength(fetched);
-    expect(rig.vault.done).toHaveLength(done);
-    expect(rig.footprint()).toEqual(footprint);
-  });
+it('a token that is still good is answered without a request and without a write', async () => {
+  const rig = await signedIn();
+  await rig.parts.audit.flush();
+  const [fetched, footprint, done] = [rig.fetched.length, rig.footprint(), rig.vault.done.length];
+  for (let call = 0; call < 100; call += 1) await rig.ask();
+  expect(rig.fetched).toHaveLength(fetched);
+  expect(rig.vault.done).toHaveLength(done);
+  expect(rig.footprint()).toEqual(footprint);
 });
 
 describe('a token that is over', () => {

@@ -1,0 +1,178 @@
+/**
+ * Another program of the same user has the owner's key, and writes, copies or puts back every file of a home of the app.
+ * It can't read the vault.
+ */
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { copyFolder, openDesk, openHeadless } from '../support/homes/desk-home.ts';
+import { newHome, type TestHome } from '../support/home.ts';
+import path from 'node:path';
+import { writeSettings } from '../support/homes/settings-file.ts';
+
+const resource = 'https://server.invalid/mcp';
+const allowed = { app: 'cli', resource, decision: 'allow' } as const;
+const wanted = { resource, interaction: 'never' };
+const paused = { reason: 'paused', hint: expect.stringContaining('keyturn resume') };
+
+/** A home that the person paused at a desk; the function puts back every file of the time before. */
+async function pausedHome(): Promise<{ home: TestHome; goBack: () => void }> {
+  const home = newHome({ vault: 'keychain' });
+  const { owner, stop } = await openDesk(home);
+  await owner.call('permission.set', allowed);
+  const before = temporaryFolder();
+  cpSync(home.folder, before, { recursive: true });
+  await owner.call('pause', {});
+  await stop();
+  const goBack = (): void => {
+    rmSync(home.folder, { recursive: true });
+    copyFolder(before, home.folder);
+  };
+  return { home, goBack };
+}
+
+describe('a pause of all access', () => {
+  it('outlives a restart; the owner’s key can’t end it while the app is closed', async () => {
+    const { home } = await pausedHome();
+    const { line, stop } = await openHeadless(home);
+    await expect(line.request('token.get', wanted)).rejects.toMatchObject(paused);
+    expect(await line.request('status')).toHaveProperty('pause.since');
+    await expect(line.request('resume')).rejects.toMatchObject({
+      reason: 'not_permitted',
+      message: expect.stringContaining('app isn’t running'),
+    });
+    await stop();
+    const desk = await openDesk(home);
+    // Before anything else was asked of the vault: the card comes all the same.
+    const resuming = desk.line.request('resume');
+    const { id, command } = await desk.card();
+    expect(command).toBe('resume');
+    await expect(desk.line.request('token.get', wanted)).rejects.toMatchObject(paused);
+    await desk.answer(id, 'yes');
+    await resuming;
+    await expect(desk.line.request('token.get', wanted)).rejects.toMatchObject({ reason: 'login_required' });
+  });
+
+  it('is not lifted by an older copy of every file: nothing is served from it', async () => {
+    const { home, goBack } = await pausedHome();
+    goBack();
+    const { line } = await openHeadless(home);
+    await expect(line.request('token.get', wanted)).rejects.toMatchObject({
+      reason: 'file_unreadable',
+      message: expect.stringContaining('not the newest one'),
+    });
+  });
+});
+
+const closed = { reason: 'not_permitted', message: expect.stringContaining('app isn’t running') as string };
+
+/** A home whose app opened the vault once, and ended. */
+async function closedDesk(): Promise<TestHome> {
+  const home = newHome({ vault: 'keychain' });
+  const desk = await openDesk(home);
+  await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
+  await desk.stop();
+  return home;
+}
+
+/** What counts, and what the app would ask about, once it runs again. */
+async function atTheDesk(home: TestHome): Promise<unknown> {
+  const { owner } = await openDesk(home, { leaves: true });
+  await owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
+  return owner.call('settings.get', {});
+}
+
+function takeSettingOut(home: TestHome, name: string): void {
+  const file = path.join(home.paths.config, 'settings.json');
+  const { [name]: _, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  writeFileSync(file, JSON.stringify(rest), { mode: 0o600 });
+}
+
+const proxy = 'http://127.0.0.1:9';
+
+describe('a headless broker in a home of the app', () => {
+  it('settings.json: sets nothing to a value from the file before the vault was asked', async () => {
+    const home = await closedDesk();
+    writeSettings(home, { httpsProxy: proxy });
+    const { line, stop } = await openHeadless(home);
+    const set = line.request('settings.set', { name: 'httpsProxy', value: proxy });
+    await expect(set).rejects.toMatchObject(closed);
+    await stop();
+    expect(await atTheDesk(home)).not.toHaveProperty('settings.httpsProxy');
+  });
+});
+
+describe('a setting that only takes away, written before the app first opened the vault', () => {
+  it('settings.json: counts on when another program takes it out of the file', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const headless = await openHeadless(home);
+    await headless.line.request('settings.set', { name: 'lockAfter', value: 600 });
+    await headless.stop();
+    const desk = await openDesk(home);
+    await desk.owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
+    await desk.stop();
+    takeSettingOut(home, 'lockAfter');
+    expect(await atTheDesk(home)).toMatchObject({ settings: { lockAfter: 600 } });
+  });
+});
+
+const early = { ...allowed, resource: 'https://server.invalid/early' };
+const evil = { ...allowed, resource: 'https://server.invalid/evil' };
+
+function copyOf(home: TestHome): TestHome {
+  const copy = newHome({ vault: 'keychain' });
+  copyFolder(home.folder, copy.folder);
+  return copy;
+}
+
+describe('a headless broker on a copy of the home', () => {
+  it('gives nothing after the app changed the home', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const first = await openHeadless(home);
+    await first.line.request('permission.set', early);
+    await first.stop();
+    const other = await openHeadless(copyOf(home));
+    await other.line.request('proxy.list');
+    const desk = await openDesk(home);
+    await desk.owner.call('proxy.list', {});
+    await desk.answer((await desk.card()).id, 'yes');
+    const settled = { homeState: { isWaiting: false } };
+    await expect.poll(() => desk.owner.call('status', {})).toMatchObject(settled);
+    const copied = { reason: 'vault_unreadable', message: expect.stringContaining('another broker') };
+    await expect(other.line.request('permission.set', evil)).rejects.toMatchObject(copied);
+    await expect(
+      other.line.request('settings.set', { name: 'httpsProxy', value: proxy }),
+    ).rejects.toMatchObject(copied);
+    const deny = { ...early, decision: 'deny' };
+    await expect(other.line.request('permission.set', deny)).rejects.toMatchObject(copied);
+    await desk.stop();
+    const { line } = await openHeadless(home);
+    await expect(line.request('permission.set', evil)).rejects.toMatchObject(closed);
+  });
+});
+
+const endpoint = 'https://tickets.example/mcp';
+const value = 'ak_only-for-tickets';
+
+describe('the owner’s key, in another program’s hands,', () => {
+  const set = { resource: endpoint, header: 'X-Api-Key', value, unchecked: true } as const;
+  const allow = { app: 'cli', resource: endpoint, decision: 'allow' } as const;
+
+  it('gives no program the key that took the place of the one on the card', async () => {
+    const { line, owner, card, answer } = await openDesk(newHome());
+    await owner.call('apiKey.set', set);
+    const allowing = line.request('apiKey.permission.set', allow);
+    allowing.catch(() => undefined);
+    const { id, ...shown } = await card();
+    expect(shown).toMatchObject({
+      command: 'allow',
+      app: 'cli',
+      resource: endpoint,
+      apiKey: { header: 'X-Api-Key' },
+    });
+    await owner.call('apiKey.set', { ...set, header: 'Authorization', scheme: 'Bearer' });
+    await answer(id, 'yes');
+    await expect(allowing).rejects.toMatchObject({ reason: 'conflict' });
+    expect(await owner.call('apiKey.list', {})).toMatchObject({ apiKeys: [{ apps: [] }] });
+  });
+});
