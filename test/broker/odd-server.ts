@@ -29,10 +29,9 @@ export type TokenBody = {
 
 export interface Oddness {
   readonly scopesSupported?: readonly string[];
-  readonly revocation?: boolean;
 }
 
-export function oddServer(site: Site, { scopesSupported, revocation = true }: Oddness = {}): OddServer {
+export function oddServer(site: Site, { scopesSupported }: Oddness = {}): OddServer {
   const { origin } = site;
   site.clear();
   for (const name of ['a', 'b']) {
@@ -55,7 +54,7 @@ export function oddServer(site: Site, { scopesSupported, revocation = true }: Od
       authorization_endpoint: `${origin}/authorize`,
       token_endpoint: `${origin}/token`,
       registration_endpoint: `${origin}/register`,
-      ...(revocation ? { revocation_endpoint: `${origin}/revoke` } : {}),
+      revocation_endpoint: `${origin}/revoke`,
       code_challenge_methods_supported: ['S256'],
       response_types_supported: ['code'],
     },

@@ -48,8 +48,6 @@ export interface RigOptions {
   /** Accepts http on loopback hosts. */
   readonly allowInsecureLoopback?: boolean;
   readonly protocolVersion?: Http['protocolVersion'];
-  /** A person sits at the broker's own windows. */
-  readonly isKeyturnApp?: boolean;
   /** What all parts except the rig itself use in front of the vault. */
   readonly front?: (vault: Vault, clock: HandClock) => Vault;
   /** The same for the document, whose number is in a vault of its own here. */
@@ -60,7 +58,6 @@ export interface RigOptions {
 
 export interface Person {
   account: string;
-  deny: boolean;
   /** False: looks at the page and does nothing. */
   isThere: boolean;
 }
@@ -152,7 +149,7 @@ export function looseRecords<Item>(): AuthorityStore<Item> {
 export const inWorld = (world: TestWorld): Surroundings => ({
   fetch: world.fetch,
   endpoint: world.protectedServer.url,
-  visit: (url, { account, deny }) => world.signIn(url, { account, deny }),
+  visit: (url, { account }) => world.signIn(url, { account }),
 });
 
 export async function brokerRig(surroundings: Surroundings, options: RigOptions = {}): Promise<Rig> {
@@ -163,7 +160,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
   const readUp: string[] = [];
   const pages: string[] = [];
   const opened: string[] = [];
-  const person: Person = { account: 'alice', deny: false, isThere: true };
+  const person: Person = { account: 'alice', isThere: true };
   const visits: Promise<unknown>[] = [];
   const changes = new EventTarget();
   const parts = await partsOn({
@@ -311,7 +308,7 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
       interactions: new Interactions(() => clock.wall(), stage.changed, requireShowable),
       pause: new AccessPause(() => clock.wall()),
       audit: new AuditFile(folder, () => clock.wall()),
-      isKeyturnApp: options.isKeyturnApp ?? false,
+      isKeyturnApp: false,
       requireSettled: async () => undefined,
     },
     {

@@ -4,18 +4,7 @@ import { explainSignIn } from '../../src/broker/explain.ts';
 import { json } from '../support/bent/server.ts';
 import type { Answer } from '../support/bent/server.ts';
 import type { Rig } from '../broker/rig.ts';
-import {
-  aWhile,
-  anHour,
-  enter,
-  ground,
-  isRefresh,
-  keptToken,
-  never,
-  refreshes,
-  refused,
-  refusing,
-} from './ground.ts';
+import { aWhile, anHour, enter, ground, keptToken, never, refreshes, refused, refusing } from './ground.ts';
 import { asOwner } from './wire.ts';
 
 /** A program that asks for half an hour, twice for each try that the broker might make. */
@@ -75,30 +64,6 @@ describe('a refresh that the server refuses', () => {
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
     expect(rig.pages).toHaveLength(1);
   });
-
-  it.each(['550e8400-e29b-41d4-a716-446655440000', 'rt-k3v9x0q2m5z7w1p8t4r6y0u2i9o3a5s7'])(
-    'in words that repeat the refresh token %s leaves none of it anywhere',
-    async (refreshToken) => {
-      const { rig, authorizationServer } = await ground();
-      authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, refresh_token: refreshToken });
-      await rig.ask();
-      authorizationServer.bend.tokenRequest = (request) => {
-        if (!isRefresh(request)) return undefined;
-        const said = `bad token ${request.form.get('refresh_token')}`;
-        return json({ error: 'invalid_request', error_description: said }, 400);
-      };
-      rig.clock.advance(anHour);
-      const first = await refused(rig.ask(never));
-      expect(first.message).toContain('bad token …');
-      expect(explainSignIn(rig.parts, rig.signIn()).now).not.toContain(refreshToken);
-      rig.clock.advance(aWhile);
-      await insisting(rig);
-      expect(rig.signIn().state).toMatchObject({ why: expect.stringContaining('invalid_request') });
-      expect(JSON.stringify(rig.signIn().state)).not.toContain('bad token');
-      await rig.parts.audit.flush();
-      expect(rig.texts().filter((text) => text.includes(refreshToken))).toEqual([]);
-    },
-  );
 
   it('W-8: for want of the user continues when the server accepts it again', async () => {
     const { rig, authorizationServer } = await ground();

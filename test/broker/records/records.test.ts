@@ -165,28 +165,6 @@ describe('registrations', () => {
     return { vault, records, registrations };
   };
 
-  it('on trial replace no other until a sign-in with them has succeeded', async () => {
-    const { registrations } = await open();
-    const old = await registrations.add(registrationAt(issuer), undefined);
-    const trial = await registrations.add(registrationAt(issuer), undefined, { isOnTrial: true });
-    expect(registrations.for(issuer, 0)).toEqual(old);
-    expect(registrations.onTrial(issuer, 0)).toEqual(trial);
-    await registrations.succeeded(trial, old);
-    expect(registrations.for(issuer, 0)?.id).toBe(trial.id);
-    expect(registrations.onTrial(issuer, 0)).toBeUndefined();
-    expect(registrations.byId(old.id)).toMatchObject({ isRejected: true });
-  });
-
-  it('keep their secret in the vault, and delete it when they are removed', async () => {
-    const { registrations, vault } = await open();
-    const record = await registrations.add(registrationAt(issuer), 'hush');
-    expect(JSON.stringify(registrations.all())).not.toContain('hush');
-    expect(await registrations.secret(record)).toBe('hush');
-    await registrations.remove(record);
-    expect(await getIfAny(vault, record.secret ?? '')).toBeUndefined();
-    expect(registrations.all()).toEqual([]);
-  });
-
   it('whose record can’t be written keep their former secret, and leave no other', async () => {
     const { registrations, records, vault } = await open();
     const record = await registrations.add(registrationAt(issuer), 'first');

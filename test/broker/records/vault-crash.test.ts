@@ -9,10 +9,32 @@ import type { Vault } from '../../../src/vault/base/vault.ts';
 import { lastingVault, startOn } from '../../support/homes/authority-home.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { brokerRig, inWorld, itemsOf, type Rig, usedRig } from '../rig.ts';
-import { stoppingVault } from '../stopping-vault.ts';
 import { isPending, retryRevocation, revokeSignIn } from '../../../src/broker/revocation/revoker.ts';
 import { namedItems } from '../../support/homes/named-items.ts';
 import { worldOfFile } from '../places.ts';
+
+/** After `arm`, the broker stops before its call number `calls`: `stopped` resolves then, and the call waits for `release`. */
+function stoppingVault(calls: number) {
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<'stopped'>();
+  const end = Promise.withResolvers<never>();
+  end.promise.catch(() => undefined);
+  let left = Infinity;
+  const counted = async <R>(call: () => Promise<R>): Promise<R> => {
+    left -= 1;
+    if (left >= 0) return call();
+    stop('stopped');
+    return end.promise;
+  };
+  const front = (vault: Vault): Vault => ({
+    ...vault,
+    get: (name) => counted(() => vault.get(name)),
+    set: (name, text) => counted(() => vault.set(name, text)),
+    delete: (name) => counted(() => vault.delete(name)),
+    replace: (name, before, after) => counted(() => vault.replace(name, before, after)),
+  });
+  const release = (): void => end.reject(new Error('the broker was stopped'));
+  return { front, stopped, arm: () => (left = calls), release };
+}
 
 /** A vault that outlives its brokers, and the names of its items that the document has to name. */
 function watchedVault() {

@@ -10,8 +10,8 @@ import { worldAndSite } from '../places.ts';
 const { world, site } = worldAndSite();
 
 /** Two sign-ins and a token in use, at a server whose tokens have numbers. */
-async function twice(revocation = true): Promise<{ server: OddServer; rig: Rig }> {
-  const server = oddServer(site, { scopesSupported: ['read'], revocation });
+async function twice(): Promise<{ server: OddServer; rig: Rig }> {
+  const server = oddServer(site, { scopesSupported: ['read'] });
   const rig = await signedInRig(server);
   await rig.login();
   await rig.ask();

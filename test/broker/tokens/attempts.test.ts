@@ -76,20 +76,6 @@ describe('an attempt', () => {
     expect(rig.texts().join('')).toContain('"recovered"');
   });
 
-  it('that an explanation could not read is told all the same once the server refuses', async () => {
-    const { rig, server } = await needingRefresh();
-    await cutOff(rig, { startedAt });
-    const { secrets } = rig.parts.refresher;
-    secrets.forget([rig.signIn().item ?? '']);
-    rig.vault.failing.add('get');
-    await secrets.look(rig.signIn());
-    expect(leftOver(rig.parts, rig.signIn())).toBeUndefined();
-    rig.vault.failing.clear();
-    server.answer = () => page(400, '{"error":"invalid_grant"}');
-    expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
-    expect(rig.signIn().state).toMatchObject({ why: expect.stringContaining('its answer may be lost') });
-  });
-
   it.each<[string, Page]>([
     ['a 503', page(503)],
     ['a 429', page(429)],
@@ -117,17 +103,6 @@ describe('an attempt', () => {
       reason: 'authorization_server_unreachable',
       retryAfter: 1,
     });
-    expect(await inVault(rig)).not.toHaveProperty('attempt');
-  });
-
-  it('of a broker that crashed is reported as such, and success clears it', async () => {
-    const { rig } = await needingRefresh();
-    await cutOff(rig, { startedAt });
-    expect(explainSignIn(rig.parts, rig.signIn()).attempt).toBe(
-      `Keyturn stopped during the refresh of ${moment(startedAt)}. ` +
-        'The next refresh will show whether the stored token still works.',
-    );
-    await rig.ask(never);
     expect(await inVault(rig)).not.toHaveProperty('attempt');
   });
 

@@ -161,11 +161,6 @@ describe('dynamic registration', () => {
     expect([status, body['error']]).toEqual([400, 'invalid_redirect_uri']);
   });
 
-  it('AS-7: refuses something that is not JSON', async () => {
-    const { status, body } = await register(rig, '{');
-    expect([status, body['error']]).toEqual([400, 'invalid_request']);
-  });
-
   const held = 'private-part-of-the-key';
   it.each<[string, Readonly<Record<string, unknown>>]>([
     ['of an elliptic curve', { kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ', d: held }],

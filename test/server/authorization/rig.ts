@@ -5,8 +5,8 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import { Agent, fetch, type Dispatcher, type RequestInit, type Response } from 'undici';
-import { CookieJar, signInAt } from '../../../demo/user-agent.ts';
+import { Agent, fetch, type RequestInit, type Response } from 'undici';
+import { signInAt } from '../../../demo/user-agent.ts';
 import { Browser } from '../browser.ts';
 import { throwAwayCertificates, type Certificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback, type TlsListener } from '../../../src/serve/tls-listener.ts';
@@ -31,8 +31,7 @@ export interface Rig {
   readonly events: AuthorizationEvent[];
   /** A request to a path of the server, or to a URL. */
   request(path: string, init?: RequestInit): Promise<Response>;
-  /** A browser that also knows these origins. */
-  browser(...more: string[]): Browser;
+  browser(): Browser;
   close(): Promise<void>;
 }
 
@@ -74,7 +73,7 @@ export async function startServer(
     events,
     request: async (target, init) =>
       fetch(new URL(target, listener.origin), { redirect: 'manual', dispatcher, ...init }),
-    browser: (...more) => new Browser(dispatcher, [listener.origin, ...more]),
+    browser: () => new Browser(dispatcher, [listener.origin]),
     async close() {
       await server.close();
       await dispatcher.close();
@@ -118,12 +117,8 @@ export interface Answer {
   readonly state: string | null;
 }
 
-/** Walks the pages as alice, in a browser of her own unless given; answers what came back to the redirect URI. */
-export async function walk(
-  rig: Rig,
-  authorization: Authorization,
-  { deny = false, jar = new CookieJar() }: { readonly deny?: boolean; readonly jar?: CookieJar } = {},
-): Promise<Answer> {
+/** Walks the pages as alice, in a browser of her own; answers what came back to the redirect URI. */
+export async function walk(rig: Rig, authorization: Authorization): Promise<Answer> {
   const back = new URL(new URL(authorization.url).searchParams.get('redirect_uri') ?? redirectUri);
   let arrived = new URLSearchParams();
   const listener = createServer((request, response) => {
@@ -134,7 +129,7 @@ export async function walk(
     listener.listen(Number(back.port), '127.0.0.1', resolve);
   });
   try {
-    await signInAt(authorization.url, { account: 'alice', ca: rig.certificates.ca, deny, jar });
+    await signInAt(authorization.url, { account: 'alice', ca: rig.certificates.ca });
   } finally {
     listener.closeAllConnections();
     await new Promise((resolve) => {
@@ -153,14 +148,12 @@ export interface TokenAnswer {
 export async function tokenRequest(
   rig: Rig,
   form: Readonly<Record<string, string | undefined>>,
-  dispatcher?: Dispatcher,
 ): Promise<TokenAnswer> {
   const body = new URLSearchParams();
   for (const [name, value] of Object.entries(form)) if (value !== undefined) body.set(name, value);
   const response = await rig.request(`${new URL(rig.issuer).pathname.replace(/\/$/, '')}/token`, {
     method: 'POST',
     body,
-    ...(dispatcher ? { dispatcher } : {}),
   });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }

@@ -215,11 +215,6 @@ describe('a refresh token', () => {
       { 'content-type': 'application/json' },
       (form) => JSON.stringify({ ...Object.fromEntries(form), scope: null }),
     ],
-    [
-      'with what it says twice',
-      { 'content-type': 'application/x-www-form-urlencoded' },
-      (form) => `${form.toString()}&client_id=${editor}&scope=`,
-    ],
   ])('counts in a request %s', async (_what, headers, write) => {
     const { body } = await signIn(rig);
     const form = new URLSearchParams(refreshOf(body['refresh_token']));

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { jwt } from '../../../src/server/index.ts';
 import type { IssuersOption, IssuerTokens, ProtectedServerOptions } from '../../../src/server/index.ts';
 import { TrustedIssuers } from '../../../src/server/resource/tokens/trusted-issuers.ts';
-import { Issuer, type Key, newKey, resource, rig, start, tokenOf } from '../parties.ts';
+import { Issuer, type Key, newKey, resource, rig, tokenOf } from '../parties.ts';
 
 let key: Key;
 
@@ -14,7 +14,6 @@ beforeAll(async () => {
   key = await newKey('RS256');
 });
 
-const now = start / 1000;
 const none = { client_id: undefined, jti: undefined, scope: undefined };
 const appId = '11111111-2222-3333-4444-555555555555';
 const client = '99999999-8888-7777-6666-555555555555';
@@ -184,9 +183,6 @@ describe.each(Object.entries(published))(
 
     it.each<[string, string, () => Promise<string>]>([
       ['for another audience', 'not issued for this', () => make({ aud: 'other', client_id: 'other' })],
-      ['that has expired', 'expired', () => make({ exp: now - 60 })],
-      ['of another issuer', 'another issuer', () => make({ iss: `${iss}x` })],
-      ['by another key', 'wrong signature', async () => make({}, await newKey('RS256'))],
       ['that is an ID token', 'not an access token', () => make(idToken)],
     ])('is refused if it is one %s', async (_what, problem, bad) => {
       const { call, handled } = trusting(iss, { [iss]: option });

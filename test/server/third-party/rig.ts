@@ -11,14 +11,14 @@ import { Agent, fetch } from 'undici';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
-import { jwt, protect, protectedServer, type ServerEvent } from '../../../src/server/index.ts';
+import { jwt, protect, protectedServer } from '../../../src/server/index.ts';
 import { memoryStorage, sealedStorage, thirdPartyServer } from '../../../src/server/third-party/index.ts';
 import type { Storage, ThirdPartyOptions } from '../../../src/server/third-party/index.ts';
 import { Browser } from '../browser.ts';
 
 export const notes = 'https://notes.example/mcp';
 export const redirectUri = 'https://client.example/callback';
-export const upstreamSecret = 'the secret of this server upstream';
+const upstreamSecret = 'the secret of this server upstream';
 
 /** What the upstream does differently from one that is right. */
 export interface Bend {
@@ -70,7 +70,6 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
     requests: [] as UpstreamRequest[],
     asked: new URLSearchParams(),
     count: 0,
-    gate: Promise.resolve(),
   };
   const idToken = async (): Promise<string> =>
     new SignJWT({
@@ -88,7 +87,6 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
     form.get('grant_type') === 'authorization_code' &&
     (state.asked.get('scope') ?? '').split(' ').includes('openid');
   const token = async (form: URLSearchParams): Promise<object> => {
-    await state.gate;
     state.count += 1;
     return {
       access_token: `upstream-access-${state.count}`,
@@ -218,14 +216,12 @@ export async function startFlow(
   const server = await thirdPartyServer(full);
   listener.serve(server.handler);
   const trusting = trustingFetch(certificates.ca);
-  const refusals: ServerEvent[] = [];
   const guard = protectedServer({
     resource: notes,
     authorizationServers: [issuer],
     tokens: jwt(),
     scopes: { required: ['notes:read'] },
     checkSession: server.checkSession,
-    onEvent: (event) => refusals.push(event),
     fetch: trusting.fetch,
   });
   const handle = protect(guard, async (_request, access) => {

@@ -3,16 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import type { Browser, Page as Shown } from '../browser.ts';
-import {
-  authorizationUrl,
-  authorize,
-  newVerifier,
-  notes,
-  redirectUri,
-  refreshForm,
-  signIn,
-  startFlow,
-} from './rig.ts';
+import { authorizationUrl, authorize, newVerifier, notes, redirectUri, signIn, startFlow } from './rig.ts';
 import type { Bend } from './rig.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
 
@@ -57,18 +48,6 @@ describe('a sign-in by way of an upstream', () => {
     bend({ token: { scope: 'openid offline_access read' } });
     const { claims } = await signIn(flow, { scope: 'notes:read notes:write' });
     expect(claims['scope']).toBe('notes:read');
-  });
-
-  it('refreshes a client’s token, and lets somebody else sign in by the same browser', async () => {
-    const browser = flow.browser();
-    await authorize(flow, {}, browser);
-    bend({ claims: { sub: 'bob' } });
-    const { back } = await authorize(flow, {}, browser);
-    expect(back.get('code')).not.toBeNull();
-    bend({});
-    const { refresh } = await signIn(flow);
-    const { status, body } = await flow.post('/token', refreshForm(refresh));
-    expect([status, await flow.call(body['access_token'])]).toEqual([200, 200]);
   });
 
   it('TP-1 TP-6: is readable nowhere in the storage below the seal', async () => {
