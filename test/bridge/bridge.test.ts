@@ -210,7 +210,6 @@ describe('a token that is refused', () => {
   });
 });
 
-const json = { 'content-type': 'application/json' };
 const noMessage = /no message of the protocol/;
 
 describe('what goes wrong at the start', () => {
@@ -242,10 +241,7 @@ describe('what goes wrong at the start', () => {
 
   it.each([
     ['a page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' }, noMessage],
-    ['JSON of its own', { status: 200, headers: json, body: '{"a":1}' }, noMessage],
-    ['a lie', { status: 200, headers: json, body: '{' }, noMessage],
     ['nothing there', { status: 404 }, /speaks neither streamable HTTP/],
-    ['another error', { status: 500 }, /500/],
     [
       'a redirect to another server',
       { status: 307, headers: { location: 'https://other.example/mcp?code=hidden' } },
@@ -265,14 +261,6 @@ describe('what goes wrong at the start', () => {
     expect(String(named)).not.toContain('hidden');
   });
 
-  it.each([307, 308, 302])('sends no message to another path that a redirect %d names', async (status) => {
-    const server = await statefulServer(textServer);
-    let redirects = 1;
-    server.mishap = () => (redirects-- > 0 ? { status, headers: { location: '/other' } } : undefined);
-    await expect(bridged(server.url)).rejects.toThrow(/outside the URL that you allowed/);
-    expect(server.count('initialize')).toBe(1);
-  });
-
   it('sends nothing to another server after a redirect', async () => {
     const [server, other] = [await statefulServer(textServer), await statefulServer(textServer)];
     const open: Dispatch = async () => {
@@ -287,10 +275,8 @@ describe('what goes wrong at the start', () => {
 
 describe('a client’s broken line', () => {
   it.each([
-    ['parameters of another type', '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":5}', 7, -32_602],
     ['no version', '{"id":"a","method":"tools/call"}', 'a', -32_600],
     ['an id that is none', '{"jsonrpc":"2.0","id":{},"method":"tools/call"}', null, -32_600],
-    ['a notification', '{"jsonrpc":"2.0","method":"tools/call","params":5}', null, -32_600],
   ])('BR-3: is answered under its own id, where it has one: %s', async (_what, line, id, code) => {
     const rig = await startBridge(new URL('http://127.0.0.1:9/mcp'));
     expect(await exchange(rig, line)).toMatchObject({ jsonrpc: '2.0', id, error: { code } });
@@ -299,7 +285,6 @@ describe('a client’s broken line', () => {
   it.each([
     ['no JSON', '{"jsonrpc":', -32_700],
     ['no message', '{"a":1}', -32_600],
-    ['an array', '[]', -32_600],
   ])('BR-3: is answered, and the next one is read: %s', async (_what, line, code) => {
     const rig = await startBridge(new URL('http://127.0.0.1:9/mcp'));
     expect(await exchange(rig, line)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } });

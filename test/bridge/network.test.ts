@@ -80,19 +80,4 @@ describe('the proxy', () => {
     await outcomes({}, { httpsProxy: ear.url });
     expect(ear.asked).toEqual([]);
   });
-
-  it('that is a SOCKS proxy is refused, but for a server that goes without a proxy', async () => {
-    const env = { ALL_PROXY: 'socks5://127.0.0.1:9', NODE_EXTRA_CA_CERTS: caFile };
-    await expect(outcomes(env, {}, url)).rejects.toThrow('ALL_PROXY names a SOCKS proxy');
-    expect(await outcomes(env)).toEqual([401, 401]);
-  });
-
-  it.each([
-    ['the broker keeps', { proxyCredentials: 'withheld' }, /hands them to no app: write HTTPS_PROXY=/],
-    ['nobody told', {}, /wants a user name and a password: write HTTPS_PROXY=/],
-  ] as const)('that wants a password which %s is named, with what to do', async (_who, more, words) => {
-    const ear = await proxyEar('407 Proxy Authentication Required');
-    const said = expect.stringMatching(words);
-    expect(await outcomes({}, { httpsProxy: ear.url, ...more }, url)).toEqual([said, said]);
-  });
 });

@@ -157,10 +157,8 @@ describe('the word about pages', () => {
   };
 
   it.each([
-    ['none', {}, { elicitation: { url: {} } }],
     ['forms, unnamed', { elicitation: {} }, { elicitation: { form: {}, url: {} } }],
     ['forms', { elicitation: { form: {} }, roots: {} }, { elicitation: { form: {}, url: {} }, roots: {} }],
-    ['pages', { elicitation: { url: {} } }, { elicitation: { url: {} } }],
   ])(
     'says that it shows pages, in the place of a client that said: %s',
     async (_what, capabilities, told) => {

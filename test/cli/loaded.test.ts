@@ -31,9 +31,3 @@ it('keyturn token loads its own statement and no other command, no help and no p
   expect(loaded).not.toContain('ipc/protocol/methods.ts');
   expect(loaded.filter((file) => file.includes('node_modules'))).toEqual([]);
 });
-
-it('keyturn connect loads no SDK', () => {
-  const loaded = loadedBy('connect', 'no-url', '--as', 'an-editor');
-  expect(loaded).toContain('cli/commands/connect.ts');
-  expect(loaded.filter((file) => file.startsWith('bridge/') || file.includes('node_modules'))).toEqual([]);
-});

@@ -28,22 +28,12 @@ async function keyturn([name, ...args]: string[]): Promise<number> {
 }
 
 it.each([
-  ['a word in place of a URL', ['token', 'notes']],
-  ['a URL without a host', ['token', 'https:notes']],
-  ['a scheme that is no web server', ['token', 'ftp://notes.example/']],
   ['plain http to another machine', ['token', 'http://notes.example/mcp']],
-  ['a name and a password in the URL', ['app', 'allow', 'cli', 'https://me:secret@notes.example/mcp']],
-  ['a fragment', ['login', 'https://notes.example/mcp#top']],
   ['a line break in the URL', ['app', 'deny', 'cli', 'https://notes.example/m\ncp']],
   ['no such sign-in and no URL', ['logout', 'notes']],
-  ['no such sign-in and no URL, with an account', ['logout', 'notes', '--account', 'work']],
-  ['a quotation mark in a scope', ['token', resource, '--scope', 'notes:"read"']],
   ['a control character in a scope', ['app', 'allow', 'cli', resource, '--scope', 'notes\u0007read']],
   ['an empty scope', ['login', resource, '--scope', ' ']],
-  ['a timeout in words', ['token', resource, '--timeout', 'soon']],
-  ['a negative timeout', ['token', resource, '--timeout=-1s']],
   ['a timeout of years', ['token', resource, '--timeout', '99999999s']],
-  ['a fraction of a second', ['token', resource, '--min-validity', '1.5s']],
   ['a lease without a unit that exists', ['app', 'allow', 'cli', resource, '--for', '3 weeks']],
   ['a lease of a thousand years', ['app', 'allow', 'cli', resource, '--for', '365000d']],
   ['another status than 401 and 403', ['token', resource, '--status', '500']],
@@ -51,13 +41,9 @@ it.each([
   ['a question without an id', ['request', 'approve', '']],
   ['a verb that there is not', ['request', 'postpone', 'abcd1234']],
   ['a noun without a verb', ['broker']],
-  ['a time without a unit', ['token', resource, '--timeout', '30']],
   ['a registration without a client id', ['oauth-client', 'add', 'https://login.example']],
-  ['an option that doesn’t exist', ['token', resource, '--verbose']],
-  ['too many operands', ['token', resource, resource]],
   ['no operand', ['token']],
   ['no command', []],
-  ['an unknown command', ['tokens']],
 ])('exits 2 for %s, with nothing on stdout and nothing started', async (_what, args) => {
   expect(await keyturn(args)).toBe(2);
   expect(printed.stdout).toBe('');
@@ -103,21 +89,11 @@ it('help goes to stdout with exit 0, for the whole and for each command', async 
 });
 
 describe('an unknown command', () => {
-  it('is answered with the one that is near', async () => {
-    expect(await keyturn(['tokne'])).toBe(2);
-    expect(printed.stderr).toContain('hint: Did you mean token? All commands: keyturn --help');
-  });
-
   it.each([
     ['approve', 'request approve'],
     ['rotate', 'proxy rotate'],
   ])('that is the verb %s is answered with its noun', async (verb, command) => {
     expect(await keyturn([verb])).toBe(2);
     expect(printed.stderr).toContain(`Did you mean ${command}?`);
-  });
-
-  it('is answered with no guess where none is near', async () => {
-    expect(await keyturn(['frobnicate'])).toBe(2);
-    expect(printed.stderr).toContain('hint: All commands: keyturn --help');
   });
 });

@@ -50,39 +50,31 @@ for v in json.load(open(sys.argv[1])):
 test.each<Record<string, string>>([
   { KEYTURN_HOME: '/srv/keyturn', HOME: '/home/ann', XDG_RUNTIME_DIR: '/run/user/7' },
   { HOME: '/home/ann', XDG_RUNTIME_DIR: '/run/user/7' },
-  { HOME: '/home/ann', KEYTURN_HOME: '', XDG_RUNTIME_DIR: '' },
   {
     HOME: '/home/ann',
     XDG_RUNTIME_DIR: 'relative',
     XDG_CONFIG_HOME: 'relative',
     XDG_STATE_HOME: '/var/state',
   },
-  { HOME: '/home/ann', XDG_CONFIG_HOME: '/etc/ann' },
 ])('looks where a broker with this environment lies: %o', async (env) => {
   const code = 'import keyturn, os; print(*keyturn._home_folders(os.environ), sep="\\n")';
   const { config, state, run } = homePaths(env, 'linux');
   expect((await pythonProgram(code, [], env)).stdout).toBe(`${config}\n${state}\n${run}\n`);
 });
 
-test.each<Record<string, string>>([
-  { HOME: '' },
-  { HOME: 'relative' },
-  { HOME: '/home/ann', KEYTURN_HOME: 'relative' },
-])('refuses an environment that names no folder: %o', async (env) => {
-  expect(await keyturnPy(['token', 'a', 'https://notes.example'], env)).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('reason: invalid_request'),
-  });
-});
+test.each<Record<string, string>>([{ HOME: '' }, { HOME: '/home/ann', KEYTURN_HOME: 'relative' }])(
+  'refuses an environment that names no folder: %o',
+  async (env) => {
+    expect(await keyturnPy(['token', 'a', 'https://notes.example'], env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('reason: invalid_request'),
+    });
+  },
+);
 
 describe('what is not the user’s alone', () => {
   const openTo: Readonly<Record<string, (paths: HomePaths, socket: string) => void>> = {
     'a folder that others may enter': ({ run }) => chmodSync(run, 0o755),
-    'a folder behind a link': ({ run }) => {
-      renameSync(run, `${run}.real`);
-      symlinkSync(`${run}.real`, run);
-    },
-    'a socket that others may use': (_paths, socket) => chmodSync(socket, 0o666),
     'a socket behind a link': (_paths, socket) => {
       renameSync(socket, `${socket}.real`);
       symlinkSync(`${socket}.real`, socket);
@@ -123,14 +115,11 @@ describe('a program in the broker’s place', () => {
   };
   test.each<[string, object]>([
     ['cannot prove itself', { result: offer }],
-    ['is another broker', { result: { ...offer, brokerId: 'other' } }],
     ['chooses another version', { result: { ...offer, version: 2 } }],
-    ['answers with something else', { result: { squatted: true } }],
     [
       'refuses in words of its own',
       { error: { code: -1, message: 'squatted', data: { reason: 'unpaired', hint: 'squatted' } } },
     ],
-    ['closes its answer with nonsense', { squatted: true }],
   ])('is told nothing but a hello when it %s, and its words are not repeated', async (_what, answer) => {
     const paths = temporaryHome();
     const file = enrolled(paths);
@@ -147,7 +136,6 @@ describe('a program in the broker’s place', () => {
   test.each<[string, string]>([
     ['lists within lists', `"result":${'['.repeat(7000)}${']'.repeat(7000)}`],
     ['half a character as its proof', `"result":${JSON.stringify(offer).replaceAll('A'.repeat(43), half)}`],
-    ['half a character as its name', `"result":${JSON.stringify(offer).replace(homeId, half)}`],
     ['a pause without end', `"error":{"data":{"reason":"locked","retryAfter":1${'0'.repeat(400)}}}`],
   ])('ends the program with no error but Keyturn’s own when it sends %s', async (_what, answer) => {
     const paths = temporaryHome();
@@ -156,43 +144,6 @@ describe('a program in the broker’s place', () => {
     const { code, stderr } = await ask(paths);
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.not.stringContaining('Traceback') });
     expect(stderr).toMatch(/reason: (handshake_failed|locked|frame_invalid)\n$/);
-  });
-});
-
-describe('a socket that can’t be reached', () => {
-  const asking = `
-import keyturn, os, resource, sys
-def ask(**more):
-    try:
-        keyturn.connect(keyturn.Identity("abc", "A" * 43, "b"), {**os.environ, **more})
-    except keyturn.KeyturnError as error:
-        print(error.reason, error, sep=": ")
-`;
-
-  test('tells apart a long path, a closed folder and a missing listener', async () => {
-    const paths = temporaryHome();
-    await squat(paths, () => '{}');
-    const { stdout, stderr } = await pythonProgram(
-      `${asking}
-ask(KEYTURN_HOME="/tmp/" + "x" * 300)
-ask(KEYTURN_HOME="/tmp/nowhere")
-home, isRoot = os.environ["KEYTURN_HOME"], os.getuid() == 0
-os.chmod(home, 0)
-if isRoot: os.seteuid(65534)
-ask()
-if isRoot: os.seteuid(0)
-os.chmod(home, 0o700)
-`,
-      [],
-      homeOf(paths),
-    );
-    expect({ stdout, stderr }).toMatchObject({ stderr: '' });
-    expect(stdout.split('\n')).toEqual([
-      expect.stringMatching(/^invalid_request: .* can't be used: File name too long$/),
-      'broker_unreachable: no broker listens on /tmp/nowhere/run',
-      expect.stringMatching(/^socket_unsafe: .*Permission denied$/),
-      '',
-    ]);
   });
 });
 

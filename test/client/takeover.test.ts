@@ -15,37 +15,7 @@ class SetTime implements Time {
   }
 }
 
-/** Each broker serves for `seconds`, until the last one answers. Resolves with how long that took. */
-async function beside({
-  deaths,
-  isReached = false,
-  seconds = 10,
-  max = 300_000,
-  signal,
-}: {
-  deaths: number;
-  isReached?: boolean;
-  seconds?: number;
-  max?: number;
-  signal?: AbortSignal;
-}): Promise<number> {
-  const time = new SetTime();
-  let left = deaths;
-  const attempt = async ({ reached }: { reached: () => void }): Promise<number> => {
-    if (isReached) reached();
-    await time.sleep(seconds * 1000);
-    if (left === 0) return time.now();
-    left -= 1;
-    throw died();
-  };
-  return retry(attempt, { waitAfter: () => 15_000, max, time, signal });
-}
-
 describe('trying again', () => {
-  it('begins its wait anew at each broker that it reached', async () => {
-    expect(await beside({ deaths: 4, isReached: true })).toBeGreaterThan(50_000);
-  });
-
   it('throws the first refusal if no try succeeds', async () => {
     const time = new SetTime();
     let tries = 0;

@@ -32,22 +32,6 @@ test.each([
   expect(calls[1]).toEqual({ method: 'token.get', params: { ...common, timeout: waits } });
 });
 
-test('asks for a key first where the program can use one', async () => {
-  const { origin } = await startHttp();
-  const resource = `${origin}/api`;
-  const { calls, connection } = await startBroker(resource);
-  await transportOptions(connection, { resource, kinds: ['token', 'apiKey'] });
-  expect(calls).toEqual([{ method: 'token.get', params: { resource, kinds: ['token', 'apiKey'] } }]);
-});
-
-test('refuses a URL that may carry no token before it asks for one', async () => {
-  const { calls, connection } = await startBroker('https://files.example/api');
-  await expect(transportOptions(connection, { resource: 'http://files.example/api' })).rejects.toMatchObject({
-    reason: 'insecure_url',
-  });
-  expect(calls).toEqual([]);
-});
-
 /** A server of the older transport: a stream that names where messages go. It takes each token but the first. */
 async function startEventServer() {
   const seen: string[] = [];

@@ -141,8 +141,6 @@ describe('keyturn setup', () => {
 
   it.each([
     `mcp_servers = { notes = { url = "${endpoint}", http_headers = { X-Api-Key = "${secret}" } } }`,
-    `mcp_servers = { notes.url = "${endpoint}", notes.http_headers.X-Api-Key = "${secret}" }`,
-    `[mcp_servers]\nnotes = { url = "${endpoint}", http_headers.X-Api-Key = "${secret}" }`,
     `mcp_servers.notes.url = "${endpoint}"\nmcp_servers.notes.http_headers = { X-Api-Key = "${secret}" }`,
   ])('names an entry of a TOML file that stands in a form it does not change: %#', (text) => {
     const { findings, after } = read('codex', `${text}\n[tui]\ntheme = "x"\n`);
@@ -179,9 +177,6 @@ describe('keyturn setup', () => {
     { env: { NODE_OPTIONS: '--import=./evil.mjs', HTTPS_PROXY: 'http://attacker.example:8080' } },
     { env: { KEYTURN_HOME: '/tmp/x' }, environment: { LD_PRELOAD: './evil.so' } },
     { envFile: './evil.env', cwd: './evil' },
-    { env_vars: ['NODE_OPTIONS'], Env: { PATH: '.' } },
-    { env: 5 },
-    { dev: { debug: { type: 'node' } }, sandbox: false, shell: './evil' },
   ];
   it.each(meaningless)('gives no meaning to what means nothing beside a URL: %j', (more) => {
     const { after } = read('cursor', entered({ ...more, url: endpoint, timeout: 5 }));
@@ -215,9 +210,7 @@ describe('keyturn setup', () => {
 
   it.each([
     ['./evil', ['bridge', endpoint, '--as', 'x']],
-    ['./keyturn', ['bridge', endpoint, '--as', 'x']],
     ['/bin/node', ['./evil.js', 'bridge', endpoint, '--as', 'x']],
-    ['sh', ['-c', 'evil', 'keyturn', 'bridge', endpoint, '--as', 'x']],
   ])('takes an entry for its own only by its command: %s %j', (command, args) => {
     expect(read('cursor', entered({ command, args })).findings).toEqual([]);
   });
@@ -232,30 +225,10 @@ describe('keyturn setup', () => {
     },
   );
 
-  it('leaves out headers that the bridge sets itself', () => {
-    const headers = {
-      'content-type': 'application/json',
-      'MCP-Protocol-Version': '2025-06-18',
-      'X-Team': 'a',
-    };
-    const { after } = read('cursor', JSON.stringify({ mcpServers: { notes: { url: endpoint, headers } } }));
-    expect(after).toContain('"X-Team: a"');
-    expect(after).not.toMatch(/content-type|protocol-version/i);
-  });
-
-  it('names a variable that another one gave to an entry of its own', () => {
-    const notes = { command: 'keyturn', args: ['bridge', endpoint, '--as', 'x'], env: { NODE_OPTIONS: 'x' } };
-    expect(read('cursor', entered(notes)).findings).toMatchObject([
-      { kind: 'left', why: expect.stringContaining('NODE_OPTIONS') },
-    ]);
-  });
-
   const changed: readonly object[] = [
     { cwd: './evil' },
     { envFile: './evil.env' },
-    { shell: './evil' },
     { env: ['NODE_OPTIONS=x'] },
-    { env: { NODE_OPTIONS: 'x', A: 5 } },
     { env: { A: 'b' }, environment: { NODE_OPTIONS: 'x' } },
   ];
   it.each(changed)('takes no entry for its own if another member says how it runs: %j', (more) => {
@@ -265,11 +238,8 @@ describe('keyturn setup', () => {
 
   it.each([
     ['a header whose name is an option', { url: endpoint, headers: { '--connect': 'x' } }],
-    ['a header for another host', { url: endpoint, headers: { host: 'other.example' } }],
     ['a tool like an option', { command: 'npx', args: ['mcp-remote', endpoint, '--ignore-tool', '--as'] }],
-    ['an option without its value', { command: 'npx', args: ['mcp-remote', endpoint, '--transport'] }],
     ['a URL beside it', { command: 'npx', args: ['mcp-remote', endpoint], url: 'https://evil.example' }],
-    ['a variable of data', { command: 'npx', args: ['mcp-remote', endpoint, '--header', 'A: ${TZDIR}'] }],
   ])('leaves an entry with %s', (_what, notes) => {
     const text = entered(notes);
     expect(read('cursor', text)).toMatchObject({ findings: [{ kind: 'left' }], after: text });
@@ -288,11 +258,8 @@ describe('keyturn setup', () => {
 
   const left: readonly (readonly [string, object, RegExp])[] = [
     ['a secret in a variable', { url: endpoint, headers: { Authorization: 'Bearer ${T}' } }, /variable/],
-    ['a header that a variable fills', { url: endpoint, headers: { 'X-Team': '${HOME}' } }, /variable/],
-    ['a header that an input fills', { url: endpoint, headers: { 'X-Team': '${input:team}' } }, /variable/],
     ['a secret in the URL', { url: `${endpoint}?api_key=${secret}` }, /URL contains a secret/],
     ['a URL and a command', { url: endpoint, command: { path: './evil' }, args: [5] }, /command/],
-    ['two secrets', { url: endpoint, headers: { 'X-Key': secret, 'X-Token': secret } }, /several secrets/],
     ['a sign-in of its own', { url: endpoint, oauth: { clientId: 'x' } }, /signs in/],
     ['http to another machine', { url: 'http://notes.example/mcp' }, /neither https nor on this computer/],
     [
@@ -317,16 +284,10 @@ describe('keyturn setup', () => {
       { url: endpoint, scopes: ['x'], http_headers: { Authorization: `Bearer ${secret}` } },
       ['Authorization'],
     ],
-    [{ url: endpoint, auth: { CLIENT_ID: 'x', CLIENT_SECRET: secret } }, ['CLIENT_SECRET']],
-    [{ url: endpoint, requestInit: { headers: { 'X-Api-Key': secret } } }, ['X-Api-Key']],
-    [{ url: endpoint, httpUrl: endpoint, headers: { 'X-Mine': `Bearer ${secret}` } }, ['X-Mine']],
     [{ url: 'http://192.168.1.5/mcp', headers: { Cookie: secret } }, ['Cookie']],
     [{ url: `${endpoint}?token=${secret}` }, ['URL']],
-    [{ url: endpoint, bearer_token_env_var: 'TOKEN', env_http_headers: { Authorization: 'AUTH' } }, []],
-    [{ url: endpoint, oauth: { tokenUrl: endpoint }, authProviderType: 'google_credentials' }, []],
     [{ url: endpoint, headers: { Authorization: 'Bearer ${T}', 'X-Key': secret } }, ['X-Key']],
     [npx('-p', 'mcp-remote', 'mcp-remote', endpoint, '--header', bearer), ['Authorization']],
-    [npx('mcp-remote', endpoint, `--header=${bearer}`), ['Authorization']],
     [
       npx('mcp-remote', endpoint, '--static-oauth-client-info', `{"client_secret":"${secret}"}`),
       ['client_secret'],
@@ -335,9 +296,7 @@ describe('keyturn setup', () => {
       { ...npx('-p', 'x', 'mcp-remote', endpoint, '--header', 'A:${B}'), env: { B: `Bearer ${secret}` } },
       ['B'],
     ],
-    [{ command: 'node', args: ['/x/mcp-remote/proxy.js', endpoint, '--header', bearer] }, ['Authorization']],
     [{ command: 'mcp-proxy', args: ['--headers', 'X-Token', secret, endpoint] }, ['X-Token']],
-    [npx('-y', 'supergateway', '--sse', endpoint, '--oauth2Bearer', `Bearer ${secret}`), ['oauth2Bearer']],
     [{ command: 'bridge', args: [`${endpoint}?api_key=${secret}`] }, ['URL']],
     [{ command: 'bridge', args: ['--api-key', secret, '--server', endpoint] }, ['api-key']],
   ];
@@ -365,8 +324,6 @@ describe('keyturn setup', () => {
   it.each([
     ['in front of it', '/* it’s */ '],
     ['that begins on the line before', '/*\n# */ '],
-    ['that begins on the line before as another one', '/*\n// */ '],
-    ['with a quote', "/*\n' */ "],
   ])('covers nothing of what comes behind a comment %s', (_where, comment) => {
     const headers = `{"X-Team": "blue"}`;
     const text = `{"mcpServers": {"notes": {${comment}"url": "${endpoint}", "headers": ${headers} // ${secret}\n}}}`;

@@ -24,7 +24,6 @@ describe('the uid of a peer', () => {
     ['an IPv4 socket', table(row(`${v4}:B415`, `${v4}:1F90`, 1000)), over4, 1000],
     ['an IPv6 socket', table(row(`${v6}:B415`, `${v6}:1F90`, 1001)), over6, 1001],
     ['an IPv6 socket with a mapped address', table(row(`${mapped}:B415`, `${mapped}:1F90`, 7)), over4, 7],
-    ['root', table(row(`${v4}:B415`, `${v4}:1F90`, 0)), over4, 0],
     [
       'the right one of several',
       table(
@@ -49,12 +48,10 @@ describe('the uid of a peer', () => {
   });
 
   it.each([
-    ['an empty table', ''],
     ['a table without rows', table()],
     ['a cut row', `${head}\n   0: ${v4}:B415`],
     ['our own end of the connection', table(row(`${v4}:1F90`, `${v4}:B415`, 1000))],
     ['the other family', table(row(`${v6}:B415`, `${v6}:1F90`, 1000))],
-    ['no loopback address', table(row('0101A8C0:B415', '0101A8C0:1F90', 1000))],
   ])('is unknown in %s', (_name, text) => {
     expect(userIn(text, over4)).toBeUndefined();
   });
@@ -80,11 +77,6 @@ describe('the uid of a peer', () => {
       const connection = await ownConnection(host);
       expect(ownerOfPeer(connection)).toBe('own');
       expect(ownerOfPeer(connection, (process.getuid?.() ?? 0) + 1)).toBe('other');
-    });
-
-    it('every peer is found where the kernel shows the connections over several pages', async () => {
-      const connections = await Promise.all(Array.from({ length: 60 }, () => ownConnection('127.0.0.1')));
-      expect(connections.map((connection) => ownerOfPeer(connection))).toEqual(connections.map(() => 'own'));
     });
   });
 });

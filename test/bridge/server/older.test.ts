@@ -12,18 +12,6 @@ it('BR-13: uses the older transport if the newer is refused, with a token', asyn
   expect(said).toEqual([]);
 });
 
-it('says that a call may have run if its stream broke', async () => {
-  const server = await olderServer();
-  const { client } = await bridged(server.url);
-  const call = client.callTool({ name: 'hold' });
-  call.catch(() => undefined);
-  await expect.poll(() => server.requests.filter((line) => line.startsWith('POST /messages')).length).toBe(3);
-  server.drop();
-  await expect(call).rejects.toThrow(/may have run/);
-  expect(await client.callTool({ name: 'hello' })).toMatchObject({ content: [{ text: 'hello' }] });
-  expect(server.requests.filter((line) => line.startsWith('GET /sse')).length).toBe(2);
-});
-
 it('resends what changes nothing, and gives calls their error', async () => {
   const server = await olderServer();
   const { client, said } = await bridged(server.url);

@@ -90,30 +90,3 @@ it('repeats nothing that the server has refused', async () => {
   expect(sinceRenewal(server).filter((line) => line.startsWith('resources/'))).toEqual([]);
   expect(said).toEqual([]);
 });
-
-it.each([
-  ['refuses', { status: 200 }, 1],
-  ['does not answer', 'cut', 2],
-] as const)(
-  'says once that the server %s a repeat, and the request goes on',
-  async (_what, mishap, repeats) => {
-    const { client, server, heard, said } = await open();
-    for (const uri of ['note://1', 'note://2']) await client.subscribeResource({ uri });
-    server.mishap = ({ method, id }) => {
-      if (method !== 'resources/subscribe') return undefined;
-      if (mishap === 'cut') return mishap;
-      const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_602, message: 'no' } });
-      return { ...mishap, headers: { 'content-type': 'application/json' }, body };
-    };
-    server.forget();
-    await client.callTool({ name: 'change' });
-    expect(heard).toEqual(['too fine', 'coarse']);
-    expect(said).toEqual([expect.stringMatching(/did not take.*"resources\/subscribe" \(2 times\)/)]);
-    server.mishap = () => undefined;
-    server.forget();
-    await client.callTool({ name: 'change' });
-    // What was refused is not asked again; what only broke is.
-    expect(server.count('resources/subscribe')).toBe(2 + 2 * repeats);
-    expect(said).toHaveLength(1);
-  },
-);

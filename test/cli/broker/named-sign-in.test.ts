@@ -37,34 +37,3 @@ it.each([
 ])('what is near a name %s', (_what, text, expected) => {
   expect(near(text, signIns)).toEqual(expected);
 });
-
-describe('the account of an allowed program', () => {
-  const editor = (accounts?: string[]) => [
-    {
-      appId: 'AbC',
-      name: 'editor',
-      pairedAt: 0,
-      permissions: [{ resource: endpoint, decision: 'allow' as const, ...(accounts ? { accounts } : {}) }],
-    },
-  ];
-  const allowed = { app: 'editor', resource: `${endpoint}/` };
-
-  it.each([
-    ['the one it works as', editor(['work']), signIns, 'editor works there as "work".'],
-    ['the only one there is', editor(), [anna, other], 'editor will work there as "anna", the only account.'],
-    [
-      'that of the first sign-in',
-      editor(),
-      [other, { ...anna, state: 'revoked' }],
-      'Nobody is signed in there yet: editor will work as the account of the first sign-in.',
-    ],
-    [
-      'one of several',
-      editor(),
-      signIns,
-      '"anna", "work" are signed in there: you will be asked which one editor works as, or use --account ACCOUNT.',
-    ],
-  ])('is said: %s', (_what, clients, all, said) => {
-    expect(accountNote(allowed, clients, all)).toBe(said);
-  });
-});

@@ -1,6 +1,6 @@
 /** The folder of a forward's socket: what is said where it can't be used. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { KeyturnError } from '../../../src/base/errors.ts';
@@ -54,16 +54,4 @@ it.each([
   const next = followed(refusal(proposed, env));
   expect(path.dirname(next)).not.toBe(path.dirname(proposed));
   requireSandboxFolder(next, env);
-});
-
-it('proposes another folder where a part of the path is a file', () => {
-  const folder = temporaryFolder();
-  writeFileSync(path.join(folder, 'file'), '');
-  mkdirSync(path.join(folder, 'own'));
-  for (const inside of ['file', 'file/below']) {
-    const refused = refusal(path.join(folder, inside, 'agent.sock'), { HOME: path.join(folder, 'own') });
-    expect(refused.reason).toBe('socket_unsafe');
-    expect(refused.message).not.toContain('broker');
-    requireSandboxFolder(followed(refused), {});
-  }
 });

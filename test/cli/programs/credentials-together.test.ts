@@ -59,16 +59,6 @@ describe('several credentials for one command', () => {
     expect(tokens).toMatchObject([{ access_token: '3' }, { access_token: '2' }]);
   });
 
-  it('asks once for tokens that still live long enough, and for keys', async () => {
-    const { heard, given } = desk({ later: 240 }, { early: [300], later: [60] });
-    expect((await given(['early', 'key', 'later'])).map(({ name }) => name)).toEqual([
-      'early',
-      'key',
-      'later',
-    ]);
-    expect(heard).toEqual(['early allow', 'key allow', 'later allow']);
-  });
-
   it('refuses where the newest token is too old, at first or after the others', async () => {
     const tooOld = {
       reason: 'token_invalid',

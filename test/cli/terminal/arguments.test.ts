@@ -4,9 +4,7 @@ import {
   accountFrom,
   durationFrom,
   parse,
-  resourceFrom,
   leaseFrom,
-  scopeFrom,
   waitFrom,
 } from '../../../src/cli/terminal/arguments.ts';
 import type { Statement } from '../../../src/cli/terminal/statement.ts';
@@ -61,22 +59,6 @@ it('a wait is a day at most, and absent without the option', () => {
   expect(waitFrom('1d', '--timeout')).toBe(86_400);
   expect(waitFrom(undefined, '--timeout')).toBeUndefined();
   expect(() => waitFrom('86401s', '--timeout')).toThrow(/a day at most/);
-});
-
-describe('a scope and a resource', () => {
-  it('pass as they were typed', () => {
-    expect(scopeFrom(['notes:read', 'a  b'])).toEqual({ scope: 'notes:read a  b' });
-    expect(scopeFrom(undefined)).toEqual({});
-    expect(resourceFrom('https://Notes.example/mcp/')).toBe('https://Notes.example/mcp/');
-    // Whether plain http is accepted on this machine is the broker's setting, so the broker says it.
-    expect(resourceFrom('http://localhost:8080/mcp')).toBe('http://localhost:8080/mcp');
-  });
-
-  it('are refused with a reason of their own', () => {
-    expect(() => scopeFrom(['a"b'])).toThrow(expect.objectContaining({ reason: 'invalid_scope' }));
-    expect(() => scopeFrom([''])).toThrow(expect.objectContaining({ reason: 'invalid_scope' }));
-    expect(() => resourceFrom('notes')).toThrow(expect.objectContaining({ reason: 'invalid_resource' }));
-  });
 });
 
 describe('a command line', () => {

@@ -72,33 +72,3 @@ describe.each(all.map(({ name, examples }) => ({ name, examples })))(
     });
   },
 );
-
-it.each([
-  ['no value', ['app', 'allow', 'cli', 'https://notes.example/mcp', '--for'], '--for needs a value.'],
-  ['a value too many', ['sign-in', 'list', '--json=yes'], '--json takes no value.'],
-  ['an unknown option', ['sign-in', 'list', '--verbose'], 'There is no option "--verbose" here.'],
-  ['a typo', ['setup', '--projct'], 'There is no option "--projct" here; the nearest is --project.'],
-  ['a missing operand', ['app', 'allow', 'cli'], 'keyturn app allow needs APP URL; 1 given.'],
-  ['an operand too many', ['lock', 'now'], 'keyturn lock takes no operand; 1 given.'],
-  [
-    'operands of a list',
-    ['exception', 'add', 'https://a.example'],
-    'keyturn exception add needs SERVER RULE; 1 given.',
-  ],
-  [
-    'a word that none of a list is',
-    ['exception', 'add', 'https://a.example', 'pkce'],
-    'keyturn exception add takes issuer-mismatch, no-resource, no-pkce-metadata, audience or private-address, not "pkce".',
-  ],
-  [
-    'a time that is over at once',
-    ['app', 'allow', 'cli', 'https://notes.example/mcp', '--for', '0s'],
-    '--for takes a second at least, not "0s".',
-  ],
-])('a refused command line with %s says so, and shows one that is right', async (_what, line, said) => {
-  const { examples = [] } =
-    all.find(({ name }) => name === line[0] || name === line.slice(0, 2).join(' ')) ?? {};
-  expect(await keyturn(line)).toBe(2);
-  expect(printed.stderr).toContain(`keyturn: ${said}\n`);
-  expect(printed.stderr).toContain(`For example: ${examples[0]} `);
-});

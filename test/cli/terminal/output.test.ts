@@ -1,6 +1,6 @@
 /** What is printed where, and how a refusal reads. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { print, printJson, printTable, refuse, say, when } from '../../../src/cli/terminal/output.ts';
+import { print, printJson, printTable, refuse, say } from '../../../src/cli/terminal/output.ts';
 import { collectOutput, type Printed } from '../../support/processes/output.ts';
 import { KeyturnError, reasons, RuleRefusal } from '../../../src/base/errors.ts';
 
@@ -69,17 +69,6 @@ describe('text of a server', () => {
 });
 
 describe('an answer', () => {
-  it('is aligned for a person', () => {
-    printTable(
-      ['A', 'LONGER', 'C'],
-      [
-        ['1', '2', '3'],
-        ['wide cell', '', ''],
-      ],
-    );
-    expect(printed.stdout).toBe('A          LONGER  C\n1          2       3\nwide cell\n');
-  });
-
   it('is a block for each row where a narrow terminal would break the lines of a table', () => {
     const { isTTY, columns } = process.stdout;
     onTestFinished(() => void Object.assign(process.stdout, { isTTY, columns }));
@@ -97,14 +86,5 @@ describe('an answer', () => {
     Object.assign(process.stdout, { columns: 80 });
     printTable(['GRANT', 'SERVER', 'STATE'], rows);
     expect(printed.stdout.split('\n')).toHaveLength(4);
-  });
-
-  it('is one line of JSON for a program', () => {
-    printJson([{ a: 1 }]);
-    expect(printed.stdout).toBe('[{"a":1}]\n');
-  });
-
-  it('shows a time to the second', () => {
-    expect(when(0)).toMatch(/^19(69|70)-\d\d-\d\d \d\d:\d\d:\d\d$/);
   });
 });

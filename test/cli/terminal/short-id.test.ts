@@ -18,8 +18,3 @@ it('is refused, with the ids it could be, where several begin so', () => {
     }),
   );
 });
-
-it('stays what it is where it is short, or no beginning of any', () => {
-  expect(wholeId('5e6', ids)).toBe('5e6');
-  expect(wholeId('ffff', ids)).toBe('ffff');
-});

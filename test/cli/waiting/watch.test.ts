@@ -91,13 +91,6 @@ describe('a login', () => {
     }
   });
 
-  it('is told the command that enters a client where nothing else helps past an error', async () => {
-    const broker = brokerWith({ id: 'aaaaaaaa', ...waiting, replacedByHand: true });
-    await watchQuestions(broker, { resource }, { earlier: new Set() });
-    expect(stderr).toContain(`keyturn login ${resource} --client-id ID`);
-    expect(stderr).not.toContain('--new-client');
-  });
-
   it('joins no sign-in of an app, of another way or, while the app runs, of anybody', async () => {
     const { startUrl: _none, ...elsewhere } = waiting;
     const broker = brokerWith(

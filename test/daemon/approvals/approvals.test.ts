@@ -37,30 +37,6 @@ it('a private host that is confirmed is shown on the card without port or path',
   await approvals.require(caller, 'exception.set', { ...params, on: false });
 });
 
-describe('a permission that is set again', () => {
-  const held = { appId: 'cli', endpoint: nowhere.endpoint, decision: 'allow', createdAt: 0 } as const;
-  const same = { app: 'cli', resource: nowhere.endpoint, decision: 'allow' };
-
-  it.each([
-    ['is no question where it is what stands', {}, {}, false],
-    ['is no question where it is less', { scope: ['read', 'write'] }, { scope: 'read' }, false],
-    ['is one where it is more', { scope: ['read'] }, { scope: 'read write' }, true],
-    ['is one where the scopes are still those of the first token', { fixAtFirstToken: true }, {}, true],
-    ['is one where what stands is refused', { decision: 'deny' as const }, {}, true],
-  ])('a permission that is set again %s', async (_what, before, change, isAsked) => {
-    const { approvals, parts } = await rig();
-    await parts.permissions.set({ ...held, ...before });
-    const gone = new AbortController();
-    const caller = { signal: gone.signal } as Caller;
-    const approved = approvals.require(caller, 'permission.set', { ...same, ...change });
-    approved.catch(() => undefined);
-    expect(parts.interactions.list()).toHaveLength(isAsked ? 1 : 0);
-    gone.abort();
-    if (isAsked) await refusal(approved);
-    else await approved;
-  });
-});
-
 const late = { reason: 'rate_limited' };
 const denied = { reason: 'consent_denied' };
 

@@ -91,10 +91,7 @@ describe('a home', () => {
 describe('the files of a home', () => {
   const files: readonly [string, 'config' | 'state'][] = [
     ['settings.json', 'config'],
-    ['owner.key', 'config'],
     ['audit.jsonl', 'state'],
-    ['audit-000001.jsonl', 'state'],
-    ['broker.lock', 'state'],
     ['broker.log', 'state'],
   ];
 

@@ -72,18 +72,6 @@ describe('a pause that the owner begins', () => {
     await expect(paused).rejects.toMatchObject({ reason: 'locked' });
   });
 
-  it('is kept by the vault and noted, and so is its end', async () => {
-    const { kept, pause, stored, rows } = stage();
-    const begun = kept.begin(61_000);
-    // At once, before the vault has it.
-    expect(pause.current).toBeDefined();
-    expect(await begun).toEqual({ since: 1000, until: 61_000 });
-    await kept.end();
-    expect(pause.current).toBeUndefined();
-    expect(stored).toEqual([{ since: 1000, until: 61_000 }, undefined]);
-    expect(rows).toEqual(['paused until 1970-01-01T00:01:01.000Z', 'resumed']);
-  });
-
   it('stands in vault and broker if it begins while an earlier one is ended', async () => {
     const { kept, pause, stored } = stage();
     await kept.begin();
@@ -102,16 +90,5 @@ describe('a pause that the owner begins', () => {
     held.kept.restore();
     expect(held.pause.current).toEqual({ since: 1000 });
     await expect.poll(() => held.stored).toEqual([{ since: 1000 }]);
-  });
-
-  it('leaves one row when its time is over, and the windows are told', async () => {
-    const scene = stage();
-    await scene.kept.begin(2000);
-    scene.kept.look();
-    expect(scene.ends).toBe(0);
-    scene.now = 2000;
-    scene.kept.look();
-    scene.kept.look();
-    expect([scene.ends, scene.rows.at(-1), scene.rows.length]).toEqual([1, 'over', 2]);
   });
 });

@@ -77,7 +77,6 @@ describe('a value that can’t be used', () => {
     ['KEYTURN_VAULT_KEY', 'doormat'],
     ['HTTPS_PROXY', 'socks5://proxy.example:3128'],
     ['KEYTURN_CLIENT_METADATA_URL', 'http://keyturn.example/client.json'],
-    ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/a/../client.json'],
   ])('B-16: in the variable %s is named: %s', (name, value) => {
     expect(() => read({ [name]: value }, true)).toThrow(
@@ -85,17 +84,14 @@ describe('a value that can’t be used', () => {
     );
   });
 
-  it.each([
-    '{"vault":',
-    '{"vault":"shoebox"}',
-    '{"insecureLoopback":"yes"}',
-    '{"lockAfter":0}',
-    '{"protocolVersionHeader":"a b"}',
-  ])('in the file (%s) is reported, and the file stays as it is', (text) => {
-    writeFileSync(file, text, { mode: 0o600 });
-    expect(() => read({}, false)).toThrow(
-      expect.objectContaining({ reason: 'file_unreadable', message: expect.stringContaining(file) }),
-    );
-    expect(readFileSync(file, 'utf8')).toBe(text);
-  });
+  it.each(['{"vault":', '{"vault":"shoebox"}', '{"protocolVersionHeader":"a b"}'])(
+    'in the file (%s) is reported, and the file stays as it is',
+    (text) => {
+      writeFileSync(file, text, { mode: 0o600 });
+      expect(() => read({}, false)).toThrow(
+        expect.objectContaining({ reason: 'file_unreadable', message: expect.stringContaining(file) }),
+      );
+      expect(readFileSync(file, 'utf8')).toBe(text);
+    },
+  );
 });

@@ -55,13 +55,4 @@ describe('a browser command', () => {
     // A terminal that systemd started hands its own variables to what a person runs in it.
     expect(isService({ SYSTEMD_EXEC_PID: String(process.ppid) })).toBe(false);
   });
-
-  it('is the default of the system if none is set, and nothing if the system has none', async () => {
-    scribe('xdg-open');
-    await openBrowser(url, { env: { PATH: `${folder}:${process.env['PATH']}` }, platform: 'linux' });
-    expect(await argumentsGiven()).toEqual([url]);
-    await expect(openBrowser(url, { env, platform: 'aix' })).rejects.toMatchObject({
-      reason: 'login_failed',
-    });
-  });
 });

@@ -81,25 +81,6 @@ describe('the daemon’s fetch', () => {
     expect(asked).toEqual(['localhost', 'localhost']);
   });
 
-  it('looks once where the certificate of a trusted authority is for another name', async () => {
-    const certificates = await throwAwayCertificates();
-    const named = new URL(await serverWith(certificates, randomBytes(48)));
-    named.hostname = 'other.localhost';
-    const asked: string[] = [];
-    const net = daemonFetch(async () => ({
-      authorities: { pem: certificates.ca, hash: 'known' },
-      find: (hostname, _options, callback) => {
-        asked.push(hostname);
-        callback(null, [{ address: '127.0.0.1', family: 4 }]);
-      },
-    }));
-    onTestFinished(() => net.close());
-    await expect(net.fetchFor(named.href)(named.href, plainGet())).rejects.toMatchObject({
-      cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' },
-    });
-    expect(asked).toEqual(['other.localhost']);
-  });
-
   it('trusts a certificate authority that the user named, and no other', async () => {
     expect(await statusWith({ authorities: readAuthorities(world.caFile) })).toBe(200);
     await expect(statusWith({})).rejects.toMatchObject({

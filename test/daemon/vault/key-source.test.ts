@@ -4,7 +4,6 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { passphraseFrom } from '../../../src/daemon/vault/key-source.ts';
-import { settingsSchema } from '../../../src/daemon/settings/settings.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const passphrase = 'correct horse battery';
@@ -81,21 +80,5 @@ describe('the passphrase of an unattended vault', () => {
     await expect(passphraseFrom(`command:${folder}/none`, env)).rejects.toMatchObject({
       reason: 'vault_unavailable',
     });
-  });
-
-  it('is typed by a person, or not there, with the other settings', async () => {
-    expect(await passphraseFrom('passphrase', {})).toBeUndefined();
-    expect(await passphraseFrom('keychain', {})).toBeUndefined();
-    for (const right of ['file:/a b', 'credential:key.1', 'command:pass show keyturn', 'keychain'])
-      expect(settingsSchema.shape.vaultKey.safeParse(right).data).toBe(right);
-    for (const wrong of [
-      'file:relative',
-      'file:',
-      'credential:../key',
-      'credential:',
-      'command: ',
-      'doormat',
-    ])
-      expect(settingsSchema.shape.vaultKey.safeParse(wrong).success).toBe(false);
   });
 });

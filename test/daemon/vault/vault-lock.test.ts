@@ -145,16 +145,6 @@ describe('locking', () => {
     expect(rig.signIn().state.kind).toBe('active');
   });
 
-  it('lets a sign-in end here while the vault is locked, and informs its server later', async () => {
-    const { rig, vaultLock } = await deskFor();
-    await rig.allow();
-    await rig.ask();
-    await vaultLock.lock('locked');
-    const { revokeSignIn } = await import('../../../src/broker/revocation/revoker.ts');
-    expect(await revokeSignIn(rig.parts, rig.signIn())).toMatchObject({ receipt: 'pending' });
-    expect(rig.signIn().state.kind).toBe('revoked');
-  });
-
   it('cancels open sign-ins, because their tokens could not be kept', async () => {
     const { rig, vaultLock } = await deskFor();
     rig.person.isThere = false;
@@ -168,24 +158,6 @@ describe('locking', () => {
 });
 
 describe('unlocking', () => {
-  it('asks once for all callers, and all get the same result', async () => {
-    const answered = Promise.withResolvers<void>();
-    let asked = 0;
-    const unlock = async (): Promise<void> => {
-      asked += 1;
-      await answered.promise;
-    };
-    const { vaultLock, rig } = await deskFor({ lockable: { unlock } });
-    await vaultLock.lock('locked');
-    const all = Array.from({ length: 5 }, () => vaultLock.unlock({}, here()));
-    await turnOfEvents();
-    expect(await refusal(rig.parts.vault.root())).toMatchObject({ reason: 'locked', kind: 'waiting' });
-    answered.resolve();
-    await Promise.all(all);
-    expect(asked).toBe(1);
-    await rig.parts.vault.root();
-  });
-
   it('pauses after a wrong passphrase, longer each time, and notes each failure', async () => {
     const unlock = async (_patience: number, passphrase?: string): Promise<void> => {
       if (passphrase !== 'right') throw new VaultError('locked', 'this passphrase does not open the vault');

@@ -25,12 +25,6 @@ async function questions(home: TestHome): Promise<readonly Question[]> {
   );
 }
 
-async function question(home: TestHome, kind: string, not = ''): Promise<Question> {
-  return until(`a question of kind ${kind}`, async () =>
-    (await questions(home)).find((one) => one.kind === kind && one.id !== not),
-  );
-}
-
 async function bothQuestions(home: TestHome): Promise<readonly Question[]> {
   return until('both questions', async () => {
     const waiting = await questions(home);
@@ -65,16 +59,6 @@ describe('a broker that is replaced', () => {
     expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
     expect(world.counts().authorizationServer.signIns).toBe(1);
     program.close();
-  });
-
-  it('starts its sign-ins again at the next one', async () => {
-    const { home, world, resource } = await homeInWorld({ browser: 'true' });
-    const login = home.start(['login', resource]);
-    const { id } = await question(home, 'signIn');
-    await home.ok(['broker', 'restart']);
-    const { url = '' } = await question(home, 'signIn', id);
-    expect(await world.signIn(url)).toMatchObject({ status: 200 });
-    expect(await login.ended).toMatchObject({ code: 0, stdout: '' });
   });
 });
 

@@ -172,16 +172,3 @@ it('`keyturn dev-server` takes the configuration that its page shows', async () 
   served.running.signal('SIGHUP');
   expect((await served.running.ended).code).toBe(0);
 });
-
-it.each([
-  ['a file that is no JSON', '{', 'is no JSON'],
-  ['an entry that there is not', { ports: 1 }, 'ports'],
-  ['a port out of range', { protectedServer: { port: 70_000 } }, 'protectedServer.port'],
-  ['a path with a query', { protectedServer: { path: '/mcp?a' } }, 'protectedServer.path'],
-  ['a nameless account', { authorizationServer: { accounts: [''] } }, 'authorizationServer.accounts.0'],
-])('`keyturn dev-server` refuses %s, and names it', async (_what, configuration, named) => {
-  const run = await newHome().keyturn(['dev-server', '--config', configurationFile(configuration)]);
-  expect(run).toMatchObject({ code: 2, stdout: '' });
-  expect(run.stderr).toContain(named);
-  expect(run.stderr).toContain('docs/servers/dev-server.md');
-});

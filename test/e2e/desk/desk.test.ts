@@ -70,7 +70,7 @@ const machine = { label: 'build.example', hostKey: `SHA256:${'k'.repeat(43)}` };
 /** A request of each method that widens, and what its card has to show. */
 const widening: Readonly<Record<string, readonly [params: object, shown: object]>> = {
   'permission.set': [
-    { app: 'cli', resource, decision: 'allow' },
+    { app: 'cli', resource: 'https://NOTES.example:443/mcp', decision: 'allow' },
     { command: 'allow', app: 'cli', resource },
   ],
   'permission.end': [
@@ -97,17 +97,18 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
   'oauthClient.set': [
     {
       ...entered,
+      issuer: 'https://LOGIN.example',
       clientSecret: 'aClientSecret-0815',
-      idp: { issuer: 'https://idp.example', clientId: 'desk', idTokenFile: '/nowhere/id-token' },
+      idp: { issuer: 'https://IDP.example', clientId: 'desk', idTokenFile: '/nowhere/id-token' },
     },
     { ...entered, command: 'oauthClient', idp: 'https://idp.example', replaces: false },
   ],
   'signIn.start': [
-    { ...started, resource: `${resource}/` },
+    { ...started, resource: `${resource}/`, issuer: 'https://LOGIN.example' },
     { ...started, command: 'signIn', resource },
   ],
   'exception.set': [
-    { server: resource, name: 'no-resource', on: true },
+    { server: 'https://Notes.example/mcp', name: 'no-resource', on: true },
     { command: 'exception', server: resource, exception: 'no-resource' },
   ],
   'settings.set': [
@@ -159,27 +160,6 @@ describe('the owner’s key while the app runs', () => {
       expect(await cards()).toEqual([]);
     }
     expect(await line.request('settings.get')).not.toEqual(before);
-  });
-
-  it('reads and narrows at once', async () => {
-    const { home, owner, permissions } = await openDesk(newHome());
-    const allow = { app: 'cli', resource, decision: 'allow', scope: 'read write' };
-    await owner.call('permission.set', allow);
-    await owner.call('exception.set', { server: resource, name: 'no-resource', on: true });
-    for (const command of [
-      ['sign-in'],
-      ['app'],
-      ['settings'],
-      ['app', 'allow', 'cli', resource, '--scope', 'read', '--for', '1h'],
-      ['exception', 'remove', resource, 'no-resource'],
-    ]) {
-      await home.ok(command);
-    }
-    expect(await permissions()).toMatchObject([{ scope: 'read' }]);
-    await home.ok(['app', 'revoke', 'cli', resource]);
-    expect(await permissions()).toEqual([]);
-    await home.ok(['app', 'deny', 'cli', resource]);
-    expect(await permissions()).toMatchObject([{ decision: 'deny' }]);
   });
 
   it('approves no app, no pairing and not itself, and may deny', async () => {
