@@ -37,6 +37,22 @@ it('a private host that is confirmed is shown on the card without port or path',
   await approvals.require(caller, 'exception.set', { ...params, on: false });
 });
 
+it.each([
+  ['is no question where it is less', { scope: ['read', 'write'] }, { scope: 'read' }, false],
+  ['is one where it is more', { scope: ['read'] }, { scope: 'read write' }, true],
+  ['is one where what stands is refused', { decision: 'deny' as const }, {}, true],
+])('a permission that is set again %s', async (_what, before, change, isAsked) => {
+  const { approvals, parts } = await rig();
+  const { endpoint } = nowhere;
+  await parts.permissions.set({ appId: 'cli', endpoint, decision: 'allow', createdAt: 0, ...before });
+  const gone = new AbortController();
+  const asked = { app: 'cli', resource: endpoint, decision: 'allow', ...change };
+  const approved = approvals.require({ signal: gone.signal } as Caller, 'permission.set', asked);
+  approved.catch(() => undefined);
+  expect(parts.interactions.list()).toHaveLength(isAsked ? 1 : 0);
+  gone.abort();
+});
+
 const late = { reason: 'rate_limited' };
 const denied = { reason: 'consent_denied' };
 

@@ -64,6 +64,26 @@ describe('with a stand-in for the worker', () => {
     await vault.close();
   });
 
+  test('a worker that is given up is killed before the next one starts', async () => {
+    const ends: (() => void)[] = [];
+    const started: number[] = [];
+    const spawnWorker = (): KeychainWorker => {
+      started.push(ends.length);
+      const isFirst = started.length === 1;
+      const worker = standIn(({ id }) => (isFirst ? undefined : { id, ok: true, value: null }));
+      return { ...worker, onExit: (listener) => void ends.push(listener), kill: () => undefined };
+    };
+    const process = new KeychainProcess(spawnWorker, 20);
+    const request = { op: 'get', service: 'unused', account: 'x' } as const;
+    await expect(process.ask(request)).rejects.toMatchObject({ kind: 'waiting' });
+    await expect(process.ask(request)).rejects.toMatchObject({ kind: 'waiting' });
+    expect(started).toHaveLength(1);
+    for (const end of ends) end();
+    expect(await process.ask(request)).toBe(null);
+    expect(started).toHaveLength(2);
+    process.close();
+  });
+
   test('a missing keytar makes the keychain unavailable', async () => {
     const message = '"Cannot find package"';
     const worker = standIn(({ id }) => ({ id, ok: false, failure: 'module', message }));
