@@ -1,6 +1,5 @@
 /** Sign-ins that a mistyped name may have meant, and the account that a program works as. */
-import { describe, expect, it } from 'vitest';
-import { accountNote } from '../../../src/cli/words/account-note.ts';
+import { expect, it } from 'vitest';
 import { near } from '../../../src/cli/broker/named-sign-in.ts';
 
 const endpoint = 'https://notes.example/mcp';

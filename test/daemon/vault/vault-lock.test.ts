@@ -158,6 +158,24 @@ describe('locking', () => {
 });
 
 describe('unlocking', () => {
+  it('asks once for all callers, and all get the same result', async () => {
+    const answered = Promise.withResolvers<void>();
+    let asked = 0;
+    const unlock = async (): Promise<void> => {
+      asked += 1;
+      await answered.promise;
+    };
+    const { vaultLock, rig } = await deskFor({ lockable: { unlock } });
+    await vaultLock.lock('locked');
+    const all = Array.from({ length: 5 }, () => vaultLock.unlock({}, here()));
+    await turnOfEvents();
+    expect(await refusal(rig.parts.vault.root())).toMatchObject({ reason: 'locked', kind: 'waiting' });
+    answered.resolve();
+    await Promise.all(all);
+    expect(asked).toBe(1);
+    await rig.parts.vault.root();
+  });
+
   it('pauses after a wrong passphrase, longer each time, and notes each failure', async () => {
     const unlock = async (_patience: number, passphrase?: string): Promise<void> => {
       if (passphrase !== 'right') throw new VaultError('locked', 'this passphrase does not open the vault');
