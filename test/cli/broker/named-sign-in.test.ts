@@ -1,4 +1,4 @@
-/** Sign-ins that a mistyped name may have meant, and the account that a program works as. */
+/** Sign-ins that a mistyped name may have meant. */
 import { expect, it } from 'vitest';
 import { near } from '../../../src/cli/broker/named-sign-in.ts';
 
