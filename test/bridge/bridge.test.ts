@@ -58,18 +58,6 @@ async function session(options?: ClientOptions, prepare?: (client: Client) => vo
 const repeat = { name: 'repeat', arguments: { text: 'ab', times: 2 } };
 
 describe('a session', () => {
-  it('BR-14: carries requests, and the server’s questions in the middle of one', async () => {
-    const { server, client, said } = await session({ capabilities }, answering);
-    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('ask');
-    expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
-    expect(JSON.stringify(await client.callTool({ name: 'ask' }))).toMatch(/accept.*hello/);
-    expect(await client.readResource({ uri: 'note://1' })).toMatchObject({ contents: [{ text: 'milk' }] });
-    expect(said).toEqual([]);
-    expect(server.received.every(({ headers }) => headers.get('authorization') === 'Bearer secret-1')).toBe(
-      true,
-    );
-  });
-
   it('BR-4: names session and revision in each request, and takes both kinds of answer', async () => {
     const { server, client } = await session();
     await client.callTool(repeat);

@@ -1,8 +1,8 @@
 /** The start of `keyturn bridge`: pairing, permission and sign-in at the first one, and nothing at the next ones. */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { TestHome, until } from '../../support/home.ts';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type TestHome, until } from '../../support/home.ts';
 import { type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
@@ -117,13 +117,6 @@ describe('the first start', () => {
 });
 
 describe('the arguments of mcp-remote', () => {
-  /** Without a broker. */
-  let home: TestHome;
-  beforeAll(() => {
-    home = new TestHome({ world: there.world });
-  });
-  afterAll(() => home.close());
-
   it('BR-1: are taken: unneeded ones are named, and tools left out', async () => {
     const { resource } = there;
     await paired(there.home, 'a-moved-editor');

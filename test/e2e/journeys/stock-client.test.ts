@@ -14,9 +14,15 @@ it('a stock client is switched over, narrowed, paused, revoked and restored', as
   const user = home.env['HOME'] ?? '';
   const file = path.join(user, '.cursor', 'mcp.json');
   const before = `{\n  // mine\n  "mcpServers": { "notes": { "url": "${resource}" } }\n}\n`;
-  mkdirSync(path.dirname(file));
-  writeFileSync(file, before);
-  onTestFinished(() => rmSync(path.dirname(file), { recursive: true }));
+  // Of a second client: setup asks once for all entries of a server.
+  const second = path.join(user, '.kiro', 'settings', 'mcp.json');
+  for (const each of [file, second]) {
+    mkdirSync(path.dirname(each), { recursive: true });
+    writeFileSync(each, before);
+  }
+  onTestFinished(() =>
+    ['.cursor', '.kiro'].forEach((name) => rmSync(path.join(user, name), { recursive: true })),
+  );
   const clients = new ForeignClients(home, resource);
   onTestFinished(() => clients.close());
   const call = async (tool: string, ...words: string[]): Promise<string> =>
@@ -27,7 +33,7 @@ it('a stock client is switched over, narrowed, paused, revoked and restored', as
   await connecting.shows(/cursor-notes[^]*Change these files\? \[y\/N\] /);
   expect(readFileSync(file, 'utf8')).toBe(before);
   connecting.type('y\n');
-  await connecting.shows(/may "cursor-notes" be paired, and reach [^]*\[y\/N\] /);
+  await connecting.shows(/may "cursor-notes", "kiro-notes" be paired, and reach [^]*\[y\/N\] /);
   connecting.type('y\n');
   await connecting.shows(/restart these clients\./);
   await connecting.ended;

@@ -6,7 +6,7 @@
  */
 import { onTestFinished } from 'vitest';
 import { codeBlocks, type MarkdownPage, page } from '../../docs/pages.ts';
-import { type Run, type Running, type TestHome } from '../../support/home.ts';
+import { type Running, type TestHome } from '../../support/home.ts';
 import { type Question, questionOf } from '../../support/homes/ask-broker.ts';
 import { inTerminal, type Terminal } from '../../support/processes/terminal.ts';
 
@@ -35,14 +35,9 @@ export class Walk {
 
   /** The next block, to its end; all of its commands must succeed. Answers its standard output. */
   async run(names?: Names, home?: TestHome): Promise<string> {
-    const { code, stdout, stderr } = await this.fails(names, home);
+    const { code, stdout, stderr } = await this.start(names, home).ended;
     if (code !== 0) throw new Error(`exit ${code} on ${this.page.name}:\n${stdout}${stderr}`);
     return stdout;
-  }
-
-  /** The next block, to its end, whatever that is. */
-  async fails(names?: Names, home?: TestHome): Promise<Run> {
-    return this.start(names, home).ended;
   }
 
   /** Starts the next block. */

@@ -11,7 +11,6 @@ import { forkWorker, KeychainProcess } from '../../../src/vault/keychain/keychai
 import { keychainVault } from '../vaults.ts';
 import { isAlive } from '../../support/home.ts';
 import { freshService, removeFreshItems, requireTestKeyring } from './keyring.ts';
-import { killableWorkers } from './killable-worker.ts';
 
 beforeAll(requireTestKeyring);
 afterAll(removeFreshItems);
@@ -36,13 +35,24 @@ function standIn(answer: (request: { id: number }) => unknown): KeychainWorker &
 }
 
 test('a worker killed during a call fails it, and the next call gets a new one', async () => {
-  const workers = killableWorkers();
-  const vault = keychainVault({ service: freshService(), spawnWorker: workers.spawn });
+  const started: KeychainWorker[] = [];
+  let isNextKilled = false;
+  const spawnWorker = (): KeychainWorker => {
+    const worker = forkWorker();
+    started.push(worker);
+    const post = (message: unknown): void => {
+      worker.post(message);
+      if (isNextKilled) worker.kill();
+      isNextKilled = false;
+    };
+    return { ...worker, post };
+  };
+  const vault = keychainVault({ service: freshService(), spawnWorker });
   await vault.set('grant', 'kept');
-  workers.killAtNextRequest();
+  isNextKilled = true;
   await expect(vault.set('grant', 'new')).rejects.toMatchObject({ reason: 'vault_unavailable' });
   expect(['kept', 'new']).toContain(await vault.get('grant'));
-  expect(workers.started).toHaveLength(2);
+  expect(started).toHaveLength(2);
   await vault.close();
 });
 

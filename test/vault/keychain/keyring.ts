@@ -65,8 +65,6 @@ export function rawItems(
 export interface KeyringSession {
   readonly env: NodeJS.ProcessEnv;
   lock(): Promise<void>;
-  /** Of the keyring daemon that runs now. */
-  daemonPid(): Promise<number>;
   /** Replaces the running keyring daemon with a new, unlocked one; the items stay. */
   restartUnlocked(): Promise<void>;
   end(): Promise<void>;
@@ -91,7 +89,6 @@ export async function ownKeyring(): Promise<KeyringSession> {
   return {
     env,
     lock: () => lockDefaultCollection(env),
-    daemonPid: () => daemonPid(env),
     restartUnlocked: () => replaceDaemon(env),
     async end() {
       const ended = once(shell, 'exit');
@@ -112,12 +109,4 @@ async function replaceDaemon(env: NodeJS.ProcessEnv): Promise<void> {
   const command = `printf throw-away | gnome-keyring-daemon --replace --unlock --components=secrets --daemonize >/dev/null 2>&1
     gdbus wait --session --timeout 200 org.freedesktop.secrets`;
   await promisify(execFile)('sh', ['-euc', command], { env });
-}
-
-/** As the bus knows it: the owner of the Secret Service's name. */
-async function daemonPid(env: NodeJS.ProcessEnv): Promise<number> {
-  const where = ['-d', 'org.freedesktop.DBus', '-o', '/org/freedesktop/DBus'];
-  const method = ['-m', 'org.freedesktop.DBus.GetConnectionUnixProcessID', 'org.freedesktop.secrets'];
-  const { stdout } = await promisify(execFile)('gdbus', ['call', '--session', ...where, ...method], { env });
-  return Number(/uint32 (\d+)/.exec(stdout)?.[1]);
 }

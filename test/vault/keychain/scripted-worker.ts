@@ -16,21 +16,15 @@ export interface ScriptedKeychain {
   items(): string[];
   /** What happens to the next requests. */
   act: (request: KeychainRequest) => Act;
-  /** The person answers: requests that hung are obeyed now. */
-  answer(): void;
 }
 
 export function scriptedKeychain(): ScriptedKeychain {
   const items = new Map<string, string>();
   const asked: KeychainRequest[] = [];
-  let hanging: (() => void)[] = [];
   const keychain: ScriptedKeychain = {
     asked,
     items: () => [...items.keys()],
     act: () => 'obey',
-    answer() {
-      for (const go of hanging.splice(0)) go();
-    },
     spawn: () => {
       const messages: ((message: unknown) => void)[] = [];
       const exits: (() => void)[] = [];
@@ -40,18 +34,14 @@ export function scriptedKeychain(): ScriptedKeychain {
           const request = requestSchema.parse(message);
           asked.push(request);
           const act = keychain.act(request);
-          const obey = (): void => say({ id: request.id, ok: true, value: perform(items, request) });
-          if (act === 'obey') obey();
-          else if (act === 'hang') hanging.push(obey);
+          if (act === 'hang') return;
+          if (act === 'obey') say({ id: request.id, ok: true, value: perform(items, request) });
           else if (act === 'die') queueMicrotask(() => exits.forEach((tell) => tell()));
           else say({ id: request.id, ok: false, failure: 'keychain', message: act.refuse });
         },
         onMessage: (listener) => void messages.push(listener),
         onExit: (listener) => void exits.push(listener),
-        kill() {
-          hanging = [];
-          queueMicrotask(() => exits.forEach((tell) => tell()));
-        },
+        kill: () => queueMicrotask(() => exits.forEach((tell) => tell())),
       };
       return worker;
     },
