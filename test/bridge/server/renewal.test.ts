@@ -74,19 +74,37 @@ it('BR-5: repeats log level and wanted subscriptions before the next request', a
   expect(said).toEqual([]);
 });
 
+/** Refuses each subscription. */
+const refusing: ProtocolServer['mishap'] = ({ method, id }) =>
+  method === 'resources/subscribe'
+    ? {
+        status: 200,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_602, message: 'no' } }),
+      }
+    : undefined;
+
 it('repeats nothing that the server has refused', async () => {
   const { client, server, said } = await open();
-  server.mishap = ({ method, id }) =>
-    method === 'resources/subscribe'
-      ? {
-          status: 200,
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_602, message: 'no' } }),
-        }
-      : undefined;
+  server.mishap = refusing;
   await expect(client.subscribeResource({ uri: 'note://1' })).rejects.toMatchObject({ code: -32_602 });
   server.forget();
   await client.callTool({ name: 'change' });
   expect(sinceRenewal(server).filter((line) => line.startsWith('resources/'))).toEqual([]);
   expect(said).toEqual([]);
+});
+
+it('says once that the server refuses a repeat, and the request goes on', async () => {
+  const { client, server, heard, said } = await open();
+  for (const uri of ['note://1', 'note://2']) await client.subscribeResource({ uri });
+  server.mishap = refusing;
+  server.forget();
+  await client.callTool({ name: 'change' });
+  expect(heard).toEqual(['too fine', 'coarse']);
+  expect(said).toEqual([expect.stringMatching(/did not take.*"resources\/subscribe" \(2 times\)/)]);
+  server.forget();
+  await client.callTool({ name: 'change' });
+  // What was refused is not asked again.
+  expect(server.count('resources/subscribe')).toBe(4);
+  expect(said).toHaveLength(1);
 });
