@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { pair } from '../../src/client/pair.ts';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 
 const resource = 'https://server.invalid/mcp';
@@ -94,6 +95,18 @@ describe('a headless broker in a home of the app', () => {
       reason: expect.stringMatching(/unreachable|not_permitted/),
     });
     expect(await line.request('request.list')).toEqual({ requests: [] });
+  });
+
+  it('registers no client and opens no page for a sign-in that nobody could be asked about', async () => {
+    const there = await homeInBentWorld({ vault: 'keychain' });
+    const desk = await openDesk(there.home);
+    await desk.owner.call('permission.set', { app: 'cli', resource: there.url, decision: 'allow' });
+    await desk.stop();
+    const { line, pages } = await openHeadless(there.home);
+    const asking = line.request('token.get', { resource: there.url, interaction: 'allow' });
+    await expect(asking).rejects.toMatchObject({ reason: 'not_permitted' });
+    expect(there.authorizationServer.counts.registrations).toBe(0);
+    expect(pages).toEqual([]);
   });
 });
 

@@ -91,6 +91,16 @@ describe('the card about settings that nobody confirmed', () => {
       reason: 'not_permitted',
     });
   });
+
+  it('settings.json: lets nothing of them count after a no, and shows them', async () => {
+    const { owner, card, answer } = await openDesk(newHome({ env }), { leaves: true });
+    await answer((await card()).id, 'no');
+    await expect(owner.call('signIn.start', plain)).rejects.toMatchObject({ reason: 'invalid_resource' });
+    expect(await owner.call('status', {})).toMatchObject({
+      insecureLoopback: false,
+      homeState: { differing: [{ name: 'insecureLoopback', value: true }] },
+    });
+  });
 });
 
 describe('owner.key, written while the app is closed', () => {

@@ -78,3 +78,14 @@ describe('a program that lies about its challenge', () => {
     expect(scopeAsked(rig.pages[0])).toEqual(['notes:read']);
   });
 });
+
+it('a refresh with fewer scopes is not handed out for a request that needs them', async () => {
+  const server = oddServer(site);
+  const rig = await brokerRig(server);
+  await rig.login({ scope: ['read', 'write'] });
+  await rig.allow('editor', ['read', 'write']);
+  server.answer = (_form, usual) => ({ ...usual, scope: 'read' });
+  rig.clock.advance(3_600_000);
+  expect(await refusal(rig.ask({ scope: ['write'] }))).toMatchObject({ reason: 'scope_insufficient' });
+  expect((await rig.ask()).scope).toEqual(['read']);
+});

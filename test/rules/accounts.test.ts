@@ -121,4 +121,19 @@ describe('login_hint', () => {
     }
     expect(hints(all)).toEqual([undefined, undefined, 'alice@one.example', 'alice@two.example']);
   });
+
+  it('tells nothing to another issuer that the server has moved to', async () => {
+    const all = await ground();
+    const { rig, world, protectedServer } = all;
+    await rig.login({ account: 'alice@example.com' });
+    const { tokenId } = await rig.ask();
+    protectedServer.settings.authorizationServers = [await world.openAuthorizationServer()];
+    rig.broker.rejections.reject({ appId: 'editor', token: { tokenId } });
+    rig.person.isThere = false;
+    const asked = rig.ask().catch(() => undefined);
+    await rig.question('signIn');
+    expect(hints(all)).toEqual(['alice@example.com', undefined]);
+    await rig.broker.end();
+    await asked;
+  });
 });

@@ -153,6 +153,20 @@ it.each([
   expect(codes).toHaveLength(new Set(codes).size);
 });
 
+it('a second form that is an invalid request says nothing about the refresh token', async () => {
+  const { rig, authorizationServer } = await ground({
+    authorization: registered('a+b', { basicDecoding: 'lenient' }),
+  });
+  await rig.ask();
+  let tries = 0;
+  authorizationServer.bend.tokenRequest = () =>
+    json({ error: (tries += 1) === 1 ? 'invalid_client' : 'invalid_request' }, 401);
+  rig.clock.advance(anHour);
+  expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+  expect(tries).toBe(2);
+  expect(rig.signIn().state).toMatchObject({ why: expect.stringContaining('OAuth client') });
+});
+
 it('R-5: the private key of an entered client is in no other request', async () => {
   const { rig, world, authorizationServer } = await ground();
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

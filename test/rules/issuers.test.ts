@@ -78,6 +78,16 @@ describe('more authorization servers than are tried in one search', () => {
     // Three locations each.
     expect(stranger.requests).toHaveLength(15);
   });
+
+  it('D-5: reaches one beyond the bound if the user names it or has a sign-in there', async () => {
+    const { rig, names, authorizationServer, protectedServer } = await many();
+    protectedServer.bend.metadata = (document) => ({
+      ...document,
+      authorization_servers: [...names, authorizationServer.issuer],
+    });
+    expect((await rig.login({ issuer: authorizationServer.issuer })).issuer).toBe(authorizationServer.issuer);
+    expect((await rig.login()).issuer).toBe(authorizationServer.issuer);
+  });
 });
 
 describe('an authorization server without a page and without a word about PKCE', () => {

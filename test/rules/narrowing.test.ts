@@ -1,5 +1,6 @@
 /** One program's narrower permission at servers that narrow a refresh token for good (against RFC 6749 §6). */
 import { describe, expect, it } from 'vitest';
+import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
 import { explainSignIn } from '../../src/broker/explain.ts';
 import type { Rig } from '../broker/rig.ts';
 import { json } from '../support/bent/server.ts';
@@ -103,6 +104,22 @@ describe('an issuer that was seen to narrow for good', () => {
     expect(await refused(after.ask({ appId: 'other', ...never }))).toMatchObject({
       reason: 'scope_insufficient',
     });
+  });
+
+  it('opens no page if the user ended the narrow program’s own sign-in', async () => {
+    const { rig } = await narrowed();
+    await rig.ask();
+    rig.clock.advance(anHour);
+    await rig.ask({ appId: 'reader' });
+    const own = rig.parts.signIns.all().find(({ purpose }) => purpose);
+    rig.clock.advance(1000);
+    await revokeSignIn(rig.parts, own ?? expect.fail());
+    expect(await refused(rig.ask({ appId: 'reader' }))).toMatchObject({ reason: 'login_required' });
+    expect(rig.pages).toHaveLength(3);
+    rig.clock.advance(1000);
+    await rig.login({ scope: ['read', 'admin'] });
+    expect((await rig.ask({ appId: 'reader' })).scope).toEqual(['read']);
+    expect(rig.pages).toHaveLength(5);
   });
 
   it('keeps nothing of another account that signs in for a narrow program', async () => {

@@ -71,6 +71,14 @@ describe.each(names)('the exception %s', (name) => {
     expect(tokenRequests(authorizationServer)[0]?.form.get('code_verifier')).toBeTruthy();
   });
 
+  it('an exception may be set by the name of the issuer as well', async () => {
+    const { rig, set, authorizationServer } = await erring(name);
+    await set(true, authorizationServer.issuer);
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    const { signIns } = (await asOwner(rig)('signIn.list')) as { signIns: { exceptions: string[] }[] };
+    expect(signIns.map(({ exceptions }) => exceptions)).toEqual([[name]]);
+  });
+
   it('an exception counts for refresh and after a restart', async () => {
     const { rig, set, restarted, authorizationServer } = await erring(name);
     await set(true);
@@ -164,6 +172,21 @@ describe('an exception', () => {
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'audience_mismatch',
       hint: expect.stringContaining('exception remove'),
+    });
+  });
+
+  it('O-4: about the audience may be set by the resource', async () => {
+    const { rig, protectedServer } = await erring('audience');
+    const { origin } = new URL(protectedServer.url);
+    protectedServer.settings.resource = origin;
+    const { hint = '' } = await refused(rig.login());
+    expect(hint).toContain('audience, then: keyturn login URL');
+    const [, server = ''] = /keyturn exception add (\S+) audience/.exec(hint) ?? [];
+    expect(server).toBe(origin);
+    await asOwner(rig)('exception.set', { server, name: 'audience', on: true });
+    await rig.login();
+    expect(await asOwner(rig)('signIn.list')).toMatchObject({
+      signIns: [{ audience: 'other', exceptions: ['audience'] }],
     });
   });
 });

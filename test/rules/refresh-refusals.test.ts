@@ -65,6 +65,17 @@ describe('a refresh that the server refuses', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
+  it('W-8: is tried three times if the server can’t fetch the client’s document', async () => {
+    const all = await refusing(json({ error: 'invalid_client' }, 401), {
+      authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
+      rig: { clientMetadataUrl: 'https://keyturn.example/client.json' },
+    });
+    await insisting(all.rig);
+    expect(refreshes(all)).toBe(3);
+    expect(all.rig.signIn().state).toMatchObject({ why: expect.stringContaining('invalid_client') });
+    expect(all.authorizationServer.counts.registrations).toBe(0);
+  });
+
   it('W-8: for want of the user continues when the server accepts it again', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();

@@ -138,6 +138,27 @@ describe('a dynamic registration', () => {
     expect(token.scope.toSorted()).toEqual(['read', 'write']);
   });
 
+  it('R-6: asks for fewer grants if they are refused', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: {
+        deviceAuthorization: true,
+        acceptsGrants: (types) => types.every((type) => type === 'authorization_code'),
+      },
+    });
+    expect((await rig.ask()).accessToken).toBeTypeOf('string');
+    expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
+  });
+
+  it('is made anew for scopes that it did not name', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { scopesByClient: true } });
+    await rig.ask();
+    const token = await rig.ask({ scope: ['read', 'write'], ...stepUp('write') });
+    expect(token.scope.toSorted()).toEqual(['read', 'write']);
+    expect(authorizationServer.counts.registrations).toBe(2);
+    await rig.login();
+    expect(authorizationServer.counts.registrations).toBe(2);
+  });
+
   it('for a scope that the server doesn’t know keeps the refresh token', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { acceptsScopes: (scopes) => scopes.every((scope) => scope === 'read') },

@@ -176,11 +176,14 @@ describe.each(kinds)('%s', (_kind, make) => {
     const statusOf = async (target: string) => statusOfTarget(resource, target, await token());
     for (const target of [
       '/mcp/admin/../x',
+      '/mcp/x/..%2fadmin',
       '/mcp/x/..;/admin',
       '/mcp/x/%252e%252e/admin',
       '/mcp/x%5c..%5cadmin',
+      String.raw`/mcp/admin\..\x`,
       '/mcp/..%2fother',
       '//mcp',
+      '/mcp#/admin',
       String.raw`http://evil.example\mcp`,
       '/mcp/%61dmin/%zz',
     ]) {

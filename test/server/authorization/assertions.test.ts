@@ -92,11 +92,13 @@ describe('an identity assertion', () => {
   });
 
   it.each<[string, Record<string, unknown>, string]>([
+    ['another issuer', { iss: 'https://evil.example' }, 'invalid_grant'],
     ['another audience', { aud: 'https://other.example' }, 'invalid_grant'],
     ['two audiences', { aud: ['https://other.example', 'PLACEHOLDER'] }, 'invalid_grant'],
     ['another client', { client_id: 'other' }, 'invalid_grant'],
     ['a resource that is not ours', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['an unknown subject', { sub: 'employee-8' }, 'invalid_grant'],
+    ['an end in the past', { exp: 1_700_000_000 }, 'invalid_grant'],
     ['a beginning long ago', { iat: 1_700_000_000 }, 'invalid_grant'],
     ['no id', { jti: undefined }, 'invalid_grant'],
   ])('AS-21: that names %s is refused', async (_what, changes, error) => {

@@ -53,6 +53,8 @@ describe('a token', () => {
     ['that has expired', { ...active, exp: now }, 'expired'],
     ['that is not valid yet', { ...active, nbf: now + 6 }, 'not valid yet'],
     ['of another type', { ...active, token_type: 'refresh_token' }, 'not an access token'],
+    ['that refreshes, at Ory', { ...active, token_use: 'refresh_token' }, 'not an access token'],
+    ['that refreshes, at Keycloak', { ...active, typ: 'Offline' }, 'not an access token'],
     ['that is an ID token', { ...active, typ: 'ID' }, 'not an access token'],
     ['of nobody', { ...active, client_id: undefined, sub: undefined }, 'lacks a claim'],
     ['bound to a certificate', { ...active, cnf: { 'x5t#S256': 'a' } }, 'bound to a key'],

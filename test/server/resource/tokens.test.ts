@@ -62,7 +62,15 @@ describe('a signed token', () => {
     ['that expires with the tolerance', 'expired', () => tokenOf(key, { exp: now - 5 })],
     ['that is not valid yet', 'not valid yet', () => tokenOf(key, { nbf: now + 6 })],
     ['that was issued in the future', 'not valid yet', () => tokenOf(key, { iat: now + 60 })],
-    ...[{ nonce: 'n' }, { token_use: 'id' }, { typ: 'ID' }, { azp: resource }].map(
+    ...[
+      { nonce: 'n' },
+      { at_hash: 'h' },
+      { events: {} },
+      { token_use: 'id' },
+      { typ: 'ID' },
+      { typ: 'Refresh' },
+      { azp: resource },
+    ].map(
       (marks) =>
         [
           `of the type JWT with the ${Object.keys(marks)[0]} ${JSON.stringify(marks)} of another kind of token`,

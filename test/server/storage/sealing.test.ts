@@ -24,6 +24,7 @@ describe('an item in a sealed storage', () => {
 
   it.each<[string, (payload: Record<string, unknown>) => Record<string, unknown>, string, string]>([
     ['was moved to another id', (payload) => payload, 'Client', 'other'],
+    ['was moved to another kind', (payload) => payload, 'SigningKey', 'a'],
     ['was never sealed', () => ({ secret: 'planted' }), 'Client', 'a'],
     ['has a readable part beside the sealed one', (payload) => ({ ...payload, secret: 'x' }), 'Client', 'a'],
     ['names a key that nobody gave', (payload) => ({ ...payload, keyId: 'none' }), 'Client', 'a'],

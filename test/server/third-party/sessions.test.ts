@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { memoryStorage, thirdPartyServer, type Storage } from '../../../src/server/third-party/index.ts';
 import { checkedToken, refreshForm, signIn, startFlow, type Bend } from './rig.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
+import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
+import { isSilence, UpstreamServer } from '../../../src/server/third-party/upstream-server.ts';
 
 const flow = ofFile(async () => startFlow({ session: { idle: 3600, absolute: 7200 } }));
 beforeEach(() => {
@@ -205,4 +207,29 @@ it.each<[string, string, { upstream?: object; storage?: object; session?: object
   const { options } = flow;
   const bent = { ...options, ...changes, upstream: { ...options.upstream, ...changes.upstream } };
   await expect(thirdPartyServer(bent as typeof options)).rejects.toThrow(`The option ${name}`);
+});
+
+it('an upstream that gives no answer is told from one that answers with an error', async () => {
+  const { upstream } = flow.options;
+  const tokens = { accessToken: 'a', refreshToken: 'r', scope: 'read' };
+  const problemAt = async (issuer: string): Promise<unknown> =>
+    new UpstreamServer(
+      {
+        ...upstream,
+        issuer,
+        scopes: {},
+        extraScopes: [],
+        sendsResource: true,
+        subjectOf: undefined,
+        form: upstreamFormSchema.parse({}),
+      },
+      Date.now,
+    )
+      .renew(tokens, async () => undefined)
+      .catch((error: unknown) => error);
+  bend({ fault: { path: '/token', status: 500 } });
+  expect([await problemAt('https://127.0.0.1:1'), await problemAt(upstream.issuer)].map(isSilence)).toEqual([
+    true,
+    false,
+  ]);
 });
