@@ -97,7 +97,7 @@ describe('a headless broker in a home of the app', () => {
     expect(await line.request('request.list')).toEqual({ requests: [] });
   });
 
-  it('registers no client and opens no page for a sign-in that nobody could be asked about', async () => {
+  it('registers no client and opens no page if nobody could be asked about the sign-in', async () => {
     const there = await homeInBentWorld({ vault: 'keychain' });
     const desk = await openDesk(there.home);
     await desk.owner.call('permission.set', { app: 'cli', resource: there.url, decision: 'allow' });
@@ -172,7 +172,7 @@ it('shows all of it on a card at each start, and serves nothing until it is answ
   }
 });
 
-it('grants nothing more before its card is answered, neither to a command nor in the window', async () => {
+it('grants nothing more to a command or the window before its card is answered', async () => {
   const home = await usedWithoutApp();
   const { owner, line, card, cards } = await openDesk(home, { leaves: true });
   await expect(line.request('token.get', asked)).rejects.toMatchObject({ reason: 'consent_pending' });

@@ -43,7 +43,7 @@ describe('a key file', () => {
     expect(() => broker.records.apps.items).toThrow("can't be read, or Keyturn did not write it");
   });
 
-  it('apps/NAME.key: of a removed program opens nothing, even if its name was paired again', async () => {
+  it('apps/NAME.key: of a removed app opens nothing, even if its name is paired again', async () => {
     const { folder, vault } = await usedHome();
     const { apps } = await startOn(folder, vault);
     const old = apps.resolve('editor');

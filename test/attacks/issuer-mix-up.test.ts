@@ -97,7 +97,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
-  it('N-13 R-2: refuses a second issuer that takes only the document, and opens no page', async () => {
+  it('N-13 R-2: refuses a second issuer that takes only the document, without a page', async () => {
     const all = await withDocuments({ registration: 'absent' });
     await all.rig.ask({ resource: all.notes.url });
     expect(await refused(all.rig.ask())).toMatchObject({

@@ -83,7 +83,7 @@ describe('somebody else who signs in', () => {
     expect(accounts(rig)).toEqual(['alice']);
   });
 
-  it('B-7: becomes no sign-in unless the person says so, and the tokens that came are revoked', async () => {
+  it('B-7: becomes no sign-in without approval, and the tokens that came are revoked', async () => {
     const rig = await victim();
     const { outcome, id, question } = await bobSignsIn(rig);
     expect(question).toMatchObject({

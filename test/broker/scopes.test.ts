@@ -47,7 +47,7 @@ describe('a program with a narrow permission', () => {
     expect(server.tokenRequests.map((form) => form.get('scope'))).toEqual([null, 'read']);
   });
 
-  it('PROMISE-10: gets no token of a sign-in without a refresh token, which can’t be narrowed', async () => {
+  it('PROMISE-10: gets no token of a sign-in that can’t be narrowed', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
     const rig = await brokerRig(server);

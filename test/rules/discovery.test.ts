@@ -15,7 +15,7 @@ const unnamed = (...metadataAt: ResourceMetadataPlace[]) => ({
 });
 
 describe('the document that a challenge names', () => {
-  it('B-9 D-2 E-6 F-5: uses the document that a challenge names and asks no other place', async () => {
+  it('B-9 D-2 E-6 F-5: uses the document that a challenge names, and no other', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(metadataPaths(protectedServer.server)).toEqual([]);
@@ -153,18 +153,15 @@ describe('an MCP server', () => {
       'itself in a text that no list could show',
       (url: string) => url.replace('/mcp', `/${'x/../'.repeat(500)}mcp`),
     ],
-  ])(
-    'B-10 D-6 N-10: refuses protected resource metadata about %s before it opens any page',
-    async (_what, resource) => {
-      const { rig, protectedServer, authorizationServer } = await ground();
-      protectedServer.bend.metadata = (document) => ({
-        ...document,
-        resource: resource(protectedServer.url),
-      });
-      expect(await refused(rig.ask())).toMatchObject({ reason: 'resource_mismatch' });
-      expect(authorizationServer.server.requests).toEqual([]);
-    },
-  );
+  ])('B-10 D-6 N-10: opens no page for protected resource metadata about %s', async (_what, resource) => {
+    const { rig, protectedServer, authorizationServer } = await ground();
+    protectedServer.bend.metadata = (document) => ({
+      ...document,
+      resource: resource(protectedServer.url),
+    });
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'resource_mismatch' });
+    expect(authorizationServer.server.requests).toEqual([]);
+  });
 });
 
 describe('the metadata of an authorization server', () => {
@@ -180,7 +177,7 @@ describe('the metadata of an authorization server', () => {
     ]);
   });
 
-  it('B-13 N-3: does not use metadata of an authorization server that states another issuer', async () => {
+  it('B-13 N-3: does not use server metadata that states another issuer', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });

@@ -243,7 +243,7 @@ describe('the scopes of a sign-in', () => {
     expect(scopeOf(rig.pages[0])).toEqual(['challenged']);
   });
 
-  it('B-20 E-8 S-1 S-2: never takes scopes from the authorization server’s scopes_supported', async () => {
+  it('B-20 E-8 S-1 S-2: takes no scopes from the server’s own scopes_supported', async () => {
     const { rig } = await ground({ authorization: offered, protection: { scopes: [] } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toBeUndefined();

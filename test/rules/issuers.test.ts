@@ -121,7 +121,7 @@ async function moved(): Promise<
 }
 
 describe('an MCP server that names another authorization server', () => {
-  it('B-30 N-5: notices another issuer after a refused token, and the sign-in names both', async () => {
+  it('B-30 N-5: the sign-in after a refused token names old and new issuer', async () => {
     const { rig, world, authorizationServer, second, tokenId } = await moved();
     reject(rig, { tokenId });
     rig.person.isThere = false;
@@ -136,7 +136,7 @@ describe('an MCP server that names another authorization server', () => {
     expect((await asked).issuer).toBe(second.issuer);
   });
 
-  it('B-30 N-5 PROMISE-4: a new issuer gets no registration and no token of the old one', async () => {
+  it('B-30 N-5 PROMISE-4: a new issuer gets no client and no token of the old one', async () => {
     const { rig, authorizationServer, second, tokenId } = await moved();
     const old = rig.signIn();
     const before = authorizationServer.counts.refreshes;

@@ -60,7 +60,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
 });
 
 describe('an issuer that was seen to narrow for good', () => {
-  it('W-9: is asked for no narrower token: the program is refused, no other loses a scope', async () => {
+  it('W-9: is asked for no narrower token: the app is refused, no other loses a scope', async () => {
     const all = await narrowed();
     const { rig } = all;
     await rig.ask();

@@ -47,7 +47,7 @@ describe('of the mechanisms', () => {
     },
   );
 
-  it('B-15 R-1: the last mechanism is to ask the user, by the command that enters a client', async () => {
+  it('B-15 R-1: the last mechanism names the command that enters a client', async () => {
     const { rig } = await ground({ authorization: { registration: 'absent' } });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'registration_required',
@@ -225,7 +225,7 @@ describe('at the token endpoint', () => {
   }
 
   it.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
-    'B-18 F-4 R-5 R-9: obeys the method %s that a registration answered, also at refresh',
+    'B-18 F-4 R-5 R-9: obeys the method %s of a registration, also at refresh',
     async (method) => {
       const { rig, authorizationServer } = await ground({ authorization: { registeredAuthMethod: method } });
       await rig.ask();

@@ -130,7 +130,7 @@ async function company() {
 }
 
 describe('enterprise-managed authorization', () => {
-  it('B-34 P-2 P-3 P-4: an ID token becomes an assertion and then a token, without a question', async () => {
+  it('B-34 P-2 P-3 P-4: an ID token becomes an assertion, then a token, unasked', async () => {
     const { rig, provider, authorizationServer, protectedServer } = await company();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
@@ -146,7 +146,7 @@ describe('enterprise-managed authorization', () => {
     expect(redemption?.form.get('resource')).toBe(protectedServer.url);
   });
 
-  it('P-2 P-3 P-4: sends the company’s ID token to its provider only, and stores it nowhere', async () => {
+  it('P-2 P-3 P-4: sends the company’s ID token to its provider only, and keeps none', async () => {
     const { rig, authorizationServer, protectedServer, idToken, idTokenFile } = await company();
     await rig.ask(never);
     await rig.parts.audit.flush();
@@ -156,7 +156,7 @@ describe('enterprise-managed authorization', () => {
     expect(JSON.stringify(await asOwner(rig)('signIn.list'))).not.toContain(idTokenFile);
   });
 
-  it('P-2 P-3 P-4: refuses a server whose profiles lack this one, before the ID token is used', async () => {
+  it('P-2 P-3 P-4: uses no ID token for a server whose profiles lack this one', async () => {
     const { rig, provider, authorizationServer } = await company();
     authorizationServer.bend.metadata = (document) => ({
       ...document,

@@ -122,7 +122,7 @@ describe.each(kinds)('%s', (_kind, make) => {
       body: JSON.stringify(message),
     });
 
-  it('RS-15: serves the metadata, refuses, and passes on checked requests without token', async () => {
+  it('RS-15: serves metadata, refuses, and passes checked requests on without token', async () => {
     const { resource, server, token } = await listen(make);
     expect(await (await fetch(server.metadataUrl)).json()).toMatchObject({ resource });
     const refused = await post(resource, undefined);

@@ -287,7 +287,7 @@ describe('a machine client', () => {
     });
   }
 
-  it('AS-20: gets a token by private_key_jwt; a used or misdirected assertion gets none', async () => {
+  it('AS-20: gets a token by private_key_jwt, and none by a used or foreign assertion', async () => {
     const foreign = await generateKeyPair('ES256');
     const { issuer } = machines;
     const good = await assertionBy(own.privateKey);

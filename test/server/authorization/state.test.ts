@@ -121,7 +121,7 @@ it('a client assertion is used up once though two requests found it unused', asy
 });
 
 describe('a signing key', () => {
-  it('AS-24: is published before it signs, and until the last token it signed has ended', async () => {
+  it('AS-24: is published before it signs, until the last token it signed has ended', async () => {
     const storage = memoryStorage();
     let now = 0;
     const keysAt = async (seconds: number) => {

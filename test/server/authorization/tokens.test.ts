@@ -60,7 +60,7 @@ describe('the metadata of an authorization server', () => {
 });
 
 describe('a sign-in at the authorization server', () => {
-  it('AS-3 AS-4: gives a short-lived signed token for the resource, and names the issuer', async () => {
+  it('AS-3 AS-4: gives a short-lived signed token for the resource, names the issuer', async () => {
     const authorization = authorizationOf(rig);
     const { code, iss, state } = await walk(rig, authorization);
     expect({ iss, state }).toEqual({ iss: rig.issuer, state: 'the-state' });
@@ -89,7 +89,7 @@ describe('a sign-in at the authorization server', () => {
     expect(location.searchParams.get('iss')).toBe(rig.issuer);
   });
 
-  it('AS-3: refuses a request without a resource if there are several protected servers', async () => {
+  it('AS-3: refuses a request without a resource if there are several', async () => {
     const [, location] = await answerTo(rig, { resource: undefined });
     expect(location).toContain('error=invalid_target');
   });

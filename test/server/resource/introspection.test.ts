@@ -164,7 +164,7 @@ describe('the metadata of the issuer', () => {
   const documents = (from: Issuer): number =>
     from.asked.filter((path) => path.startsWith('/.well-known')).length;
 
-  it('RS-9: is fetched once a minute, for many tokens at once, whatever its headers say', async () => {
+  it('RS-9: is fetched once a minute for many tokens, whatever its headers say', async () => {
     const from = issuerThatSays({ active: false });
     const uncached: typeof fetch = async (input, init) => {
       const answer = await from.fetch(input, init);

@@ -144,7 +144,7 @@ describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, p
   const open = async (): Promise<Storage> =>
     sealedStorage(kind === 'SQLite' ? sqliteStorage(place) : await postgresStorage(place), keys);
 
-  it('sealed third-party sessions continue in another process, which ends them for both', async () => {
+  it('sealed third-party sessions continue and end in another process', async () => {
     const storages = [await open(), await open()] as const;
     const flow = await startFlow({ storage: storages[0] });
     const second = await thirdPartyServer({ ...flow.options, storage: storages[1] });
