@@ -7,6 +7,7 @@ export const names = {
     unlock: 'Unlock',
     quit: 'Quit',
     signIn: 'Sign in to',
+    signInAgain: 'Sign in again',
   },
   /** Pictures of the tray. */
   icon: { fine: 'fine', waiting: 'waiting', signedOut: 'trouble', locked: 'held' },
@@ -14,6 +15,8 @@ export const names = {
   notice: {
     pairing: 'wants to connect',
     asking: 'wants access',
+    askingThree: 'wants access to 3 servers',
+    address: 'asks you to open a page',
     signedOut: 'Sign in again to',
   },
   tabs: {
@@ -34,10 +37,24 @@ export const names = {
   },
   card: {
     allow: 'Allow',
+    two: 'Allow agent to use 2 servers?',
+    three: 'Allow editor to use 3 servers?',
+    changed: 'has changed since it opened',
+    firstOfTwo: 'Request 1 of 2',
     pair: 'Connect',
+    remember: 'Don’t ask again',
+    undo: 'Undo',
+    refuse: 'Don’t allow',
     untilRevoked: 'Until you revoke it',
+    over: 'Nothing waits for you.',
+    openPage: 'Open the page',
+    openAddress: 'Open',
+    dontOpen: 'Don’t open',
   },
   servers: {
+    add: 'Add server',
+    address: 'Server address',
+    signIn: 'Sign in',
     signInAgain: /^Sign in again/,
     revoke: /^Revoke sign-in to/,
     confirm: 'Revoke sign-in',
@@ -45,13 +62,19 @@ export const names = {
     confirmed: 'The sign-in provider confirmed that the access has ended.',
     signedIn: 'Signed in',
     signInNeeded: 'Sign-in required',
+    ended: 'Revoked',
   },
   programs: {
+    undo: /^Remove denial/,
     manage: /^Manage access of/,
     save: 'Save',
+    end: 'Revoke access',
+    denied: 'Denied',
+    nothing: 'Nothing.',
   },
   /** A row about a permission. */
   activity: { access: 'Access', allowed: 'allowed' },
+  filter: 'Filter',
   settings: {
     security: 'Security',
     pause: 'Pause until I resume',
@@ -59,5 +82,9 @@ export const names = {
     resume: 'Resume',
     lock: 'Lock now',
     unlock: 'Unlock',
+    passphrase: 'Passphrase',
+    choose: 'Choose a passphrase',
+    repeat: 'Repeat the passphrase',
+    differs: 'The two passphrases differ.',
   },
 } as const;

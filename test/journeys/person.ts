@@ -11,9 +11,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Page } from 'playwright';
-import { beforeAll, beforeEach, onTestFinished } from 'vitest';
-import { type Connection, connect } from '../../src/client/index.ts';
-import { type App, binary, type Group, openApp, openGroup } from '../electron/rig.ts';
+import { beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
+import { type Connection, connect, pair } from '../../src/client/index.ts';
+import { type App, binary, type Group, iconShows, openApp, openGroup } from '../electron/rig.ts';
 import { newHome, type HomeOptions, type TestHome, until } from '../support/home.ts';
 import type { TestWorld } from '../support/world.ts';
 import { crossedOf, scanBridge } from './bridge-scan.ts';
@@ -144,6 +144,25 @@ export async function answerCard(card: Page, answer: string): Promise<void> {
   await until('the card goes', () => card.isClosed() || card.url() !== here);
 }
 
+/** Denies it for good; the window stays, and offers to undo that. */
+export async function deny(card: Page): Promise<void> {
+  await card.getByLabel(names.card.remember).check();
+  await button(card, names.card.refuse).click();
+  await button(card, names.card.undo).waitFor();
+}
+
+/** Pairs a program by its card, once the digits on it are those that the program shows. `by`: how it asks. */
+export async function pairs(seat: Seat, name: string, by = pair): ReturnType<typeof pair> {
+  const shown = Promise.withResolvers<string>();
+  const pairing = by({ name, env: seat.home.env, onCode: shown.resolve });
+  pairing.catch(shown.reject);
+  const code = await shown.promise;
+  const card = await openCard(seat, names.notice.pairing);
+  expect(await card.getByText(/^\d{6}$/).innerText()).toBe(code);
+  await answerCard(card, names.card.pair);
+  return pairing;
+}
+
 /** A paired program's connection; it ends with the test. */
 export async function programOf({ home }: Desk, name: string): Promise<Connection> {
   const connection = await ofTest(connect({ name, env: home.env }));
@@ -167,6 +186,12 @@ export async function usedDesk(
   return desk;
 }
 
+export interface SignedIn {
+  readonly seat: Seat;
+  readonly program: Connection;
+  readonly token: string;
+}
+
 /** A place to sign in: follows a tab's address as the person would. */
 export interface Place {
   readonly caFile: string;
@@ -178,3 +203,16 @@ export const placeIn = (world: TestWorld): Place => ({
   ...world,
   resource: world.protectedServer.resource,
 });
+
+/**
+ * A desk where `editor` was connected and allowed until that is revoked, and the person signed in once: all of it
+ * before the app started, so that no tab is open.
+ */
+export async function usedSeat({ caFile, ...access }: Place): Promise<SignedIn> {
+  const desk = newDesk(caFile);
+  const [token = ''] = await signInFor(desk.home, { editor: access });
+  const seat = await sitDown(desk);
+  const program = await programOf(seat, 'editor');
+  await iconShows(seat.app, names.icon.fine);
+  return { seat, program, token };
+}

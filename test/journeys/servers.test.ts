@@ -3,6 +3,7 @@ import type { Locator, Page } from 'playwright';
 import { describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/index.ts';
 import { iconShows, lookAt } from '../electron/rig.ts';
+import { until } from '../support/home.ts';
 import { ofFile } from '../support/lasting.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
@@ -13,6 +14,7 @@ import { button, newDesk, openMain, placeIn, programOf, sharedSeat, tab } from '
 
 /** A server for each test, each with a sign-in provider of its own. */
 const forgetful = ofFile(() => openWorld());
+const entered = ofFile(() => openWorld());
 
 /** All about this server, in the main window. */
 async function shownIn(main: Page, resource: string): Promise<Locator> {
@@ -77,5 +79,25 @@ describe('servers at one desk', () => {
     await again;
     await iconShows(app, names.icon.fine);
     expect(tabs()).toHaveLength(before + 2);
+  });
+
+  it('that the person enters is signed in to by one page, before any app asks', async () => {
+    const seat = desk.current();
+    const { resource } = entered.protectedServer;
+    const before = seat.tabs().length;
+    const main = await openMain(seat, 'servers');
+    await main.getByText(names.servers.add, { exact: true }).click();
+    await main.getByLabel(names.servers.address).fill(resource);
+    await lookAt(main);
+    await button(main, names.servers.signIn).click();
+    await entered.signIn(await tab(seat, before + 1));
+    const server = main.locator('article', { hasText: new URL(resource).host });
+    await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
+    await until('the menu names it', async () =>
+      (await seat.app.tray()).rows.some(
+        (row) => row.includes(new URL(resource).host) && row.includes('signed in'),
+      ),
+    );
+    expect(seat.tabs()).toHaveLength(before + 1);
   });
 });

@@ -111,6 +111,66 @@ describe('how long it is allowed', () => {
       ]);
   });
 
+  it('is proposed as the setting says', async () => {
+    let defaultLease = 'once';
+    const { page, change } = await openWindow({
+      hash: 'card',
+      answer: async (channel, params) =>
+        exampleAnswer({
+          'request.list': { requests: [question] },
+          'settings.get': { settings: { defaultLease }, details: [], keyturnApp: 'running' },
+        })(channel, params),
+    });
+    await approvable(page);
+    for (const [setting, label] of [
+      ['once', 'Just this time'],
+      ['hour', 'For 1 hour'],
+      ['run', 'Until editor quits'],
+      ['untilRevoked', 'Until you revoke it'],
+      ['for ever', 'Just this time'],
+    ] as const) {
+      defaultLease = setting;
+      await change();
+      await expect.poll(() => page.locator(chosenChoice).innerText()).toBe(label);
+    }
+  });
+
+  it('is at most an hour for the command, and no session for an unknown asker', async () => {
+    const { page } = await openWindow({
+      hash: 'card/cli',
+      answer: exampleAnswer({
+        'request.list': {
+          requests: [
+            { ...question, id: 'cli', app: 'cli' },
+            { ...question, id: 'nobody', asker: undefined },
+            { ...question, id: 'other' },
+            { ...question, id: 'left', detached: true },
+          ],
+        },
+        'app.list': { apps: [{ ...client, executable: '/opt/editor' }] },
+      }),
+    });
+    const card = page.locator('.question');
+    await page.getByText('Every program on this computer can then use').waitFor();
+    expect(await page.getByRole('heading', { level: 3 }).innerText()).toBe(
+      'Allow the keyturn command to use notes.example?',
+    );
+    expect(await card.innerText()).toContain(
+      'The keyturn command. Every program on this computer can use it.',
+    );
+    await page.locator('.leases label').first().waitFor();
+    expect(await choicesOf(page)).toEqual(['Just this time', 'For 1 hour']);
+    await page.evaluate('location.hash = "card/nobody"');
+    await page.getByText('can’t tell which program this is').waitFor();
+    expect(await choicesOf(page)).toEqual(['For 1 hour', 'Until you revoke it']);
+    expect(await card.innerText()).not.toContain('another file');
+    await page.evaluate('location.hash = "card/other"');
+    await page.getByText('It ran from another file when you connected it: /opt/editor').waitFor();
+    // The process may have ended.
+    await page.evaluate('location.hash = "card/left"');
+    await expect.poll(async () => choicesOf(page)).toEqual(['For 1 hour', 'Until you revoke it']);
+  });
+
   it('is as long as before, and no longer, where it asks for more', async () => {
     // With an end or without: the broker goes by what stands at the answer, not by what the card read.
     for (const had of [{ until: exampleNow + 500 }, {}]) {
@@ -127,58 +187,68 @@ describe('how long it is allowed', () => {
     }
   });
 
-  it.each(['another file is paired', 'another scope is asked'])(
-    'is chosen again on a card that restarts and says so, once %s',
-    async (what) => {
-      const had = { ...granted, until: exampleNow + 500 };
-      const lists = {
-        'request.list': { requests: [question] },
-        'app.list': { apps: [{ ...client, permissions: [had] }] },
-        'signIn.list': { signIns: [] as unknown[] },
-        'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
+  it.each([
+    'what was before is gone',
+    'another file is paired',
+    'another issuer is known',
+    'another scope is asked',
+  ])('is chosen anew, on a card that says so and starts anew, once %s', async (what) => {
+    const had = { ...granted, until: exampleNow + 500 };
+    const lists = {
+      'request.list': { requests: [question] },
+      'app.list': { apps: [{ ...client, permissions: [had] }] },
+      'signIn.list': { signIns: [] as unknown[] },
+      'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
+    };
+    const calls: string[] = [];
+    const { page, change } = await openWindow({
+      hash: 'card',
+      later: exampleLater(),
+      areTimersHeld: true,
+      answer: async (channel, params) => {
+        calls.push(String(channel));
+        const value = lists[String(channel) as keyof typeof lists];
+        return value === undefined ? exampleAnswer({})(channel, params) : { ok: true, value };
+      },
+    });
+    const chosen = page.locator(chosenChoice);
+    const shown = () => calls.filter((channel) => channel === 'card.shown').length;
+    await timerHeld(page);
+    await releaseTimers(page);
+    await approvable(page);
+    await page.getByLabel('For 1 hour').check();
+    // What the card doesn't say is no change of it.
+    const used = { ...client, lastUsedAt: exampleNow, permissions: [had] };
+    lists['app.list'] = { apps: [used] };
+    await change();
+    await page.evaluate('window.keyturn.call("status", {})');
+    expect(await chosen.innerText()).toBe('For 1 hour');
+    expect(await page.getByText('has changed since it opened').count()).toBe(0);
+    expect(shown()).toBe(1);
+    if (what.startsWith('what was before')) lists['app.list'] = { apps: [client] };
+    if (what.startsWith('another file')) {
+      lists['app.list'] = { apps: [Object.assign({}, used, { executable: '/opt/editor' })] };
+    }
+    if (what.startsWith('another issuer')) {
+      lists['signIn.list'] = {
+        signIns: [{ endpoint: question.resource, issuer: 'https://login.example' }],
       };
-      const calls: string[] = [];
-      const { page, change } = await openWindow({
-        hash: 'card',
-        later: exampleLater(),
-        areTimersHeld: true,
-        answer: async (channel, params) => {
-          calls.push(String(channel));
-          const value = lists[String(channel) as keyof typeof lists];
-          return value === undefined ? exampleAnswer({})(channel, params) : { ok: true, value };
-        },
-      });
-      const chosen = page.locator(chosenChoice);
-      const shown = () => calls.filter((channel) => channel === 'card.shown').length;
-      await timerHeld(page);
-      await releaseTimers(page);
-      await approvable(page);
-      await page.getByLabel('For 1 hour').check();
-      // What the card doesn't say is no change of it.
-      const used = { ...client, lastUsedAt: exampleNow, permissions: [had] };
-      lists['app.list'] = { apps: [used] };
-      await change();
-      await page.evaluate('window.keyturn.call("status", {})');
-      expect(await chosen.innerText()).toBe('For 1 hour');
-      expect(await page.getByText('has changed since it opened').count()).toBe(0);
-      expect(shown()).toBe(1);
-      if (what.startsWith('another file')) {
-        lists['app.list'] = { apps: [Object.assign({}, used, { executable: '/opt/editor' })] };
-      }
-      if (what.startsWith('another scope')) {
-        lists['request.list'] = { requests: [{ ...question, scope: 'a b c' }] };
-      }
-      await change();
-      await page.getByText('has changed since it opened').waitFor();
-      expect(await button(page, 'Allow').isDisabled()).toBe(true);
-      expect(await chosen.innerText()).toBe('As long as its current access');
-      await timerHeld(page);
-      expect(shown()).toBe(2);
-      await releaseTimers(page);
-      await approvable(page);
-      expect(await accessibilityFaults(page)).toEqual([]);
-    },
-  );
+    }
+    if (what.startsWith('another scope')) {
+      lists['request.list'] = { requests: [{ ...question, scope: 'a b c' }] };
+    }
+    await change();
+    await page.getByText('has changed since it opened').waitFor();
+    expect(await button(page, 'Allow').isDisabled()).toBe(true);
+    expect(await chosen.innerText()).toBe(
+      what.startsWith('what was before') ? 'Until you revoke it' : 'As long as its current access',
+    );
+    await timerHeld(page);
+    expect(shown()).toBe(2);
+    await releaseTimers(page);
+    await approvable(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
 
   it('is chosen and answered by the keyboard alone', async () => {
     const { page, answers } = await cardOf({});
@@ -202,5 +272,36 @@ describe('how long it is allowed', () => {
     await page.getByLabel('Just this time').focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => answers.at(-1)).toEqual({ id: 'q1', answer: 'later' });
+  });
+});
+
+describe('which account an app uses', () => {
+  it('is the one whose button was pressed last, and none before one was pressed', async () => {
+    const { answers, answer } = notingAnswers({
+      'request.list': {
+        requests: [
+          {
+            id: 'q1',
+            kind: 'choice' as const,
+            app: 'editor',
+            resource: 'https://notes.example/mcp',
+            accounts: ['anna@work.example', 'anna@home.example'],
+            createdAt: exampleNow,
+            state: 'open',
+          },
+        ],
+      },
+    });
+    const { page } = await openWindow({ hash: 'card', answer });
+    await page.getByText('Choose an account.').waitFor();
+    expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
+    expect(await button(page, 'Use this account').isDisabled()).toBe(true);
+    await page.getByRole('radio', { name: 'anna@work.example' }).check();
+    await page.getByRole('radio', { name: 'anna@home.example' }).check();
+    expect(await page.getByRole('radio', { checked: true }).count()).toBe(1);
+    await approvable(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await button(page, 'Use this account').click();
+    await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', account: 'anna@home.example' }]);
   });
 });

@@ -1,9 +1,16 @@
 /** Panels and lists of the window that stand by themselves: what they show, ask of the broker, and never get. */
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exampleAnswer } from '../support/homes/example-desk.ts';
+import { pair } from '../../src/client/pair.ts';
+import { connect } from '../../src/client/connect.ts';
+import { accessibilityFaults } from '../support/browsers/accessibility.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { Question } from '../../renderer/base/views.ts';
+import type { ResultOn } from '../../electron/bridge/channels.ts';
 import { type Answer, approvable, button, notingAnswers, windowsOfTests } from './page-window.ts';
 import { questionId, startPageBroker } from './page-broker.ts';
+import { ofTest } from '../support/lasting.ts';
 
 const openWindow = windowsOfTests();
 
@@ -17,6 +24,15 @@ function noting(asked: unknown[], other: Parameters<typeof exampleAnswer>[0] = {
     return example(channel, params);
   };
 }
+
+it('the settings pause all access for an hour or until it is resumed', async () => {
+  const asked: unknown[] = [];
+  const { page } = await openWindow({ hash: 'settings/security', answer: noting(asked) });
+  await button(page, 'Pause until I resume').click();
+  await expect.poll(() => asked).toEqual([['pause', {}]]);
+  await button(page, 'Pause for 1 hour').click();
+  await expect.poll(() => asked[1]).toMatchObject(['pause', { until: expect.any(Number) }]);
+});
 
 it('revoking all access names apps and servers, and needs a confirmation', async () => {
   const asked: unknown[] = [];
@@ -36,6 +52,92 @@ it('revoking all access names apps and servers, and needs a confirmation', async
   await button(page, 'Revoke all access').click();
   await dialog.waitFor({ state: 'detached' });
   expect(asked).toEqual(live.map(({ id }) => ['signIn.revoke', { id: id }]));
+});
+
+it('the window lists open forwards, and ends one', async () => {
+  const { answer, owner, resource } = await startPageBroker();
+  const socket = path.join(temporaryFolder(), 'agent.sock');
+  const opened = { label: 'agent', path: socket, resources: [resource], lifetime: 3600 };
+  await owner.request('forward.open', opened);
+  const machine = { label: 'build.example', hostKey: `SHA256:${'k'.repeat(43)}` };
+  await owner.request('forward.open', { ...machine, resources: [resource], lifetime: 3600 });
+  const env = { KEYTURN_HOME: temporaryFolder(), KEYTURN_SOCKET: socket };
+  const pairing = pair({ name: 'editor', env, onCode: () => undefined });
+  await owner.request('request.answer', { id: await questionId(owner, 'pair'), answer: 'yes' });
+  const key = await pairing;
+  const program = await ofTest(connect({ key, env }));
+
+  const { page } = await openWindow({ answer, hash: 'programs' });
+  const section = page.getByRole('region', { name: 'Open to other machines and sandboxes' });
+  await section.getByText('build.example').waitFor();
+  await section.getByText(machine.hostKey).waitFor();
+  await section.getByText('None: it is a sandbox on this computer').waitFor();
+  expect(await section.getByText(resource).count()).toBe(2);
+  expect(await accessibilityFaults(page)).toEqual([]);
+
+  // By the keyboard alone.
+  await page.getByRole('button', { name: 'Remove agent' }).press('Enter');
+  await page.getByRole('dialog').getByText('any more').waitFor();
+  await button(page, 'Remove').press('Enter');
+  await page.locator('.announcement').getByText('Programs on agent can’t ask for access any more.').waitFor();
+  await expect(program.request('token.get', { resource })).rejects.toThrow();
+  await expect(connect({ key, env })).rejects.toMatchObject({ reason: 'broker_unreachable' });
+  expect(await owner.request('forward.list')).toMatchObject({ forwards: [{ label: 'build.example' }] });
+
+  await page.getByRole('button', { name: 'Remove build.example' }).click();
+  await button(page, 'Remove').click();
+  await section.waitFor({ state: 'detached' });
+});
+
+interface Listed {
+  readonly proxies: readonly { readonly url: string; readonly name: string; readonly port: number }[];
+}
+
+it('the window adds, changes and removes a proxy, and never sees its address', async () => {
+  const broker = await startPageBroker();
+  const { answer, owner, resource, answered, asked } = broker;
+  const proxies = async (): Promise<Listed['proxies']> =>
+    ((await owner.request('proxy.list')) as Listed).proxies;
+  const { page } = await openWindow({ answer, hash: 'settings/advanced' });
+  const section = page.getByRole('region', { name: 'Proxies' });
+  await section.getByText('No proxy was added.').waitFor();
+
+  // By the keyboard alone.
+  await section.getByText('Add a proxy', { exact: true }).press('Enter');
+  await page.getByLabel('Server address').fill(resource);
+  await page.getByLabel('Name of the proxy').fill('notes');
+  await page.keyboard.press('Enter');
+  await page.locator('.announcement').getByText('The proxy notes was added.').waitFor();
+  const [added] = await proxies();
+  await section.getByText(String(added?.port), { exact: true }).waitFor();
+  expect(await accessibilityFaults(page)).toEqual([]);
+
+  const calling = fetch(added?.url ?? '', { method: 'POST', body: '{}' });
+  calling.catch(() => undefined);
+  await questionId(owner, 'allow');
+  await page.getByRole('button', { name: 'Copy address of the proxy notes' }).click();
+  await page.locator('.announcement').getByText('The address of the proxy notes is copied.').waitFor();
+  expect(asked.join('')).toContain('proxy.copy');
+
+  await page.getByRole('button', { name: 'New address for the proxy notes' }).click();
+  await button(page, 'New address').click();
+  await page.locator('.announcement').getByText('The proxy notes has a new address.').waitFor();
+  const [rotated] = await proxies();
+  expect(rotated).toMatchObject({ name: 'notes', port: added?.port });
+  expect(rotated?.url).not.toBe(added?.url);
+
+  await page.getByRole('button', { name: 'Remove the proxy notes' }).press('Enter');
+  await button(page, 'Remove').click();
+  await section.getByText('No proxy was added.').waitFor();
+  expect([await proxies(), await owner.request('app.list')]).toEqual([
+    [],
+    { apps: [expect.objectContaining({ name: 'cli' })] },
+  ]);
+  for (const proxy of [added, rotated]) {
+    const secret = new URL(proxy?.url ?? '').pathname.split('/')[1] ?? '';
+    expect(secret.length).toBeGreaterThan(16);
+    expect(answered.join('')).not.toContain(secret);
+  }
 });
 
 const value = 'ak_the-window-never-sees-this';
@@ -66,6 +168,30 @@ describe('the window', () => {
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });
     expect(answered.join('')).not.toContain(value);
   });
+
+  it('lists a key with who may have it, ends a permission for it, and removes it', async () => {
+    const broker = await brokerWithKey();
+    const { resource, answer, owner, answered } = broker;
+    await broker.program('editor');
+    const allow = { app: 'editor', resource, decision: 'allow' };
+    await owner.request('apiKey.permission.set', allow);
+    const { page } = await openWindow({ answer, hash: 'servers' });
+    const keys = page.locator('article');
+    await keys.getByText('editor').waitFor();
+    await keys.getByText('X-Api-Key: …').waitFor();
+    await page.getByRole('tab', { name: 'Connected apps' }).click();
+    await page.getByText('Your API key, in the header').waitFor();
+    await page.getByRole('button', { name: /^Manage access of editor/ }).click();
+    await button(page, 'Revoke access').click();
+    await page.getByText('Your API key, in the header').waitFor({ state: 'detached' });
+    await page.getByRole('tab', { name: 'Servers' }).click();
+    await keys.getByText('no app has access').waitFor();
+    await page.getByRole('button', { name: /^Remove the API key/ }).click();
+    await button(page, 'Remove').click();
+    await keys.waitFor({ state: 'detached' });
+    expect(await owner.request('apiKey.list')).toEqual({ apiKeys: [] });
+    expect(answered.join('')).not.toContain(value);
+  });
 });
 
 it('groups what the home allows, counts the rest, and removes all of it by default', async () => {
@@ -86,4 +212,53 @@ it('groups what the home allows, counts the rest, and removes all of it by defau
   expect(text).not.toContain('\u202E');
   await page.getByRole('button', { name: 'Remove all' }).click();
   await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'no' }]);
+});
+
+type SignIn = ResultOn<'signIn.list'>['signIns'][number];
+
+const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+const serverOf = (n: number, fields: Partial<SignIn> = {}): SignIn => {
+  const endpoint = `https://server-${n}.example/mcp`;
+  return {
+    id: `g${n}`,
+    resource: endpoint,
+    endpoint,
+    issuer: 'https://login.example',
+    scope: 'notes:read',
+    state: 'active',
+    exceptions: [],
+    apps: ['editor'],
+    ...fields,
+  };
+};
+
+it('500 servers and 200 apps are shown some at a time, and all are found by the filter', async () => {
+  const { page } = await openWindow({
+    hash: 'servers',
+    answer: exampleAnswer({
+      'signIn.list': { signIns: many(500).map((n) => serverOf(n)) },
+      'app.list': {
+        apps: many(200).map((n) => ({
+          appId: `c${n}`,
+          name: `program-${n}`,
+          pairedAt: 1,
+          permissions: [],
+        })),
+      },
+    }),
+  });
+  const rows = page.locator('.pick');
+  await page.getByText('500 servers').waitFor();
+  expect(await rows.count()).toBe(30);
+  await page.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded();
+  await expect.poll(() => rows.count()).toBeGreaterThan(30);
+  expect(await rows.count()).toBeLessThan(150);
+  await page.getByLabel('Filter servers').fill('server-499.');
+  await page.getByText('1 server', { exact: true }).waitFor();
+  expect(await rows.count()).toBe(1);
+  await page.evaluate('location.hash = "programs"');
+  await page.getByText('200 apps').waitFor();
+  await page.getByLabel('Filter apps').fill('program-199');
+  await expect.poll(() => rows.count()).toBe(1);
 });

@@ -142,6 +142,33 @@ describe('the card of several questions of one run', () => {
     await page.getByText('editor can ask for these servers again.').waitFor();
     expect(calls).toEqual(three.map(({ resource }) => ['permission.end', { app: 'c1', resource }]));
   });
+
+  it('shows no question of another card, and counts cards', async () => {
+    const { page, ask } = await card({ questions: [...three, asked('q4', { card: 'q4' })] });
+    await page.getByText('Request 1 of 2').waitFor();
+    expect(await page.getByText('q4.example').count()).toBe(0);
+    await ask(asked('q4', { card: 'q4' }));
+    await page.getByRole('heading', { name: 'Allow editor to use q4.example?' }).waitFor();
+    // It is no change of the card before.
+    expect(await page.getByText('has changed since it opened').count()).toBe(0);
+  });
+
+  it('can be allowed only after each server was in view, one without scopes too', async () => {
+    const { page } = await card({
+      questions: [...three, asked('q4', { scope: '' })],
+      width: 320,
+      height: 400,
+    });
+    await page.getByText('Scroll through all permissions before').waitFor();
+    await takesKeys(page);
+    for (const end of (await page.locator('.question .end').all()).slice(0, -1)) {
+      await end.scrollIntoViewIfNeeded();
+      await page.evaluate('new Promise(requestAnimationFrame)');
+    }
+    expect(await button(page, 'Allow').isDisabled()).toBe(true);
+    await page.locator('.question .end').last().scrollIntoViewIfNeeded();
+    await approvable(page);
+  });
 });
 
 describe('a card that grows', () => {
@@ -162,5 +189,35 @@ describe('a card that grows', () => {
     expect(calls).toEqual([]);
     await releaseTimers(page);
     await approvable(page);
+  });
+
+  it('keeps what was ticked of the others, also when one of them is answered elsewhere', async () => {
+    const { page, ask, calls } = await card({ questions: three.slice(0, 2) });
+    await approvable(page);
+    await page.getByLabel('notes:delete').uncheck();
+    await ask(...three);
+    await page.getByRole('heading', { name: 'Allow editor to use 3 servers?' }).waitFor();
+    await serverTick(page, 'q3').uncheck();
+    await ask(three[0] ?? {}, three[2] ?? {});
+    await page.getByRole('heading', { name: 'Allow editor to use 2 servers?' }).waitFor();
+    await page.getByText('has changed since it opened').waitFor();
+    await approvable(page);
+    await button(page, 'Allow').click();
+    const answers = [
+      { ...yes('q1'), scope: 'notes:read' },
+      { id: 'q3', answer: 'later' },
+    ];
+    await expect.poll(() => calls).toEqual([['card.answer', { answers }]]);
+  });
+
+  it('continues with one server after its first question was answered elsewhere', async () => {
+    const { page, ask, calls } = await card({ questions: three.slice(0, 2) });
+    await approvable(page);
+    await ask(three[1] ?? {});
+    await page.getByRole('heading', { name: 'Allow editor to use q2.example?' }).waitFor();
+    expect(await button(page, 'Allow').isDisabled()).toBe(true);
+    await approvable(page);
+    await button(page, 'Allow').click();
+    await expect.poll(() => calls).toEqual([['request.answer', yes('q2')]]);
   });
 });

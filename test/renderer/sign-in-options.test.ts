@@ -95,3 +95,20 @@ it('a refusal without registration leads to entering a client', async () => {
   expect(said.join('\n')).not.toContain(secret);
   expect(complaints).toEqual([]);
 });
+
+it('signs in with a code that the window shows, on another device', async () => {
+  const { page, authorizationServer, change } = await openForm({ deviceAuthorization: true });
+  await page.getByText('More options').click();
+  await page.getByLabel('Sign in on another device').check();
+  await button(page, 'Sign in').click();
+  await button(page, 'Waiting for you on the other device…').waitFor();
+  const code = page.locator('#view .code');
+  await expect
+    .poll(async () => {
+      await change();
+      return code.count();
+    })
+    .toBe(1);
+  authorizationServer.approveDevice(await code.innerText());
+  await page.locator('article').getByText('Signed in', { exact: true }).waitFor();
+});

@@ -1,9 +1,10 @@
 /** The main window's views over a real broker: what they show, what they do, and that anybody can use them. */
 import type { Page } from 'playwright';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/connection.ts';
 import { type PageBroker, startPageBroker } from './page-broker.ts';
 import { noteDialogFocus, windowsOfTests } from './page-window.ts';
+import { getIfAny } from '../../src/vault/base/vault.ts';
 
 const openWindow = windowsOfTests();
 
@@ -158,9 +159,31 @@ it('Connected apps narrows, ends, undoes a denial, and removes', async () => {
   await expect.poll(() => page.evaluate<string>('document.activeElement.tagName')).toBe('MAIN');
 });
 
+it('Activity lists, filters, draws and exports the audit trail', async () => {
+  const { broker } = await usedBroker();
+  const { page } = await openWindow({ answer: broker.answer, hash: 'activity' });
+  const rows = page.locator('.entry');
+  await rows.first().waitFor();
+  const all = await rows.count();
+  expect(all).toBeGreaterThan(6);
+  await expect
+    .poll(() => page.getByRole('img').getAttribute('aria-label'))
+    .toBe(
+      'In the last 24 hours: 1 token or key issued, 0 requests refused, 0 renewals, and 0 renewals failed.',
+    );
+  await page.getByText('Show as table').click();
+  expect(await page.locator('.hours tbody td').allInnerTexts()).toEqual(['1', '0', '0', '0']);
+  await page.getByLabel('Kind').selectOption({ label: 'Access' });
+  expect(await rows.count()).toBe(2);
+  await page.getByLabel('App', { exact: true }).selectOption({ label: 'reader' });
+  expect(await rows.allInnerTexts()).toEqual([expect.stringContaining('denied')]);
+  await page.getByRole('button', { name: /JSON lines/ }).click();
+  await page.getByText(/^Exported \d+ rows\.$/).waitFor();
+});
+
 it('Settings enters a client with a hidden secret, and sets and removes an exception', async () => {
   const broker = await startPageBroker();
-  const { page } = await openWindow({ answer: broker.answer, hash: 'settings/providers' });
+  const { page, change } = await openWindow({ answer: broker.answer, hash: 'settings/providers' });
   const secret = 'only-the-vault-may-have-this';
   await page.getByText('Add a client', { exact: true }).click();
   await page.getByLabel('Sign-in provider', { exact: true }).fill('https://login.example');
@@ -186,4 +209,74 @@ it('Settings enters a client with a hidden secret, and sets and removes an excep
   });
   await keep.first().click();
   await page.getByText('There are no security exceptions.').waitFor();
+
+  await page.getByRole('button', { name: 'General', exact: true }).click();
+  await page.getByLabel('Notifications').uncheck();
+  await expect.poll(() => broker.preferences.notifications).toBe(false);
+  const withScreen = page.getByLabel('Lock when the screen locks');
+  await withScreen.waitFor();
+  broker.preferences.screenLock = 'ended';
+  await change();
+  await page.getByText('Not listening: the listener has stopped.').waitFor();
+  broker.preferences.lockWithScreen = false;
+  await change();
+  await withScreen.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Sign-in providers', exact: true }).click();
+  await page.getByRole('textbox', { name: /metadata document/ }).fill('http://not-https.example/client.json');
+  await page.getByRole('button', { name: 'Save' }).click();
+  // The broker's own words, in place.
+  expect(await page.getByRole('alert').innerText()).not.toBe('');
+});
+
+describe('the clients at issuers', () => {
+  it('are listed; one is removed after a second step, unless a sign-in needs it', async () => {
+    const { broker } = await usedBroker();
+    const { issuer } = broker.world.authorizationServer;
+    const secret = 'only-the-vault-may-have-this';
+    const { redirectUri } = (await broker.owner.request('oauthClient.set', {
+      issuer: 'https://login.example',
+      clientId: 'by-hand',
+      clientSecret: secret,
+      authMethod: 'client_secret_post',
+    })) as { redirectUri: string };
+    const { registrations } = broker.daemon.broker.parts;
+    const record = registrations.all().find(({ registration }) => registration.clientId === 'by-hand');
+    const keptSecret = () => getIfAny(broker.daemon.broker.parts.vault, record?.secret ?? '');
+    expect(await keptSecret()).toBe(secret);
+
+    const { page, complaints } = await openWindow({ answer: broker.answer, hash: 'settings/providers' });
+    const clients = page.getByRole('region', { name: 'OAuth clients by provider' });
+    const removal = (name: RegExp) => clients.getByRole('button', { name });
+    await removal(/^Remove the client by-hand at/).waitFor();
+    const text = await clients.innerText();
+    for (const part of ['https://login.example', 'by-hand', redirectUri, 'Client secret, in the request']) {
+      expect(text).toContain(part);
+    }
+    expect(text).not.toContain(issuer);
+    await clients.getByText('Registered automatically: 1').click();
+    expect(await clients.innerText()).toContain(issuer);
+
+    const dialog = page.getByRole('dialog', { name: 'Remove this client?' });
+    await removal(new RegExp(`at ${issuer}$`)).click();
+    expect(await dialog.innerText()).toContain(issuer);
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    expect(await dialog.getByRole('alert').innerText()).toContain(`still needed by: "${broker.resource}"`);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+
+    await removal(/^Remove the client by-hand at/).click();
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(registrations.all()).toHaveLength(2);
+    await removal(/^Remove the client by-hand at/).click();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await clients.getByText('No client was added.').waitFor();
+    // Said once the answer has come, which may be after the list was read again.
+    await expect.poll(() => said(page)).toBe('The client at https://login.example was removed.');
+    expect(registrations.all()).toHaveLength(1);
+    expect(await keptSecret()).toBeUndefined();
+    expect(broker.answered.join('\n')).not.toContain(secret);
+    expect(complaints).toEqual([]);
+  });
 });
