@@ -14,7 +14,7 @@ import { strings } from './base/strings.ts';
 import { TabBar } from './views/tab-bar.tsx';
 import { PauseBanner } from './views/vault/pause-banner.tsx';
 import { VaultBanner } from './views/vault/vault-banner.tsx';
-import { OpenQuestions } from './views/open-questions.tsx';
+import { OpenQuestions } from './views/open-requests.tsx';
 import { Overview } from './views/overview/overview.tsx';
 import { Search } from './views/search.tsx';
 import { Welcome } from './views/welcome/welcome.tsx';

@@ -790,7 +790,7 @@ def connect(program: str | Identity, env: Environment = os.environ) -> Broker:
 def pair(name: str, on_code: Callable[[str], object], env: Environment = os.environ) -> Identity:
     """Asks the person, through the broker, to let this program in. Only a person may start this.
 
-    `on_code` gets six digits: show them, since the broker's question shows the same. Waits up to two minutes.
+    `on_code` gets six digits: show them, since the broker's request shows the same. Waits up to two minutes.
     What `on_code` raises ends the pairing.
     The identity then also lies in `apps/NAME.key` of the configuration folder.
     """

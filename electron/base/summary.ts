@@ -9,10 +9,10 @@ import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 
 const signIns = methods['signIn.list'].result;
-const interactions = methods['request.list'].result;
+const approvalRequests = methods['request.list'].result;
 const audit = methods['audit.tail'].result;
 
-export type Question = z.output<typeof interactions>['requests'][number];
+export type Question = z.output<typeof approvalRequests>['requests'][number];
 export type Server = z.output<typeof signIns>['signIns'][number];
 export type Row = z.output<typeof audit>['rows'][number];
 export type Pause = NonNullable<z.output<typeof methods.status.result>['pause']>;
@@ -52,7 +52,7 @@ export async function readSummary(owner: Pick<InProcessOwner, 'call'>, isOnline:
   ]);
   const { vaultState, vaultKey, pause } = methods.status.result.parse(status);
   return {
-    questions: interactions.parse(open).requests,
+    questions: approvalRequests.parse(open).requests,
     servers: signIns.parse(listed).signIns.filter(({ state }) => state !== 'revoked'),
     isLocked: lockedStates.has(vaultState.state),
     isVaultFailed: failedStates.has(vaultState.state),

@@ -76,7 +76,7 @@ export class CardGuard {
   approveCard(ids: readonly string[]): void {
     const card = this.#card;
     if (!card || !ids.every((id) => card.ids.has(id)))
-      throw notApproved('The card of this question was not on the screen.');
+      throw notApproved('The card of this request was not on the screen.');
     this.#approveSince(card.since, minKeyTime);
   }
 
@@ -104,7 +104,7 @@ export class CardGuard {
   }
 }
 
-function notApproved(why: string, hint = 'Look at the question and press again.'): KeyturnError {
+function notApproved(why: string, hint = 'Look at the request and press again.'): KeyturnError {
   return new KeyturnError('not_permitted', `Nothing was allowed. ${why}`, {
     rule: `an approval counts after its card was visible and focused for ${minViewTime} ms, and by a person's press`,
     hint,

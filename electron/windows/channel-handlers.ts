@@ -159,10 +159,8 @@ async function findQuestions(
   owner: HandlerParts['owner'],
   ids: readonly string[],
 ): Promise<(Question | undefined)[]> {
-  const { requests: interactions } = methods['request.list'].result.parse(
-    await owner.call('request.list', {}),
-  );
-  return ids.map((wanted) => interactions.find(({ id }) => id === wanted));
+  const { requests } = methods['request.list'].result.parse(await owner.call('request.list', {}));
+  return ids.map((wanted) => requests.find(({ id }) => id === wanted));
 }
 
 /** A yes has passed the guard. */
@@ -211,8 +209,8 @@ async function answerCard(
 }
 
 function severalCards(): KeyturnError {
-  return new KeyturnError('invalid_request', 'These questions are not of one card.', {
-    rule: 'one press answers one card, and a card has the questions of one run of an app',
+  return new KeyturnError('invalid_request', 'These requests are not on one card.', {
+    rule: 'one press answers one card, and a card has the requests of one run of an app',
     hint: 'Answer each card separately.',
   });
 }

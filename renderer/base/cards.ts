@@ -1,4 +1,4 @@
-/** Open questions, card by card: what one run of an app asks in one breath is one card (`sharedCard` of broker/questions/interaction.ts). */
+/** Open questions, card by card: what one run of an app asks in one breath is one card (`sharedCard` of broker/approval-requests/approval-requests.ts). */
 import type { Question } from './views.ts';
 
 export type Questions = readonly [Question, ...Question[]];

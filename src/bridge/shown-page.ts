@@ -130,7 +130,7 @@ export class ShownPages {
 
 function tooMany(): KeyturnError {
   return new KeyturnError('rate_limited', `The server asks for more than ${maxOpen} pages at a time.`, {
-    hint: 'Answer Keyturn’s questions first.',
+    hint: 'Answer the requests in Keyturn first.',
   });
 }
 
@@ -146,7 +146,7 @@ export function afterPages(shown: readonly PageAnswer[]): string {
       return `Keyturn: the server wants ${name} opened before it does this, and the person said no. The request did not run.`;
     default: {
       const { message = 'Nobody has said yes.', hint = '' } = last?.trouble ?? {};
-      return `Keyturn: the server wants ${name} opened before it does this, and it was not. ${message} ${hint === '' ? 'Send the request again, and answer Keyturn’s question.' : hint} The request did not run.`;
+      return `Keyturn: the server wants ${name} opened before it does this, and it was not. ${message} ${hint === '' ? 'Approve that in Keyturn, then send the request again.' : hint} The request did not run.`;
     }
   }
 }

@@ -10,8 +10,8 @@ import { AccountChoices } from './account-choices.ts';
 import { DetachedRequests } from './detached-requests.ts';
 import { Consent } from './consent/consent.ts';
 import type { BrokerParts } from './parts.ts';
-import type { Question } from './questions/question.ts';
-import type { SignInMethod, Starter } from './questions/starter.ts';
+import type { Question } from './approval-requests/question.ts';
+import type { SignInMethod, Starter } from './approval-requests/starter.ts';
 import { KeyRequests } from './key-requests.ts';
 import { namesBeside } from './records/sign-ins.ts';
 import type { SignIn } from './records/sign-in.ts';
@@ -88,7 +88,7 @@ export class Broker {
     const signIns = this.#signInRuns.end(reason);
     const questions = this.consent.end(reason);
     const choices = this.#choices.end(reason);
-    this.parts.interactions.end(reason);
+    this.parts.approvalRequests.end(reason);
     await Promise.all([signIns, questions, choices]);
     await this.parts.refresher.settled();
   }
@@ -96,7 +96,7 @@ export class Broker {
   /** The app is unpaired, or its way here has ended: nobody could use what a yes would give. */
   withdrawAllOf(appId: string): void {
     this.detached.endAllOf(appId);
-    this.parts.interactions.withdrawAllOf(appId);
+    this.parts.approvalRequests.withdrawAllOf(appId);
   }
 
   /** The canonical endpoint for what a user typed. Throws `invalid_resource`. */
@@ -182,7 +182,7 @@ export class Broker {
 
   /** The sign-in that waits at a page, to be given the address where the page led. Throws `not_found`. */
   signInPage(id: string): Extract<Question, { readonly kind: 'signIn' }> {
-    const question = this.parts.interactions.find(id)?.question;
+    const question = this.parts.approvalRequests.find(id)?.question;
     if (question?.kind !== 'signIn') throw noSuchSignIn();
     return question;
   }

@@ -7,7 +7,7 @@
  */
 import { reasonOf } from '../base/errors.ts';
 import type { Reason } from '../base/errors.ts';
-import { questionTimeout } from './questions/interaction.ts';
+import { questionTimeout } from './approval-requests/approval-requests.ts';
 import type { TokenRequest } from './request.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 

@@ -44,9 +44,10 @@ export class KeyRequests {
     try {
       return await this.#serve({ endpoint, request, deadline });
     } catch (error) {
-      const { interactions, isKeyturnApp } = this.#parts;
+      const { approvalRequests, isKeyturnApp } = this.#parts;
       const waited = { appId: request.appId, endpoint, isKeyturnApp };
-      const refusal = error instanceof DeadlineExceeded ? stillPending(interactions.list(), waited) : error;
+      const refusal =
+        error instanceof DeadlineExceeded ? stillPending(approvalRequests.list(), waited) : error;
       this.#note(request, endpoint, { event: 'refused', outcome: `key: ${reasonOf(refusal)}` });
       throw refusal;
     } finally {

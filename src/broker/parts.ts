@@ -14,7 +14,7 @@ import { requireStorable } from '../vault/base/vault.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { Leases } from './consent/lease.ts';
 import type { Loopback } from './loopback/loopback.ts';
-import type { Interactions } from './questions/interaction.ts';
+import type { ApprovalRequests } from './approval-requests/approval-requests.ts';
 import { ApiKeys } from './records/api-key.ts';
 import { SignIns } from './records/sign-ins.ts';
 import { Apps } from './records/app.ts';
@@ -36,7 +36,7 @@ export interface BrokerParts {
   readonly vault: Vault;
   readonly cache: TokenCache;
   readonly loopback: Loopback;
-  readonly interactions: Interactions;
+  readonly approvalRequests: ApprovalRequests;
   /** Whether the owner paused all access. */
   readonly pause: AccessPause;
   /** A user sits at windows of the broker's own: a yes takes effect there only, and refusals say so. */
@@ -77,7 +77,7 @@ type HostParts = Pick<
   | 'vault'
   | 'cache'
   | 'loopback'
-  | 'interactions'
+  | 'approvalRequests'
   | 'pause'
   | 'isKeyturnApp'
   | 'requireSettled'

@@ -9,7 +9,7 @@ import { union, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { BearerChallenge } from '../oauth/discovery/challenge.ts';
 import type { AccessRequest } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
-import type { AppProcess } from './questions/app-process.ts';
+import type { AppProcess } from './approval-requests/app-process.ts';
 import type { ApiKey } from './records/api-key.ts';
 import type { Permission } from './records/permission.ts';
 

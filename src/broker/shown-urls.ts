@@ -13,9 +13,9 @@ import { isLoopbackHost } from '../base/text/this-machine.ts';
 import { RequestWaits } from './consent/request-waits.ts';
 import type { CurrentPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
-import type { Verdict } from './questions/answer.ts';
-import { answerInTime } from './questions/interaction.ts';
-import type { AppProcess } from './questions/app-process.ts';
+import type { Verdict } from './approval-requests/answer.ts';
+import { answerInTime } from './approval-requests/approval-requests.ts';
+import type { AppProcess } from './approval-requests/app-process.ts';
 import { keySubject } from './records/api-key.ts';
 import { askedTooSoon } from './refusals/refusals.ts';
 

@@ -14,7 +14,7 @@ import { forkChild } from '../base/system/child.ts';
 import { Broker } from '../broker/broker.ts';
 import { Loopback } from '../broker/loopback/loopback.ts';
 import { brokerParts } from '../broker/parts.ts';
-import { Interactions } from '../broker/questions/interaction.ts';
+import { ApprovalRequests } from '../broker/approval-requests/approval-requests.ts';
 import { Proxies } from '../broker/records/proxy.ts';
 import { AccessPause } from '../broker/refusals/access-pause.ts';
 import { RevocationQueue } from '../broker/revocation/revocation-queue.ts';
@@ -35,9 +35,9 @@ import { KeptPause } from './home/kept-pause.ts';
 import { vaultName } from './home/mismatched-home.ts';
 import type { Mismatch } from './home/mismatched-home.ts';
 import { Approvals } from './approvals/approvals.ts';
-import type { ApprovalRequestParts } from './approvals/widening-methods.ts';
+import type { CommandApprovalParts } from './approvals/widening-methods.ts';
 import { removeClient } from './methods/app-methods.ts';
-import { requireShowable } from './methods/open-questions.ts';
+import { requireShowable } from './methods/open-requests.ts';
 import { resetHome } from './methods/reset.ts';
 import type { Services } from './methods/services.ts';
 import { changeSetting, checkSetting } from './methods/setting-change.ts';
@@ -97,8 +97,8 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
   const place = { home: home.homeId, vault: vaultName(book.current) };
   const records = homeRecords({ folder: home.paths.state, place, vault, root });
   const tellQuestions = (): void => subscribers.tell('request.changed');
-  const interactions = new Interactions(() => clock.wall(), tellQuestions, requireShowable);
-  const asking = { interactions, audit: trail, clock };
+  const approvalRequests = new ApprovalRequests(() => clock.wall(), tellQuestions, requireShowable);
+  const asking = { approvalRequests, audit: trail, clock };
   const homeCheck = new HomeCheck({
     ...opened,
     vault,
@@ -111,7 +111,7 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
     changed,
     log: log.write,
   });
-  interactions.guardBy(() => homeCheck.requireOpen());
+  approvalRequests.guardBy(() => homeCheck.requireOpen());
   const { extraAuthorities } = book.written;
   // A headless broker without them could reach no server: the start says so.
   if (!isKeyturnApp && extraAuthorities !== undefined) readAuthorities(extraAuthorities);
@@ -121,15 +121,36 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
     const ignoresEnvironment = isKeyturnApp || homeCheck.isClosed;
     return { authorities: homeCheck.authorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
   });
-  return { options, opened, stopping, subscribers, changed, secrets, records, interactions, homeCheck, net };
+  return {
+    options,
+    opened,
+    stopping,
+    subscribers,
+    changed,
+    secrets,
+    records,
+    approvalRequests,
+    homeCheck,
+    net,
+  };
 }
 
 type BrokerRun = Awaited<ReturnType<typeof openBroker>>;
 
 /** The broker, its document read, and what works in the background. */
 async function openBroker(core: Core) {
-  const { options, opened, stopping, subscribers, changed, secrets, records, interactions, homeCheck, net } =
-    core;
+  const {
+    options,
+    opened,
+    stopping,
+    subscribers,
+    changed,
+    secrets,
+    records,
+    approvalRequests,
+    homeCheck,
+    net,
+  } = core;
   const { home, book } = opened;
   const settings = book.current;
   const { document } = records;
@@ -141,7 +162,7 @@ async function openBroker(core: Core) {
       vault: secrets.guard,
       cache: new TokenCache(),
       loopback: new Loopback({ seed: home.homeId }),
-      interactions,
+      approvalRequests,
       pause: new AccessPause(clock.wall),
       isKeyturnApp: options.keyturnApp === true,
       requireSettled: () => homeCheck.requireSettled(),
@@ -310,7 +331,7 @@ function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }
       // After the answer: it leaves with the connection's last bytes.
       setImmediate(() => void shutdown.finish());
     },
-  } satisfies Services & Pick<ApprovalRequestParts, 'checkSetting'>;
+  } satisfies Services & Pick<CommandApprovalParts, 'checkSetting'>;
 }
 
 /** An internal error as the log may have it: where it happened, and never its message, which may quote anything. */

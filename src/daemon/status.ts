@@ -87,7 +87,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     signIns: parts.signIns.shown().length,
     apiKeys: records.keys.readable.length,
     apps: records.apps.readable.length,
-    requests: parts.interactions.list().length,
+    requests: parts.approvalRequests.list().length,
     exceptions: [...records.exceptions.readable],
     proxies: proxies.standing(),
     forwards: forwards.list().length,

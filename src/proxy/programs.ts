@@ -214,7 +214,7 @@ async function within<T>(after: After, work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const cancel = after(patience, () =>
     late.reject(
-      new KeyturnError('consent_pending', 'a question to you waits in Keyturn', {
+      new KeyturnError('consent_pending', 'a request waits for you in Keyturn', {
         hint: 'Answer it in Keyturn’s window (or see `keyturn request list`), then let the app ask again.',
         retryAfter: 5,
       }),

@@ -19,7 +19,7 @@ const ignored: Readonly<Record<string, { readonly values: 0 | 1; readonly why: s
   '--auth-success-url': { values: 1, why: 'Keyturn shows a page of its own after a sign-in' },
   '--auth-timeout': {
     values: 1,
-    why: 'a question stays open for ten minutes, and the bridge waits 20 s for it',
+    why: 'a request stays open for ten minutes, and the bridge waits 20 s for it',
   },
   '--body-timeout': { values: 1, why: 'the bridge waits as long as the server keeps the connection' },
   '--callback-path': { values: 1, why: 'Keyturn chooses the path of its redirect' },

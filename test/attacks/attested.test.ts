@@ -5,7 +5,7 @@ import { copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } f
 import net from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AppProcessView } from '../../src/broker/questions/app-process.ts';
+import type { AppProcessView } from '../../src/broker/approval-requests/app-process.ts';
 import { attested } from '../../src/daemon/apps/app-processes.ts';
 import { loadPeerReader } from '../../src/ipc/peer/peer.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -59,8 +59,8 @@ async function fallInto({ rig }: Mixed): Promise<unknown> {
   const calledOff = async (): Promise<void> => {
     const { id } = await rig.question('signIn');
     await rig.visited();
-    const isOpen = rig.parts.interactions.list().some((open) => open.id === id);
-    if (isOpen) rig.parts.interactions.answer(id, 'no');
+    const isOpen = rig.parts.approvalRequests.list().some((open) => open.id === id);
+    if (isOpen) rig.parts.approvalRequests.answer(id, 'no');
   };
   await Promise.race([asked, calledOff()]);
   return asked;

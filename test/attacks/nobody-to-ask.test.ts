@@ -1,7 +1,7 @@
 /** Where a person must be asked and nobody can, nothing is given: the questions with a time of their own. */
 import { createSecretKey } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { questionTimeout } from '../../src/broker/questions/interaction.ts';
+import { questionTimeout } from '../../src/broker/approval-requests/approval-requests.ts';
 import type { Home } from '../../src/daemon/home/home.ts';
 import { Keys } from '../../src/daemon/vault/keys.ts';
 import { askAboutSettings } from '../../src/daemon/settings/settings-card.ts';
@@ -30,7 +30,7 @@ it('a pairing is refused when its time is over', async () => {
   await question('pair');
   clock.advance(120_000);
   expect(await asked).toMatchObject({ reason: expect.any(String) });
-  expect([parts.apps.all(), parts.interactions.list()]).toEqual([[], []]);
+  expect([parts.apps.all(), parts.approvalRequests.list()]).toEqual([[], []]);
 });
 
 it('settings that somebody wrote don’t count when the time of their card is over', async () => {
@@ -40,5 +40,5 @@ it('settings that somebody wrote don’t count when the time of their card is ov
   await question('settings');
   clock.advance(questionTimeout);
   expect(await asked).toBe('later');
-  expect(parts.interactions.list()).toEqual([]);
+  expect(parts.approvalRequests.list()).toEqual([]);
 });

@@ -32,7 +32,7 @@ const allow = (rig: Rig, signIns: readonly SignIn[], appId = 'editor'): Promise<
 
 async function answer(rig: Rig, verdict: 'yes' | 'no' | 'later', account?: string) {
   const { id, question } = await rig.question('choice');
-  rig.parts.interactions.answer(id, verdict, account === undefined ? {} : { account });
+  rig.parts.approvalRequests.answer(id, verdict, account === undefined ? {} : { account });
   return question;
 }
 
@@ -54,7 +54,7 @@ describe('the command line, which was allowed one account without an end', () =>
     expect(await rig.ask(cli)).toMatchObject({ account: 'work' });
     const kept = rig.parts.permissions.of('cli', rig.clock.wall());
     const asked = rig.ask({ ...cli, account: 'home' });
-    rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');
+    rig.parts.approvalRequests.answer((await rig.question('allow')).id, 'yes');
     expect(await asked).toMatchObject({ account: 'home' });
     expect(rig.parts.permissions.of('cli', rig.clock.wall())).toEqual(kept);
     expect(kept[0]).not.toHaveProperty('until');

@@ -15,14 +15,18 @@ import { type Records, recordsOf } from '../../src/broker/records/records.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
 import { Broker, type LoginRequest } from '../../src/broker/broker.ts';
 import type { SignIn } from '../../src/broker/records/sign-in.ts';
-import { type Interaction, type Question, Interactions } from '../../src/broker/questions/interaction.ts';
+import {
+  ApprovalRequests,
+  type ApprovalRequest,
+} from '../../src/broker/approval-requests/approval-requests.ts';
+import type { Question } from '../../src/broker/approval-requests/question.ts';
 import { anyPort } from '../../src/broker/loopback/port-listener.ts';
 import { AccessPause } from '../../src/broker/refusals/access-pause.ts';
 import { Loopback } from '../../src/broker/loopback/loopback.ts';
 import { type BrokerParts, brokerParts } from '../../src/broker/parts.ts';
 import { TokenCache } from '../../src/broker/tokens/token-cache.ts';
 import type { Token, TokenRequest } from '../../src/broker/request.ts';
-import { requireShowable } from '../../src/daemon/methods/open-questions.ts';
+import { requireShowable } from '../../src/daemon/methods/open-requests.ts';
 import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 import type { Fetch, Http } from '../../src/oauth/base/http.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
@@ -87,7 +91,7 @@ export interface Rig {
   /** The one sign-in there is. */
   readonly signIn: () => SignIn;
   /** Resolves with the first open question of this kind. */
-  readonly question: (kind: Question['kind']) => Promise<Interaction>;
+  readonly question: (kind: Question['kind']) => Promise<ApprovalRequest>;
   /** What was written to disk: every file of the state folder with its inode and size. */
   readonly footprint: () => Record<string, string>;
   /** The text of every file of the state folder. */
@@ -180,7 +184,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
     changed: () => void changes.dispatchEvent(new Event('change')),
     openBrowser: async (url) => {
       opened.push(url);
-      pages.push(...parts.interactions.list().flatMap(({ question }) => pageOf(question, url)));
+      pages.push(...parts.approvalRequests.list().flatMap(({ question }) => pageOf(question, url)));
       if (person.isThere) visits.push(surroundings.visit(url, { ...person }));
     },
   });
@@ -229,7 +233,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
     signIn: () => only(parts.signIns.all()),
     question: async (kind) => {
       for (;;) {
-        const open = parts.interactions.list().find(({ question }) => question.kind === kind);
+        const open = parts.approvalRequests.list().find(({ question }) => question.kind === kind);
         if (open) return open;
         await new Promise((resolve) => changes.addEventListener('change', resolve, { once: true }));
       }
@@ -305,7 +309,7 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
       cache: new TokenCache(() => 0),
       // Rigs of other test files run at the same time.
       loopback: new Loopback({ fixedPort: anyPort() }),
-      interactions: new Interactions(() => clock.wall(), stage.changed, requireShowable),
+      approvalRequests: new ApprovalRequests(() => clock.wall(), stage.changed, requireShowable),
       pause: new AccessPause(() => clock.wall()),
       audit: new AuditFile(folder, () => clock.wall()),
       isKeyturnApp: false,

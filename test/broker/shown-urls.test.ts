@@ -41,7 +41,7 @@ describe('an address', () => {
       message,
     });
     expect(opened).toEqual([]);
-    parts.interactions.answer(id, 'yes');
+    parts.approvalRequests.answer(id, 'yes');
     expect(await shown).toBe('accept');
     expect(opened).toEqual([url]);
   });
@@ -52,7 +52,7 @@ describe('an address', () => {
   ] as const)('of a server does not open after the answer %s', async (answer, action) => {
     const { show, question, parts, opened } = await ground();
     const shown = show();
-    parts.interactions.answer((await question('url')).id, answer);
+    parts.approvalRequests.answer((await question('url')).id, answer);
     expect(await shown).toBe(action);
     expect(opened).toEqual([]);
   });
@@ -67,7 +67,7 @@ describe('a program', () => {
     });
     await allow('editor', undefined, `${endpoint}/elsewhere`);
     expect(await refusal(show())).toMatchObject({ reason: 'consent_required' });
-    expect(parts.interactions.list()).toEqual([]);
+    expect(parts.approvalRequests.list()).toEqual([]);
   });
 
   it('has one address on a card at a time, and a few that wait', async () => {
@@ -76,8 +76,8 @@ describe('a program', () => {
     const shown = addresses.map((address) => show({ url: address }));
     expect(await refusal(show())).toMatchObject({ reason: 'rate_limited' });
     for (const [index] of addresses.entries()) {
-      await until(() => opened.length === index && parts.interactions.list().length === 1);
-      parts.interactions.answer((await question('url')).id, 'yes');
+      await until(() => opened.length === index && parts.approvalRequests.list().length === 1);
+      parts.approvalRequests.answer((await question('url')).id, 'yes');
       expect(await shown[index]).toBe('accept');
     }
     expect(opened).toEqual(addresses);
@@ -85,7 +85,7 @@ describe('a program', () => {
     await allow('agent');
     void show();
     void show({ appId: 'agent' });
-    await until(() => parts.interactions.list().length === 2);
+    await until(() => parts.approvalRequests.list().length === 2);
   });
 });
 
@@ -114,6 +114,6 @@ describe('what is shown', () => {
     expect(error).toMatchObject({ reason: 'insecure_url', message: expect.stringContaining(problem) });
     expect(JSON.stringify(error)).not.toContain('hunter2');
     expect(String(error)).not.toContain('hunter2');
-    expect(parts.interactions.list()).toEqual([]);
+    expect(parts.approvalRequests.list()).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Question } from '../../src/broker/questions/interaction.ts';
+import type { Question } from '../../src/broker/approval-requests/approval-requests.ts';
 import { terminalLog } from '../../src/daemon/system/log.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon } from '../../src/daemon/daemon.ts';
@@ -66,11 +66,11 @@ async function runExample(name: (typeof exampleNames)[number], ...args: string[]
 
 /** Says yes to the next question of this kind, as `keyturn request approve` would. */
 async function sayYes<K extends Question['kind']>(kind: K): Promise<Extract<Question, { kind: K }>> {
-  const { interactions } = daemon.broker.parts;
+  const { approvalRequests } = daemon.broker.parts;
   const open = await until(`a question: ${kind}`, () =>
-    interactions.list().find(({ question }) => question.kind === kind),
+    approvalRequests.list().find(({ question }) => question.kind === kind),
   );
-  interactions.answer(open.id, 'yes');
+  approvalRequests.answer(open.id, 'yes');
   // Found by its kind.
   return open.question as Extract<Question, { kind: K }>;
 }

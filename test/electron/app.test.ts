@@ -235,7 +235,7 @@ describe('a command that waits for a sign-in', () => {
     await withYes(home, ['app', 'allow', 'cli', resource]);
     const asking = home.start(['token', resource]);
     await iconShows(opened, 'waiting');
-    await asking.says('open the question in Keyturn’s window.');
+    await asking.says('open the request in Keyturn’s window.');
     expect(world.counts().authorizationServer.signIns).toBe(0);
     const { webContents } = await until('the card', () => double.windows.find((open) => open.isVisible()));
     await (await webContents.page).getByRole('button', { name: 'Cancel sign-in' }).waitFor();

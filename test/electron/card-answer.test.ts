@@ -65,14 +65,14 @@ describe('a page that is taken over', () => {
     const both = ['one', 'three'].map((name) => ({ id: id(name), answer: 'yes' as const }));
     await lookAtCard(page, [id('one'), id('three')]);
     expect(await pressFor(page, 'card.answer', { answers: both })).toMatchObject({
-      refusal: { reason: 'invalid_request', message: 'These questions are not of one card.' },
+      refusal: { reason: 'invalid_request', message: 'These requests are not on one card.' },
     });
     await lookAtCard(page, [id('one')]);
     const unseen = ['one', 'two'].map((name) => ({ id: id(name), answer: 'yes' as const }));
     expect(await pressFor(page, 'card.answer', { answers: unseen })).toMatchObject({
       refusal: {
         reason: 'not_permitted',
-        message: 'Nothing was allowed. The card of this question was not on the screen.',
+        message: 'Nothing was allowed. The card of this request was not on the screen.',
       },
     });
     expect(await permissions(page)).toEqual([]);

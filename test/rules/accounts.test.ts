@@ -21,7 +21,7 @@ async function bobAtThePage(): Promise<Ground> {
 }
 
 async function answered({ rig }: Ground, kind: 'account' | 'allow', answer: 'yes' | 'no'): Promise<void> {
-  rig.parts.interactions.answer((await rig.question(kind)).id, answer);
+  rig.parts.approvalRequests.answer((await rig.question(kind)).id, answer);
 }
 
 describe('a label', () => {

@@ -130,7 +130,7 @@ describe('a code on another device', () => {
     await poll(1);
     expect(await refused(login)).toMatchObject({ reason });
     expect(rig.parts.signIns.all()).toEqual([]);
-    expect(rig.parts.interactions.list()).toEqual([]);
+    expect(rig.parts.approvalRequests.list()).toEqual([]);
   });
 
   it('B-27 P-6: never reaches an app, a file or the audit log', async () => {
@@ -161,6 +161,6 @@ describe('a code on another device', () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     authorizationServer.bend.deviceAnswer = ({ body }) => json({ ...body, ...changes });
     expect(await refused(rig.login({ method: 'device' }))).toMatchObject({ reason });
-    expect(rig.parts.interactions.list()).toEqual([]);
+    expect(rig.parts.approvalRequests.list()).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /** Clients of ours that the server has forgotten, or refuses: replaced once in a sign-in, or told with the way out. */
 import { describe, expect, it } from 'vitest';
-import type { Question } from '../../src/broker/questions/question.ts';
+import type { Question } from '../../src/broker/approval-requests/question.ts';
 import { registeredAnswers } from '../../src/daemon/methods/oauth-clients.ts';
 import { turnOfEvents } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
@@ -125,7 +125,7 @@ type LoginQuestion = Extract<Question, { readonly kind: 'signIn' }>;
 async function shownPage({ parts, pages, visited }: Rig, count: number): Promise<LoginQuestion> {
   while (pages.length < count) await turnOfEvents();
   await visited();
-  const [open] = parts.interactions.list().map(({ question }) => question);
+  const [open] = parts.approvalRequests.list().map(({ question }) => question);
   if (open?.kind !== 'signIn') throw new Error('no sign-in waits');
   return open;
 }

@@ -68,7 +68,7 @@ describe('a step-up', () => {
     const asked = rig.ask(challenged(403));
     const card = await rig.question('allow');
     expect(card.question).toMatchObject({ scope: ['read', 'write'] });
-    rig.parts.interactions.answer(card.id, 'yes');
+    rig.parts.approvalRequests.answer(card.id, 'yes');
     expect((await asked).scope.toSorted()).toEqual(['read', 'write']);
   });
 });

@@ -29,7 +29,7 @@ describe('client credentials', () => {
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
     expect(rig.pages).toEqual([]);
-    expect(rig.parts.interactions.list()).toEqual([]);
+    expect(rig.parts.approvalRequests.list()).toEqual([]);
     const [request] = tokenRequests(authorizationServer, 'client_credentials');
     expect(request?.headers.authorization).toMatch(/^Basic /);
     expect(request?.form.getAll('resource')).toEqual([protectedServer.url]);

@@ -2,8 +2,7 @@
 export const commands = {
   command: {
     descriptions: {
-      allow:
-        'The app then gets this access without another question. You can revoke it under Connected apps.',
+      allow: 'The app then gets this access without asking again. You can revoke it under Connected apps.',
       endDenial: 'The app can then ask you again. Access that you gave it there ends.',
       apiKey:
         'Apps that you allow get this key, and send it to this server in this header. Allow this only if you set the key just now.',
@@ -55,7 +54,7 @@ export const commands = {
     replacesKey:
       'It replaces the current key. Apps that can use that key get this one, if the header stays the same.',
     uncheckedKey: 'Keyturn does not check whether the server offers a sign-in, which is safer than a key.',
-    allowsKey: 'The app then gets your API key without another question.',
+    allowsKey: 'The app then gets your API key without asking again.',
     key: 'API key in',
     rule: 'Exception',
     setting: 'Setting',

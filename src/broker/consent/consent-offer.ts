@@ -10,7 +10,7 @@ import type { WantedSignIn } from './sign-in-choice.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
 import type { Need, Permission } from '../records/permission.ts';
-import type { OfferedSignIn } from '../questions/question.ts';
+import type { OfferedSignIn } from '../approval-requests/question.ts';
 
 export interface Offer {
   readonly scope: readonly string[];

@@ -7,7 +7,7 @@
 import type { BrokerParts } from '../parts.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import type { ApiKey } from '../records/api-key.ts';
-import type { AppProcess } from '../questions/app-process.ts';
+import type { AppProcess } from '../approval-requests/app-process.ts';
 import { covers, isRefused } from '../records/permission.ts';
 import type { Need, Permission, PermissionKey } from '../records/permission.ts';
 import * as refusals from '../refusals/refusals.ts';

@@ -4,7 +4,7 @@
  * Invariant: a lease is in memory only. It ends when the broker or the owner ends it, or with its run, its time or its
  * one token, whichever comes first. It never changes the permission or denial on disk.
  */
-import type { AppProcess, AppProcessView } from '../questions/app-process.ts';
+import type { AppProcess, AppProcessView } from '../approval-requests/app-process.ts';
 import type { Permission, PermissionKey } from '../records/permission.ts';
 
 export interface Lease {

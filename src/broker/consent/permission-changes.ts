@@ -9,8 +9,8 @@ import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
 import { keyedMutex } from '../../base/mutex.ts';
 import { union } from '../../oauth/base/scope.ts';
-import type { Decision } from '../questions/answer.ts';
-import type { AppProcessView } from '../questions/app-process.ts';
+import type { Decision } from '../approval-requests/answer.ts';
+import type { AppProcessView } from '../approval-requests/app-process.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { ApiKeys } from '../records/api-key.ts';
 import { cliAppId } from '../records/app.ts';
@@ -226,14 +226,14 @@ export class PermissionChanges {
 
   /** Answers them with `later`, which decides nothing: each request behind them then finds the new permission. */
   #closeAnswered(permission: Permission): void {
-    for (const { id, question } of this.#parts.interactions.list()) {
+    for (const { id, question } of this.#parts.approvalRequests.list()) {
       if (question.kind !== 'allow') continue;
       const subject = question.key?.subject ?? question.endpoint;
       if (question.appId !== permission.appId || subject !== permission.endpoint) continue;
       const { scope = [], signIn } = question;
       const need = { scope, signInId: signIn?.isAnother ? signIn.id : undefined };
       if (isRefused(permission, need) || covers(permission, need)) {
-        this.#parts.interactions.answer(id, 'later');
+        this.#parts.approvalRequests.answer(id, 'later');
       }
     }
   }

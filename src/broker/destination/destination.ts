@@ -19,7 +19,7 @@ import type { Exceptions } from '../../oauth/base/exceptions.ts';
 import { providerAt, providerExceptions } from '../records/company.ts';
 import type { ExceptionRecords } from '../records/exception.ts';
 import { withHint } from '../tokens/server-rests.ts';
-import type { SignInMethod } from '../questions/starter.ts';
+import type { SignInMethod } from '../approval-requests/starter.ts';
 import type { AskedResource, ResourceRequest } from './asked-resource.ts';
 import { askResource, askServer, bindsTokens, isNamed } from './asked-resource.ts';
 import { refuseGuess, mayUseDefaults } from './default-endpoints.ts';

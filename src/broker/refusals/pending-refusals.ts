@@ -5,8 +5,8 @@
  * Invariant: a client is called replaceable only if another may replace it without the user entering it.
  */
 import { KeyturnError, quoted, shellOption, shellWord, Unreachable } from '../../base/errors.ts';
-import type { Interaction } from '../questions/interaction.ts';
-import type { Question } from '../questions/question.ts';
+import type { ApprovalRequest } from '../approval-requests/approval-requests.ts';
+import type { Question } from '../approval-requests/question.ts';
 
 type Page = Extract<Question, { readonly kind: 'signIn' }>;
 
@@ -34,13 +34,13 @@ interface Waited {
 
 /** What the request was waiting for when its time ran out: its open question, if any. */
 export function stillPending(
-  interactions: readonly Interaction[],
+  approvalRequests: readonly ApprovalRequest[],
   { appId, endpoint, isKeyturnApp }: Waited,
 ): KeyturnError {
   // What only this program waits for comes first: another sign-in at the endpoint doesn't answer it.
-  const isOwn = ({ question }: Interaction): boolean =>
+  const isOwn = ({ question }: ApprovalRequest): boolean =>
     question.kind === 'allow' || question.kind === 'choice';
-  for (const { id, question } of interactions.toSorted(
+  for (const { id, question } of approvalRequests.toSorted(
     (one, other) => Number(isOwn(other)) - Number(isOwn(one)),
   )) {
     if (question.kind === 'allow' && question.appId === appId && question.endpoint === endpoint) {

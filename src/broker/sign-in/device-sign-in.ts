@@ -17,7 +17,7 @@ import { giveUpClient, replacingClient, useFromNowOn } from './refused-client.ts
 import type { ClientOutcome, Refused } from './refused-client.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import type { SignInContext, StoreTokens } from './sign-in-context.ts';
-import { signInDetails } from '../questions/starter.ts';
+import { signInDetails } from '../approval-requests/starter.ts';
 import type { Identity } from '../destination/known-client.ts';
 
 export async function signInByDevice(
@@ -115,7 +115,7 @@ async function approval(
     ...signInDetails(request),
     completeUrl: verificationUriComplete,
   } as const;
-  const refused = parts.interactions.ask(question, either).then((): never => {
+  const refused = parts.approvalRequests.ask(question, either).then((): never => {
     throw calledOff(question);
   });
   const granted = poll(parts, request.endpoint, device, authorization, either);

@@ -9,7 +9,7 @@ import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../ba
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { SignInContext, IssuedTokens } from './sign-in-context.ts';
-import { answerInTime } from '../questions/interaction.ts';
+import { answerInTime } from '../approval-requests/approval-requests.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
 import { offlineAccess, union, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import type { SignIn } from '../records/sign-in.ts';

@@ -11,7 +11,7 @@ import { includesOfflineAccess } from '../../oauth/base/scope.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
 import type { Refresher } from '../tokens/refresher.ts';
-import type { SignInDetails } from '../questions/starter.ts';
+import type { SignInDetails } from '../approval-requests/starter.ts';
 
 interface PageParts {
   readonly signIns: SignIns;

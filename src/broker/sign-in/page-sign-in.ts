@@ -28,7 +28,7 @@ import type { OpenedContext } from './page-reply.ts';
 import { giveUpClient, ifForgotten, replacingClient, useFromNowOn } from './refused-client.ts';
 import type { ClientOutcome, Refused } from './refused-client.ts';
 import type { SignInContext, StoreTokens } from './sign-in-context.ts';
-import { signInDetails } from '../questions/starter.ts';
+import { signInDetails } from '../approval-requests/starter.ts';
 import type { Redirect } from '../destination/new-client.ts';
 
 /** How long a sign-in waits for the user, in milliseconds: time for a password manager and a second factor. */
@@ -190,7 +190,7 @@ async function visit(
     paste: (address: string) => told.resolve({ url: pastedReply(address, started), show: () => undefined }),
     showsError: () => told.resolve('errorPage'),
   } as const;
-  const refused = parts.interactions.ask(question, either).then((): never => {
+  const refused = parts.approvalRequests.ask(question, either).then((): never => {
     throw calledOff(question);
   });
   const tooLate = parts.clock.sleep(signInTimeout, either).then((): never => {
@@ -199,7 +199,7 @@ async function visit(
   const callback = redirect.receiver.receive(started.state, either, (error) => {
     if (stateless !== undefined) return; // any web page can send one: said once
     stateless = error;
-    parts.interactions.changed();
+    parts.approvalRequests.changed();
   });
   for (const pending of [refused, tooLate, callback]) pending.catch(() => undefined);
   try {
@@ -208,7 +208,7 @@ async function visit(
     if (startUrl !== undefined)
       parts.openBrowser(startUrl).catch((error: unknown) => {
         browserError = error instanceof Error ? error.message : 'No browser was opened.';
-        parts.interactions.changed();
+        parts.approvalRequests.changed();
       });
     return await Promise.race([callback, told.promise, refused, tooLate]);
   } finally {

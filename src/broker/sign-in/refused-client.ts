@@ -8,7 +8,7 @@ import type { BrokerParts } from '../parts.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import type { SignInContext } from './sign-in-context.ts';
-import type { Question } from '../questions/question.ts';
+import type { Question } from '../approval-requests/question.ts';
 import { enteredClientStays } from '../refusals/refusals.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import { knownAs } from '../destination/known-client.ts';
@@ -105,7 +105,11 @@ async function giveUp(registrations: Registrations, { record, isNew }: Identity)
  * pages. The refused client counts as rejected only if the server itself refused it: `mix-up.ts` relies on that.
  */
 export async function useFromNowOn(
-  { registrations, audit, interactions }: Pick<BrokerParts, 'registrations' | 'audit' | 'interactions'>,
+  {
+    registrations,
+    audit,
+    approvalRequests,
+  }: Pick<BrokerParts, 'registrations' | 'audit' | 'approvalRequests'>,
   record: RegistrationRecord,
   refused: Refused | undefined,
 ): Promise<void> {
@@ -114,7 +118,7 @@ export async function useFromNowOn(
   if (!refused) return;
   const { issuer } = record.registration;
   if (isReplacing) await audit.record({ event: 'oauthClient', outcome: 'replaced', issuer });
-  for (const { question } of interactions.list()) {
+  for (const { question } of approvalRequests.list()) {
     if (question.kind === 'signIn' && question.registrationId === refused.record.id) question.showsError();
   }
 }

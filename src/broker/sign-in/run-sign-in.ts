@@ -97,7 +97,7 @@ async function signInNow(
   }
   if (request.isUnattended) throw needsPerson(request.endpoint);
   // No client is registered and no page opens if the question about the account could not be asked.
-  await parts.interactions.requireAskable();
+  await parts.approvalRequests.requireAskable();
   refuseMovedClient(parts, destination);
   if (!destination.isChecked) requireSignIn(parts, server, request.method);
   const way = request.method === 'device' ? signInByDevice : signInByPage;

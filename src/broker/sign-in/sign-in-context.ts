@@ -9,7 +9,7 @@ import type { Destination } from '../destination/destination.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { PageOptions } from './page-options.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
-import type { SignInDetails, SignInMethod } from '../questions/starter.ts';
+import type { SignInDetails, SignInMethod } from '../approval-requests/starter.ts';
 
 export interface SignInRequest extends SignInDetails {
   readonly endpoint: string;

@@ -16,8 +16,8 @@ import { PageQueue } from './page-queue.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { runSignIn } from './run-sign-in.ts';
 import type { OnPage, SignInRequest } from './sign-in-context.ts';
-import type { Question } from '../questions/question.ts';
-import { isStartedBy } from '../questions/starter.ts';
+import type { Question } from '../approval-requests/question.ts';
+import { isStartedBy } from '../approval-requests/starter.ts';
 
 type Page = Extract<Question, { readonly kind: 'signIn' }>;
 type AutomaticSignIn = Omit<SignInRequest, 'isAutomatic' | 'method' | 'starter' | 'isChoosing'>;
@@ -53,9 +53,9 @@ export class SignInRuns {
 
   /** What a request was waiting for when its time ran out. `appId`: absent for the user's own sign-in. */
   stillPending({ appId, endpoint }: { readonly appId?: string; readonly endpoint: string }): KeyturnError {
-    const { interactions, isKeyturnApp } = this.#parts;
+    const { approvalRequests, isKeyturnApp } = this.#parts;
     if (this.#pages.isQueued(endpoint)) return anotherPageFirst(endpoint, isKeyturnApp);
-    return stillPending(interactions.list(), { appId, endpoint, isKeyturnApp });
+    return stillPending(approvalRequests.list(), { appId, endpoint, isKeyturnApp });
   }
 
   userActed(endpoint: string): void {
@@ -162,12 +162,12 @@ export class SignInRuns {
 
   /** The page that the user's sign-in waits at. */
   #pageOf({ endpoint, account, method, starter }: UserSignIn): Page | undefined {
-    const { isKeyturnApp, interactions } = this.#parts;
+    const { isKeyturnApp, approvalRequests } = this.#parts;
     const isOwn = (page: Page): boolean =>
       isKeyturnApp
         ? starter?.by === 'command' && isStartedBy(page, starter.connection)
         : page.starter?.by !== 'app';
-    return interactions
+    return approvalRequests
       .list()
       .flatMap(({ question }) => (question.kind === 'signIn' ? [question] : []))
       .find(

@@ -33,7 +33,7 @@ export async function call<M extends MethodName>(
   }
 }
 
-const waits = 'keyturn: the question waits in Keyturn’s window.';
+const waits = 'keyturn: the request waits in Keyturn’s window.';
 
 const said = new Set<string | undefined>();
 

@@ -198,7 +198,7 @@ function ruleFindings(status: Status): Finding[] {
       homeState.isWaiting || names !== '',
       'settings.waiting',
       `Changed outside of Keyturn: ${names}.`,
-      homeState.isWaiting ? 'keyturn request list   (the question waits in the window)' : 'keyturn settings',
+      homeState.isWaiting ? 'keyturn request list   (the request waits in the window)' : 'keyturn settings',
     ),
     ...found(
       homeState.keyturnApp === 'closed',

@@ -15,7 +15,7 @@ export function watchLater(connection: Connection, params: TokenGetParams): Node
   const { resource, scope, challenge } = params;
   return setTimeout(() => {
     if (forwardedSocket(process.env)) {
-      say('keyturn: the question waits on the machine where the broker runs.');
+      say('keyturn: the request waits on the machine where the broker runs.');
       return;
     }
     // A failure to show the question must not lose the token.

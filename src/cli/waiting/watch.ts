@@ -178,7 +178,7 @@ function tellAccount(question: Fields, isKeyturnApp: boolean): void {
 
 const waysToSignIn = {
   elsewhere: ': open this address in any browser:',
-  window: ': open the question in Keyturn’s window, or visit:',
+  window: ': open the request in Keyturn’s window, or visit:',
   browser: ' in your browser. If none opened, visit:',
 } as const;
 
@@ -199,7 +199,7 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
     say(`keyturn: ${hostIn(question)} knows Keyturn as another client now; continue on this page.`);
   // While the app runs, only the window and the command that started the sign-in show the address.
   if (url === '')
-    return say(`keyturn: to sign in at ${hostIn(question)}, open the question in Keyturn’s window.`);
+    return say(`keyturn: to sign in at ${hostIn(question)}, open the request in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
   say(url);
   if (question['newClient'] !== true) say(`  ${wayPastError(question, way)}`);

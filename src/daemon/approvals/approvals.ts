@@ -6,17 +6,17 @@
  * card appears, without a wait. No answer is remembered. If the broker ends first, no other broker is asked. Each
  * refused card makes the next one wait longer, so that no app can fill the screen with cards.
  */
-import type { Verdict } from '../../broker/questions/answer.ts';
+import type { Verdict } from '../../broker/approval-requests/answer.ts';
 import { RequestWaits } from '../../broker/consent/request-waits.ts';
-import { answerInTime } from '../../broker/questions/interaction.ts';
+import { answerInTime } from '../../broker/approval-requests/approval-requests.ts';
 import type { Broker } from '../../broker/broker.ts';
-import type { ApprovalRequest } from '../../broker/questions/question.ts';
+import type { CommandApproval } from '../../broker/approval-requests/question.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { MethodName, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { AppProcesses } from '../apps/app-processes.ts';
-import { approvalRequestFor } from './widening-methods.ts';
-import type { ApprovalRequestParts } from './widening-methods.ts';
+import { commandApprovalFor } from './widening-methods.ts';
+import type { CommandApprovalParts } from './widening-methods.ts';
 import { keyPermissionChange, permissionChange } from './widening.ts';
 import type { KeyPermissionParams, PermissionChange, PermissionParams } from './widening.ts';
 
@@ -24,10 +24,10 @@ import type { KeyPermissionParams, PermissionChange, PermissionParams } from './
 const waitKey = 'command';
 
 export class Approvals {
-  readonly #parts: ApprovalRequestParts & { readonly processes: AppProcesses };
+  readonly #parts: CommandApprovalParts & { readonly processes: AppProcesses };
   readonly #waits: RequestWaits;
 
-  constructor(parts: ApprovalRequestParts & { readonly processes: AppProcesses }) {
+  constructor(parts: CommandApprovalParts & { readonly processes: AppProcesses }) {
     this.#parts = parts;
     this.#waits = new RequestWaits(() => parts.broker.parts.clock.now());
   }
@@ -43,7 +43,7 @@ export class Approvals {
     method: WideningMethod,
     params: unknown,
   ): Promise<PermissionChange | undefined> {
-    const request = approvalRequestFor(this.#parts, method, params);
+    const request = commandApprovalFor(this.#parts, method, params);
     const change = permissionChangeOf(this.#parts.broker, method, params);
     if (!request) return change;
     this.#refuseTooSoon();
@@ -63,14 +63,14 @@ export class Approvals {
     throw refused(verdict);
   }
 
-  async #ask(caller: Caller, request: ApprovalRequest): Promise<Verdict> {
+  async #ask(caller: Caller, request: CommandApproval): Promise<Verdict> {
     const { broker, processes } = this.#parts;
     const asker = processes.of(caller).look();
     return (await answerInTime(broker.parts, { kind: 'command', request, asker }, caller.signal)).verdict;
   }
 
   /** The change has a row of its own in the audit log. This row says that a command asked for it. */
-  async #record(request: ApprovalRequest, verdict: Verdict): Promise<void> {
+  async #record(request: CommandApproval, verdict: Verdict): Promise<void> {
     const { audit } = this.#parts.broker.parts;
     await audit.record({
       event: 'command',
@@ -102,12 +102,12 @@ function permissionChangeOf(
 }
 
 /** The row says so where it is about an API key. */
-function commandName(request: ApprovalRequest): string {
+function commandName(request: CommandApproval): string {
   const isAboutKey = (request.command === 'allow' || request.command === 'endDenial') && request.key;
   return isAboutKey ? `${request.command} key` : request.command;
 }
 
-function placeOf(request: ApprovalRequest): { app?: string; endpoint?: string; issuer?: string } {
+function placeOf(request: CommandApproval): { app?: string; endpoint?: string; issuer?: string } {
   switch (request.command) {
     case 'allow':
     case 'endDenial':

@@ -3,7 +3,7 @@
  * no more than what is allowed already.
  */
 import type { Broker } from '../../broker/broker.ts';
-import type { ApprovalRequest } from '../../broker/questions/question.ts';
+import type { CommandApproval } from '../../broker/approval-requests/question.ts';
 import { keySubject, shownKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
@@ -12,7 +12,7 @@ import { decisionOf, refusalOf, requireKey, widensKey, widensPermission } from '
 export function permissionRequest(
   broker: Broker,
   params: ParamsOf<'permission.set'>,
-): ApprovalRequest | undefined {
+): CommandApproval | undefined {
   const { apps } = broker.parts;
   const { appId, endpoint, scope, until } = decisionOf(broker, params);
   if (!widensPermission(broker, params)) return undefined;
@@ -27,7 +27,7 @@ export function permissionRequest(
   };
 }
 
-type DenialEnd = Extract<ApprovalRequest, { readonly command: 'endDenial' }>;
+type DenialEnd = Extract<CommandApproval, { readonly command: 'endDenial' }>;
 
 /** `until`, in seconds: the denial would end then; absent: now. */
 export function denialEndRequest(
@@ -51,7 +51,7 @@ export function denialEndRequest(
 export function keyPermissionRequest(
   broker: Broker,
   params: ParamsOf<'apiKey.permission.set'>,
-): ApprovalRequest | undefined {
+): CommandApproval | undefined {
   if (!widensKey(broker, params)) return undefined;
   const key = requireKey(broker, params.resource);
   const appId = broker.parts.apps.resolve(params.app);
@@ -70,7 +70,7 @@ export function keyDenialEndRequest(
   appId: string,
   key: ApiKey,
   until?: number,
-): ApprovalRequest | undefined {
+): CommandApproval | undefined {
   const request = denialEndRequest(broker, appId, keySubject(key), until);
   return request && { ...request, endpoint: key.endpoint, key: shownKey(key) };
 }

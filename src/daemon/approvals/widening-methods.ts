@@ -9,7 +9,7 @@
 import type { Broker } from '../../broker/broker.ts';
 import { hostOrigin, privateAddress } from '../../broker/records/exception.ts';
 import type { Proxies } from '../../broker/records/proxy.ts';
-import type { ApprovalRequest } from '../../broker/questions/question.ts';
+import type { CommandApproval } from '../../broker/approval-requests/question.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { isWidening, methodRow } from '../../ipc/protocol/methods.ts';
 import type {
@@ -35,7 +35,7 @@ import {
 } from './permission-requests.ts';
 import { endsKeyRefusal, endsRefusal, requireKey, widensKey, widensPermission } from './widening.ts';
 
-export interface ApprovalRequestParts {
+export interface CommandApprovalParts {
   readonly broker: Broker;
   readonly proxies: Pick<Proxies, 'refuseTaken' | 'nameFor'>;
   readonly forwards: Pick<Forwards, 'refuse'>;
@@ -48,7 +48,7 @@ interface Widening<M extends WideningMethod> {
    * What the user of the Keyturn app is asked. Undefined: the request widens nothing. Throws what the method would
    * throw for such params.
    */
-  readonly request: (parts: ApprovalRequestParts, params: ParamsOf<M>) => ApprovalRequest | undefined;
+  readonly request: (parts: CommandApprovalParts, params: ParamsOf<M>) => CommandApproval | undefined;
   /** Whether it gives somebody more than they have: always, unless given. Throws as `request`. */
   readonly widens?: (broker: Broker, params: ParamsOf<M>) => boolean;
 }
@@ -188,7 +188,7 @@ const wideningMethods: {
 
   'request.answer': {
     request: ({ broker }, { id, answer }) => {
-      const kind = broker.parts.interactions.find(id)?.question.kind;
+      const kind = broker.parts.approvalRequests.find(id)?.question.kind;
       const isSignIn = kind === 'signIn' || kind === 'device';
       // A yes to a sign-in calls it off, as any answer does.
       if (answer === 'yes' && kind !== undefined && !isSignIn) throw answeredInTheApp();
@@ -196,7 +196,7 @@ const wideningMethods: {
       if (answer === 'no' && kind === 'settings') throw decidedInTheApp();
       return undefined;
     },
-    // Interactions asks no question while the app is closed, so there is none to answer.
+    // No approval request opens while the app is closed, so there is none to answer.
     widens: never,
   },
 };
@@ -204,11 +204,11 @@ const wideningMethods: {
 /**
  * What the user is asked before a request runs. `params` have passed the method's schema. Throws as the method would.
  */
-export function approvalRequestFor(
-  parts: ApprovalRequestParts,
+export function commandApprovalFor(
+  parts: CommandApprovalParts,
   method: WideningMethod,
   params: unknown,
-): ApprovalRequest | undefined {
+): CommandApproval | undefined {
   return rowOf(method).request(parts, params);
 }
 
@@ -223,7 +223,7 @@ export function widens(broker: Broker, method: MethodName, params: unknown): boo
 
 /** A row for params of any method: the table binds each name to its own, and the compiler can't follow the lookup. */
 interface AnyRow {
-  readonly request: (parts: ApprovalRequestParts, params: unknown) => ApprovalRequest | undefined;
+  readonly request: (parts: CommandApprovalParts, params: unknown) => CommandApproval | undefined;
   readonly widens?: (broker: Broker, params: unknown) => boolean;
 }
 
@@ -242,7 +242,7 @@ function refuseUnshowable(name: string, value: CheckedSetting['value']): void {
 }
 
 function answeredInTheApp(): KeyturnError {
-  return new KeyturnError('not_permitted', 'This question must be answered in the Keyturn window.', {
+  return new KeyturnError('not_permitted', 'This request must be answered in the Keyturn window.', {
     rule: 'While the app is running, commands that grant access must be approved in its window',
     hint: 'Answer it in Keyturn’s window. From here you can say "no" and "later".',
   });

@@ -12,7 +12,7 @@ import type {
   ProcessFacts,
   AppProcessView,
   ProcessState,
-} from '../../broker/questions/app-process.ts';
+} from '../../broker/approval-requests/app-process.ts';
 import { processOf, sameProcess } from '../../ipc/peer/peer.ts';
 import type { PeerFacts } from '../../ipc/peer/peer.ts';
 import { imageOf, programOf } from '../../ipc/peer/program.ts';

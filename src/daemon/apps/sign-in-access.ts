@@ -5,9 +5,9 @@
  * and finishes no other. The user's windows see and finish all. Elsewhere every command of the owner's does: there
  * `keyturn request list` is how the user finishes a sign-in that a program started.
  */
-import type { Question } from '../../broker/questions/question.ts';
-import { isStartedBy } from '../../broker/questions/starter.ts';
-import type { Starter } from '../../broker/questions/starter.ts';
+import type { Question } from '../../broker/approval-requests/question.ts';
+import { isStartedBy } from '../../broker/approval-requests/starter.ts';
+import type { Starter } from '../../broker/approval-requests/starter.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 
 /** Of one way in: the socket, or the windows. */

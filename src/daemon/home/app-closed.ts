@@ -3,7 +3,7 @@
  *
  * Invariant: such a broker serves what is allowed and takes access away. It gives nobody more than they have, because
  * nobody could be asked. approvals/widening-methods.ts says which requests give more. Questions are refused where they
- * are asked (broker/questions/interaction.ts), so that none is open that a key could answer.
+ * are asked (broker/approval-requests/approval-requests.ts), so that none is open that a key could answer.
  */
 import { KeyturnError } from '../../base/errors.ts';
 

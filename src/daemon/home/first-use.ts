@@ -8,7 +8,7 @@ import { quoted } from '../../base/errors.ts';
 import { keySubject } from '../../broker/records/api-key.ts';
 import { isLiving } from '../../broker/records/sign-in.ts';
 import type { Records } from '../../broker/records/records.ts';
-import type { AllowedGroup } from '../../broker/questions/question.ts';
+import type { AllowedGroup } from '../../broker/approval-requests/question.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 
 export type AllowedRecords = Pick<

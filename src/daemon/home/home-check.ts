@@ -34,7 +34,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { Mismatch } from './mismatched-home.ts';
 import { SettingsCard } from '../settings/settings-card.ts';
 import type { Asked, AskAboutSettings } from '../settings/settings-card.ts';
-import type { AllowedGroup } from '../../broker/questions/question.ts';
+import type { AllowedGroup } from '../../broker/approval-requests/question.ts';
 import { allowedIn, removeAllowed } from './first-use.ts';
 import type { AllowedRecords } from './first-use.ts';
 import { answered, decided, unanswered } from './settings-answer.ts';

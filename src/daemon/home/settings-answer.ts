@@ -66,7 +66,7 @@ export function unanswered({ different, allowed }: Asked): KeyturnError {
       'This home was used without the app, and you have not kept what it allows.',
       {
         rule: 'At its first use of a home the app serves nothing before you keep or remove what the home allows',
-        hint: 'Answer the question in Keyturn’s window, then ask again.',
+        hint: 'Answer the request in Keyturn’s window, then try again.',
       },
     );
   const names = different.map(({ name }) => name).join(', ');
@@ -75,7 +75,7 @@ export function unanswered({ different, allowed }: Asked): KeyturnError {
     `Settings were changed outside Keyturn, and nobody has confirmed them: ${names}.`,
     {
       rule: 'While the Keyturn app is running, nothing goes to the network before you confirm or refuse such settings',
-      hint: 'Answer the question in Keyturn’s window, then ask again.',
+      hint: 'Answer the request in Keyturn’s window, then try again.',
     },
   );
 }

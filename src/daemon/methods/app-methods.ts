@@ -7,7 +7,7 @@ import { permissionRow } from '../../broker/consent/permission-changes.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { appAnswers } from './answers.ts';
-import { interactionAnswer } from './open-questions.ts';
+import { approvalRequestAnswer } from './open-requests.ts';
 import type { Handlers, Services } from './services.ts';
 import { requireUnchanged, permissionChange, refusalOf } from '../approvals/widening.ts';
 
@@ -49,13 +49,13 @@ export const appMethods: Pick<
   },
 
   'request.list': ({ broker, signIns }, caller) => ({
-    requests: broker.parts.interactions
+    requests: broker.parts.approvalRequests
       .list()
-      .map((open) => interactionAnswer(open, signIns.mayFinish(caller, open.question))),
+      .map((open) => approvalRequestAnswer(open, signIns.mayFinish(caller, open.question))),
   }),
 
   'request.answer': ({ broker }, _caller, { id, answer, scope, lease, account }) => {
-    broker.parts.interactions.answer(id, answer, {
+    broker.parts.approvalRequests.answer(id, answer, {
       ...(scope === undefined ? {} : { scope: parseScope(scope) }),
       ...(lease?.run === undefined ? {} : { run: lease.run }),
       ...(lease?.once === undefined ? {} : { once: lease.once }),

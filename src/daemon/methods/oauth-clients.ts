@@ -51,7 +51,7 @@ export async function removeRegistered(
   parts: BrokerParts,
   { issuer, clientId }: ParamsOf<'oauthClient.remove'>,
 ): Promise<void> {
-  const { registrations, audit, interactions } = parts;
+  const { registrations, audit, approvalRequests } = parts;
   const records = registrations
     .all()
     .filter((record) => record.registration.issuer === issuer && clientIdOf(record) === clientId);
@@ -62,8 +62,9 @@ export async function removeRegistered(
   for (const record of records) {
     await registrations.remove(record);
     // Its pages are of no use any more: the next sign-in opens another one.
-    for (const { id, question } of interactions.list())
-      if (question.kind === 'signIn' && question.registrationId === record.id) interactions.answer(id, 'no');
+    for (const { id, question } of approvalRequests.list())
+      if (question.kind === 'signIn' && question.registrationId === record.id)
+        approvalRequests.answer(id, 'no');
   }
   await audit.record({ event: 'oauthClient', outcome: 'removed', issuer });
 }

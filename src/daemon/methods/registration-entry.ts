@@ -69,7 +69,7 @@ export async function enterRegistration(
   parts: BrokerParts,
   entry: Entry,
 ): Promise<ResultOf<'oauthClient.set'>> {
-  const { registrations, audit, clock, signIns, refresher, loopback, interactions } = parts;
+  const { registrations, audit, clock, signIns, refresher, loopback, approvalRequests } = parts;
   checkRegistration(parts, entry);
   const earlier = enteredFor(parts, entry.issuer);
   const same = earlier.find((record) => isSame(record, entry));
@@ -96,7 +96,7 @@ export async function enterRegistration(
   const { id } = same ?? (await registrations.add(registration, secret, purpose));
   for (const record of others) await registrations.remove(record);
   // A sign-in that waits at a page of another client goes on with this one.
-  for (const { question } of purpose.grantType === undefined ? interactions.list() : []) {
+  for (const { question } of purpose.grantType === undefined ? approvalRequests.list() : []) {
     if (question.kind !== 'signIn' || question.issuer !== entry.issuer) continue;
     if (question.registrationId !== id) question.showsError();
   }

@@ -65,7 +65,7 @@ export const signInMethods: Pick<
   'signIn.issuer': ({ broker }, _caller, { resource, issuer }) => broker.issuerOf({ resource, issuer }),
 
   'signIn.answer': ({ broker, signIns }, caller, { id, redirect }) => {
-    const question = broker.parts.interactions.find(id)?.question;
+    const question = broker.parts.approvalRequests.find(id)?.question;
     if (question && !signIns.mayFinish(caller, question)) throw startedElsewhere();
     const page = broker.signInPage(id);
     if (redirect === undefined) page.showsError();

@@ -8,8 +8,8 @@
  */
 import { requestDeadline } from '../../base/request-deadline.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
-import { questionTimeout } from '../../broker/questions/interaction.ts';
-import type { AllowedGroup, WrittenSetting } from '../../broker/questions/question.ts';
+import { questionTimeout } from '../../broker/approval-requests/approval-requests.ts';
+import type { AllowedGroup, WrittenSetting } from '../../broker/approval-requests/question.ts';
 import type { Difference } from './confirmed-settings.ts';
 import { withoutPassword } from './settings-book.ts';
 
@@ -69,18 +69,18 @@ export class SettingsCard {
   }
 }
 
-type QuestionParts = Pick<BrokerParts, 'interactions' | 'audit' | 'clock'>;
+type QuestionParts = Pick<BrokerParts, 'approvalRequests' | 'audit' | 'clock'>;
 
 /** Never rejects. `over`: the broker stops. `answered` is called at the answer, before it is written down. */
 export async function askAboutSettings(
-  { interactions, audit, clock }: QuestionParts,
+  { approvalRequests, audit, clock }: QuestionParts,
   { different, allowed }: Asked,
   over: AbortSignal,
   answered: () => void = () => undefined,
 ): Promise<SettingsVerdict> {
   const waiting = requestDeadline(clock, questionTimeout, over);
   try {
-    const answer = await interactions.ask(
+    const answer = await approvalRequests.ask(
       { kind: 'settings', settings: shown(different), allowed },
       waiting.signal,
     );

@@ -6,10 +6,10 @@
  * on: the home's own, or those of one forward. The owner's key opens the home's own alone.
  */
 import type { KeyObject } from 'node:crypto';
-import type { ProcessFacts } from '../../broker/questions/app-process.ts';
+import type { ProcessFacts } from '../../broker/approval-requests/app-process.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Interactions } from '../../broker/questions/interaction.ts';
+import type { ApprovalRequests } from '../../broker/approval-requests/approval-requests.ts';
 import { isSameOrigin, shownName } from '../../broker/records/app.ts';
 import type { ForwardOrigin, App, Apps } from '../../broker/records/app.ts';
 import { KeyturnError } from '../../base/errors.ts';
@@ -27,7 +27,7 @@ export interface KeyParts {
   readonly root: () => Promise<KeyObject>;
   readonly document: Pick<AuthorityDocument, 'verify'>;
   readonly apps: Apps;
-  readonly interactions: Interactions;
+  readonly approvalRequests: ApprovalRequests;
   readonly clock: Clock;
   readonly audit: Audit;
 }
@@ -56,7 +56,7 @@ export class Keys {
 
   /** Asks the user; resolves with what makes the new app and its key, or throws `pairing_denied`. */
   async pair(request: PairRequest, forward?: ForwardOrigin): Promise<() => Promise<Paired>> {
-    const { apps, interactions, clock, audit } = this.#parts;
+    const { apps, approvalRequests, clock, audit } = this.#parts;
     const appName = shownName({ name: request.name, forward });
     apps.refuseTaken(appName, clock.wall());
     const asker = attested(request);
@@ -67,7 +67,7 @@ export class Keys {
       asker,
       forward,
     } as const;
-    const answer = await interactions.ask(question, request.signal);
+    const answer = await approvalRequests.ask(question, request.signal);
     await audit.record({ event: 'pair', outcome: answer, app: appName });
     if (answer !== 'yes') {
       throw new KeyturnError('pairing_denied', 'The user did not pair this app.', {

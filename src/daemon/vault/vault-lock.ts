@@ -29,7 +29,7 @@ const lastLook = 60 * 60_000;
 
 export interface VaultLockParts {
   readonly secrets: Pick<Secrets, 'guard' | 'lockable' | 'watch' | 'bus'>;
-  readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'keys' | 'interactions' | 'audit' | 'clock'>;
+  readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'keys' | 'approvalRequests' | 'audit' | 'clock'>;
   readonly settings: Pick<Settings, 'lockAfter'>;
   /** The vault's state changed. */
   readonly changed: () => void;
@@ -218,9 +218,9 @@ export class VaultLock {
 
   /** What they would bring could not be kept, and until then they hold verifiers. */
   #callOffSignIns(): void {
-    const { interactions } = this.#parts.broker;
-    for (const { id, question } of interactions.list()) {
-      if (question.kind === 'signIn' || question.kind === 'device') interactions.answer(id, 'no');
+    const { approvalRequests } = this.#parts.broker;
+    for (const { id, question } of approvalRequests.list()) {
+      if (question.kind === 'signIn' || question.kind === 'device') approvalRequests.answer(id, 'no');
     }
   }
 

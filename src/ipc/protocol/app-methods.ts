@@ -14,7 +14,7 @@ import {
   pairedApp,
   permission,
 } from './schemas/app-schema.ts';
-import { interaction, interactionAnswer } from './schemas/request-schema.ts';
+import { approvalRequest, approvalRequestAnswer } from './schemas/request-schema.ts';
 import { proxy, proxyAdd, proxyNamed } from './schemas/proxy-schema.ts';
 import { account, empty, shownName, url } from './schemas/values.ts';
 
@@ -56,9 +56,9 @@ export const appMethods = {
     isPolled: true,
     inMismatchedHome: true,
     params: empty,
-    result: z.object({ requests: z.array(interaction) }),
+    result: z.object({ requests: z.array(approvalRequest) }),
   },
-  'request.answer': { who: 'owner', effect: 'mayWiden', params: interactionAnswer, result: empty },
+  'request.answer': { who: 'owner', effect: 'mayWiden', params: approvalRequestAnswer, result: empty },
 
   // Proxies: addresses for apps without a key
   'proxy.add': {

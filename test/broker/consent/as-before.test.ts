@@ -47,7 +47,7 @@ describe('a yes "as before"', () => {
   ])('adds to the permission that exists, %s', async (_what, until) => {
     const { rig, id, asked } = await asking(until);
     const end = kept(rig)?.until;
-    rig.parts.interactions.answer(id, 'yes', asBefore);
+    rig.parts.approvalRequests.answer(id, 'yes', asBefore);
     expect((await asked).scope).toContain('notes:write');
     expect(kept(rig)).toMatchObject({ decision: 'allow', scope: ['notes:read', 'notes:write'] });
     expect(kept(rig)?.until).toBe(end);
@@ -56,7 +56,7 @@ describe('a yes "as before"', () => {
 
   it('allows nothing if the earlier permission ends right after it', async () => {
     const { rig, id, asked } = await asking();
-    rig.parts.interactions.answer(id, 'yes', asBefore);
+    rig.parts.approvalRequests.answer(id, 'yes', asBefore);
     const ending = rig.parts.permissions.end('editor', rig.endpoint);
     expect(await refusal(asked)).toMatchObject({ reason: 'consent_required' });
     expect(await ending).toBe(true);
@@ -69,7 +69,7 @@ describe('a yes "as before"', () => {
     'leaves no part of a permission that was ended %i steps after it',
     async (steps) => {
       const { rig, id, asked } = await asking();
-      rig.parts.interactions.answer(id, 'yes', asBefore);
+      rig.parts.approvalRequests.answer(id, 'yes', asBefore);
       for (let step = 0; step < steps; step += 1) await Promise.resolve();
       expect(await rig.parts.permissions.end('editor', rig.endpoint)).toBe(true);
       await asked.catch(() => undefined);

@@ -40,7 +40,7 @@ describe('a program without permission', () => {
       scope: ['notes:read'],
     });
     expect(fetched).toEqual([]);
-    parts.interactions.answer(card.id, 'yes');
+    parts.approvalRequests.answer(card.id, 'yes');
     expect((await asked).scope).toEqual(['notes:read']);
   });
 
@@ -48,14 +48,14 @@ describe('a program without permission', () => {
     const { ask, question, parts, endpoint, clock } = await rig();
     const asked = ask({ scope: ['notes:read', 'notes:list'] });
     const { id } = await question('allow');
-    expect(() => parts.interactions.answer(id, 'yes', { scope: ['notes:read', 'notes:write'] })).toThrow(
+    expect(() => parts.approvalRequests.answer(id, 'yes', { scope: ['notes:read', 'notes:write'] })).toThrow(
       expect.objectContaining({
         reason: 'invalid_request',
-        message: 'The question does not ask for "notes:write".',
+        message: 'The request does not ask for "notes:write".',
         hint: expect.stringContaining('It asks for "notes:read", "notes:list".'),
       }),
     );
-    parts.interactions.answer(id, 'yes', { scope: ['notes:read'] });
+    parts.approvalRequests.answer(id, 'yes', { scope: ['notes:read'] });
     expect(await refusal(asked)).toMatchObject({ reason: 'consent_required' });
     expect(parts.permissions.find('editor', endpoint, clock.now())).toMatchObject({ scope: ['notes:read'] });
   });
@@ -67,7 +67,7 @@ describe('a program without permission', () => {
       reason: 'consent_required',
       hint: expect.stringContaining('keyturn app allow'),
     });
-    expect(parts.interactions.list()).toEqual([]);
+    expect(parts.approvalRequests.list()).toEqual([]);
     expect(fetched).toEqual([]);
   });
 
@@ -75,8 +75,8 @@ describe('a program without permission', () => {
     const { ask, question, parts } = await rig();
     const asked = [ask(), ask(), ask()];
     const card = await question('allow');
-    expect(parts.interactions.list()).toHaveLength(1);
-    parts.interactions.answer(card.id, 'no');
+    expect(parts.approvalRequests.list()).toHaveLength(1);
+    parts.approvalRequests.answer(card.id, 'no');
     for (const one of asked) expect(await refusal(one)).toMatchObject({ reason: 'consent_denied' });
   });
 
@@ -87,12 +87,12 @@ describe('a program without permission', () => {
       refusal(ask({ resource: `${endpoint}/${n}`, signal: withdrawn.signal })),
     );
     expect(await asked[8]).toMatchObject({ reason: 'rate_limited' });
-    expect(parts.interactions.list()).toHaveLength(8);
+    expect(parts.approvalRequests.list()).toHaveLength(8);
     const other = refusal(ask({ appId: 'agent', signal: withdrawn.signal }));
-    expect(parts.interactions.list()).toHaveLength(9);
+    expect(parts.approvalRequests.list()).toHaveLength(9);
     withdrawn.abort();
     await Promise.all([...asked, other]);
-    expect(parts.interactions.list()).toEqual([]);
+    expect(parts.approvalRequests.list()).toEqual([]);
   });
 });
 
@@ -100,22 +100,22 @@ describe('an answer', () => {
   it('PROMISE-6: the answer "no" is remembered, and the question is not asked again', async () => {
     const { ask, question, parts } = await rig();
     const first = ask();
-    parts.interactions.answer((await question('allow')).id, 'no');
+    parts.approvalRequests.answer((await question('allow')).id, 'no');
     expect(await refusal(first)).toMatchObject({ reason: 'consent_denied' });
     expect(await refusal(ask())).toMatchObject({ reason: 'consent_denied' });
     expect(await refusal(ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_denied' });
-    expect(parts.interactions.list()).toEqual([]);
+    expect(parts.approvalRequests.list()).toEqual([]);
   });
 
   it('PROMISE-6: the answer "later" leaves no trace: the next request asks again', async () => {
     const { ask, question, parts, clock } = await rig();
     const first = ask();
-    parts.interactions.answer((await question('allow')).id, 'later');
+    parts.approvalRequests.answer((await question('allow')).id, 'later');
     expect(await refusal(first)).toMatchObject({ reason: 'consent_required' });
     expect(parts.permissions.of('editor', 0)).toEqual([]);
     clock.advance(1000);
     const second = refusal(ask());
-    parts.interactions.answer((await question('allow')).id, 'no');
+    parts.approvalRequests.answer((await question('allow')).id, 'no');
     await second;
   });
 
@@ -125,7 +125,7 @@ describe('an answer', () => {
     const card = await question('allow');
     clock.advance(5000);
     expect(await first).toMatchObject({ reason: 'consent_pending', hint: expect.stringContaining(card.id) });
-    parts.interactions.answer(card.id, 'yes');
+    parts.approvalRequests.answer(card.id, 'yes');
     await turnOfEvents();
     expect((await ask({ timeout: 60_000 })).accessToken).toBeTypeOf('string');
   });
@@ -137,7 +137,7 @@ describe('an answer', () => {
     const { id } = await question('allow');
     program.abort();
     expect(await asked).toMatchObject({ reason: 'interrupted' });
-    expect(() => parts.interactions.answer(id, 'yes')).toThrow(
+    expect(() => parts.approvalRequests.answer(id, 'yes')).toThrow(
       expect.objectContaining({ reason: 'not_found' }),
     );
   });
@@ -152,7 +152,7 @@ describe('an answer', () => {
     const hasty = refusal(ask({ signal: program.signal }));
     program.abort();
     expect(await hasty).toMatchObject({ reason: 'interrupted' });
-    expect(parts.interactions.answer(id, 'later').id).toBe(id);
+    expect(parts.approvalRequests.answer(id, 'later').id).toBe(id);
   });
 
   it('a program that comes just after the last one went away raises its own question', async () => {
@@ -164,7 +164,7 @@ describe('an answer', () => {
     expect(await first).toMatchObject({ reason: 'interrupted' });
     clock.advance(1000);
     const second = ask();
-    parts.interactions.answer((await question('allow')).id, 'yes');
+    parts.approvalRequests.answer((await question('allow')).id, 'yes');
     expect((await second).accessToken).toBeTypeOf('string');
   });
 
@@ -174,13 +174,13 @@ describe('an answer', () => {
     await question('allow');
     clock.advance(600_000);
     expect(await asked).toMatchObject({ reason: 'consent_required' });
-    expect(parts.interactions.list()).toEqual([]);
+    expect(parts.approvalRequests.list()).toEqual([]);
   });
 
   it('to a question of the command line gives a lease of one hour', async () => {
     const r = await rig();
     const asked = r.ask({ appId: 'cli' });
-    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes');
     await asked;
     expect(permissionOf(r, 'cli')?.until).toBe(r.clock.now() + hour);
     r.clock.advance(hour);
@@ -194,14 +194,14 @@ describe('a permission', () => {
   it('whose card named no scopes gets the first token’s scopes and resource', async () => {
     const r = await rig();
     const first = r.ask();
-    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes');
     const { scope } = await first;
     expect(permissionOf(r)).toMatchObject({ resource: world.protectedServer.resource });
     expect(permissionOf(r)?.fixAtFirstToken).toBeUndefined();
     const asked = refusal(r.ask({ scope: ['notes:write'] }));
     const card = await r.question('allow');
     expect(card.question).toMatchObject({ scope: [...scope, 'notes:write'] });
-    r.parts.interactions.answer(card.id, 'later');
+    r.parts.approvalRequests.answer(card.id, 'later');
     await asked;
   });
 
@@ -210,7 +210,7 @@ describe('a permission', () => {
     const until = r.clock.now() + hour;
     await decided(r, { scope: ['notes:read'], until, resource: world.protectedServer.resource });
     const asked = r.ask({ scope: ['notes:write'] });
-    r.parts.interactions.answer((await r.question('allow')).id, 'yes');
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes');
     await asked;
     expect(permissionOf(r)).toMatchObject({
       until,
@@ -223,10 +223,10 @@ describe('a permission', () => {
     const r = await rig();
     await r.allow('editor', ['notes:read']);
     const asked = refusal(r.ask({ scope: ['notes:write'] }));
-    r.parts.interactions.answer((await r.question('allow')).id, 'no');
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'no');
     expect(await asked).toMatchObject({ reason: 'consent_denied' });
     expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject({ reason: 'consent_denied' });
-    expect(r.parts.interactions.list()).toEqual([]);
+    expect(r.parts.approvalRequests.list()).toEqual([]);
     expect((await r.ask()).scope).toEqual(['notes:read']);
     await r.allow('editor', ['notes:read']);
     expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject({ reason: 'consent_denied' });
@@ -240,7 +240,7 @@ describe('a permission', () => {
     await r.question('allow');
     await r.allow('editor', ['notes:read']);
     expect((await asked).scope).toEqual(['notes:read']);
-    expect(r.parts.interactions.list()).toEqual([]);
+    expect(r.parts.approvalRequests.list()).toEqual([]);
     const more = refusal(r.ask({ scope: ['notes:write'] }));
     await r.question('allow');
     await decided(r, { decision: 'deny' });
@@ -344,8 +344,8 @@ it('two answers at once about one program and server give both what each allowed
   const one = r.ask({ scope: ['notes:read'] });
   const other = r.ask({ scope: ['notes:write'] });
   await r.question('allow');
-  await vi.waitFor(() => expect(r.parts.interactions.list()).toHaveLength(2));
-  for (const { id } of r.parts.interactions.list()) r.parts.interactions.answer(id, 'yes');
+  await vi.waitFor(() => expect(r.parts.approvalRequests.list()).toHaveLength(2));
+  for (const { id } of r.parts.approvalRequests.list()) r.parts.approvalRequests.answer(id, 'yes');
   await Promise.all([one, other]);
   expect(permissionOf(r)?.scope?.toSorted()).toEqual(['notes:read', 'notes:write']);
 });

@@ -1,6 +1,6 @@
 /** Permissions for one run, or for a time: which requests they serve, and what is left when they end. */
 import { describe, expect, it } from 'vitest';
-import type { AppProcess, ProcessState } from '../../../src/broker/questions/app-process.ts';
+import type { AppProcess, ProcessState } from '../../../src/broker/approval-requests/app-process.ts';
 import { Leases } from '../../../src/broker/consent/lease.ts';
 import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
@@ -35,7 +35,7 @@ describe('a yes for this run', () => {
     const { broker, ask, question, parts, texts, endpoint } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
-    parts.interactions.answer((await question('allow')).id, 'yes', { run: true });
+    parts.approvalRequests.answer((await question('allow')).id, 'yes', { run: true });
     const token = await asked;
     expect((await ask({ ...never, asker })).tokenId).toBe(token.tokenId);
     expect(await refusal(ask({ ...never, asker: processNamed('run 2') }))).toMatchObject({
@@ -53,7 +53,7 @@ describe('a yes for this run', () => {
     const { ask, question, parts, clock } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
-    parts.interactions.answer((await question('allow')).id, 'yes', { run: true, time: 30 * minute });
+    parts.approvalRequests.answer((await question('allow')).id, 'yes', { run: true, time: 30 * minute });
     await asked;
     clock.advance(30 * minute - 1);
     await ask({ ...never, asker });
@@ -69,7 +69,7 @@ describe('a yes for this run', () => {
       const r = await rig();
       const asker = processNamed('run 1');
       const asked = r.ask({ asker });
-      r.parts.interactions.answer((await r.question('allow')).id, 'yes', { run: true });
+      r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes', { run: true });
       await asked;
       const { endpoint, clock } = r;
       if (end === 'end') expect(r.parts.leases.end('editor', endpoint)).toBe(true);
@@ -94,12 +94,12 @@ describe('a yes for once', () => {
     const { ask, question, parts, texts } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
-    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    parts.approvalRequests.answer((await question('allow')).id, 'yes', once);
     const token = await asked;
     expect(await refusal(ask({ ...never, asker }))).toMatchObject(refused);
     expect(texts().join('\n')).not.toContain('"decision"');
     const again = ask({ asker });
-    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    parts.approvalRequests.answer((await question('allow')).id, 'yes', once);
     expect((await again).tokenId).toBe(token.tokenId);
     await parts.audit.flush();
     expect(texts().join('\n')).toContain('"allow once"');
@@ -111,7 +111,7 @@ describe('a yes for once', () => {
     const asker = processNamed('run 1');
     const gone = new AbortController();
     const asked = refusal(ask({ asker, signal: gone.signal }));
-    parts.interactions.answer((await question('allow')).id, 'yes', once);
+    parts.approvalRequests.answer((await question('allow')).id, 'yes', once);
     await question('signIn');
     expect(await refusal(ask({ ...never, asker: processNamed('run 2') }))).toMatchObject(refused);
     expect(parts.leases.of('editor', 0)).toMatchObject([{ once: true }]);
@@ -142,7 +142,7 @@ describe('a yes for once', () => {
     const asked = refusal(ask({ asker, signal: gone.signal }));
     const { id } = await question('allow');
     asker.standing = 'gone';
-    expect(() => parts.interactions.answer(id, 'yes', once)).toThrow(
+    expect(() => parts.approvalRequests.answer(id, 'yes', once)).toThrow(
       expect.objectContaining({ reason: 'conflict' }),
     );
     gone.abort();
@@ -153,12 +153,13 @@ describe('a yes for once', () => {
 describe('a yes for a time', () => {
   it('is a permission with an end, if there was none', async () => {
     const { ask, question, parts, endpoint, clock } = await rig();
+    const scope = ['notes:read'];
     const asked = ask();
-    parts.interactions.answer((await question('allow')).id, 'yes', { time: minute, scope: ['notes:read'] });
-    expect((await asked).scope).toEqual(['notes:read']);
+    parts.approvalRequests.answer((await question('allow')).id, 'yes', { time: minute, scope });
+    expect((await asked).scope).toEqual(scope);
     expect(parts.permissions.find('editor', endpoint, clock.now())).toMatchObject({
       until: clock.now() + minute,
-      scope: ['notes:read'],
+      scope,
     });
   });
 
@@ -166,7 +167,7 @@ describe('a yes for a time', () => {
     const { ask, allow, question, parts, clock } = await rig();
     await allow('editor', ['notes:read']);
     const asked = ask({ scope: ['notes:write'] });
-    parts.interactions.answer((await question('allow')).id, 'yes', { time: minute });
+    parts.approvalRequests.answer((await question('allow')).id, 'yes', { time: minute });
     await asked;
     clock.advance(minute);
     expect(await refusal(ask({ ...never, scope: ['notes:write'] }))).toMatchObject({
@@ -183,12 +184,12 @@ it('a process that runs another program by now voids its question', async () => 
   const { id, question: card } = await question('allow');
   expect(card).toMatchObject({ asker: { executable: '/usr/bin/editor', parents: ['shell'] } });
   asker.standing = 'changed';
-  expect(() => parts.interactions.answer(id, 'yes')).toThrow(
+  expect(() => parts.approvalRequests.answer(id, 'yes')).toThrow(
     expect.objectContaining({ reason: 'conflict', message: expect.stringContaining('no longer the same') }),
   );
   expect(await asked).toMatchObject({ reason: 'consent_required' });
   expect(parts.permissions.find('editor', endpoint, clock.now())).toBeUndefined();
-  expect(parts.interactions.list()).toEqual([]);
+  expect(parts.approvalRequests.list()).toEqual([]);
   await parts.audit.flush();
   expect(texts().join('\n')).toContain('"void"');
 });
@@ -199,6 +200,6 @@ it('a broker that ends refuses what waits for the person, and begins nothing new
   await question('allow');
   await broker.end();
   expect(await asked).toMatchObject({ reason: 'broker_stopping', retryAfter: 1 });
-  expect(parts.interactions.list()).toEqual([]);
+  expect(parts.approvalRequests.list()).toEqual([]);
   expect(await refusal(ask({ appId: 'agent' }))).toMatchObject({ reason: 'broker_stopping' });
 });

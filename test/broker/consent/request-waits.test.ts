@@ -15,7 +15,7 @@ describe('the cards of a program after an answer "later"', () => {
     const program = new AbortController();
     const asked = refusal(ask({ signal: program.signal }));
     const { id } = await question('allow');
-    if (how === 'later') parts.interactions.answer(id, 'later');
+    if (how === 'later') parts.approvalRequests.answer(id, 'later');
     else program.abort();
     await asked;
   }
@@ -36,7 +36,7 @@ describe('the cards of a program after an answer "later"', () => {
     }
     await getsNoYes(r, how);
     const other = refusal(r.ask({ appId: 'agent' }));
-    r.parts.interactions.answer((await r.question('allow')).id, 'later');
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'later');
     expect(await other).toMatchObject({ reason: 'consent_required' });
     r.clock.advance(8000 + 300_001);
     await getsNoYes(r, how);
@@ -57,8 +57,8 @@ describe('the cards of a program after an answer "later"', () => {
     expect(await Promise.all(cards)).toMatchObject([late, late]);
     r.clock.advance(1000);
     const both = [r.ask(), r.ask(elsewhere)].map(refusal);
-    await until(() => r.parts.interactions.list().length === 2);
-    for (const { id } of r.parts.interactions.list()) r.parts.interactions.answer(id, 'later');
+    await until(() => r.parts.approvalRequests.list().length === 2);
+    for (const { id } of r.parts.approvalRequests.list()) r.parts.approvalRequests.answer(id, 'later');
     await Promise.all(both);
     await r.login();
     expect(await refusal(r.ask())).toMatchObject({ reason: 'rate_limited' });

@@ -71,11 +71,11 @@ describe('a pause of all access', () => {
 
   it('asks nobody and opens no page for a request that comes meanwhile', async () => {
     const rig = await brokerRig(inWorld(world));
-    const { pause, clock, interactions } = rig.parts;
+    const { pause, clock, approvalRequests } = rig.parts;
     pause.begin({ since: clock.wall() });
     const asking = refusal(rig.ask({ interaction: 'allow' }));
     await turnOfEvents();
-    expect(interactions.list()).toEqual([]);
+    expect(approvalRequests.list()).toEqual([]);
     expect(await asking).toMatchObject({ reason: 'paused' });
     const url = 'https://elsewhere.example/';
     const { endpoint } = rig;

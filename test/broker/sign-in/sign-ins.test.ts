@@ -105,7 +105,7 @@ describe('a sign-in page', () => {
     program.abort();
     expect(await asked).toMatchObject({ reason: 'interrupted' });
     await turnOfEvents();
-    expect(rig.parts.interactions.list()).toEqual([]);
+    expect(rig.parts.approvalRequests.list()).toEqual([]);
     expect(await tryRedirect(rig.pages[0])).toBe('ECONNREFUSED');
     rig.person.isThere = true;
     rig.clock.advance(1000);

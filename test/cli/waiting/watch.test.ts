@@ -13,10 +13,10 @@ afterEach(() => vi.restoreAllMocks());
 
 /** A broker at which these questions about the command line wait. */
 function brokerWith(...questions: { readonly [name: string]: unknown }[]) {
-  const interactions = questions.map((question) => ({ kind: 'allow', app: 'cli', ...question }));
+  const approvalRequests = questions.map((question) => ({ kind: 'allow', app: 'cli', ...question }));
   return {
     capabilities: [],
-    request: (): Promise<unknown> => Promise.resolve({ requests: interactions }),
+    request: (): Promise<unknown> => Promise.resolve({ requests: approvalRequests }),
     onNotification: () => () => undefined,
   };
 }

@@ -1,7 +1,7 @@
 /** The person's answer to a command: who gives it, how long the command waits, and how often one may ask. */
 import { describe, expect, it } from 'vitest';
-import type { ProcessState } from '../../../src/broker/questions/app-process.ts';
-import { questionTimeout } from '../../../src/broker/questions/interaction.ts';
+import type { ProcessState } from '../../../src/broker/approval-requests/app-process.ts';
+import { questionTimeout } from '../../../src/broker/approval-requests/approval-requests.ts';
 import type { Caller } from '../../../src/ipc/server/server.ts';
 import { nowhere } from '../../broker/nowhere.ts';
 import { brokerRig, refusal, turnOfEvents } from '../../broker/rig.ts';
@@ -19,7 +19,7 @@ async function rig() {
     return { approved, leave: () => gone.abort() };
   };
   const answer = async (word: 'yes' | 'no' | 'later'): Promise<void> =>
-    void parts.interactions.answer((await question('command')).id, word);
+    void parts.approvalRequests.answer((await question('command')).id, word);
   return { approvals, parts, clock, texts, asker, command, answer, question };
 }
 
@@ -49,7 +49,7 @@ it.each([
   const asked = { app: 'cli', resource: endpoint, decision: 'allow', ...change };
   const approved = approvals.require({ signal: gone.signal } as Caller, 'permission.set', asked);
   approved.catch(() => undefined);
-  expect(parts.interactions.list()).toHaveLength(isAsked ? 1 : 0);
+  expect(parts.approvalRequests.list()).toHaveLength(isAsked ? 1 : 0);
   gone.abort();
 });
 
@@ -62,7 +62,7 @@ describe('a command’s card', () => {
     const { approved } = command();
     const { id } = await question('command');
     asker.standing = 'changed';
-    expect(() => parts.interactions.answer(id, 'yes')).toThrow(
+    expect(() => parts.approvalRequests.answer(id, 'yes')).toThrow(
       'The process that ran the command is no longer the same program',
     );
     expect(await refusal(approved)).toMatchObject(denied);
@@ -76,20 +76,20 @@ describe('a command’s card', () => {
     await question('command');
     clock.advance(questionTimeout - 1);
     await turnOfEvents();
-    expect(parts.interactions.list().length).toBe(1);
+    expect(parts.approvalRequests.list().length).toBe(1);
     clock.advance(1);
     expect(await refusal(approved)).toMatchObject(denied);
-    expect(parts.interactions.list()).toEqual([]);
+    expect(parts.approvalRequests.list()).toEqual([]);
   });
 
   it('leaves room for the cards of programs, even if many commands ask', async () => {
     const { command, parts } = await rig();
     const asked = Array.from({ length: 9 }, command);
     expect(await refusal(asked[8]?.approved ?? Promise.resolve())).toMatchObject(late);
-    expect(parts.interactions.list().length).toBe(8);
+    expect(parts.approvalRequests.list().length).toBe(8);
     const pairing = { kind: 'pair', appName: 'editor', code: '123456' } as const;
-    parts.interactions.ask(pairing, new AbortController().signal).catch(() => undefined);
-    expect(parts.interactions.list().length).toBe(9);
+    parts.approvalRequests.ask(pairing, new AbortController().signal).catch(() => undefined);
+    expect(parts.approvalRequests.list().length).toBe(9);
   });
 
   it('comes again after a pause that grows with each refusal', async () => {

@@ -1,6 +1,6 @@
 /** Approvals of commands that one process asks for: there is no socket here, which tells who asks. */
 import type { Broker } from '../../../src/broker/broker.ts';
-import type { ProcessState } from '../../../src/broker/questions/app-process.ts';
+import type { ProcessState } from '../../../src/broker/approval-requests/app-process.ts';
 import { Proxies } from '../../../src/broker/records/proxy.ts';
 import { Approvals } from '../../../src/daemon/approvals/approvals.ts';
 import type { AppProcesses } from '../../../src/daemon/apps/app-processes.ts';

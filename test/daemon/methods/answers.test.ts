@@ -1,8 +1,8 @@
 /** The broker's facts in the wire's words. */
 import { describe, expect, it } from 'vitest';
-import type { Question } from '../../../src/broker/questions/question.ts';
+import type { Question } from '../../../src/broker/approval-requests/question.ts';
 import { explanationAnswer } from '../../../src/daemon/methods/answers.ts';
-import { interactionAnswer } from '../../../src/daemon/methods/open-questions.ts';
+import { approvalRequestAnswer } from '../../../src/daemon/methods/open-requests.ts';
 import { brokerRig, inWorld } from '../../broker/rig.ts';
 import { worldOfFile } from '../../broker/places.ts';
 
@@ -27,7 +27,7 @@ describe('the host of an issuer whose second letter is Cyrillic', () => {
   const endpoint = 'https://notes.example/mcp';
   const issuer = 'https://l\u043egin.example';
   const shown = (question: Question): string | undefined =>
-    interactionAnswer({ id: '1a2b3c4d', question, createdAt: 0, card: '1a2b3c4d' }, true).issuer;
+    approvalRequestAnswer({ id: '1a2b3c4d', question, createdAt: 0, card: '1a2b3c4d' }, true).issuer;
 
   it('stands in its xn-- form in a question about access of a program', () => {
     const signIn = {

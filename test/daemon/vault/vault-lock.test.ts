@@ -153,7 +153,7 @@ describe('locking', () => {
     await rig.question('signIn');
     await vaultLock.lock('locked');
     expect(await refusal(login)).toMatchObject({ reason: 'login_failed' });
-    expect(rig.parts.interactions.list()).toEqual([]);
+    expect(rig.parts.approvalRequests.list()).toEqual([]);
   });
 });
 

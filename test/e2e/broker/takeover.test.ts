@@ -17,7 +17,7 @@ const root = path.join(import.meta.dirname, '..', '..', '..');
 async function questions(home: TestHome): Promise<readonly Question[]> {
   const passing = ['broker_stopping', 'broker_unreachable', 'unpaired'];
   return askBroker(home, 'request.list', {}).then(
-    ({ requests: interactions }) => interactions,
+    ({ requests }) => requests,
     (error: unknown) => {
       if (passing.includes(reasonOf(error))) return [];
       throw error;

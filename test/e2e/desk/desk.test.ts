@@ -21,7 +21,7 @@ describe('keyturn app allow while the app runs', () => {
     expect(end).toBeGreaterThan(Date.now() / 1000 + 7 * 3600);
     expect(asker).toMatchObject({ verified: true, pid: allowing.pid });
     expect(await permissions()).toEqual([]);
-    await allowing.says('keyturn: the question waits in Keyturn’s window.');
+    await allowing.says('keyturn: the request waits in Keyturn’s window.');
     await answer(id, 'yes');
     expect(await allowing.ended).toMatchObject({ code: 0, stdout: '' });
     expect(await permissions()).toMatchObject([

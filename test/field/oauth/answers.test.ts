@@ -143,7 +143,7 @@ describe('a registration whose page nobody came back from', () => {
     const { rig, authorizationServer } = all;
     await givenUp(all);
     rig.clock.advance(600_000);
-    await until('the page is over', () => rig.parts.interactions.list().length === 0);
+    await until('the page is over', () => rig.parts.approvalRequests.list().length === 0);
     authorizationServer.bend.registrationAnswer = () => json({ error: 'access_denied' }, 403);
     await givenUp(all);
     expect(parameter(rig.pages.at(-1), 'client_id')).toBe(parameter(rig.pages[0], 'client_id'));
@@ -158,6 +158,6 @@ describe('a registration whose page nobody came back from', () => {
     const clientId = parameter(rig.pages[0], 'client_id') ?? '';
     await removeRegistered(rig.parts, { issuer: authorizationServer.issuer, clientId });
     expect(await login).toMatchObject({ reason: 'login_failed' });
-    expect(rig.parts.interactions.list()).toEqual([]);
+    expect(rig.parts.approvalRequests.list()).toEqual([]);
   });
 });

@@ -84,8 +84,8 @@ export function commonHome(
     },
     onlyQuestion: (kind) =>
       until(`a question of kind ${kind}`, async () => {
-        const { requests: interactions } = await ask('request.list', {});
-        return interactions.length === 1 && interactions[0]?.kind === kind ? interactions[0] : undefined;
+        const { requests } = await ask('request.list', {});
+        return requests.length === 1 && requests[0]?.kind === kind ? requests[0] : undefined;
       }),
   };
 }

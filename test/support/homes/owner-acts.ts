@@ -46,8 +46,8 @@ export async function nothingIsAsked(home: TestHome): Promise<boolean> {
 
 /** After a test that failed: no question of its own waits in the next one. A "no" delays no other question, as a "later" would. */
 export async function clearQuestions(home: TestHome): Promise<void> {
-  const { requests: interactions } = await askBroker(home, 'request.list', {});
-  for (const { id } of interactions) await answer(home, id, 'no');
+  const { requests } = await askBroker(home, 'request.list', {});
+  for (const { id } of requests) await answer(home, id, 'no');
 }
 
 /** Opens the browser of the home. */

@@ -47,8 +47,8 @@ export const forwarding: Lists = {
   },
 };
 
-export const waiting = (...interactions: Question[]): Lists => ({
-  'request.list': { requests: interactions },
+export const waiting = (...approvalRequests: Question[]): Lists => ({
+  'request.list': { requests: approvalRequests },
 });
 
 export const signInOf = (fields: Partial<SignIn>): SignIn => ({

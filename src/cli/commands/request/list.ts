@@ -18,13 +18,13 @@ export const listRequests = defineCommand(
   },
   async ({ options }) => {
     const { answer, isKeyturnApp } = await askWhere('request.list', {});
-    const { requests: interactions } = answer;
-    if (options.json) printJson(interactions);
-    else if (interactions.length === 0) say('Nothing waits for you.');
+    const { requests } = answer;
+    if (options.json) printJson(requests);
+    else if (requests.length === 0) say('Nothing waits for you.');
     else {
-      const isOffering = !isKeyturnApp && interactions.some(isOffer);
+      const isOffering = !isKeyturnApp && requests.some(isOffer);
       const signIns = isOffering ? (await ask('signIn.list', {})).signIns : [];
-      for (const one of interactions) {
+      for (const one of requests) {
         const others = isOffer(one) ? otherAccounts(one, signIns) : [];
         for (const line of requestLines(one, isKeyturnApp, others)) print(line);
       }

@@ -23,7 +23,7 @@ const maxLease = 36_500 * day;
 
 const aloneOnly = 'once and asBefore each stand alone';
 
-export const interactionAnswer = z.object({
+export const approvalRequestAnswer = z.object({
   id,
   answer: z.literal(['yes', 'no', 'later']),
   /** Exactly these scopes in place of those that the question names. */
@@ -51,7 +51,7 @@ export const interactionAnswer = z.object({
 /** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
 const signInMethod = z.literal(['browser', 'paste', 'device']);
 
-export const interaction = z.object({
+export const approvalRequest = z.object({
   id,
   kind: z.literal(['allow', 'pair', 'signIn', 'device', 'account', 'command', 'settings', 'url', 'choice']),
   /** Of the kind `command`: what it would widen. The fields below say what the user has to know about it. */

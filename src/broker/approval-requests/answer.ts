@@ -45,7 +45,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
       'invalid_request',
       'Only the approval of an app can name scopes, a time, a run or once, and only a choice an account.',
       {
-        hint: 'The question must be of the kind "allow"; `keyturn request list` shows it.',
+        hint: 'The request must be of the kind "allow"; `keyturn request list` shows it.',
       },
     );
   }
@@ -54,7 +54,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   if (run !== true && once !== true) return;
   if (question.isDetached === true) {
     throw new KeyturnError('invalid_request', `${question.appName} can’t be allowed once or for one run.`, {
-      rule: 'The process that asked may have ended: this question goes on without it',
+      rule: 'The process that asked may have ended: this request goes on without it',
       hint: 'Allow it for a time, or until you end it.',
     });
   }
@@ -84,7 +84,7 @@ function refuseOtherAccount({ accounts }: ChoiceQuestion, { account, ...others }
   if (isPlain && isNamed) return;
   throw new KeyturnError(
     'invalid_request',
-    'A yes to this question names one of its accounts, and nothing else.',
+    'An approval of this request names one of its accounts, and nothing else.',
     {
       rule: 'A choice is among the accounts that the app may use',
       hint: `Name one: ${accounts.map((one) => shellOption('account', one)).join(', ')}`,
@@ -97,8 +97,8 @@ function refuseWider({ appName, endpoint, scope: asked }: AllowQuestion, { scope
   const others = asked === undefined ? [] : scope.filter((name) => !asked.includes(name));
   if (asked === undefined || others.length === 0) return;
   const names = (scopes: readonly string[]): string => scopes.map(quoted).join(', ');
-  throw new KeyturnError('invalid_request', `The question does not ask for ${names(others)}.`, {
-    rule: 'A yes allows what the question shows, or less',
+  throw new KeyturnError('invalid_request', `The request does not ask for ${names(others)}.`, {
+    rule: 'An approval allows what the request shows, or less',
     hint: `It asks for ${names(asked)}. To allow other scopes: keyturn app allow ${shellWord(appName)} ${shellWord(endpoint)} --scope "A B"`,
   });
 }
@@ -117,7 +117,7 @@ export function changedApp(question: Question): KeyturnError | undefined {
   if (question.asker?.standing() !== 'changed') return undefined;
   const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.appName}`;
   return new KeyturnError('conflict', `The process that ${who} is no longer the same program.`, {
-    rule: 'Keyturn checks again who asks when you answer; if that changed, the question is void',
+    rule: 'Keyturn checks again who asks when you answer; if that changed, the request is void',
     hint: 'Nothing was allowed. If you expect the app, let it ask again.',
   });
 }

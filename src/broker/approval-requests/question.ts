@@ -6,7 +6,7 @@ import type { ExceptionName } from '../records/exception.ts';
 import type { SignInDetails, SignInMethod } from './starter.ts';
 
 /** What a command of the owner would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
-export type ApprovalRequest =
+export type CommandApproval =
   | {
       readonly command: 'allow';
       readonly appName: string;
@@ -244,7 +244,7 @@ export type Question =
     }
   | {
       readonly kind: 'command';
-      readonly request: ApprovalRequest;
+      readonly request: CommandApproval;
       /** The process that runs the command, at the time of its question. */
       readonly asker: AppProcessView;
     };

@@ -6,21 +6,24 @@
  * isn't opened: one such answer would make the whole list unreadable, and hide every other question.
  */
 import { shownKey } from '../../broker/records/api-key.ts';
-import type { ProcessFacts } from '../../broker/questions/app-process.ts';
+import type { ProcessFacts } from '../../broker/approval-requests/app-process.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { questionTimeout } from '../../broker/questions/interaction.ts';
-import type { Interaction } from '../../broker/questions/interaction.ts';
-import type { ApprovalRequest, OfferedSignIn, Question } from '../../broker/questions/question.ts';
-import type { SignInDetails } from '../../broker/questions/starter.ts';
-import { interaction } from '../../ipc/protocol/schemas/request-schema.ts';
+import { questionTimeout } from '../../broker/approval-requests/approval-requests.ts';
+import type { ApprovalRequest } from '../../broker/approval-requests/approval-requests.ts';
+import type { CommandApproval, OfferedSignIn, Question } from '../../broker/approval-requests/question.ts';
+import type { SignInDetails } from '../../broker/approval-requests/starter.ts';
+import { approvalRequest } from '../../ipc/protocol/schemas/request-schema.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
 import { spelled } from '../system/spelling.ts';
 
 /** The facts only; the functions of a client process stay here. */
-export function processAnswer({ verified, ...facts }: ProcessFacts): NonNullable<InteractionAnswer['asker']> {
+export function processAnswer({
+  verified,
+  ...facts
+}: ProcessFacts): NonNullable<ApprovalRequestAnswer['asker']> {
   const { pid, executable, file, changeableBy, claim, enclosures, parents } = facts;
   return {
     verified,
@@ -34,28 +37,28 @@ export function processAnswer({ verified, ...facts }: ProcessFacts): NonNullable
   };
 }
 
-type InteractionAnswer = ResultOf<'request.list'>['requests'][number];
+type ApprovalRequestAnswer = ResultOf<'request.list'>['requests'][number];
 
 /** Throws `invalid_request` for a question that no list can hold, since one of its texts is too long. */
-export function requireShowable(open: Interaction): void {
-  const { error } = interaction.safeParse(interactionAnswer(open, true));
+export function requireShowable(open: ApprovalRequest): void {
+  const { error } = approvalRequest.safeParse(approvalRequestAnswer(open, true));
   if (error === undefined) return;
   const field = error.issues[0]?.path.join('.') ?? '';
   throw new KeyturnError(
     'invalid_request',
-    `No card can show this question: its ${quoted(field)} is too long.`,
+    `No card can show this request: its ${quoted(field)} is too long.`,
     {
-      rule: 'A card shows all that it asks about, and a question that can’t be shown isn’t asked',
+      rule: 'A card shows all that it asks about, and a request that can’t be shown is rejected',
       hint: 'Ask for fewer scopes at a time (--scope), or by shorter names.',
     },
   );
 }
 
 /** `mayFinish`: the answer says how to finish a sign-in, and names the address that is to be opened. */
-export function interactionAnswer(
-  { id, question, createdAt, card: onCard }: Interaction,
+export function approvalRequestAnswer(
+  { id, question, createdAt, card: onCard }: ApprovalRequest,
   mayFinish: boolean,
-): InteractionAnswer {
+): ApprovalRequestAnswer {
   const common = { id, kind: question.kind, createdAt: wholeSeconds(createdAt), state: 'open' };
   const card = { ...common, expiresAt: wholeSeconds(createdAt + questionTimeout) };
   switch (question.kind) {
@@ -121,12 +124,14 @@ function settingsAnswer({ settings, allowed }: Extract<Question, { kind: 'settin
 function askerAnswer({
   asker,
   proxied,
-}: Extract<Question, { readonly kind: 'allow' | 'choice' }>): Partial<InteractionAnswer> {
+}: Extract<Question, { readonly kind: 'allow' | 'choice' }>): Partial<ApprovalRequestAnswer> {
   if (proxied) return { proxied };
   return asker === undefined ? {} : { asker: processAnswer(asker) };
 }
 
-function choiceAnswer(question: Extract<Question, { readonly kind: 'choice' }>): Partial<InteractionAnswer> {
+function choiceAnswer(
+  question: Extract<Question, { readonly kind: 'choice' }>,
+): Partial<ApprovalRequestAnswer> {
   const { appName, endpoint, accounts } = question;
   return {
     app: appName,
@@ -138,7 +143,7 @@ function choiceAnswer(question: Extract<Question, { readonly kind: 'choice' }>):
 
 type SignInQuestion = Extract<Question, { readonly kind: 'signIn' | 'device' }>;
 
-function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<InteractionAnswer> {
+function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<ApprovalRequestAnswer> {
   const common = {
     resource: question.endpoint + (question.query ?? ''),
     issuer: spelled(question.issuer),
@@ -170,7 +175,7 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<Int
 const starterAnswer = ({ starter }: SignInDetails): 'app' | 'command' | 'window' => starter?.by ?? 'window';
 
 /** Whose tokens a yes allows. */
-function offeredAnswer(signIn: OfferedSignIn | undefined): Partial<InteractionAnswer> {
+function offeredAnswer(signIn: OfferedSignIn | undefined): Partial<ApprovalRequestAnswer> {
   if (!signIn) return {};
   const { issuer, account, isKeyBound, otherAccounts, isAnother } = signIn;
   const tokenType = isKeyBound ? 'DPoP' : 'Bearer';
@@ -182,15 +187,15 @@ function offeredAnswer(signIn: OfferedSignIn | undefined): Partial<InteractionAn
   };
 }
 
-type PermissionRequest = Extract<ApprovalRequest, { readonly command: 'allow' | 'endDenial' }>;
+type PermissionRequest = Extract<CommandApproval, { readonly command: 'allow' | 'endDenial' }>;
 
 /** Which account a permission is for, or which ones a denial is about. */
-function whoseAnswer(request: PermissionRequest): Partial<InteractionAnswer> {
+function whoseAnswer(request: PermissionRequest): Partial<ApprovalRequestAnswer> {
   if (request.command === 'allow') return request.account === undefined ? {} : { account: request.account };
   return request.accounts === undefined ? {} : { accounts: [...request.accounts] };
 }
 
-function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
+function requestAnswer(request: CommandApproval): Partial<ApprovalRequestAnswer> {
   const { command } = request;
   switch (command) {
     case 'allow':

@@ -1,5 +1,5 @@
 /**
- * Interactions: questions that wait for the user.
+ * Approval requests: questions that wait for the user.
  *
  * Invariant: a question ends exactly once: by an answer, by withdrawal or at its timeout. Only an explicit `yes`
  * allows anything, and only while the process that asked is still the one that the card showed. The asking code
@@ -17,7 +17,7 @@ import type { Question } from './question.ts';
 
 export type { Question } from './question.ts';
 
-export interface Interaction {
+export interface ApprovalRequest {
   readonly id: string;
   readonly question: Question;
   /** Milliseconds since 1970. */
@@ -26,7 +26,7 @@ export interface Interaction {
   readonly card: string;
 }
 
-interface Open extends Interaction {
+interface Open extends ApprovalRequest {
   readonly settle: (decision: Decision) => void;
   readonly withdraw: (reason: unknown) => void;
 }
@@ -45,11 +45,11 @@ const maxPerApp = 8;
 /** Milliseconds that a question stays open, so that a late answer is still valid. */
 export const questionTimeout = 600_000;
 
-export class Interactions {
+export class ApprovalRequests {
   readonly #open = new Map<string, Open>();
   readonly #now: () => number;
   readonly #changed: () => void;
-  readonly #requireShowable: (open: Interaction) => void;
+  readonly #requireShowable: (open: ApprovalRequest) => void;
   #mayAsk: (() => Promise<void>) | undefined;
   #ended: KeyturnError | undefined;
 
@@ -57,7 +57,7 @@ export class Interactions {
   constructor(
     now: () => number,
     changed: () => void,
-    requireShowable: (open: Interaction) => void = () => undefined,
+    requireShowable: (open: ApprovalRequest) => void = () => undefined,
   ) {
     this.#now = now;
     this.#changed = changed;
@@ -69,7 +69,7 @@ export class Interactions {
     this.#mayAsk = mayAsk;
   }
 
-  list(): Interaction[] {
+  list(): ApprovalRequest[] {
     return [...this.#open.values()].map(({ id, question, createdAt, card }) => ({
       id,
       question,
@@ -78,7 +78,7 @@ export class Interactions {
     }));
   }
 
-  find(id: string): Interaction | undefined {
+  find(id: string): ApprovalRequest | undefined {
     return this.#open.get(id);
   }
 
@@ -148,7 +148,7 @@ export class Interactions {
     const own = all.filter((share) => whose !== undefined && share.whose === whose);
     const most = maxOpen[what];
     if (all.length < most && own.length < maxPerApp) return;
-    throw new KeyturnError('rate_limited', `${all.length} questions are open already.`, {
+    throw new KeyturnError('rate_limited', `${all.length} requests are open already.`, {
       rule: `At most ${most} open ${what}, ${maxPerApp} of one app or one command`,
       hint: 'Answer or cancel some: `keyturn request list` lists them.',
     });
@@ -158,10 +158,10 @@ export class Interactions {
    * Throws `not_found` if no such question is open, and `invalid_request` for terms that don't fit. If the process
    * that asked has changed, throws `conflict` and closes the question.
    */
-  answer(id: string, answer: Answer, terms: Terms = {}): Interaction {
+  answer(id: string, answer: Answer, terms: Terms = {}): ApprovalRequest {
     const open = this.#open.get(id);
     if (!open) {
-      throw new KeyturnError('not_found', `No open question ${quoted(id)}.`, {
+      throw new KeyturnError('not_found', `No open request ${quoted(id)}.`, {
         hint: 'It may be answered, withdrawn or too old. `keyturn request list` lists the open ones.',
       });
     }
@@ -178,21 +178,21 @@ export class Interactions {
 
 interface Asking {
   readonly clock: Clock;
-  readonly interactions: Interactions;
+  readonly approvalRequests: ApprovalRequests;
 }
 
 /**
  * The answer to a question on a card. A card that nobody answers in its time is put off. When the answer is there, or
- * nobody waits for it, the question is closed. Rejects as `Interactions.askWithTerms` does, and with `interrupted` where `signal` gives no reason of ours.
+ * nobody waits for it, the question is closed. Rejects as `ApprovalRequests.askWithTerms` does, and with `interrupted` where `signal` gives no reason of ours.
  */
 export async function answerInTime(
-  { clock, interactions }: Asking,
+  { clock, approvalRequests }: Asking,
   question: Question,
   signal: AbortSignal,
 ): Promise<Decision> {
   const waiting = requestDeadline(clock, questionTimeout, signal);
   try {
-    return await untilAborted(interactions.askWithTerms(question, waiting.signal), waiting.signal);
+    return await untilAborted(approvalRequests.askWithTerms(question, waiting.signal), waiting.signal);
   } catch (error) {
     if (error instanceof DeadlineExceeded) return { verdict: 'later' };
     throw signal.reason instanceof KeyturnError ? signal.reason : error;

@@ -1,7 +1,7 @@
 /** Which questions stand on one card. */
 import { describe, expect, it } from 'vitest';
-import type { AppProcessView, ProcessState } from '../../../src/broker/questions/app-process.ts';
-import { Interactions, type Question } from '../../../src/broker/questions/interaction.ts';
+import type { AppProcessView, ProcessState } from '../../../src/broker/approval-requests/app-process.ts';
+import { ApprovalRequests, type Question } from '../../../src/broker/approval-requests/approval-requests.ts';
 
 type Asker = AppProcessView;
 type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
@@ -20,30 +20,30 @@ function asked(server: string, changes: Partial<AllowQuestion> = {}): AllowQuest
 const asker = (changes: Partial<Asker>) => ({ asker: { ...run, ...changes } });
 
 /** Opens the questions in this order; answers the numbers of their cards, as the cards came up. */
-function cardsOf(...questions: readonly Question[]): { interactions: Interactions; cards: number[] } {
-  const interactions = new Interactions(
+function cardsOf(...questions: readonly Question[]): { approvalRequests: ApprovalRequests; cards: number[] } {
+  const approvalRequests = new ApprovalRequests(
     () => 7,
     () => undefined,
   );
-  for (const question of questions) interactions.ask(question, never).catch(() => undefined);
-  const cards = interactions.list().map(({ card }) => card);
+  for (const question of questions) approvalRequests.ask(question, never).catch(() => undefined);
+  const cards = approvalRequests.list().map(({ card }) => card);
   const order = [...new Set(cards)];
-  return { interactions, cards: cards.map((card) => order.indexOf(card)) };
+  return { approvalRequests, cards: cards.map((card) => order.indexOf(card)) };
 }
 
 describe('a card', () => {
   it('shows what one run asks while it is open, under its first question’s name', () => {
-    const { interactions, cards } = cardsOf(asked('one'), asked('two'), asked('three'));
+    const { approvalRequests, cards } = cardsOf(asked('one'), asked('two'), asked('three'));
     expect(cards).toEqual([0, 0, 0]);
-    expect(interactions.list()[2]?.card).toBe(interactions.list()[0]?.id);
+    expect(approvalRequests.list()[2]?.card).toBe(approvalRequests.list()[0]?.id);
   });
 
   it('keeps its name if its first question is answered elsewhere', () => {
-    const { interactions } = cardsOf(asked('one'), asked('two'));
-    const [first] = interactions.list();
-    interactions.answer(first?.id ?? '', 'no');
-    interactions.ask(asked('three'), never).catch(() => undefined);
-    const after = interactions.list().filter(({ id }) => id !== first?.id);
+    const { approvalRequests } = cardsOf(asked('one'), asked('two'));
+    const [first] = approvalRequests.list();
+    approvalRequests.answer(first?.id ?? '', 'no');
+    approvalRequests.ask(asked('three'), never).catch(() => undefined);
+    const after = approvalRequests.list().filter(({ id }) => id !== first?.id);
     expect(after.map(({ card }) => card)).toEqual([first?.id, first?.id]);
   });
 
@@ -67,10 +67,10 @@ describe('a card', () => {
   it('takes no more questions once the process that asked runs another file', () => {
     let standing: ProcessState = 'same';
     const first = asked('one', asker({ standing: () => standing }));
-    const { interactions } = cardsOf(first);
+    const { approvalRequests } = cardsOf(first);
     standing = 'changed';
-    interactions.ask(asked('two'), never).catch(() => undefined);
-    expect(new Set(interactions.list().map(({ card }) => card)).size).toBe(2);
+    approvalRequests.ask(asked('two'), never).catch(() => undefined);
+    expect(new Set(approvalRequests.list().map(({ card }) => card)).size).toBe(2);
   });
 
   it('is never shared with a question of another kind', () => {
