@@ -6,7 +6,7 @@
  * never takes a character of it for a mnemonic, and a notification none for markup.
  */
 import { askedParts } from '../../words/en/asked.ts';
-import { askerKind } from '../../words/asker.ts';
+import { appKind } from '../../words/app-kind.ts';
 import { desktop as english } from '../../words/en/desktop.ts';
 import { bindMessages } from '../../words/messages.ts';
 import type { KeyturnError } from '../../src/base/errors.ts';
@@ -99,7 +99,7 @@ export function cardWords([first, ...others]: Card): string {
 }
 
 /** Who asks, as the messages take it. */
-const askerWords = (client = '') => ({ who: askerKind(client), app: quotedName(client) });
+const appWords = (client = '') => ({ who: appKind(client), app: quotedName(client) });
 
 /** A time of today by the clock of the user's locale; of another day with its date. */
 function clockTime(milliseconds: number, today = Date.now()): string {
@@ -126,7 +126,7 @@ export function activityWords(row: Row): string | undefined {
 
 function activityOf({ event, outcome = 'ok', app: client, endpoint = '' }: Row): string | undefined {
   const { activity } = words();
-  const names = { ...askerWords(client), server: serverName(endpoint) };
+  const names = { ...appWords(client), server: serverName(endpoint) };
   switch (event) {
     case 'token':
       return activity.token(names);

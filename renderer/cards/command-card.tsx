@@ -6,7 +6,7 @@
  */
 import type { JSX } from 'preact';
 import { askedParts } from '../../words/en/asked.ts';
-import { commandName } from '../../words/asker.ts';
+import { commandName } from '../../words/app-kind.ts';
 import { CommandProgram } from './base/requesting-program.tsx';
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
@@ -25,14 +25,14 @@ import { WhenExactly } from '../parts/when.tsx';
 const words = strings.command;
 
 export function CommandCard({ question, onDone }: CardProps) {
-  const { command = 'other', apiKey: key, asker } = question;
+  const { command = 'other', apiKey: key, appProcess } = question;
   return (
     <QuestionForm
       question={question}
       onDone={onDone}
       words={{ ...words, title: <Title question={question} /> }}
     >
-      <CommandLine claim={asker?.claim} />
+      <CommandLine claim={appProcess?.claim} />
       <Notice kind="warn">
         <p>{words.expected}</p>
         <p>{key && command === 'allow' ? words.allowsKey : words.descriptions[command]}</p>

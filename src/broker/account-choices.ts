@@ -51,7 +51,7 @@ export class AccountChoices {
     const asked = { name, endpoint, isNamed: isBound(permission) };
     const required = accountRefusals.accountRequired(asked, accounts);
     if (access.interaction === 'never') throw required;
-    const key = JSON.stringify(['accounts', ...this.#askerOf(pending), ...accounts]);
+    const key = JSON.stringify(['accounts', ...this.#sharedKeyOf(pending), ...accounts]);
     await this.#questions.join(
       key,
       async (signal) => {
@@ -70,7 +70,7 @@ export class AccountChoices {
   }
 
   async #ask(
-    { endpoint, access: { appId, asker: process } }: PendingRequest,
+    { endpoint, access: { appId, appProcess: process } }: PendingRequest,
     accounts: readonly string[],
     signal: AbortSignal,
   ): Promise<Decision> {
@@ -78,11 +78,11 @@ export class AccountChoices {
     const appName = apps.nameOf(appId);
     const retryAfter = this.#pauses.left(appId);
     if (retryAfter > 0) throw refusals.askedTooSoon(appName, retryAfter);
-    const asker = process?.look();
+    const appProcess = process?.look();
     const question = { kind: 'choice', appId, appName, endpoint, accounts } as const;
     const shown = {
       ...question,
-      asker,
+      appProcess,
       ...(apps.isProxied(appId) ? { proxied: true as const } : {}),
     };
     const decision = await answerInTime(this.#parts, shown, signal).catch((error: unknown) => {
@@ -105,7 +105,7 @@ export class AccountChoices {
   }
 
   /** What comes and goes shares one question. */
-  #askerOf({ endpoint, access: { appId, asker, isDetached } }: PendingRequest): string[] {
-    return [appId, endpoint, appId === cliAppId || isDetached ? '' : (asker?.run ?? '')];
+  #sharedKeyOf({ endpoint, access: { appId, appProcess, isDetached } }: PendingRequest): string[] {
+    return [appId, endpoint, appId === cliAppId || isDetached ? '' : (appProcess?.run ?? '')];
   }
 }

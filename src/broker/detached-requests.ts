@@ -43,17 +43,17 @@ export class DetachedRequests {
   }
 
   #goOn(request: TokenRequest, ask: Ask<unknown>): void {
-    const { appId, asker, resource, scope = [], account = '' } = request;
+    const { appId, appProcess, resource, scope = [], account = '' } = request;
     const key = JSON.stringify([appId, resource, scope.toSorted(), account]);
     const own = [...this.#open.values()].filter((one) => one.appId === appId);
     if (this.#open.has(key) || own.length >= maxPerApp) return;
     const over = new AbortController();
     this.#open.set(key, { appId, over });
     // The process may be gone at the next card, which shows what it was.
-    const seen = asker?.look();
+    const seen = appProcess?.look();
     const without: TokenRequest = {
       ...request,
-      asker: asker && seen && { run: asker.run, look: () => seen },
+      appProcess: appProcess && seen && { run: appProcess.run, look: () => seen },
       timeout: questionTimeout,
       isCallerGone: true,
       signal: over.signal,

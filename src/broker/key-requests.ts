@@ -119,10 +119,10 @@ export class KeyRequests {
   }
 }
 
-function accessTo(key: ApiKey, { appId, asker, interaction, isDetached }: TokenRequest): AccessRequest {
+function accessTo(key: ApiKey, { appId, appProcess, interaction, isDetached }: TokenRequest): AccessRequest {
   return {
     appId,
-    asker,
+    appProcess,
     endpoint: keySubject(key),
     key,
     scope: [],

@@ -17,7 +17,7 @@ export interface TokenRequest {
   /** The app, as its connection proved. */
   readonly appId: string;
   /** The process of the app that asks. */
-  readonly asker?: AppProcess | undefined;
+  readonly appProcess?: AppProcess | undefined;
   /** The MCP server's endpoint URL as the user knows it. */
   readonly resource: string;
   readonly scope?: readonly string[] | undefined;
@@ -123,7 +123,7 @@ export function pendingRequests({
     return endpoint;
   };
   return (request) => {
-    const { appId, asker, account, resource, interaction, isDetached } = request;
+    const { appId, appProcess, account, resource, interaction, isDetached } = request;
     const endpoint = endpointAt(resource);
     const scope = neededScope(request);
     return {
@@ -131,7 +131,7 @@ export function pendingRequests({
       endpoint,
       access: {
         appId,
-        asker,
+        appProcess,
         account,
         endpoint,
         query: queryOf(resource),

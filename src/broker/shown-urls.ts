@@ -21,7 +21,7 @@ import { askedTooSoon } from './refusals/refusals.ts';
 
 export interface UrlRequest {
   readonly appId: string;
-  readonly asker?: AppProcess;
+  readonly appProcess?: AppProcess;
   /** The MCP server's endpoint, as the app names it. */
   readonly resource: string;
   readonly url: string;
@@ -77,14 +77,14 @@ export class ShownUrls {
     else this.#open.delete(appId);
   }
 
-  #refuse({ appId, endpoint, asker }: Shown): void {
+  #refuse({ appId, endpoint, appProcess }: Shown): void {
     const name = this.#parts.apps.nameOf(appId);
     const access = {
       appId,
       endpoint,
       scope: [],
       interaction: 'never',
-      ...(asker ? { asker } : {}),
+      ...(appProcess ? { appProcess } : {}),
     } as const;
     const key = this.#parts.keys.for(endpoint);
     // By tokens or by an API key; what was denied of either is denied here.
@@ -98,15 +98,15 @@ export class ShownUrls {
   }
 
   async #ask(shown: Shown): Promise<UrlAction> {
-    const { appId, endpoint, url, message, signal, asker: process } = shown;
+    const { appId, endpoint, url, message, signal, appProcess: process } = shown;
     signal.throwIfAborted();
     // The card before this one took its time.
     this.#refuse(shown);
     const { apps, openBrowser } = this.#parts;
     const appName = apps.nameOf(appId);
-    const asker = process?.look();
+    const appProcess = process?.look();
     const question = { kind: 'url', appId, appName, endpoint, url, message } as const;
-    const asked = { ...question, asker };
+    const asked = { ...question, appProcess };
     const { verdict } = await answerInTime(this.#parts, asked, signal).catch((error: unknown) => {
       if (signal.aborted) this.#settle(shown, 'withdrawn');
       throw error;

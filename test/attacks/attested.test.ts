@@ -19,7 +19,7 @@ socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die; connect($s, pack_sockaddr_un($ARG
 `;
 
 /** Starts a program that connects to the socket, and what the broker is told of it then. */
-async function asker(
+async function appProcess(
   start: (socket: string) => ChildProcess,
 ): Promise<{ child: ChildProcess; view: AppProcessView }> {
   const readPeer = await loadPeerReader();
@@ -51,7 +51,7 @@ const ownMounts = spawnSync('unshare', ['-Urm', 'true']).status === 0;
 describe.runIf(process.platform === 'linux')('a process that asks', () => {
   it('is not the one that was shown once it runs another file under the same path', async () => {
     const editor = programAt(path.join(temporaryFolder(), 'editor'));
-    const { child, view } = await asker((socket) =>
+    const { child, view } = await appProcess((socket) =>
       spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),
     );
     expect(view).toMatchObject({ verified: true, pid: child.pid, executable: editor });
@@ -68,7 +68,7 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
 
   it('stays the same when its file is replaced on disk, as an update does', async () => {
     const editor = programAt(path.join(temporaryFolder(), 'editor'));
-    const { view } = await asker((socket) =>
+    const { view } = await appProcess((socket) =>
       spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),
     );
     renameSync(programAt(`${editor}.new`), editor);
@@ -83,7 +83,7 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
       const editor = path.join(folder, 'editor');
       writeFileSync(editor, 'an honest program');
       const disguise = 'mount --bind "$0" "$1" && exec "$1" -e "$2" "$3" none';
-      const { view } = await asker((socket) =>
+      const { view } = await appProcess((socket) =>
         spawn('unshare', ['-Urm', 'sh', '-c', disguise, evil, editor, changeling, socket], {
           stdio: ['pipe', 'ignore', 'inherit'],
         }),
@@ -94,7 +94,7 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
 
   it('is told as an interpreter however it rewrites its arguments', async () => {
     const rewriting = `$0 = '/usr/bin/editor'; ${changeling}`;
-    const { child, view } = await asker((socket) =>
+    const { child, view } = await appProcess((socket) =>
       spawn(perl, ['-e', rewriting, socket, perl], { stdio: ['pipe', 'ignore', 'inherit'] }),
     );
     expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).toContain('/usr/bin/editor');

@@ -70,7 +70,7 @@ it('of a program below one with a long file name hides no other question', async
     return open.length === 2 ? open : undefined;
   });
   expect(cards.map(({ app: client }) => client)).toEqual(['editor', 'cli']);
-  expect(cards[1]?.asker?.parents?.[0]).toBe(`${'a'.repeat(63)}…`);
+  expect(cards[1]?.appProcess?.parents?.[0]).toBe(`${'a'.repeat(63)}…`);
 });
 
 it('a long written value is shown whole on its card', async () => {

@@ -25,8 +25,8 @@ it('a pairing is refused when its time is over', async () => {
     },
   });
   const peer = { kind: 'unverified' } as const;
-  const asker = { name: 'reader', peer, peerNow: () => peer, isOpen: () => true };
-  const asked = refusal(desk.ask(asker, never, () => undefined));
+  const newApp = { name: 'reader', peer, peerNow: () => peer, isOpen: () => true };
+  const asked = refusal(desk.ask(newApp, never, () => undefined));
   await question('pair');
   clock.advance(120_000);
   expect(await asked).toMatchObject({ reason: expect.any(String) });

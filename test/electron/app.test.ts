@@ -103,7 +103,7 @@ describe('one app', () => {
           command: 'allow',
           app: 'cli',
           resource,
-          asker: { pid: allowing.pid },
+          appProcess: { pid: allowing.pid },
         },
       ]);
       // A script of the page, with the card on the screen and nothing pressed.

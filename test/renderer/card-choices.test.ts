@@ -62,7 +62,7 @@ describe('how long it is allowed', () => {
     app: 'editor',
     resource: granted.resource,
     scope: 'a b',
-    asker: { verified: true, pid: 7, executable: '/usr/bin/editor' },
+    appProcess: { verified: true, pid: 7, executable: '/usr/bin/editor' },
     createdAt: exampleNow,
     state: 'open',
   };
@@ -135,14 +135,14 @@ describe('how long it is allowed', () => {
     }
   });
 
-  it('is at most an hour for the command, and no session for an unknown asker', async () => {
+  it('is at most an hour for the command, and no session for an unknown process', async () => {
     const { page } = await openWindow({
       hash: 'card/cli',
       answer: exampleAnswer({
         'request.list': {
           requests: [
             { ...question, id: 'cli', app: 'cli' },
-            { ...question, id: 'nobody', asker: undefined },
+            { ...question, id: 'nobody', appProcess: undefined },
             { ...question, id: 'other' },
             { ...question, id: 'left', detached: true },
           ],

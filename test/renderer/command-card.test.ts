@@ -16,8 +16,8 @@ import {
 const openWindow = windowsOfTests();
 
 describe('the card of a command', () => {
-  const { asker } = exampleQuestions.command;
-  const common = { id: 'q1', kind: 'command' as const, asker, createdAt: exampleNow, state: 'open' };
+  const { appProcess } = exampleQuestions.command;
+  const common = { id: 'q1', kind: 'command' as const, appProcess, createdAt: exampleNow, state: 'open' };
 
   type Fields = Partial<Question>;
   const changes: readonly (readonly [Fields, readonly string[]])[] = [

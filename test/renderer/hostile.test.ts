@@ -5,7 +5,7 @@
  * through, and the page must stand by itself.
  */
 import { describe, expect, it } from 'vitest';
-import { hostileAsker } from '../support/homes/example-askers.ts';
+import { hostileProcess } from '../support/homes/example-processes.ts';
 import {
   emptyStatus as status,
   exampleLater,
@@ -73,7 +73,7 @@ const hostileLists: { readonly [name in keyof Lists]: object } = {
   },
   'request.list': {
     requests: texts.flatMap((text, at) => {
-      const common = { app: text, resource: text, asker: hostileAsker(text) };
+      const common = { app: text, resource: text, appProcess: hostileProcess(text) };
       const page = { id: `u${at}`, kind: 'url', server: text, url: text, message: text };
       const asked = { ...allow, ...common };
       return [

@@ -15,7 +15,7 @@ import {
 
 const openWindow = windowsOfTests();
 
-const asker = { verified: true, pid: 7, executable: '/usr/bin/editor' };
+const appProcess = { verified: true, pid: 7, executable: '/usr/bin/editor' };
 
 /** A question of the run about a server of its own, on the card `q1`. */
 const asked = (id: string, fields: object = {}) => ({
@@ -23,7 +23,7 @@ const asked = (id: string, fields: object = {}) => ({
   card: 'q1',
   kind: 'allow' as const,
   app: 'editor',
-  asker,
+  appProcess,
   resource: `https://${id}.example/mcp`,
   scope: 'notes:read',
   createdAt: exampleNow,

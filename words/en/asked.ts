@@ -3,8 +3,8 @@
  *
  * Invariant: no name of a program, a server or a setting is part of a sentence before its place made it fit to show.
  */
-import { askerKind } from '../asker.ts';
-import type { AskerKind } from '../asker.ts';
+import { appKind } from '../app-kind.ts';
+import type { AppKind } from '../app-kind.ts';
 import type { requests } from './requests.ts';
 import type { Bound } from '../messages.ts';
 
@@ -31,7 +31,7 @@ interface Shown<T extends object> {
 }
 
 interface Values<T extends object> {
-  readonly who: AskerKind;
+  readonly who: AppKind;
   readonly count: string;
   readonly app: T | string;
   readonly server: T | string;
@@ -56,7 +56,7 @@ export function askedParts<T extends object>(
   const sentence: Sentence<T> = count > 1 ? words.questions.allowSeveral : sentenceOf<T>(words, asked);
   if (typeof sentence === 'string') return [sentence];
   return sentence.parts({
-    who: askerKind(app),
+    who: appKind(app),
     count: String(count),
     app: name(app),
     server: address(asked.command === 'exception' ? server : resource),

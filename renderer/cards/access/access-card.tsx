@@ -17,7 +17,7 @@ import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { approvalsOf, obstacleOf, useKeptAccess } from './kept-access.ts';
 import type { KeptAccess } from './kept-access.ts';
-import { askerKind, commandName } from '../../../words/asker.ts';
+import { appKind, commandName } from '../../../words/app-kind.ts';
 import type { LeaseChoice } from './lease-choices.ts';
 import { LeasePicker } from './lease-picker.tsx';
 import { Notice } from '../../parts/notice.tsx';
@@ -39,7 +39,7 @@ interface AccessCardProps {
 
 export function AccessCard({ questions, onDone }: AccessCardProps) {
   const { context, refusal } = useAccessContext(questions);
-  const { asker, leases, first } = context ?? emptyContext;
+  const { pairedApp, leases, first } = context ?? emptyContext;
   const content = context && JSON.stringify([questions, context]);
   // A choice was made among what the card said then; of anything else it says nothing.
   const [wanted, choose] = useState<{ readonly choice: LeaseChoice; readonly content: string | undefined }>();
@@ -56,13 +56,13 @@ export function AccessCard({ questions, onDone }: AccessCardProps) {
       approvals={() => approvalsOf(requests, kept, chosen)}
       obstacle={obstacleOf(questions, kept)}
       // With a permission from before it would end that too.
-      undo={asker && isFirstAccess ? () => undoDenials(questions, asker.appId) : undefined}
+      undo={pairedApp && isFirstAccess ? () => undoDenials(questions, pairedApp.appId) : undefined}
     >
       <div class="parties">
         <RequestingProgram
           question={questions[0]}
           note={questions[0].app === commandName ? strings.programs.cli : words.ownName}
-          paired={asker}
+          paired={pairedApp}
           isRead={context !== undefined}
         />
         <Servers requests={requests} kept={kept} />
@@ -158,7 +158,7 @@ const maxTitleName = 40;
 function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
   const [{ app: client = '', resource = '', apiKey: key }] = questions;
   const app = <UntrustedText text={client} bound={maxTitleName} />;
-  const who = askerKind(client);
+  const who = appKind(client);
   const count = serverCount(questions);
   const parts =
     count > 1
@@ -173,7 +173,7 @@ function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
 
 function wordsFor(questions: Questions): ConsentWords {
   const [{ app: client = '', apiKey: key }] = questions;
-  const asker = { who: askerKind(client), program: sanitizeLabel(client) };
+  const named = { who: appKind(client), program: sanitizeLabel(client) };
   const isSeveral = serverCount(questions) > 1;
   return {
     title: <Title questions={questions} />,
@@ -181,9 +181,9 @@ function wordsFor(questions: Questions): ConsentWords {
     confirm: words.allow,
     remembered: words.remembered,
     answered: {
-      yes: key && !isSeveral ? words.keyGiven(asker) : words.allowed(asker),
-      no: words[isSeveral ? 'deniedAlwaysSeveral' : 'deniedAlways'](asker),
-      later: words.refused(asker),
+      yes: key && !isSeveral ? words.keyGiven(named) : words.allowed(named),
+      no: words[isSeveral ? 'deniedAlwaysSeveral' : 'deniedAlways'](named),
+      later: words.refused(named),
     },
   };
 }

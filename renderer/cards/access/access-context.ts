@@ -19,7 +19,7 @@ export interface ServerContext {
 
 export interface AccessContext {
   /** The paired app of that name; undefined where the name tells nobody. */
-  readonly asker: Pick<PairedApp, 'appId' | 'executable'> | undefined;
+  readonly pairedApp: Pick<PairedApp, 'appId' | 'executable'> | undefined;
   /** Of each question, in their order. */
   readonly servers: readonly ServerContext[];
   /** What every one of the questions can be given. */
@@ -29,7 +29,7 @@ export interface AccessContext {
 }
 
 /** Until the lists were read. */
-export const emptyContext: AccessContext = { asker: undefined, servers: [], leases: [], first: 'hour' };
+export const emptyContext: AccessContext = { pairedApp: undefined, servers: [], leases: [], first: 'hour' };
 
 /** `refusal`: of a list that can't be read. */
 export function useAccessContext(questions: Questions): {
@@ -44,13 +44,13 @@ export function useAccessContext(questions: Questions): {
   }
   const known = signIns.value.signIns;
   const named = clients.value.apps.filter(({ name }) => name === questions[0].app);
-  const asker = named.length === 1 ? named[0] : undefined;
+  const pairedApp = named.length === 1 ? named[0] : undefined;
   const servers = questions.map((question) => {
     const there = known
       .filter(({ endpoint }) => endpoint === endpointIn(question.resource))
       .map((signIn) => signIn.issuer);
     return {
-      permission: currentPermission(question, asker),
+      permission: currentPermission(question, pairedApp),
       issuers: question.issuer === undefined ? [...new Set(there)] : [question.issuer],
     };
   });
@@ -60,7 +60,7 @@ export function useAccessContext(questions: Questions): {
   );
   return {
     context: {
-      asker: asker && { appId: asker.appId, executable: asker.executable },
+      pairedApp: pairedApp && { appId: pairedApp.appId, executable: pairedApp.executable },
       servers,
       leases,
       first: defaultChoice(leases, settings.value.settings['defaultLease']),

@@ -5,7 +5,7 @@
  * longer or wider than the choice says. "As before" is only where something was before.
  */
 import { scopeNames } from '../../base/scopes.ts';
-import { commandName } from '../../../words/asker.ts';
+import { commandName } from '../../../words/app-kind.ts';
 import type { PairedApp, ParamsOn, Permission, Question, SettingValue } from '../../base/views.ts';
 
 /** Seconds. */
@@ -19,17 +19,17 @@ export type LeaseChoice = (typeof leases)[number];
  * where each of them asks.
  */
 export function leaseChoices(
-  { app, asker, proxied, detached }: Question,
+  { app, appProcess, proxied, detached }: Question,
   permissions: readonly (Permission | undefined)[],
 ): readonly LeaseChoice[] {
   const isCommand = app === commandName;
   const had = permissions.filter((permission) => permission !== undefined).length;
   return [
     // Once is for one token of the run that asked.
-    ...((asker === undefined && !proxied) || detached ? [] : (['once'] as const)),
+    ...((appProcess === undefined && !proxied) || detached ? [] : (['once'] as const)),
     'hour',
     // Only if the system says which process that is. A command's is over before the next one asks.
-    ...(isCommand || asker?.verified !== true || asker.pid === undefined || detached
+    ...(isCommand || appProcess?.verified !== true || appProcess.pid === undefined || detached
       ? []
       : (['run'] as const)),
     // Only where it means the same for all of them.
@@ -57,9 +57,9 @@ export const endpointIn = (resource: string | undefined): string | undefined =>
 /** What the asking app may do at that server already, beyond a session. */
 export function currentPermission(
   { resource, apiKey: key }: Question,
-  asker: PairedApp | undefined,
+  pairedApp: PairedApp | undefined,
 ): Permission | undefined {
-  return asker?.permissions.find(
+  return pairedApp?.permissions.find(
     (p) =>
       p.resource === (key === undefined ? endpointIn(resource) : resource) &&
       // A permission for tokens says nothing about the key, and the other way round.

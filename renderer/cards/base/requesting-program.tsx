@@ -30,7 +30,7 @@ interface RequestingProgramProps {
 }
 
 export function RequestingProgram({ question, note, paired, isRead = true }: RequestingProgramProps) {
-  const { app = '', asker = { verified: false }, proxied, forward } = question;
+  const { app = '', appProcess = { verified: false }, proxied, forward } = question;
   return (
     <div class="party">
       <Icon name="program" />
@@ -46,8 +46,8 @@ export function RequestingProgram({ question, note, paired, isRead = true }: Req
           <>
             <p class="dim small">{note}</p>
             <Elsewhere forward={forward} />
-            <File asker={asker} paired={paired} />
-            {isRead && <Doubts asker={asker} paired={paired} />}
+            <File appProcess={appProcess} paired={paired} />
+            {isRead && <Doubts appProcess={appProcess} paired={paired} />}
           </>
         )}
         <Details question={question} />
@@ -58,15 +58,15 @@ export function RequestingProgram({ question, note, paired, isRead = true }: Req
 
 /** Who ran a command. Nothing of it proves that the user did, so that all of it is evidence only. */
 export function CommandProgram({ question }: Pick<RequestingProgramProps, 'question'>) {
-  const { asker = { verified: false } } = question;
+  const { appProcess = { verified: false } } = question;
   return (
     <div class="party">
       <Icon name="program" />
       <div>
         <p class="small">{strings.command.by}</p>
         <Details question={question}>
-          <File asker={asker} />
-          <Doubts asker={asker} />
+          <File appProcess={appProcess} />
+          <Doubts appProcess={appProcess} />
         </Details>
       </div>
     </div>
@@ -74,16 +74,16 @@ export function CommandProgram({ question }: Pick<RequestingProgramProps, 'quest
 }
 
 interface ProcessProps extends Pick<RequestingProgramProps, 'paired'> {
-  readonly asker: AppProcess;
+  readonly appProcess: AppProcess;
 }
 
 /** Why the file says little about the program. */
-function Doubts({ asker, paired }: ProcessProps) {
+function Doubts({ appProcess, paired }: ProcessProps) {
   return (
     <>
-      <Caution>{words.doubts[fileOf(asker)]}</Caution>
-      <Caution>{asker.changeableBy && words.changeable[asker.changeableBy]}</Caution>
-      <OtherFile now={asker.executable} before={paired?.executable} />
+      <Caution>{words.doubts[fileOf(appProcess)]}</Caution>
+      <Caution>{appProcess.changeableBy && words.changeable[appProcess.changeableBy]}</Caution>
+      <OtherFile now={appProcess.executable} before={paired?.executable} />
     </>
   );
 }
@@ -105,10 +105,10 @@ interface DetailsProps extends Pick<RequestingProgramProps, 'question'> {
 
 /** Evidence, for who wants to look further. */
 function Details({
-  question: { asker = { verified: false }, proxied, createdAt, expiresAt },
+  question: { appProcess = { verified: false }, proxied, createdAt, expiresAt },
   children,
 }: DetailsProps) {
-  const { pid, parents = [], claim, enclosures } = asker;
+  const { pid, parents = [], claim, enclosures } = appProcess;
   return (
     <details class="evidence small">
       <summary>{words.details}</summary>
@@ -149,7 +149,7 @@ function Elsewhere({ forward }: Pick<Question, 'forward'>) {
 }
 
 /** The path, on a ground that praises nothing. */
-function File({ asker: { executable }, paired }: ProcessProps) {
+function File({ appProcess: { executable }, paired }: ProcessProps) {
   const file = executable ?? paired?.executable;
   if (file === undefined) return null;
   return (

@@ -1,6 +1,6 @@
 /** One app: what is known of it, when it was used, what it may reach. */
 import { useMemo } from 'preact/hooks';
-import { commandName } from '../../../words/asker.ts';
+import { commandName } from '../../../words/app-kind.ts';
 import { Caution, RunFile } from '../../cards/base/requesting-program.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';

@@ -1,7 +1,7 @@
 /** Every app, with what it may reach. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { commandName } from '../../../words/asker.ts';
+import { commandName } from '../../../words/app-kind.ts';
 import { MasterDetail } from '../../lists/master-detail.tsx';
 import { RecentActivity } from '../activity/recent-activity.tsx';
 import { ConnectClients } from './connect-clients.tsx';

@@ -70,7 +70,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
       hint: 'Allow it once, or for a time.',
     });
   }
-  if (question.asker?.standing() === 'same') return;
+  if (question.appProcess?.standing() === 'same') return;
   throw new KeyturnError('conflict', `The run of ${question.appName} that asked has ended.`, {
     rule: 'A permission for a run, or for once, ends with the run’s last connection',
     hint: 'Allow it for a time, or wait until it asks again.',
@@ -113,8 +113,8 @@ function nothingBefore(name: string): KeyturnError {
 /** `conflict` if the process that asked is no longer the one that the card showed; else undefined. */
 export function changedApp(question: Question): KeyturnError | undefined {
   // The other kinds of question show no process.
-  if (!('asker' in question)) return undefined;
-  if (question.asker?.standing() !== 'changed') return undefined;
+  if (!('appProcess' in question)) return undefined;
+  if (question.appProcess?.standing() !== 'changed') return undefined;
   const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.appName}`;
   return new KeyturnError('conflict', `The process that ${who} is no longer the same program.`, {
     rule: 'Keyturn checks again who asks when you answer; if that changed, the request is void',

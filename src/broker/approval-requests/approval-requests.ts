@@ -255,13 +255,13 @@ function sharedCard(question: Question, open: readonly Carded[]): string | undef
 }
 
 function isOfOneRun(earlier: Question, later: Question): boolean {
-  if (earlier.kind !== 'allow' || later.kind !== 'allow' || earlier.asker === undefined) return false;
-  return saidOf(earlier) === saidOf(later) && earlier.asker.standing() === 'same';
+  if (earlier.kind !== 'allow' || later.kind !== 'allow' || earlier.appProcess === undefined) return false;
+  return saidOf(earlier) === saidOf(later) && earlier.appProcess.standing() === 'same';
 }
 
 /** What a card says of the program, and the run that only the broker sees. */
-function saidOf({ appId, appName, asker, proxied, isDetached, forward }: AllowQuestion): string {
-  return JSON.stringify([appId, appName, asker, proxied, isDetached, forward]);
+function saidOf({ appId, appName, appProcess, proxied, isDetached, forward }: AllowQuestion): string {
+  return JSON.stringify([appId, appName, appProcess, proxied, isDetached, forward]);
 }
 
 type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;

@@ -145,12 +145,12 @@ export type Question =
       /** The sign-in to use; a yes names it in the permission. Absent if nobody has signed in yet. */
       readonly signIn?: OfferedSignIn;
       /** The process at the time of its question. */
-      readonly asker?: AppProcessView;
-      /** The app is a proxy's address: a yes is for any program that knows it. `asker` is the process of the proxies. */
+      readonly appProcess?: AppProcessView;
+      /** The app is a proxy's address: a yes is for any program that knows it. `appProcess` is the process of the proxies. */
       readonly proxied?: true;
       /** The process that asked may have ended before the answer: a yes can't be for this process only. */
       readonly isDetached?: true;
-      /** The program runs elsewhere; `asker` is what passes its requests on. */
+      /** The program runs elsewhere; `appProcess` is what passes its requests on. */
       readonly forward?: ForwardOrigin;
       /** Whether the app has a permission there now, which a yes "as before" could keep. */
       readonly isAllowed?: () => boolean;
@@ -160,7 +160,7 @@ export type Question =
       readonly appName: string;
       /** Six digits that the app also shows. */
       readonly code: string;
-      readonly asker?: AppProcessView;
+      readonly appProcess?: AppProcessView;
       /** As above. */
       readonly forward?: ForwardOrigin;
     }
@@ -228,7 +228,7 @@ export type Question =
       /** The server's words. */
       readonly message: string;
       /** The process at the time of its question. */
-      readonly asker?: AppProcessView;
+      readonly appProcess?: AppProcessView;
     }
   | {
       /** Which of its accounts an app uses at a server. A yes names one of them, and gives no other one. */
@@ -238,7 +238,7 @@ export type Question =
       readonly endpoint: string;
       readonly accounts: readonly string[];
       /** The process at the time of its question. */
-      readonly asker?: AppProcessView;
+      readonly appProcess?: AppProcessView;
       /** As above. */
       readonly proxied?: true;
     }
@@ -246,5 +246,5 @@ export type Question =
       readonly kind: 'command';
       readonly request: CommandApproval;
       /** The process that runs the command, at the time of its question. */
-      readonly asker: AppProcessView;
+      readonly appProcess: AppProcessView;
     };

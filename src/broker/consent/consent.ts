@@ -64,7 +64,7 @@ export class Consent {
     if (access.interaction === 'never') throw this.current.consentRequired(access);
     const { appId, endpoint, scope, account = '', signInId = '', isDetached = false } = access;
     // A card is about one process, so that the user can allow just that one. What comes and goes shares one.
-    const run = appId === cliAppId || isDetached ? '' : (access.asker?.run ?? '');
+    const run = appId === cliAppId || isDetached ? '' : (access.appProcess?.run ?? '');
     const key = JSON.stringify([appId, endpoint, scope.toSorted(), run, account, signInId, isDetached]);
     await this.#questions.join(key, (signal) => this.#ask(access, signal), deadline.signal);
   }
@@ -104,7 +104,7 @@ export class Consent {
     this.#refuseTooSoon(access);
     const { apps } = this.#parts;
     const offer = this.#offer(access);
-    const asker = access.asker?.look();
+    const appProcess = access.appProcess?.look();
     const decision = await answerInTime(
       this.#parts,
       {
@@ -116,7 +116,7 @@ export class Consent {
         ...(access.key === undefined ? {} : { key: { ...shownKey(access.key), subject: access.endpoint } }),
         ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
         signIn: offer.namedSignIn,
-        asker,
+        appProcess,
         ...(apps.isProxied(access.appId) ? { proxied: true } : {}),
         ...(access.isDetached ? { isDetached: true } : {}),
         ...forwardOf(apps.originOf(access.appId)),
@@ -131,7 +131,7 @@ export class Consent {
       await this.changes.record(access, 'void', offer.scope);
       return this.#ask(access, signal);
     }
-    await this.#settle(access, { ...offer, asker }, decision);
+    await this.#settle(access, { ...offer, appProcess }, decision);
   }
 
   #offer(access: AccessRequest): Offer {

@@ -21,7 +21,7 @@ export interface AccessRequest extends WantedSignIn, Need {
   readonly key?: ApiKey;
   /** Of the URL that is asked for: for the card only. */
   readonly query?: string;
-  readonly asker?: AppProcess | undefined;
+  readonly appProcess?: AppProcess | undefined;
   readonly interaction: 'never' | 'allow';
   /** The answer may come after the process that asks has ended. */
   readonly isDetached?: boolean | undefined;
@@ -47,8 +47,8 @@ export class CurrentPermissions {
    * Throws `consent_denied` if one of them refuses a part of the request.
    */
   all(access: AccessRequest): Permission[] {
-    const { appId, endpoint, asker } = access;
-    const leased = this.#parts.leases.find(appId, endpoint, asker, this.#parts.clock.wall());
+    const { appId, endpoint, appProcess } = access;
+    const leased = this.#parts.leases.find(appId, endpoint, appProcess, this.#parts.clock.wall());
     const onDisk = this.onDisk(access);
     const all = onDisk ? [onDisk, ...leased] : leased;
     if (all.some((permission) => isRefused(permission, access))) throw this.consentDenied(access);

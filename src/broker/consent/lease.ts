@@ -37,13 +37,13 @@ export class Leases {
   }
 
   /** The leases of this process at `now` (milliseconds). If the process runs another program by now, it has none. */
-  find(appId: string, endpoint: string, asker: AppProcess | undefined, now: number): Permission[] {
+  find(appId: string, endpoint: string, appProcess: AppProcess | undefined, now: number): Permission[] {
     // This runs at every request, and usually there is no lease.
     if (this.#leases.length === 0) return [];
     return (
       this.#current(now)
         .filter(({ permission }) => permission.appId === appId && permission.endpoint === endpoint)
-        .filter(({ run }) => !run || (run.run === asker?.run && run.standing() === 'same'))
+        .filter(({ run }) => !run || (run.run === appProcess?.run && run.standing() === 'same'))
         // The longer-lasting lease comes first, so that a lease for one token is not used up without need.
         .toSorted((a, b) => Number(a.once ?? false) - Number(b.once ?? false))
         .map(({ permission }) => permission)

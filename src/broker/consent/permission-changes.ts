@@ -24,7 +24,7 @@ export interface ShownOffer {
   readonly scope: readonly string[];
   /** Ids of the sign-ins that a yes names. */
   readonly signInIds: readonly string[];
-  readonly asker: AppProcessView | undefined;
+  readonly appProcess: AppProcessView | undefined;
 }
 
 type Allowed = Pick<ShownOffer, 'scope' | 'signInIds'>;
@@ -178,14 +178,14 @@ export class PermissionChanges {
     else await this.#parts.permissions.replace(before, after);
   }
 
-  async #lease(permission: Permission, { asker }: ShownOffer, { run, once }: Decision): Promise<void> {
+  async #lease(permission: Permission, { appProcess }: ShownOffer, { run, once }: Decision): Promise<void> {
     const { leases } = this.#parts;
     const span = once ? 'once' : run ? 'for a run' : 'for a time';
     await this.record(permission, `allow ${span}`, permission.scope);
     if (span === 'for a time') return leases.set({ permission });
     // Race: the run may have ended while the row was written.
-    if (asker?.standing() !== 'same') return;
-    leases.set({ permission, run: asker, ...(once ? { once: true } : {}) });
+    if (appProcess?.standing() !== 'same') return;
+    leases.set({ permission, run: appProcess, ...(once ? { once: true } : {}) });
   }
 
   /**

@@ -109,8 +109,8 @@ async function openByTerminal(startUrl: string): Promise<boolean> {
  */
 function isAbout(question: Fields, { resource, scope }: TerminalRequest): boolean {
   if (!isSameEndpoint(text(question, 'resource'), resource)) return false;
-  const asker = question['asker'];
-  if (scope === undefined || (isFields(asker) && asker['pid'] === process.pid)) return true;
+  const appProcess = question['appProcess'];
+  if (scope === undefined || (isFields(appProcess) && appProcess['pid'] === process.pid)) return true;
   const wanted = new Set(parseScope(scope));
   const named = text(question, 'scope');
   return named !== '' && parseScope(named).every((one) => wanted.has(one));

@@ -26,7 +26,7 @@ export function requestLines(
           ? `${id}  May ${app} have your API key for ${resource} (${keyPlaceWords(question.apiKey)})?`
           : `${id}  May ${app} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
         ...forwardLines(question.forward),
-        ...askerLines(question),
+        ...processLines(question),
         ...(question.tokenType === 'DPoP' ? ['  Its tokens are bound to a key of Keyturn.'] : []),
         ...answer,
         ...others,
@@ -35,7 +35,7 @@ export function requestLines(
       return [
         `${id}  ${app} wants to be paired. It must show the code ${code}.`,
         ...forwardLines(question.forward),
-        ...askerLines(question),
+        ...processLines(question),
         ...answer,
       ];
     case 'signIn':
@@ -45,11 +45,11 @@ export function requestLines(
     case 'account':
       return [`${id}  ${accountQuestion(question)}`, ...answer];
     case 'url':
-      return [...pageLines(question, isKeyturnApp), ...askerLines(question), ...answer];
+      return [...pageLines(question, isKeyturnApp), ...processLines(question), ...answer];
     case 'choice':
       return [
         ...choiceLines(question),
-        ...askerLines(question),
+        ...processLines(question),
         ...(isKeyturnApp ? answer : choiceAnswers(question)),
       ];
     case 'settings':
@@ -57,7 +57,7 @@ export function requestLines(
     case 'command':
       return [
         `${id}  May a command ${commandWords(question)}?`,
-        ...askerLines(question),
+        ...processLines(question),
         '  Answer in Keyturn’s window.',
         end,
       ];
@@ -247,15 +247,15 @@ function registrationWords({
  * What the kernel reports of the program that asks, and what the program claims. A program's name proves nothing;
  * this says a little more.
  */
-function askerLines({ asker, proxied }: Question): string[] {
+function processLines({ appProcess, proxied }: Question): string[] {
   if (proxied) return ['  the address of a proxy: any of your programs that knows it uses what you allow'];
-  if (!asker) return [];
-  if (!asker.verified) return ['  asked by an unverified process: this system does not tell which'];
-  const { parents = [], enclosures = [], changeableBy, claim } = asker;
+  if (!appProcess) return [];
+  if (!appProcess.verified) return ['  asked by an unverified process: this system does not tell which'];
+  const { parents = [], enclosures = [], changeableBy, claim } = appProcess;
   const started = parents.length > 0 ? `, started by ${parents.join(' < ')}` : '';
   return [
-    `  asked by ${processName(asker)}${started}`,
-    `    ${fileWords[asker.file ?? 'unreadable']}`,
+    `  asked by ${processName(appProcess)}${started}`,
+    `    ${fileWords[appProcess.file ?? 'unreadable']}`,
     ...(claim ? [`    it claims to run: ${claimed(claim)}`] : []),
     ...enclosures.map(
       ({ kind, name }) => `    in the ${kind} ${name}, a name that any of your programs can choose`,
@@ -278,7 +278,7 @@ const changerWords = {
   others: 'other users',
 };
 
-function claimed(claim: NonNullable<NonNullable<Question['asker']>['claim']>): string {
+function claimed(claim: NonNullable<NonNullable<Question['appProcess']>['claim']>): string {
   const { arguments: given, isCut, folder } = claim;
   const line = [...given, ...(isCut ? ['…'] : [])].join(' ');
   return `${line === '' ? 'nothing' : line}${folder === undefined ? '' : `, in ${folder}`}`;

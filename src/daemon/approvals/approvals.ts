@@ -65,8 +65,9 @@ export class Approvals {
 
   async #ask(caller: Caller, request: CommandApproval): Promise<Verdict> {
     const { broker, processes } = this.#parts;
-    const asker = processes.of(caller).look();
-    return (await answerInTime(broker.parts, { kind: 'command', request, asker }, caller.signal)).verdict;
+    const appProcess = processes.of(caller).look();
+    return (await answerInTime(broker.parts, { kind: 'command', request, appProcess }, caller.signal))
+      .verdict;
   }
 
   /** The change has a row of its own in the audit log. This row says that a command asked for it. */

@@ -39,9 +39,9 @@ export class AppProcesses {
     const known = this.#known.get(caller);
     if (known) return known;
     const run = this.#join(caller);
-    const asker = { run, look: () => this.#look(run, caller) };
-    this.#known.set(caller, asker);
-    return asker;
+    const appProcess = { run, look: () => this.#look(run, caller) };
+    this.#known.set(caller, appProcess);
+    return appProcess;
   }
 
   #join(caller: Connected): string {
@@ -71,7 +71,7 @@ export class AppProcesses {
   }
 }
 
-/** The asker of a pairing, which has one connection and no key yet. */
+/** The process that asks for pairing, which has one connection and no key yet. */
 export function attested({ peerNow, isOpen }: Pick<PairRequest, 'peerNow' | 'isOpen'>): AppProcessView {
   const seen = readAgain({ peerNow });
   return {

@@ -23,7 +23,7 @@ import { spelled } from '../system/spelling.ts';
 export function processAnswer({
   verified,
   ...facts
-}: ProcessFacts): NonNullable<ApprovalRequestAnswer['asker']> {
+}: ProcessFacts): NonNullable<ApprovalRequestAnswer['appProcess']> {
   const { pid, executable, file, changeableBy, claim, enclosures, parents } = facts;
   return {
     verified,
@@ -67,7 +67,7 @@ export function approvalRequestAnswer(
         ...card,
         card: onCard,
         app: question.appName,
-        ...askerAnswer(question),
+        ...appProcessAnswer(question),
         ...(question.isDetached ? { detached: true as const } : {}),
         forward: question.forward,
         resource: question.endpoint + (question.query ?? ''),
@@ -81,7 +81,7 @@ export function approvalRequestAnswer(
         app: question.appName,
         code: question.code,
         forward: question.forward,
-        ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
+        ...(question.appProcess === undefined ? {} : { appProcess: processAnswer(question.appProcess) }),
       };
     case 'signIn':
     case 'device':
@@ -98,7 +98,7 @@ export function approvalRequestAnswer(
       return {
         ...card,
         app: question.appName,
-        ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
+        ...(question.appProcess === undefined ? {} : { appProcess: processAnswer(question.appProcess) }),
         resource: question.endpoint,
         server: new URL(question.url).origin,
         ...(mayFinish ? { url: question.url } : {}),
@@ -109,7 +109,7 @@ export function approvalRequestAnswer(
     case 'settings':
       return { ...card, ...settingsAnswer(question) };
     case 'command':
-      return { ...card, asker: processAnswer(question.asker), ...requestAnswer(question.request) };
+      return { ...card, appProcess: processAnswer(question.appProcess), ...requestAnswer(question.request) };
   }
 }
 
@@ -121,12 +121,12 @@ function settingsAnswer({ settings, allowed }: Extract<Question, { kind: 'settin
 }
 
 /** By a proxy, the process is Keyturn's own: who uses the address isn't known. */
-function askerAnswer({
-  asker,
+function appProcessAnswer({
+  appProcess,
   proxied,
 }: Extract<Question, { readonly kind: 'allow' | 'choice' }>): Partial<ApprovalRequestAnswer> {
   if (proxied) return { proxied };
-  return asker === undefined ? {} : { asker: processAnswer(asker) };
+  return appProcess === undefined ? {} : { appProcess: processAnswer(appProcess) };
 }
 
 function choiceAnswer(
@@ -135,7 +135,7 @@ function choiceAnswer(
   const { appName, endpoint, accounts } = question;
   return {
     app: appName,
-    ...askerAnswer(question),
+    ...appProcessAnswer(question),
     resource: endpoint,
     accounts: [...accounts],
   };

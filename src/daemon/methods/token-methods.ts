@@ -25,7 +25,7 @@ export const tokenMethods: Pick<
     const { scope, minimumValidity, challenge } = params;
     const request: TokenRequest = {
       appId: brokerAppId(caller),
-      asker: processes.of(caller),
+      appProcess: processes.of(caller),
       resource: params.resource,
       scope: scope === undefined ? undefined : parseScope(scope),
       account: params.account,
@@ -72,9 +72,9 @@ export const tokenMethods: Pick<
 
   'url.show': async ({ broker, processes }, caller, { resource, url, message = '' }) => {
     const appId = brokerAppId(caller);
-    const asker = processes.of(caller);
+    const appProcess = processes.of(caller);
     return {
-      action: await broker.showUrl({ appId, asker, resource, url, message, signal: caller.signal }),
+      action: await broker.showUrl({ appId, appProcess, resource, url, message, signal: caller.signal }),
     };
   },
 

@@ -59,12 +59,12 @@ export class Keys {
     const { apps, approvalRequests, clock, audit } = this.#parts;
     const appName = shownName({ name: request.name, forward });
     apps.refuseTaken(appName, clock.wall());
-    const asker = attested(request);
+    const appProcess = attested(request);
     const question = {
       kind: 'pair',
       appName,
       code: request.code,
-      asker,
+      appProcess,
       forward,
     } as const;
     const answer = await approvalRequests.ask(question, request.signal);
@@ -75,7 +75,7 @@ export class Keys {
       });
     }
     // The path of a forwarded program is one of another machine, or of another view of the disk.
-    const from = forward === undefined ? executableOf(asker) : { forward };
+    const from = forward === undefined ? executableOf(appProcess) : { forward };
     return async () => {
       // First: without it no app is paired.
       await this.#parts.root();

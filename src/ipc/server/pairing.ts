@@ -16,19 +16,19 @@ import type { After } from '../wire/timer.ts';
 /** What the owner is asked. `signal` ends the question: the app left, or nobody answered in time. */
 export interface PairRequest {
   readonly name: string;
-  /** Six digits, shown by the program and on the card: it ties the card to the asker. */
+  /** Six digits, shown by the program and on the card: it ties the card to the app. */
   readonly code: string;
   readonly peer: PeerFacts;
-  /** Reads the peer again: a card whose asker has changed is void. */
+  /** Reads the peer again: a card whose app has changed is void. */
   readonly peerNow: () => PeerFacts;
-  /** False once the asker's connection has ended: with a ticket, the card stays then. */
+  /** False once the app's connection has ended: with a ticket, the card stays then. */
   readonly isOpen: () => boolean;
   readonly signal: AbortSignal;
 }
 
-type Asker = Omit<PairRequest, 'code' | 'signal'> & {
+type NewApp = Omit<PairRequest, 'code' | 'signal'> & {
   /**
-   * The hash of the asker's ticket. It sets the asker apart from programs that reach this socket and no file of the
+   * The hash of the app's ticket. It sets the app apart from programs that reach this socket and no file of the
    * home, such as one in a sandbox: they know its name, and can't take its answer. It protects from nobody who reads
    * those files: the key of the pairing is written beside the ticket, and who reads one reads the other.
    */
@@ -56,7 +56,7 @@ interface Card {
   readonly answer: Promise<() => Promise<Paired>>;
 }
 
-/** A card that stays without its asker. */
+/** A card that stays without its app. */
 interface DetachedCard extends Card {
   /** Made once somebody is there to take it: a key that nobody uses ends soon. All who come in time get the same one. */
   made?: Promise<Paired> | undefined;
@@ -70,14 +70,14 @@ const maxWaiting = 3;
 /** Milliseconds a card stays: time to find the window, compare six digits and decide. */
 const cardLifetime = 2 * 60_000;
 
-/** Milliseconds that a card stays without its asker, and then its answer: as long as any other question. */
+/** Milliseconds that a card stays without its app, and then its answer: as long as any other request. */
 const detachedLifetime = 10 * 60_000;
 
 /** Milliseconds in which the other processes of an entry find the key that the first one took. */
 const sharedFor = 30_000;
 
 /** Apps waiting at once, with those that share a card: each holds a connection. */
-const maxAskers = 64;
+const maxWaitingApps = 64;
 
 /** Milliseconds of the first pause; it doubles each time. */
 const firstPause = 1000;
@@ -91,7 +91,7 @@ export class PairingQueue {
   /** By ticket and name. */
   readonly #detached = new Map<string, DetachedCard>();
   #waiting = 0;
-  #askers = 0;
+  #waitingApps = 0;
   #refusals = 0;
   #pausedUntil = 0;
 
@@ -100,20 +100,20 @@ export class PairingQueue {
   }
 
   /** Throws `rate_limited` where nobody may ask now; else takes a place, and calls `showCode` at once. */
-  async ask(asker: Asker, gone: AbortSignal, showCode: (code: string) => void): Promise<Paired> {
-    if (asker.ticket === undefined) {
-      const { code, answer } = this.#open(asker, [gone], cardLifetime);
+  async ask(newApp: NewApp, gone: AbortSignal, showCode: (code: string) => void): Promise<Paired> {
+    if (newApp.ticket === undefined) {
+      const { code, answer } = this.#open(newApp, [gone], cardLifetime);
       showCode(code);
       return (await answer)();
     }
-    if (this.#askers >= maxAskers) throw tooMany(1);
-    const card = this.#cardOf(`${asker.ticket} ${asker.name}`, asker);
+    if (this.#waitingApps >= maxWaitingApps) throw tooMany(1);
+    const card = this.#cardOf(`${newApp.ticket} ${newApp.name}`, newApp);
     showCode(card.code);
-    this.#askers += 1;
+    this.#waitingApps += 1;
     try {
       return await this.#made(card, await untilAborted(card.answer, gone));
     } finally {
-      this.#askers -= 1;
+      this.#waitingApps -= 1;
     }
   }
 
@@ -130,17 +130,17 @@ export class PairingQueue {
     }
   }
 
-  /** Withdraws the cards that stay without their askers. */
+  /** Withdraws the cards that stay without their apps. */
   end(): void {
     this.#over.abort();
   }
 
-  #cardOf(shown: string, asker: Asker): DetachedCard {
+  #cardOf(shown: string, newApp: NewApp): DetachedCard {
     const now = this.#deps.now();
     for (const [other, { until }] of this.#detached) if (until <= now) this.#detached.delete(other);
     const known = this.#detached.get(shown);
     if (known) return known;
-    const card = this.#open(asker, [], detachedLifetime);
+    const card = this.#open(newApp, [], detachedLifetime);
     const detached: DetachedCard = { ...card, until: Infinity };
     this.#detached.set(shown, detached);
     card.answer.then(
@@ -154,9 +154,9 @@ export class PairingQueue {
     return detached;
   }
 
-  #open(asker: Asker, ends: readonly AbortSignal[], lifetime: number): Card {
+  #open(newApp: NewApp, ends: readonly AbortSignal[], lifetime: number): Card {
     this.#admit();
-    const { name, peer, peerNow, isOpen } = asker;
+    const { name, peer, peerNow, isOpen } = newApp;
     const code = String(randomInt(1_000_000)).padStart(6, '0');
     this.#waiting += 1;
     const late = new AbortController();
@@ -187,7 +187,7 @@ export class PairingQueue {
     if (this.#waiting >= maxWaiting) throw tooMany(cardLifetime / 1000);
   }
 
-  /** A card that its asker withdrew counts as well: else cards could be made to flicker without end. */
+  /** A card that its app withdrew counts as well: else cards could be made to flicker without end. */
   #pause(): void {
     const now = this.#deps.now();
     if (now > this.#pausedUntil + maxPause) this.#refusals = 0;

@@ -1,8 +1,8 @@
 /**
- * Allowances: how much of something one asker may have at once, refilled evenly as time passes.
+ * Allowances: how much of something one caller may have at once, refilled evenly as time passes.
  *
  * Invariant: nobody's use empties another's allowance. A clock that is set back neither fills nor
- * freezes one, and what has become full again is forgotten, so that a new asker costs no memory.
+ * freezes one, and what has become full again is forgotten, so that a new caller costs no memory.
  */
 
 export interface Rate {
@@ -12,13 +12,13 @@ export interface Rate {
   readonly perSecond: number;
 }
 
-/** Askers remembered at once, each some 100 bytes: many more than one user runs programs. */
+/** Callers remembered at once, each some 100 bytes: many more than one user runs programs. */
 const maxRemembered = 4096;
 
 /** One of what is allowed, in thousandths: a millisecond then refills a whole number of them. */
 const one = 1000;
 
-/** What one asker has left. */
+/** What one caller has left. */
 export class RateLimit {
   readonly #rate: Rate;
   readonly #now: () => number;
@@ -66,7 +66,7 @@ export class RateLimit {
   }
 }
 
-/** One allowance for each asker, on the same terms. */
+/** One allowance for each caller, on the same terms. */
 export class RateLimits {
   readonly #rate: Rate;
   readonly #now: () => number;
@@ -77,18 +77,18 @@ export class RateLimits {
     this.#now = now;
   }
 
-  of(asker: string): RateLimit {
-    const known = this.#kept.get(asker);
+  of(key: string): RateLimit {
+    const known = this.#kept.get(key);
     if (known) return known;
     if (this.#kept.size >= maxRemembered) this.#forget();
     const fresh = new RateLimit(this.#rate, this.#now);
-    this.#kept.set(asker, fresh);
+    this.#kept.set(key, fresh);
     return fresh;
   }
 
   /** Drops those that are full again; where none is, the oldest. */
   #forget(): void {
-    for (const [asker, rateLimit] of this.#kept) if (rateLimit.isFull) this.#kept.delete(asker);
+    for (const [key, rateLimit] of this.#kept) if (rateLimit.isFull) this.#kept.delete(key);
     const oldest = this.#kept.keys().next();
     if (this.#kept.size >= maxRemembered && !oldest.done) this.#kept.delete(oldest.value);
   }

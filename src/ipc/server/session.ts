@@ -297,14 +297,14 @@ export class Session {
     if (!isPairParams(params)) throw handshakeRefusal('a pairing lacks a field, or one is malformed');
     requireAppName(params.name);
     refuseOtherAddress(params, this.#host.socketId);
-    const asker = {
+    const newApp = {
       name: params.name,
       ticket: params.ticket,
       peer: this.peer,
       peerNow: () => this.#peerNow(),
       isOpen: () => !this.#socket.destroyed,
     };
-    const paired = await this.#host.pairings.ask(asker, this.#gone.signal, (code) => {
+    const paired = await this.#host.pairings.ask(newApp, this.#gone.signal, (code) => {
       this.#phase = { at: 'pairing' };
       this.#host.onAuthenticated(this);
       this.#write({ jsonrpc: '2.0', method: 'pair.code', params: { code } });

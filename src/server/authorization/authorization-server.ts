@@ -20,7 +20,7 @@ import { guardedFetch } from './clients/client-document.ts';
 import type { GuardedFetch } from './clients/client-document.ts';
 import { acceptAssertions } from './identity-assertion.ts';
 import { answerInteraction } from './interactions.ts';
-import { askerIn, limitsOf } from './limits.ts';
+import { callerIn, limitsOf } from './limits.ts';
 import { readAuthorizationOptions } from './options.ts';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
 import { answerHeaders } from './base/pages.ts';
@@ -226,10 +226,10 @@ function answerer({ settings, storage, fetch, secrets, consents }: ServerParts, 
     }
     const isOpen = settings.registration !== 'off';
     if (isOpen && /^\/reg(?:[/?]|$)/.test(path) && openRegistration(request, response)) return;
-    const asker = askerIn(request, settings.trustedProxies);
-    const wait = limits(request.method, path, asker);
+    const caller = callerIn(request, settings.trustedProxies);
+    const wait = limits(request.method, path, caller);
     if (wait !== undefined) return refuse(response, 429, wait);
-    return fetch.askedBy(asker.site ?? asker.key, async () => {
+    return fetch.askedBy(caller.site ?? caller.key, async () => {
       if (path.startsWith('/interaction/')) return answerInteraction(interaction, request, response);
       const rewritten = await rewrittenRequest(request, path, resources);
       if (rewritten === undefined) return refuse(response, 413);

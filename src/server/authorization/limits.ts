@@ -1,5 +1,5 @@
 /**
- * How many requests one asker may send to the authorization server, and who that is.
+ * How many requests one caller may send to the authorization server, and who that is.
  *
  * Invariant: whatever strangers send, memory is bounded (`RateLimiter`). A page in somebody's browser uses up nothing of
  * what the programs and the tabs at that address may send.
@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { siteOf } from '../resource/base/address.ts';
 import { RateLimiter } from '../resource/requests/rate-limit.ts';
 import type { Limit } from '../resource/requests/rate-limit.ts';
-import { askerOf, clientAddress, forwardedFor, peerOf } from '../resource/requests/transport.ts';
+import { callerOf, clientAddress, forwardedFor, peerOf } from '../resource/requests/transport.ts';
 import type { Settings } from './options.ts';
 
 /**
@@ -20,19 +20,19 @@ const authorizationLimit = { requests: 300, seconds: 300 } as const;
 /** Requests for the pages of a sign-in: each may send one to the provider that people sign in at. Six make a sign-in. */
 const pageLimit = { requests: 1800, seconds: 300 } as const;
 
-/** Each site of IPv6 may have so many askers. One has 65,536 networks, and each authorization request is kept. */
-const askersOfSite = 16;
+/** Each site of IPv6 may have so many callers. One has 65,536 networks, and each authorization request is kept. */
+const callersOfSite = 16;
 
 /** Who sent a request. */
-export interface Asker {
+export interface Caller {
   /** Whom the limits count. */
   readonly key: string;
-  /** The network of IPv6 that the asker's own is part of, if it has one. */
+  /** The network of IPv6 that the caller's own is part of, if it has one. */
   readonly site: string | undefined;
 }
 
-/** Answers the seconds until this asker may come again; undefined: now. `path`: without the issuer's own. */
-export type Limits = (method: string | undefined, path: string, asker: Asker) => number | undefined;
+/** Answers the seconds until this caller may come again; undefined: now. `path`: without the issuer's own. */
+export type Limits = (method: string | undefined, path: string, caller: Caller) => number | undefined;
 
 /** The metadata and the keys have no bound. */
 export function limitsOf({ registrationLimit, requestLimit, now }: Settings): Limits {
@@ -46,33 +46,33 @@ export function limitsOf({ registrationLimit, requestLimit, now }: Settings): Li
     // A browser asks with OPTIONS before each of them.
     return method !== 'OPTIONS' && /^\/(?:token|reg)[/?]|^\/token$/.test(path) ? requests : undefined;
   };
-  return (method, path, asker) => limiterFor(method, path)?.take(asker);
+  return (method, path, caller) => limiterFor(method, path)?.take(caller);
 }
 
-/** One limit for each asker, and one for each site. */
+/** One limit for each caller, and one for each site. */
 class SiteLimiter {
-  readonly #askers: RateLimiter;
+  readonly #callers: RateLimiter;
   readonly #sites: RateLimiter;
 
   constructor({ requests, seconds }: Limit, now: () => number) {
-    this.#askers = new RateLimiter({ requests, seconds }, now);
-    this.#sites = new RateLimiter({ requests: requests * askersOfSite, seconds }, now);
+    this.#callers = new RateLimiter({ requests, seconds }, now);
+    this.#sites = new RateLimiter({ requests: requests * callersOfSite, seconds }, now);
   }
 
-  take({ key, site }: Asker): number | undefined {
-    const wait = this.#askers.wait(key) ?? (site === undefined ? undefined : this.#sites.take(site));
-    if (wait === undefined) this.#askers.count(key);
+  take({ key, site }: Caller): number | undefined {
+    const wait = this.#callers.wait(key) ?? (site === undefined ? undefined : this.#sites.take(site));
+    if (wait === undefined) this.#callers.count(key);
     return wait;
   }
 }
 
-export function askerIn({ socket, headers }: IncomingMessage, trustedProxies: readonly string[]): Asker {
+export function callerIn({ socket, headers }: IncomingMessage, trustedProxies: readonly string[]): Caller {
   // Node joins several headers of one name by commas.
   const headerOf = (name: string): string | undefined => {
     const value = headers[name];
     return typeof value === 'string' ? value : undefined;
   };
   const address = clientAddress(forwardedFor(headerOf), peerOf(socket) ?? '', trustedProxies) ?? '';
-  const key = askerOf(address, headerOf);
+  const key = callerOf(address, headerOf);
   return { key, site: siteOf(address) };
 }

@@ -23,7 +23,7 @@ import type { Credentials } from './requests/credentials.ts';
 import { corsHeaders, preflight } from './requests/cors.ts';
 import { checkOperationHeaders, operationsIn, parseBody } from './requests/message.ts';
 import { checkPath } from './requests/path.ts';
-import { askerOf, checkTransport } from './requests/transport.ts';
+import { callerOf, checkTransport } from './requests/transport.ts';
 import type { VerifiedToken } from './tokens/token.ts';
 
 /** What became of a request. */
@@ -100,8 +100,8 @@ export class ProtectedServer {
     if (!resourceCovers(settings.resource, this.#ownUrl(request))) throw new Refusal('unknown_path');
     const address = course.address === undefined ? undefined : limitKey(course.address);
     if (course.address !== undefined && perAddress) {
-      const asker = askerOf(course.address, (name) => request.headers.get(name));
-      limit('rate_limited', perAddress.take(asker));
+      const caller = callerOf(course.address, (name) => request.headers.get(name));
+      limit('rate_limited', perAddress.take(caller));
     }
 
     const credentials = readCredentials(request);

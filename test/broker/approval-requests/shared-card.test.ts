@@ -3,21 +3,20 @@ import { describe, expect, it } from 'vitest';
 import type { AppProcessView, ProcessState } from '../../../src/broker/approval-requests/app-process.ts';
 import { ApprovalRequests, type Question } from '../../../src/broker/approval-requests/approval-requests.ts';
 
-type Asker = AppProcessView;
 type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
 
 const never = new AbortController().signal;
 const facts = { verified: true, pid: 7, executable: '/usr/bin/editor', parents: ['shell'] };
 
-const run: Asker = { run: 'run 1', ...facts, standing: () => 'same' };
+const run: AppProcessView = { run: 'run 1', ...facts, standing: () => 'same' };
 
 /** A question about a server of its own, by the run `run 1`. */
 function asked(server: string, changes: Partial<AllowQuestion> = {}): AllowQuestion {
   const endpoint = `https://${server}.example`;
-  return { kind: 'allow', appId: 'a', appName: 'A', endpoint, asker: run, ...changes };
+  return { kind: 'allow', appId: 'a', appName: 'A', endpoint, appProcess: run, ...changes };
 }
 
-const asker = (changes: Partial<Asker>) => ({ asker: { ...run, ...changes } });
+const appProcess = (changes: Partial<AppProcessView>) => ({ appProcess: { ...run, ...changes } });
 
 /** Opens the questions in this order; answers the numbers of their cards, as the cards came up. */
 function cardsOf(...questions: readonly Question[]): { approvalRequests: ApprovalRequests; cards: number[] } {
@@ -53,11 +52,11 @@ describe('a card', () => {
   });
 
   const apart: Record<string, Partial<AllowQuestion>> = {
-    'of another run of the program': asker({ run: 'run 2' }),
+    'of another run of the program': appProcess({ run: 'run 2' }),
     'of another program by the same name': { appId: 'b' },
-    'of a process that now runs another file': asker({ executable: '/tmp/editor' }),
-    'of a process that now claims other things': asker({ claim: { arguments: ['x'], isCut: false } }),
-    'of a process that the system does not tell': asker({ run: 'connection 1', verified: false }),
+    'of a process that now runs another file': appProcess({ executable: '/tmp/editor' }),
+    'of a process that now claims other things': appProcess({ claim: { arguments: ['x'], isCut: false } }),
+    'of a process that the system does not tell': appProcess({ run: 'connection 1', verified: false }),
     'of a proxy’s address': { proxied: true },
   };
   it.each(Object.entries(apart))('shows no question %s', (_which, changes) => {
@@ -66,7 +65,7 @@ describe('a card', () => {
 
   it('takes no more questions once the process that asked runs another file', () => {
     let standing: ProcessState = 'same';
-    const first = asked('one', asker({ standing: () => standing }));
+    const first = asked('one', appProcess({ standing: () => standing }));
     const { approvalRequests } = cardsOf(first);
     standing = 'changed';
     approvalRequests.ask(asked('two'), never).catch(() => undefined);
@@ -74,7 +73,7 @@ describe('a card', () => {
   });
 
   it('is never shared with a question of another kind', () => {
-    const pairing: Question = { kind: 'pair', appName: 'A', code: '123456', ...asker({}) };
+    const pairing: Question = { kind: 'pair', appName: 'A', code: '123456', ...appProcess({}) };
     const page: Question = { ...asked('two'), kind: 'url', url: 'https://two.example/', message: '' };
     expect(cardsOf(asked('one'), pairing, page, page).cards).toEqual([0, 1, 2, 3]);
   });

@@ -13,7 +13,7 @@ const minute = 60_000;
 
 /** A process as the socket would show it; `standing` is what becomes of it. */
 function processNamed(run: string): AppProcess & { standing: ProcessState } {
-  const asker = {
+  const appProcess = {
     run,
     standing: 'same' as ProcessState,
     look: () => ({
@@ -22,10 +22,10 @@ function processNamed(run: string): AppProcess & { standing: ProcessState } {
       pid: 7,
       executable: '/usr/bin/editor',
       parents: ['shell'],
-      standing: () => asker.standing,
+      standing: () => appProcess.standing,
     }),
   };
-  return asker;
+  return appProcess;
 }
 
 const never = { interaction: 'never' } as const;
@@ -33,42 +33,42 @@ const never = { interaction: 'never' } as const;
 describe('a yes for this run', () => {
   it('applies to the run that asked, is not stored, and ends with it', async () => {
     const { broker, ask, question, parts, texts, endpoint } = await rig();
-    const asker = processNamed('run 1');
-    const asked = ask({ asker });
+    const appProcess = processNamed('run 1');
+    const asked = ask({ appProcess });
     parts.approvalRequests.answer((await question('allow')).id, 'yes', { run: true });
     const token = await asked;
-    expect((await ask({ ...never, asker })).tokenId).toBe(token.tokenId);
-    expect(await refusal(ask({ ...never, asker: processNamed('run 2') }))).toMatchObject({
+    expect((await ask({ ...never, appProcess })).tokenId).toBe(token.tokenId);
+    expect(await refusal(ask({ ...never, appProcess: processNamed('run 2') }))).toMatchObject({
       reason: 'consent_required',
     });
     expect(await refusal(ask(never))).toMatchObject({ reason: 'consent_required' });
     expect(texts().join('\n')).not.toContain('"decision"');
 
     broker.consent.endRun('run 1');
-    expect(await refusal(ask({ ...never, asker }))).toMatchObject({ reason: 'consent_required' });
+    expect(await refusal(ask({ ...never, appProcess }))).toMatchObject({ reason: 'consent_required' });
     expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
   it('ends with its time, and is refused if the process runs another program', async () => {
     const { ask, question, parts, clock } = await rig();
-    const asker = processNamed('run 1');
-    const asked = ask({ asker });
+    const appProcess = processNamed('run 1');
+    const asked = ask({ appProcess });
     parts.approvalRequests.answer((await question('allow')).id, 'yes', { run: true, time: 30 * minute });
     await asked;
     clock.advance(30 * minute - 1);
-    await ask({ ...never, asker });
-    asker.standing = 'changed';
-    expect(await refusal(ask({ ...never, asker }))).toMatchObject({ reason: 'consent_required' });
-    asker.standing = 'same';
+    await ask({ ...never, appProcess });
+    appProcess.standing = 'changed';
+    expect(await refusal(ask({ ...never, appProcess }))).toMatchObject({ reason: 'consent_required' });
+    appProcess.standing = 'same';
     clock.advance(1);
-    expect(await refusal(ask({ ...never, asker }))).toMatchObject({ reason: 'consent_required' });
+    expect(await refusal(ask({ ...never, appProcess }))).toMatchObject({ reason: 'consent_required' });
   });
 
   it('is ended by the owner, and by the owner’s next decision about the program', async () => {
     for (const end of ['end', 'deny'] as const) {
       const r = await rig();
-      const asker = processNamed('run 1');
-      const asked = r.ask({ asker });
+      const appProcess = processNamed('run 1');
+      const asked = r.ask({ appProcess });
       r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes', { run: true });
       await asked;
       const { endpoint, clock } = r;
@@ -81,7 +81,7 @@ describe('a yes for this run', () => {
           createdAt: clock.now(),
         });
       const reason = end === 'end' ? 'consent_required' : 'consent_denied';
-      expect(await refusal(r.ask({ ...never, asker }))).toMatchObject({ reason });
+      expect(await refusal(r.ask({ ...never, appProcess }))).toMatchObject({ reason });
     }
   });
 });
@@ -92,13 +92,13 @@ describe('a yes for once', () => {
 
   it('gives the run that asked one token, and the next request raises a new question', async () => {
     const { ask, question, parts, texts } = await rig();
-    const asker = processNamed('run 1');
-    const asked = ask({ asker });
+    const appProcess = processNamed('run 1');
+    const asked = ask({ appProcess });
     parts.approvalRequests.answer((await question('allow')).id, 'yes', once);
     const token = await asked;
-    expect(await refusal(ask({ ...never, asker }))).toMatchObject(refused);
+    expect(await refusal(ask({ ...never, appProcess }))).toMatchObject(refused);
     expect(texts().join('\n')).not.toContain('"decision"');
-    const again = ask({ asker });
+    const again = ask({ appProcess });
     parts.approvalRequests.answer((await question('allow')).id, 'yes', once);
     expect((await again).tokenId).toBe(token.tokenId);
     await parts.audit.flush();
@@ -108,12 +108,12 @@ describe('a yes for once', () => {
   it('serves no other request while its token is fetched', async () => {
     const { broker, ask, question, parts, person, endpoint } = await rig();
     person.isThere = false;
-    const asker = processNamed('run 1');
+    const appProcess = processNamed('run 1');
     const gone = new AbortController();
-    const asked = refusal(ask({ asker, signal: gone.signal }));
+    const asked = refusal(ask({ appProcess, signal: gone.signal }));
     parts.approvalRequests.answer((await question('allow')).id, 'yes', once);
     await question('signIn');
-    expect(await refusal(ask({ ...never, asker: processNamed('run 2') }))).toMatchObject(refused);
+    expect(await refusal(ask({ ...never, appProcess: processNamed('run 2') }))).toMatchObject(refused);
     expect(parts.leases.of('editor', 0)).toMatchObject([{ once: true }]);
     gone.abort();
     await asked;
@@ -123,25 +123,25 @@ describe('a yes for once', () => {
 
   it('is used only for a request that no lasting permission covers', () => {
     const leases = new Leases();
-    const asker = processNamed('run 1');
+    const appProcess = processNamed('run 1');
     const permission = { appId: 'editor', endpoint: 'e', decision: 'allow', createdAt: 0 } as const;
     const forOnce = { ...permission, scope: ['a', 'b'] };
-    leases.set({ permission: forOnce, run: asker.look(), ...once });
-    leases.set({ permission, run: asker.look() });
-    expect(leases.find('editor', 'e', asker, 0)).toEqual([permission, forOnce]);
+    leases.set({ permission: forOnce, run: appProcess.look(), ...once });
+    leases.set({ permission, run: appProcess.look() });
+    expect(leases.find('editor', 'e', appProcess, 0)).toEqual([permission, forOnce]);
     leases.used(permission, 'token 1');
-    expect(leases.find('editor', 'e', asker, 0)).toEqual([permission, forOnce]);
+    expect(leases.find('editor', 'e', appProcess, 0)).toEqual([permission, forOnce]);
     leases.used(forOnce, 'token 2');
-    expect(leases.find('editor', 'e', asker, 0)).toEqual([permission]);
+    expect(leases.find('editor', 'e', appProcess, 0)).toEqual([permission]);
   });
 
   it('is refused for a run that is over', async () => {
     const { ask, question, parts } = await rig();
     const gone = new AbortController();
-    const asker = processNamed('run 1');
-    const asked = refusal(ask({ asker, signal: gone.signal }));
+    const appProcess = processNamed('run 1');
+    const asked = refusal(ask({ appProcess, signal: gone.signal }));
     const { id } = await question('allow');
-    asker.standing = 'gone';
+    appProcess.standing = 'gone';
     expect(() => parts.approvalRequests.answer(id, 'yes', once)).toThrow(
       expect.objectContaining({ reason: 'conflict' }),
     );
@@ -179,11 +179,11 @@ describe('a yes for a time', () => {
 
 it('a process that runs another program by now voids its question', async () => {
   const { ask, question, parts, endpoint, clock, texts } = await rig();
-  const asker = processNamed('run 1');
-  const asked = refusal(ask({ asker }));
+  const appProcess = processNamed('run 1');
+  const asked = refusal(ask({ appProcess }));
   const { id, question: card } = await question('allow');
-  expect(card).toMatchObject({ asker: { executable: '/usr/bin/editor', parents: ['shell'] } });
-  asker.standing = 'changed';
+  expect(card).toMatchObject({ appProcess: { executable: '/usr/bin/editor', parents: ['shell'] } });
+  appProcess.standing = 'changed';
   expect(() => parts.approvalRequests.answer(id, 'yes')).toThrow(
     expect.objectContaining({ reason: 'conflict', message: expect.stringContaining('no longer the same') }),
   );

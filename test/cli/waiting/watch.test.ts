@@ -173,7 +173,7 @@ describe('a command that waits for a permission', () => {
       { id: 'aaaaaaaa', resource, scope: 'read write' },
       { id: 'bbbbbbbb', resource },
       { id: 'cccccccc', resource, scope: 'read' },
-      { id: 'dddddddd', resource, scope: 'read list', asker: { pid: process.pid } },
+      { id: 'dddddddd', resource, scope: 'read list', appProcess: { pid: process.pid } },
     );
     await watchQuestions(broker, { resource, scope: 'read' });
     expect(stderr.match(/keyturn request approve \w+/g)).toEqual([

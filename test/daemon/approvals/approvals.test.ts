@@ -9,8 +9,8 @@ import { approvalsAt } from './rig.ts';
 
 async function rig() {
   const { broker, parts, clock, texts, question } = await brokerRig(nowhere);
-  const asker = { standing: 'same' as ProcessState };
-  const approvals = approvalsAt(broker, () => asker.standing);
+  const appProcess = { standing: 'same' as ProcessState };
+  const approvals = approvalsAt(broker, () => appProcess.standing);
   const command = () => {
     const gone = new AbortController();
     const caller = { signal: gone.signal } as Caller;
@@ -20,7 +20,7 @@ async function rig() {
   };
   const answer = async (word: 'yes' | 'no' | 'later'): Promise<void> =>
     void parts.approvalRequests.answer((await question('command')).id, word);
-  return { approvals, parts, clock, texts, asker, command, answer, question };
+  return { approvals, parts, clock, texts, appProcess, command, answer, question };
 }
 
 it('a private host that is confirmed is shown on the card without port or path', async () => {
@@ -58,10 +58,10 @@ const denied = { reason: 'consent_denied' };
 
 describe('a command’s card', () => {
   it('is void if another program runs by now in the process that asked', async () => {
-    const { command, parts, question, asker, texts } = await rig();
+    const { command, parts, question, appProcess, texts } = await rig();
     const { approved } = command();
     const { id } = await question('command');
-    asker.standing = 'changed';
+    appProcess.standing = 'changed';
     expect(() => parts.approvalRequests.answer(id, 'yes')).toThrow(
       'The process that ran the command is no longer the same program',
     );

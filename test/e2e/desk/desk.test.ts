@@ -16,10 +16,10 @@ describe('keyturn app allow while the app runs', () => {
     const { home, card, cards, answer, permissions } = await openDesk(newHome());
     const narrow = ['--scope', 'notes:read', '--for', '8h'];
     const allowing = home.start(['app', 'allow', 'cli', `${resource}/`, ...narrow]);
-    const { id, asker, until: end, ...shown } = await card();
+    const { id, appProcess, until: end, ...shown } = await card();
     expect(shown).toMatchObject({ command: 'allow', app: 'cli', resource, scope: 'notes:read' });
     expect(end).toBeGreaterThan(Date.now() / 1000 + 7 * 3600);
-    expect(asker).toMatchObject({ verified: true, pid: allowing.pid });
+    expect(appProcess).toMatchObject({ verified: true, pid: allowing.pid });
     expect(await permissions()).toEqual([]);
     await allowing.says('keyturn: the request waits in Keyturn’s window.');
     await answer(id, 'yes');
@@ -148,9 +148,9 @@ describe('the owner’s key while the app runs', () => {
     const before = await line.request('settings.get');
     for (const [method, [params, shown]] of Object.entries(widening)) {
       const asking = line.request(method, params).catch((error: { reason: string }) => error.reason);
-      const { id, createdAt: _, expiresAt: _end, asker, ...rest } = await card();
+      const { id, createdAt: _, expiresAt: _end, appProcess, ...rest } = await card();
       expect(rest, method).toEqual({ kind: 'command', state: 'open', ...shown });
-      expect(asker).toMatchObject({ verified: true, pid: process.pid });
+      expect(appProcess).toMatchObject({ verified: true, pid: process.pid });
       await answer(id, 'yes');
       // A memory vault has no passphrase to change, nobody answers at that server, and no vault sealed that backup.
       const refusals = 'invalid_request not_permitted conflict mcp_server_unreachable vault_unreadable';

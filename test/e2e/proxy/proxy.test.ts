@@ -26,7 +26,7 @@ it('a proxy serves a stock client that holds no token, once it is allowed', asyn
     app: '127.0.0.1',
     proxied: true,
   });
-  expect(asked).not.toHaveProperty('asker');
+  expect(asked).not.toHaveProperty('appProcess');
   expect(await home.ok(['request', 'list'])).toContain('any of your programs that knows it');
   await owner.answer(home, id, 'yes');
   const program = await connecting;

@@ -18,8 +18,8 @@ function heldBy(strangers: number, now = () => 0): Turns {
   return turns;
 }
 
-const take = async (turns: Turns, asker: string, url: string): Promise<string> =>
-  turns.askedBy(asker, async () => turns.take(url, async () => 'read')).catch(() => 'refused');
+const take = async (turns: Turns, caller: string, url: string): Promise<string> =>
+  turns.askedBy(caller, async () => turns.take(url, async () => 'read')).catch(() => 'refused');
 
 describe('turns', () => {
   it('AS-15: of one stranger are four at once, and leave others theirs', async () => {

@@ -177,8 +177,8 @@ describe.runIf(postgres)('two authorization servers on one PostgreSQL database',
       const [rig] = rigs;
       if (!rig) throw new Error('two servers');
       const twice = async (form: Readonly<Record<string, string>>) => {
-        const askers = [...rigs, ...rigs, ...rigs];
-        const answers = await Promise.all(askers.map(async (each) => tokenRequest(each, form)));
+        const callers = [...rigs, ...rigs, ...rigs];
+        const answers = await Promise.all(callers.map(async (each) => tokenRequest(each, form)));
         expect(answers.filter(({ status }) => status !== 200).map(({ body }) => body['error'])).toEqual(
           answers.slice(1).map(() => 'invalid_grant'),
         );

@@ -131,7 +131,7 @@ const clients: ResultOn<'app.list'>['apps'] = [
   },
 ];
 
-const asker = {
+const appProcess = {
   verified: true,
   pid: 48_213,
   executable: '/home/anna/.local/bin/helm-agent',
@@ -139,14 +139,14 @@ const asker = {
   changeableBy: 'you',
   enclosures: [{ kind: 'unit', name: 'app-wezterm-4711.scope' }],
   parents: ['zsh', 'wezterm', 'systemd'],
-} satisfies Question['asker'];
+} satisfies Question['appProcess'];
 
 export const exampleQuestions = {
   allow: {
     id: 'allow',
     kind: 'allow',
     app: 'Helm agent',
-    asker,
+    appProcess,
     resource: calendar,
     account: 'anna',
     issuer: accounts,
@@ -158,7 +158,7 @@ export const exampleQuestions = {
     id: 'pair',
     kind: 'pair',
     app: 'Ledger',
-    asker: {
+    appProcess: {
       verified: true,
       pid: 50_118,
       executable: '/opt/ledger/ledger',
@@ -173,7 +173,7 @@ export const exampleQuestions = {
     id: 'url',
     kind: 'url',
     app: 'Helm agent',
-    asker,
+    appProcess,
     resource: calendar,
     server: 'https://pay.example',
     url: 'https://pay.example/checkout?order=7',
@@ -189,7 +189,7 @@ export const exampleQuestions = {
     resource: notes,
     scope: 'notes:read notes:write',
     until: ahead(8 * hour),
-    asker: {
+    appProcess: {
       verified: true,
       pid: 50_320,
       executable: '/usr/bin/node',

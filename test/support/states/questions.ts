@@ -3,13 +3,13 @@
  * texts get. All of it is invented.
  */
 import type { ResultOn } from '../../../electron/bridge/channels.ts';
-import { attestedEditor, hostileAsker } from '../homes/example-askers.ts';
+import { attestedEditor, hostileProcess } from '../homes/example-processes.ts';
 import { exampleNow, exampleQuestions } from '../homes/example-desk.ts';
 
 export type Question = ResultOn<'request.list'>['requests'][number];
 
 const { allow, pair, url, command } = exampleQuestions;
-const { asker } = command;
+const { appProcess } = command;
 
 /** Seconds. */
 const minute = 60;
@@ -52,9 +52,9 @@ const commandOf = (name: NonNullable<Question['command']>, fields: Partial<Quest
   id: 'q1',
   kind: 'command',
   command: name,
-  asker: {
-    ...asker,
-    claim: { ...asker.claim, arguments: [asker.claim.script, ...(typed[name] ?? name).split(' ')] },
+  appProcess: {
+    ...appProcess,
+    claim: { ...appProcess.claim, arguments: [appProcess.claim.script, ...(typed[name] ?? name).split(' ')] },
   },
   createdAt: exampleNow - 10,
   state: 'open',
@@ -71,7 +71,7 @@ const choice: Question = {
   id: 'choice',
   kind: 'choice',
   app: 'Quill',
-  asker: allow.asker,
+  appProcess: allow.appProcess,
   resource: notes.resource,
   accounts: ['anna@work.example', 'anna@home.example'],
   createdAt: exampleNow - 20,
@@ -84,12 +84,12 @@ const requests: Readonly<Record<string, Question>> = {
   'allow-again': {
     ...allow,
     app: 'Quill',
-    asker: attestedEditor,
+    appProcess: attestedEditor,
     resource: 'https://calendar.example/v2',
     expiresAt: exampleNow + 5 * minute,
   },
   'allow-account': { ...allow, account: 'anna@work.example', accounts: ['anna@home.example', 'anna'] },
-  'allow-command': { ...allow, app: 'cli', asker },
+  'allow-command': { ...allow, app: 'cli', appProcess },
   'allow-any-scope': { ...allow, scope: '' },
   'allow-60-scopes': { ...allow, scope: scopesOf(60) },
   /** As long as the wire lets it be. */
@@ -97,7 +97,7 @@ const requests: Readonly<Record<string, Question>> = {
     ...allow,
     scope: `${scopesOf(60)} files:${'x'.repeat(900)}:admin`,
     resource: `https://notes.example/${'path/'.repeat(300)}end`,
-    asker: { ...allow.asker, executable: `/opt/${'deep/'.repeat(700)}editor` },
+    appProcess: { ...allow.appProcess, executable: `/opt/${'deep/'.repeat(700)}editor` },
   },
   'allow-key': {
     ...allow,
@@ -107,16 +107,16 @@ const requests: Readonly<Record<string, Question>> = {
     issuer: undefined,
     apiKey: header,
   },
-  'allow-proxied': { ...allow, app: 'notes', proxied: true, asker: undefined },
-  'allow-forwarded': { ...allow, app: 'quill@build.example', forward: elsewhere, asker },
-  'allow-sandboxed': { ...allow, app: 'quill@box', forward: { label: 'box' }, asker },
+  'allow-proxied': { ...allow, app: 'notes', proxied: true, appProcess: undefined },
+  'allow-forwarded': { ...allow, app: 'quill@build.example', forward: elsewhere, appProcess },
+  'allow-sandboxed': { ...allow, app: 'quill@box', forward: { label: 'box' }, appProcess },
   'allow-unverified': {
     ...allow,
-    asker: { verified: false, pid: 4711, executable: '/opt/quill/bin/quill', file: 'unreadable' },
+    appProcess: { verified: false, pid: 4711, executable: '/opt/quill/bin/quill', file: 'unreadable' },
   },
   'allow-elsewhere': {
     ...allow,
-    asker: {
+    appProcess: {
       ...attestedEditor,
       verified: true,
       file: 'elsewhere',
@@ -130,19 +130,19 @@ const requests: Readonly<Record<string, Question>> = {
   'allow-long': {
     ...allow,
     app: longName,
-    asker: hostileAsker(longName),
+    appProcess: hostileProcess(longName),
     resource: longAddress,
     scope: `${longName} ${'short '.repeat(20)}last`,
     account: longName,
     accounts: [longName, 'anna'],
   },
   pair,
-  'pair-long': { ...pair, app: longName, asker: hostileAsker(longName) },
+  'pair-long': { ...pair, app: longName, appProcess: hostileProcess(longName) },
   choice,
   'choice-long': {
     ...choice,
     app: longName,
-    asker: hostileAsker(longName),
+    appProcess: hostileProcess(longName),
     resource: longAddress,
     accounts: [longName, longName.slice(1)],
   },
@@ -165,7 +165,7 @@ export const longBreath: readonly Question[] = Array.from({ length: 5 }, (_, at)
   id: `q${at}`,
   card: 'q0',
   app: longName,
-  asker: hostileAsker(longName),
+  appProcess: hostileProcess(longName),
   resource: `${longAddress}${at}`,
   scope: at === 0 ? `${longName} ${scopesOf(60)}` : scopesOf(3),
   account: longName,
@@ -236,7 +236,7 @@ const commands: Readonly<Record<string, Question>> = {
     app: longName,
     account: longName,
     scope: longName,
-    asker: hostileAsker(longName),
+    appProcess: hostileProcess(longName),
   }),
 };
 

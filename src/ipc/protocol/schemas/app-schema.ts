@@ -6,7 +6,7 @@
  */
 import * as z from 'zod';
 
-import { asker, executable } from './asker-schema.ts';
+import { appProcess, executable } from './app-process-schema.ts';
 import { forwardLabelPattern } from '../../wire/forwarded.ts';
 import { keyPlace } from './api-key-schema.ts';
 import { account, day, id, instant, scope, shownName, url } from './values.ts';
@@ -28,7 +28,7 @@ const heldPermission = permission.extend({
   /** When the broker last gave the program what this permission is for, in its present run. */
   lastUsedAt: instant.optional(),
   /** The permission is for this run of the program only. */
-  run: asker.optional(),
+  run: appProcess.optional(),
   /** And for one token. */
   once: z.literal(true).optional(),
 });

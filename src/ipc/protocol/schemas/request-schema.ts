@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-import { asker } from './asker-schema.ts';
+import { appProcess } from './app-process-schema.ts';
 import { forwardOrigin } from './app-schema.ts';
 import { keyPlace } from './api-key-schema.ts';
 import {
@@ -75,8 +75,8 @@ export const approvalRequest = z.object({
   /** Of `allow`: the card that shows it. Questions with the same one are asked together, and answered one by one. */
   card: id.optional(),
   app: shownName.optional(),
-  asker: asker.optional(),
-  /** The app is a proxy's address: any program that knows it uses it, and no `asker` is known. */
+  appProcess: appProcess.optional(),
+  /** The app is a proxy's address: any program that knows it uses it, and no `appProcess` is known. */
   proxied: z.literal(true).optional(),
   /** Of `allow`: the process that asked may have ended, so that a yes can't be for one token or for its run. */
   detached: z.literal(true).optional(),

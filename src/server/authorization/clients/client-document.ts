@@ -43,8 +43,8 @@ export interface GuardedFetch {
     url: string,
     init: { readonly method?: string; readonly headers?: Headers; readonly signal?: AbortSignal },
   ): Promise<Response>;
-  /** What is fetched in `act` is fetched for this asker. */
-  askedBy<T>(asker: string, act: () => T): T;
+  /** What is fetched in `act` is fetched for this caller. */
+  askedBy<T>(caller: string, act: () => T): T;
   /** A client whose document or key set is at this URL got a token. */
   know(url: string): void;
   close(): Promise<void>;
@@ -92,7 +92,7 @@ export function guardedFetch(issuer: string, { authorities, named, now }: Guarde
   const turns = new Turns(named, now);
   const guarded: typeof fetchOne = async (url, init) => turns.take(url, async () => fetchOne(url, init));
   return Object.assign(guarded, {
-    askedBy: <T>(asker: string, act: () => T): T => turns.askedBy(asker, act),
+    askedBy: <T>(caller: string, act: () => T): T => turns.askedBy(caller, act),
     know: (url: string) => turns.know(url),
     async close() {
       names.close();

@@ -26,7 +26,7 @@ export class Turns {
   readonly #now: () => number;
   readonly #known: BoundedMap<true>;
   /** Who the request that runs here is from. */
-  readonly #asker = new AsyncLocalStorage<string>();
+  readonly #caller = new AsyncLocalStorage<string>();
   /** Requests under way, by stranger. */
   readonly #ofStrangers = new Map<string, number>();
   #all = { strangers: 0, known: 0 };
@@ -38,34 +38,34 @@ export class Turns {
     this.#known = new BoundedMap(maxKnown, now);
   }
 
-  askedBy<T>(asker: string, act: () => T): T {
-    return this.#asker.run(asker, act);
+  askedBy<T>(caller: string, act: () => T): T {
+    return this.#caller.run(caller, act);
   }
 
   know(url: string): void {
     this.#known.set(url, true, this.#now() + memory);
   }
 
-  /** Throws registration_failed where it isn't this asker's turn. */
+  /** Throws registration_failed where it isn't this caller's turn. */
   async take<T>(url: string, act: () => Promise<T>): Promise<T> {
     const kind = this.#named.has(url) || this.#known.get(url) ? 'known' : 'strangers';
-    const asker = this.#asker.getStore() ?? '';
-    const own = this.#ofStrangers.get(asker) ?? 0;
+    const caller = this.#caller.getStore() ?? '';
+    const own = this.#ofStrangers.get(caller) ?? 0;
     const isOver = this.#all[kind] >= maxAtOnce || (kind === 'strangers' && own >= maxOfOne);
     if (isOver) throw documentProblem('too many documents are being read; try again later');
-    this.#count(kind, asker, 1);
+    this.#count(kind, caller, 1);
     try {
       return await act();
     } finally {
-      this.#count(kind, asker, -1);
+      this.#count(kind, caller, -1);
     }
   }
 
-  #count(kind: 'strangers' | 'known', asker: string, by: number): void {
+  #count(kind: 'strangers' | 'known', caller: string, by: number): void {
     this.#all[kind] += by;
     if (kind === 'known') return;
-    const own = (this.#ofStrangers.get(asker) ?? 0) + by;
-    if (own === 0) this.#ofStrangers.delete(asker);
-    else this.#ofStrangers.set(asker, own);
+    const own = (this.#ofStrangers.get(caller) ?? 0) + by;
+    if (own === 0) this.#ofStrangers.delete(caller);
+    else this.#ofStrangers.set(caller, own);
   }
 }

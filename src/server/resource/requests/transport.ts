@@ -84,7 +84,7 @@ export type HeaderOf = (name: string) => string | null | undefined;
  * Whom a limit counts. What a page in a browser sends by itself, such as a picture's or a script's request, is counted
  * apart: a page that somebody opened must not use up what the programs and the tabs at that address may send.
  */
-export function askerOf(address: string, headerOf: HeaderOf): string {
+export function callerOf(address: string, headerOf: HeaderOf): string {
   return `${limitKey(address)}${isOfPage(headerOf) ? ' pages' : ''}`;
 }
 

@@ -25,7 +25,7 @@ const claim = z.object({
 });
 
 /** Who asks, as the kernel tells it. `verified` false: this system doesn't tell. For display. */
-export const asker = z.object({
+export const appProcess = z.object({
   verified: z.boolean(),
   pid: z.int().positive().optional(),
   executable: executable.optional(),

@@ -3,7 +3,7 @@
 /** The name under which the keyturn command asks; any program of the person's can. */
 export const commandName = 'cli';
 
-export type AskerKind = 'command' | 'app';
+export type AppKind = 'command' | 'app';
 
 /** By the name that a question, a list or a row gives. */
-export const askerKind = (name: string): AskerKind => (name === commandName ? 'command' : 'app');
+export const appKind = (name: string): AppKind => (name === commandName ? 'command' : 'app');

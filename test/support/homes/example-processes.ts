@@ -3,8 +3,8 @@ import type { ResultOn } from '../../../electron/bridge/channels.ts';
 
 type Question = ResultOn<'request.list'>['requests'][number];
 
-/** An asker whose file, arguments and names are all this text. */
-export function hostileAsker(text: string): Question['asker'] {
+/** A process whose file, arguments and names are all this text. */
+export function hostileProcess(text: string): Question['appProcess'] {
   const claimed = text.slice(0, 256);
   return {
     verified: true,
@@ -17,7 +17,7 @@ export function hostileAsker(text: string): Question['asker'] {
   };
 }
 
-export const attestedEditor: Question['asker'] = {
+export const attestedEditor: Question['appProcess'] = {
   verified: true,
   pid: 4711,
   executable: '/usr/bin/editor',
