@@ -13,14 +13,14 @@ import { KeyturnError } from '../../src/base/errors.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 import { words } from '../base/words.ts';
 
-type Written = Awaited<ReturnType<typeof exportTrail>>;
+type ExportResult = Awaited<ReturnType<typeof exportTrail>>;
 
 /** Empty if you cancelled. Throws `file_unreadable`. */
 export async function exportByDialog(
   paths: HomePaths,
   window: BrowserWindow,
   format: 'jsonl' | 'csv',
-): Promise<Partial<Written>> {
+): Promise<Partial<ExportResult>> {
   const { canceled, filePath } = await dialog.showSaveDialog(window, {
     title: words().exportTitle,
     defaultPath: path.join(app.getPath('documents'), `keyturn-activity.${format}`),
@@ -30,7 +30,7 @@ export async function exportByDialog(
 }
 
 /** Into a file beside it, which takes its place once it is whole: another's mode and a full disk spoil nothing. */
-async function writeTrail(paths: HomePaths, file: string, format: 'jsonl' | 'csv'): Promise<Written> {
+async function writeTrail(paths: HomePaths, file: string, format: 'jsonl' | 'csv'): Promise<ExportResult> {
   const draft = `${file}.${randomBytes(4).toString('hex')}.part`;
   try {
     const written = await writeDraft(paths, draft, format);
@@ -45,7 +45,7 @@ async function writeTrail(paths: HomePaths, file: string, format: 'jsonl' | 'csv
   }
 }
 
-async function writeDraft(paths: HomePaths, draft: string, format: 'jsonl' | 'csv'): Promise<Written> {
+async function writeDraft(paths: HomePaths, draft: string, format: 'jsonl' | 'csv'): Promise<ExportResult> {
   const handle = await open(draft, 'wx', 0o600);
   try {
     return await exportTrail(paths, (text) => handle.writeFile(text), format);

@@ -13,7 +13,7 @@ import { installedCommand } from '../../src/setup/own-command.ts';
 import type { Finding } from '../../src/setup/plan.ts';
 import { leaveOpenServers, type NetworkFor } from '../../src/setup/open-servers.ts';
 import type { AskOwner, SetupHome } from '../../src/setup/setup-home.ts';
-import { isSwitch, survey, type Surveyed } from '../../src/setup/survey.ts';
+import { isSwitch, survey, type SurveyedConfig } from '../../src/setup/survey.ts';
 import { undoneLine, undoSetup } from '../../src/setup/undo.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { InProcessOwner } from '../../src/daemon/methods/dispatch.ts';
@@ -34,7 +34,7 @@ export interface ClientSetupParts {
 /** What the last look found, and which of it a window may name. */
 interface Look {
   readonly id: string;
-  readonly files: readonly Surveyed[];
+  readonly files: readonly SurveyedConfig[];
   readonly ids: ReadonlyMap<Finding, string>;
 }
 

@@ -16,9 +16,9 @@ const lists = new Intl.ListFormat(locale, { type: 'conjunction' });
 export const formatNumber = (value: number): string => numbers.format(value);
 
 /** What can be counted, in words. */
-export type Counted = keyof typeof strings.counts;
+export type CountUnit = keyof typeof strings.counts;
 
-export const formatCount = (count: number, of: Counted): string => strings.counts[of]({ count });
+export const formatCount = (count: number, of: CountUnit): string => strings.counts[of]({ count });
 
 export const formatList = (items: readonly string[]): string => lists.format(items);
 

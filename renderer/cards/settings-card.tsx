@@ -17,7 +17,7 @@ import { formatSetting } from '../base/format.ts';
 
 const words = strings.unconfirmed;
 
-type Unconfirmed = NonNullable<Question['settings']>[number];
+type SettingChange = NonNullable<Question['settings']>[number];
 
 export function SettingsCard({ question, onDone }: CardProps) {
   const { settings = [], allowed = [] } = question;
@@ -67,7 +67,7 @@ function FirstUseCard({ question, onDone }: CardProps) {
 }
 
 /** Each with what was written, and what counts. */
-export function UnconfirmedFacts({ settings }: { readonly settings: readonly Unconfirmed[] }) {
+export function UnconfirmedFacts({ settings }: { readonly settings: readonly SettingChange[] }) {
   return (
     <Facts>
       {settings.map(({ name, value, inEffect, isContent }) => (
@@ -88,7 +88,7 @@ export function UnconfirmedFacts({ settings }: { readonly settings: readonly Unc
   );
 }
 
-function Text({ of }: { readonly of: Unconfirmed['value'] }) {
+function Text({ of }: { readonly of: SettingChange['value'] }) {
   if (of === undefined || of === null) return <>{words.unset}</>;
   return <UntrustedText text={formatSetting(of)} bound={maxPathLength} />;
 }

@@ -5,11 +5,11 @@
 import type { ComponentChildren } from 'preact';
 import { Refused } from '../parts/refused.tsx';
 import { rereadAll } from '../state/store.ts';
-import type { Loaded } from '../state/store.ts';
+import type { ListState } from '../state/store.ts';
 import { strings } from '../base/strings.ts';
 
 interface ListFrameProps {
-  readonly loaded: Loaded<unknown>;
+  readonly loaded: ListState<unknown>;
   readonly isEmpty: boolean;
   readonly emptyTitle: string;
   readonly empty: string;

@@ -7,11 +7,11 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../base/format.ts';
-import type { Counted } from '../base/format.ts';
+import type { CountUnit } from '../base/format.ts';
 import { strings } from '../base/strings.ts';
 import { goTo } from '../state/route.ts';
 import type { Tab } from '../state/route.ts';
-import type { Loaded } from '../state/store.ts';
+import type { ListState } from '../state/store.ts';
 import { Icon } from '../parts/icon.tsx';
 import { FilterField } from './filter-field.tsx';
 import { ListFrame } from './list-frame.tsx';
@@ -24,7 +24,7 @@ interface MasterDetailProps<T> {
   readonly tab: Tab;
   /** The key of the chosen item; none: the first one, where there is room for both. */
   readonly chosen: string | undefined;
-  readonly loaded: Loaded<unknown>;
+  readonly loaded: ListState<unknown>;
   /** In the order in which they are shown. */
   readonly items: readonly T[];
   readonly words: {
@@ -34,7 +34,7 @@ interface MasterDetailProps<T> {
     /** Leads back to the list. */
     readonly all: string;
   };
-  readonly unit: Counted;
+  readonly unit: CountUnit;
   readonly keyOf: (item: T) => string;
   /** All the text by which the filter finds it. The same function at every drawing, as are the next two. */
   readonly textOf: (item: T) => string;

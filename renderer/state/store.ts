@@ -47,7 +47,7 @@ const listParams = {
 
 export type ListName = keyof typeof listParams;
 
-export interface Loaded<T> {
+export interface ListState<T> {
   /** Undefined until it was read once. */
   readonly value?: T;
   /** Of the last read. */
@@ -55,7 +55,7 @@ export interface Loaded<T> {
 }
 
 interface Entry {
-  state: Loaded<ResultOn<ListName>>;
+  state: ListState<ResultOn<ListName>>;
   /** The read under way. It asks again until nothing has changed since its last question. */
   reading: Promise<void> | undefined;
   isOutdated: boolean;
@@ -130,7 +130,7 @@ function entryOf(name: ListName): Entry {
   return entry;
 }
 
-export function useList<N extends ListName>(name: N): Loaded<ResultOn<N>> {
+export function useList<N extends ListName>(name: N): ListState<ResultOn<N>> {
   const entry = entryOf(name);
   const [, rerender] = useState(0);
   const drawn = entry.state;
@@ -144,7 +144,7 @@ export function useList<N extends ListName>(name: N): Loaded<ResultOn<N>> {
     return () => void entry.watchers.delete(watcher);
   }, [entry, name]);
   // An entry holds only answers to its own name; the map can't say so.
-  return entry.state as Loaded<ResultOn<N>>;
+  return entry.state as ListState<ResultOn<N>>;
 }
 
 /** Something that the user does: a call whose refusal is shown beside its button. */

@@ -41,7 +41,7 @@ export async function tailAudit(folder: string, count: number, about?: string): 
 
 export type ExportFormat = 'jsonl' | 'csv';
 
-export interface Exported {
+export interface ExportCounts {
   readonly rows: number;
   /** Lines that aren't rows. */
   readonly skipped: number;
@@ -56,7 +56,7 @@ export async function exportAudit(
   folder: string,
   write: (text: string) => void | Promise<void>,
   format: ExportFormat,
-): Promise<Exported> {
+): Promise<ExportCounts> {
   return readLog(folder, async (files) => {
     let rows = 0;
     let skipped = 0;

@@ -184,7 +184,7 @@ export class Pages implements ServerPeer {
     return errorAnswer(request.id, unasked);
   }
 
-  async #responses(pages: readonly Asked[], signal: AbortSignal): Promise<Fields> {
+  async #responses(pages: readonly PageRequest[], signal: AbortSignal): Promise<Fields> {
     const responses: Record<string, unknown> = {};
     for (const { key, page } of pages) {
       // More of them than a user reads.
@@ -223,12 +223,12 @@ export class Pages implements ServerPeer {
   }
 }
 
-interface Asked {
+interface PageRequest {
   readonly key: string;
   readonly page: Page;
 }
 
-function pageIn(key: string, question: unknown): Asked[] {
+function pageIn(key: string, question: unknown): PageRequest[] {
   const { method, params } = fieldsOf(question);
   const page = method === 'elicitation/create' ? pageOf(params) : undefined;
   return page ? [{ key, page }] : [];

@@ -17,7 +17,7 @@ const late: readonly Reason[] = ['consent_pending', 'login_pending', 'authorizat
 /** Of one app: as many as it may have cards. One more ends when its time is over. */
 const maxPerApp = 8;
 
-interface Detached {
+interface DetachedRequest {
   readonly appId: string;
   readonly over: AbortController;
 }
@@ -26,7 +26,7 @@ type Ask<Answer> = (request: TokenRequest) => MaybePromise<Answer>;
 
 export class DetachedRequests {
   /** By what is asked for: processes of one program that ask for the same have one. */
-  readonly #open = new Map<string, Detached>();
+  readonly #open = new Map<string, DetachedRequest>();
 
   async ask<Answer>(request: TokenRequest, ask: Ask<Answer>): Promise<Answer> {
     try {

@@ -64,7 +64,7 @@ export class Proofs {
   }
 
   /** The token, and where the app may use it now. Throws as `prove`. */
-  #allowed({ appId, tokenId, url: text }: ProofRequest): Allowed {
+  #allowed({ appId, tokenId, url: text }: ProofRequest): AllowedProof {
     const { cache, signIns, pause } = this.#parts;
     pause.throwIfPaused();
     const found = cache.byId(tokenId);
@@ -145,7 +145,7 @@ export class Proofs {
   }
 }
 
-interface Allowed {
+interface AllowedProof {
   readonly signIn: SignIn;
   readonly token: AccessToken & { readonly proofKey: ProofKey };
   readonly url: URL;

@@ -30,7 +30,7 @@ export interface ConnectOptions extends HomeLocation {
   readonly key?: Identity;
 }
 
-interface Located {
+interface BrokerPlace {
   /** The folders of the home; of a forward, folders of its own in them. */
   readonly paths: HomePaths;
   /** Throws `socket_unsafe`. */
@@ -43,7 +43,7 @@ interface Located {
  * Where a home's folders and socket are; where KEYTURN_SOCKET names a forward, its socket, with folders for the keys
  * and questions of this machine. Throws `invalid_request` for a KEYTURN_SOCKET that names none.
  */
-export function locate(place: HomeLocation = {}): Located {
+export function locate(place: HomeLocation = {}): BrokerPlace {
   requireRuntime('@keyturn/client');
   const env = place.env ?? process.env;
   const paths = place.paths ?? homePaths(env);

@@ -79,20 +79,20 @@ export interface OpenOptions {
 }
 
 /** One socket with a handshake made on it. `proven`: see `hello`. */
-interface Opened {
+interface OpenChannel {
   readonly channel: Channel;
   readonly proven: Promise<unknown>;
   readonly capabilities: readonly string[];
 }
 
-async function openChannel(options: OpenOptions): Promise<Opened> {
+async function openChannel(options: OpenOptions): Promise<OpenChannel> {
   const { socket } = options;
   return typeof socket === 'string'
     ? openAt(socket, options)
     : firstThatAnswers(socket(), async (place) => openAt(place, options));
 }
 
-async function openAt(place: string, options: OpenOptions): Promise<Opened> {
+async function openAt(place: string, options: OpenOptions): Promise<OpenChannel> {
   const { socket, socketId } = await connectTo(place);
   const channel = new Channel(socket);
   return {
@@ -125,7 +125,7 @@ class BrokerConnection implements Connection {
   #notStarted: unknown;
   capabilities: readonly string[];
 
-  constructor(options: OpenOptions, { channel, capabilities }: Opened) {
+  constructor(options: OpenOptions, { channel, capabilities }: OpenChannel) {
     this.#options = options;
     this.#channel = channel;
     this.capabilities = capabilities;
@@ -211,7 +211,7 @@ class BrokerConnection implements Connection {
   }
 
   /** Where no broker runs, and the caller can start one. */
-  async #openStarted(refusal: unknown): Promise<Opened> {
+  async #openStarted(refusal: unknown): Promise<OpenChannel> {
     const { startBroker } = this.#options;
     if (!startBroker || !isUnanswered(refusal)) throw refusal;
     try {

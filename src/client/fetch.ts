@@ -21,7 +21,7 @@ import { endpointUrl, isWithin } from './endpoint-url.ts';
 import { operationOf } from './operation.ts';
 import { isAboutProof, ProvenRequests } from './proven.ts';
 import { maxRedirects, redirected, redirectStatuses } from './redirects.ts';
-import { initOf, replayable, type Replayable } from './replayable.ts';
+import { initOf, replayable, type ReplayableRequest } from './replayable.ts';
 
 export interface FetchOptions {
   /** The MCP server's endpoint URL, as the user approved it. */
@@ -141,7 +141,7 @@ class AuthorizedRequest {
     this.#proven = proven;
   }
 
-  async run(first: Replayable, maxAttempts: number): Promise<Response> {
+  async run(first: ReplayableRequest, maxAttempts: number): Promise<Response> {
     let request = first;
     let credential: Credential = await this.#getCredential(request, {});
     let attempts = 1;
@@ -172,7 +172,7 @@ class AuthorizedRequest {
     }
   }
 
-  async #getCredential(request: Replayable, more: Partial<TokenGetParams>): Promise<Credential> {
+  async #getCredential(request: ReplayableRequest, more: Partial<TokenGetParams>): Promise<Credential> {
     const { kinds } = this.#options;
     if (!kinds?.includes('apiKey')) return this.#getToken(request, more);
     const params = { ...tokenParams(this.#options), ...more, kinds };
@@ -180,7 +180,7 @@ class AuthorizedRequest {
     return 'kind' in credential ? credential : requireKnownType(credential);
   }
 
-  async #getToken(request: Replayable, more: Partial<TokenGetParams>): Promise<TokenResult> {
+  async #getToken(request: ReplayableRequest, more: Partial<TokenGetParams>): Promise<TokenResult> {
     return requireKnownType(
       await this.#connection.getToken({ ...tokenParams(this.#options), ...more }, { signal: request.signal }),
     );
@@ -197,11 +197,11 @@ class AuthorizedRequest {
     });
   }
 
-  #takesKey({ url }: Replayable): boolean {
+  #takesKey({ url }: ReplayableRequest): boolean {
     return isWithin(this.#endpoint, url);
   }
 
-  async #send(request: Replayable, credential: Credential): Promise<Sent> {
+  async #send(request: ReplayableRequest, credential: Credential): Promise<Sent> {
     if (!('kind' in credential) && isBound(credential)) return this.#sendBound(request, credential);
     const headers = new Headers(request.headers);
     if (!('kind' in credential)) headers.set('authorization', `Bearer ${credential.access_token}`);
@@ -212,7 +212,7 @@ class AuthorizedRequest {
   }
 
   /** Race: the broker may have got another token since, or been replaced: then it has no key for this one. */
-  async #sendBound(request: Replayable, credential: TokenResult): Promise<Sent> {
+  async #sendBound(request: ReplayableRequest, credential: TokenResult): Promise<Sent> {
     try {
       return { response: await this.#proven.send(request, credential), credential };
     } catch (error) {
@@ -225,7 +225,7 @@ class AuthorizedRequest {
 
   /** A token that answers the server's challenge, or undefined where the response should stand. */
   async #afterChallenge(
-    request: Replayable,
+    request: ReplayableRequest,
     response: Response,
     token: Credential,
   ): Promise<TokenResult | undefined> {
@@ -239,7 +239,7 @@ class AuthorizedRequest {
   /** Undefined: the broker replaces no refused token for now, so the server's answer stands. */
   async #answer(
     challenge: Challenge,
-    request: Replayable,
+    request: ReplayableRequest,
     token: TokenResult,
   ): Promise<TokenResult | undefined> {
     const operation = operationOf(request);
@@ -255,7 +255,7 @@ class AuthorizedRequest {
 }
 
 /** The key was not sent, so the refusal says nothing of it. */
-function outside({ url }: Replayable, { resource }: KeyResult): KeyturnError {
+function outside({ url }: ReplayableRequest, { resource }: KeyResult): KeyturnError {
   return new KeyturnError(
     'resource_mismatch',
     `The server wants a key at ${quoted(url.origin + url.pathname)}, outside the URL of its API key.`,

@@ -7,7 +7,7 @@
 import type { TokenResult } from '../ipc/wire/token-messages.ts';
 import { noncePattern } from '../ipc/wire/values.ts';
 import type { Connection } from './connection.ts';
-import { initOf, type Replayable } from './replayable.ts';
+import { initOf, type ReplayableRequest } from './replayable.ts';
 
 /** Sends the requests of one MCP server, and remembers the nonce that it gave last. */
 export class ProvenRequests {
@@ -21,7 +21,7 @@ export class ProvenRequests {
   }
 
   /** Throws as `Connection.proveToken`. */
-  async send(request: Replayable, token: TokenResult): Promise<Response> {
+  async send(request: ReplayableRequest, token: TokenResult): Promise<Response> {
     const nonce = this.#nonce;
     const first = await this.#sendOnce(request, token);
     if (!wantsNonce(first) || this.#nonce === nonce) return first;
@@ -29,7 +29,7 @@ export class ProvenRequests {
     return this.#sendOnce(request, token);
   }
 
-  async #sendOnce(request: Replayable, token: TokenResult): Promise<Response> {
+  async #sendOnce(request: ReplayableRequest, token: TokenResult): Promise<Response> {
     const { url, method, signal } = request;
     const nonce = this.#nonce;
     const proof = await this.#connection.proveToken(

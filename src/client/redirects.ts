@@ -4,7 +4,7 @@
  * Invariant: it never leaves the endpoint's origin and path, with a token or without, and follows a bounded number.
  */
 import { isWithin } from './endpoint-url.ts';
-import { initOf, replayable, type Replayable } from './replayable.ts';
+import { initOf, replayable, type ReplayableRequest } from './replayable.ts';
 
 /** The Fetch standard follows 20; within one endpoint more than 5 is a loop. */
 export const maxRedirects = 5;
@@ -12,7 +12,11 @@ export const maxRedirects = 5;
 export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** The request that follows a redirect within the endpoint; any other redirect is the caller's to judge. */
-export function redirected(endpoint: URL, request: Replayable, response: Response): Replayable | undefined {
+export function redirected(
+  endpoint: URL,
+  request: ReplayableRequest,
+  response: Response,
+): ReplayableRequest | undefined {
   const location = response.headers.get('location');
   if (request.redirect !== 'follow' || !redirectStatuses.has(response.status) || location === null)
     return undefined;
@@ -29,7 +33,7 @@ export function redirected(endpoint: URL, request: Replayable, response: Respons
 
 const withoutSlash = ({ pathname, search }: URL): string => pathname.replace(/\/$/, '') + search;
 
-function withoutBody(request: Replayable): Replayable {
+function withoutBody(request: ReplayableRequest): ReplayableRequest {
   const headers = new Headers(request.headers);
   for (const name of [
     'content-encoding',

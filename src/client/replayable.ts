@@ -5,7 +5,7 @@
  */
 import { KeyturnError } from '../base/errors.ts';
 
-export interface Replayable {
+export interface ReplayableRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Headers;
@@ -17,7 +17,10 @@ export interface Replayable {
 }
 
 /** Reads the request's body once, so that it can be sent after a challenge. */
-export async function replayable(input: string | URL | Request, init: RequestInit = {}): Promise<Replayable> {
+export async function replayable(
+  input: string | URL | Request,
+  init: RequestInit = {},
+): Promise<ReplayableRequest> {
   if (isStream(init.body)) {
     throw new KeyturnError('invalid_request', 'a body that is a stream could not be sent again after a 401', {
       hint: 'Give the body as a string, Uint8Array, Blob, URLSearchParams or FormData.',
@@ -27,7 +30,7 @@ export async function replayable(input: string | URL | Request, init: RequestIni
 }
 
 /** A URL as text, with a known type of body, needs no `Request`: to make one costs as much as asking the broker. */
-function plain(input: string | URL | Request, init: RequestInit): Replayable | undefined {
+function plain(input: string | URL | Request, init: RequestInit): ReplayableRequest | undefined {
   const { method = 'GET', body, signal, redirect = 'follow' } = init;
   const headers = new Headers(init.headers);
   if (input instanceof Request || typeof body !== 'string' || !headers.has('content-type')) return undefined;
@@ -41,7 +44,7 @@ function plain(input: string | URL | Request, init: RequestInit): Replayable | u
 
 const encoder = new TextEncoder();
 
-async function read(request: Request, init: RequestInit): Promise<Replayable> {
+async function read(request: Request, init: RequestInit): Promise<ReplayableRequest> {
   const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined;
   const { method, headers, signal, redirect } = request;
   return {
@@ -62,7 +65,7 @@ function isStream(body: unknown): boolean {
 }
 
 /** What fetch gets to send it. Redirects come back as answers, for the caller to judge. */
-export function initOf({ method, headers, body, signal, redirect, rest }: Replayable): RequestInit {
+export function initOf({ method, headers, body, signal, redirect, rest }: ReplayableRequest): RequestInit {
   return {
     ...rest,
     method,

@@ -16,12 +16,12 @@ export interface OwnClient {
 }
 
 const waivable = ['no-pkce-metadata', 'no-resource'] as const;
-export type Waivable = (typeof waivable)[number];
+export type WaivableRule = (typeof waivable)[number];
 
 interface Says {
   /** What to register for this client at its issuer, if it was entered now. */
   readonly redirect: (issuer: string, redirectUri: string) => void;
-  readonly waived: (name: Waivable) => void;
+  readonly waived: (name: WaivableRule) => void;
 }
 
 type Method = 'signIn.issuer' | 'oauthClient.list' | 'oauthClient.set' | 'exception.set';

@@ -40,7 +40,7 @@ export interface Destination {
 }
 
 /** What is asked of the server. */
-export interface Passed {
+export interface ForwardedRequest {
   readonly request: IncomingMessage;
   /** With its `?`, or empty. */
   readonly query: string;
@@ -53,7 +53,7 @@ export interface Passed {
 /** Throws the broker's refusals and `mcp_server_unreachable`. */
 export async function askServer(
   destination: Destination,
-  { request, query, body, signal, leaving }: Passed,
+  { request, query, body, signal, leaving }: ForwardedRequest,
 ): Promise<Response> {
   const url = new URL(destination.resource);
   if (query !== '' && url.search !== '') {

@@ -10,11 +10,11 @@ import { applied } from './formats/edit.ts';
 import { replaceConfig } from './files.ts';
 import { formatOf, type Switch } from './plan.ts';
 import type { AskOwner, SetupHome } from './setup-home.ts';
-import { type Surveyed, switchesIn } from './survey.ts';
+import { type SurveyedConfig, switchesIn } from './survey.ts';
 import { hashOf } from './undo.ts';
 
 /** What became of an entry. */
-export interface Applied {
+export interface AppliedChange {
   readonly file: string;
   readonly entry: string;
   readonly outcome: 'switched' | 'left';
@@ -35,9 +35,9 @@ type KeyStanding = { readonly secret: 'vault' | 'sealed' } | SkipReason;
 
 /** Throws what the broker refuses of the backup, and `file_unreadable`. */
 export async function applySetup(
-  files: readonly Surveyed[],
+  files: readonly SurveyedConfig[],
   { stateFolder, ask }: SetupHome,
-): Promise<readonly Applied[]> {
+): Promise<readonly AppliedChange[]> {
   const standings = await moveKeys(files.flatMap(switchesIn), { stateFolder, ask });
   const changes = files.flatMap((file) => changeOf(file, standings) ?? []);
   const keys = [...standings].flatMap(([{ endpoint }, standing]) =>
@@ -45,7 +45,7 @@ export async function applySetup(
   );
   const backup = { keys: [...new Set(keys)], files: changes.map(({ kept }) => kept) };
   if (changes.length > 0) await keepBackup(stateFolder, backup, await ask('backup.seal', {}));
-  const results: Applied[] = [];
+  const results: AppliedChange[] = [];
   for (const file of files) {
     const change = changes.find(({ surveyed }) => surveyed === file);
     const unwritten = change ? await writeChange(change) : changed;
@@ -70,11 +70,11 @@ async function writeChange({
 }
 
 function result(
-  { config }: Surveyed,
+  { config }: SurveyedConfig,
   { entry, as, endpoint, key }: Switch,
   standing: KeyStanding | undefined,
   unwritten: SkipReason | undefined,
-): Applied {
+): AppliedChange {
   const common = { file: config.file, entry, as, endpoint, ...(key ? { exposed: key.header } : {}) };
   if (standing && 'why' in standing) return { ...common, outcome: 'left', ...standing };
   const moved = standing ? { secret: standing.secret } : {};
@@ -84,12 +84,12 @@ function result(
 }
 
 function changeOf(
-  surveyed: Surveyed,
+  surveyed: SurveyedConfig,
   standings: ReadonlyMap<Switch, KeyStanding>,
 ):
   | {
-      surveyed: Surveyed;
-      found: NonNullable<Surveyed['found']>;
+      surveyed: SurveyedConfig;
+      found: NonNullable<SurveyedConfig['found']>;
       bytes: Buffer;
       kept: Backup['files'][number];
     }

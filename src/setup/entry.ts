@@ -81,9 +81,9 @@ export function readEntry(entry: Members, own: OwnCommand): Reading {
   return reading.kind === 'left' ? { ...reading, exposed: exposedIn(entry) } : reading;
 }
 
-type Unlisted = Exclude<Reading, { readonly kind: 'left' }> | Left;
+type OwnReading = Exclude<Reading, { readonly kind: 'left' }> | Left;
 
-function readOnly(entry: Members, own: OwnCommand): Unlisted {
+function readOnly(entry: Members, own: OwnCommand): OwnReading {
   const url = urlNames.find((name) => typeof entry[name] === 'string');
   const words = commandWords(entry);
   const start = keyturnStart(words, own);
@@ -116,7 +116,7 @@ function readOnly(entry: Members, own: OwnCommand): Unlisted {
 /** A program in the place of the bridge: it is told a server's URL. */
 const startsBridge = (words: readonly string[]): boolean => words.some((word) => /^https?:\/\//i.test(word));
 
-function started(entry: Members, { by, program, behind }: KeyturnStart, own: OwnCommand): Unlisted {
+function started(entry: Members, { by, program, behind }: KeyturnStart, own: OwnCommand): OwnReading {
   const reading = bridged(entry, behind, own);
   if (by === 'own') return reading;
   if (by === 'other') return reading.kind === 'bridge' ? { ...reading, other: program } : reading;
@@ -127,7 +127,7 @@ function started(entry: Members, { by, program, behind }: KeyturnStart, own: Own
 const account = /^--account=(?!$)/;
 
 /** An entry whose Keyturn is gone. Its words are read as those of mcp-remote: they may be a stranger's. */
-function madeNew(entry: Members, behind: readonly string[]): Unlisted {
+function madeNew(entry: Members, behind: readonly string[]): OwnReading {
   const at = behind.indexOf('--as');
   const as = at === -1 || !isAppName(behind[at + 1] ?? '') ? undefined : behind[at + 1];
   const words = behind.filter(
@@ -143,7 +143,7 @@ function madeNew(entry: Members, behind: readonly string[]): Unlisted {
 }
 
 /** As setup writes it: `bridge URL --as NAME`. Other orders are left unread. */
-function bridged(entry: Members, [, url, option, as]: readonly string[], own: OwnCommand): Unlisted {
+function bridged(entry: Members, [, url, option, as]: readonly string[], own: OwnCommand): OwnReading {
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
   const foreign = Object.keys(env).find((name) => changesPrograms(name) && own.env[name] !== env[name]);
@@ -160,14 +160,14 @@ function bridged(entry: Members, [, url, option, as]: readonly string[], own: Ow
   }
 }
 
-function otherHome(home = '', here?: string): Unlisted {
+function otherHome(home = '', here?: string): OwnReading {
   const change = here === undefined ? 'remove that variable from it' : `set that variable to ${quoted(here)}`;
   return left(
     `it gets its tokens from another home, ${quoted(home)} (KEYTURN_HOME). To let it use this one, ${change}`,
   );
 }
 
-const changing = (name: string): Unlisted =>
+const changing = (name: string): OwnReading =>
   left(`its variable ${quoted(name)} changes how a program runs or connects`);
 
 /** The words that an entry starts, whichever way it writes them. */
@@ -184,7 +184,7 @@ const runners =
 /** A path's last part, on any system. */
 const baseName = (word: string): string => word.split(/[\\/]/).at(-1) ?? '';
 
-function readRemote(entry: Members, args: readonly string[], before: readonly string[]): Unlisted {
+function readRemote(entry: Members, args: readonly string[], before: readonly string[]): OwnReading {
   // Git Bash makes "C:/" of "/c".
   if (!before.every((word) => runners.test(word) || runners.test(baseName(word)))) return unknownStart;
   const env = variables(entry);
@@ -248,7 +248,7 @@ function switched(
   given: readonly Header[],
   more: readonly string[],
   { env, ...kept }: Kept,
-): Unlisted {
+): OwnReading {
   const endpoint = plainUrl(url);
   if (endpoint === undefined) return left('its URL is neither https nor on this computer');
   if (isSecretUrl(endpoint.href)) return left('its URL contains a secret, which belongs in a header');
@@ -295,7 +295,7 @@ function keyOf({ name: header, value: text }: Header): FoundKey | undefined {
 
 const envNames: readonly string[] = ['env', 'environment'];
 
-const unknownEnv: Unlisted = left('its env has an unknown form');
+const unknownEnv: OwnReading = left('its env has an unknown form');
 
 /** Undefined where they are no maps of texts. */
 function variables(entry: Members): Record<string, string> | undefined {
@@ -312,7 +312,7 @@ function pairsOf(value: unknown): [string, string][] | undefined {
   return texts.length === pairs.length ? texts : undefined;
 }
 
-function left(why: string): Unlisted {
+function left(why: string): OwnReading {
   return { kind: 'left', why };
 }
 

@@ -70,7 +70,7 @@ const refused: Readonly<Record<string, string>> = {
 export const isMadeByBridge = (name: string): boolean =>
   /^(?:connection|content-.*|expect|keep-alive|mcp-.*|transfer-encoding|upgrade)$/i.test(name);
 
-interface Translated {
+interface Translation {
   /** Ours, and what nobody knows. */
   readonly args: string[];
   /** One line for each that was left out. */
@@ -78,7 +78,7 @@ interface Translated {
 }
 
 /** Throws `invalid_request` for what is refused. */
-export function translated(args: readonly string[]): Translated {
+export function translated(args: readonly string[]): Translation {
   const kept: string[] = [];
   const told: string[] = [];
   let operands = 0;

@@ -8,16 +8,16 @@ import { reasonOf } from '../base/errors.ts';
 import type { Http } from '../oauth/base/http.ts';
 import { discoverResource } from '../oauth/discovery/discovery.ts';
 import type { Finding } from './plan.ts';
-import type { Surveyed } from './survey.ts';
+import type { SurveyedConfig } from './survey.ts';
 
 /** The way to a server, by its endpoint. */
 export type NetworkFor = (endpoint: string) => Http | Promise<Http>;
 
 /** The same files, in which the entries of open servers stay as they are. */
 export async function leaveOpenServers(
-  files: readonly Surveyed[],
+  files: readonly SurveyedConfig[],
   networkFor: NetworkFor,
-): Promise<readonly Surveyed[]> {
+): Promise<readonly SurveyedConfig[]> {
   const asked = new Map<string, Promise<boolean>>();
   const ask = async (endpoint: string): Promise<boolean> => {
     const answer = asked.get(endpoint) ?? isOpen(endpoint, networkFor);

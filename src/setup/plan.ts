@@ -40,7 +40,7 @@ export interface Switch extends Standing {
   readonly shown: readonly string[];
 }
 
-export interface Bridged extends Standing {
+export interface BridgedEntry extends Standing {
   readonly kind: 'bridge';
   /** What it reaches and the name under which it pairs, where it is written as setup writes it. */
   readonly endpoint?: string;
@@ -49,7 +49,7 @@ export interface Bridged extends Standing {
   readonly other?: string;
 }
 
-export type Finding = Left | Switch | Bridged;
+export type Finding = Left | Switch | BridgedEntry;
 
 export const formatOf = ({ dialect }: ConfigFile): Format => (dialect === 'toml' ? tomlFormat : jsonFormat);
 

@@ -9,7 +9,7 @@ import { type FoundFile, isVersioned, readConfig, textOf } from './files.ts';
 import type { OwnCommand } from './own-command.ts';
 import { type Finding, findingsIn, type Switch } from './plan.ts';
 
-export interface Surveyed {
+export interface SurveyedConfig {
   readonly config: ConfigFile;
   readonly findings: readonly Finding[];
   /** Why nothing in it is changed, whatever is there. */
@@ -30,8 +30,8 @@ export interface SurveyOptions {
 }
 
 /** The files that are there and have anything to say of servers. */
-export async function survey(options: SurveyOptions): Promise<readonly Surveyed[]> {
-  const surveyed: Surveyed[] = [];
+export async function survey(options: SurveyOptions): Promise<readonly SurveyedConfig[]> {
+  const surveyed: SurveyedConfig[] = [];
   for (const config of configFiles(options)) {
     const file = await surveyOf(config, options);
     if (file) surveyed.push(file);
@@ -39,7 +39,7 @@ export async function survey(options: SurveyOptions): Promise<readonly Surveyed[
   return surveyed;
 }
 
-async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Surveyed | undefined> {
+async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<SurveyedConfig | undefined> {
   const nothing = { config, findings: [], text: '', mark: '' };
   let found: FoundFile | undefined;
   try {
@@ -64,6 +64,6 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
 export const isSwitch = (finding: Finding): finding is Switch => finding.kind === 'switch';
 
 /** The entries that would be changed. */
-export function switchesIn({ findings, left }: Surveyed): readonly Switch[] {
+export function switchesIn({ findings, left }: SurveyedConfig): readonly Switch[] {
   return left === undefined ? findings.filter(isSwitch) : [];
 }

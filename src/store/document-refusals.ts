@@ -5,7 +5,7 @@ import type { Mark } from './document-text.ts';
 import { newestItem } from '../vault/base/vault.ts';
 
 /** The document as found, and what the vault knows of it. */
-export interface Compared {
+export interface DocumentComparison {
   readonly found: (Mark & { readonly after: readonly string[] }) | undefined;
   /** It names this home, and this home's key made its HMAC. */
   readonly isOurs: boolean;
@@ -14,7 +14,10 @@ export interface Compared {
 }
 
 /** Undefined if the document is the newest one, or the successor of the one that the vault knows. */
-export function refusalOf(file: string, { found, isOurs, known }: Compared): KeyturnError | undefined {
+export function refusalOf(
+  file: string,
+  { found, isOurs, known }: DocumentComparison,
+): KeyturnError | undefined {
   if (!found) return known === undefined || known.number === 0 ? undefined : gone(file);
   if (!isOurs) return unreadable(file);
   if (known === undefined) return undefined;

@@ -1,7 +1,7 @@
 /** Which servers setup asks before anybody said yes. */
 import { expect, it } from 'vitest';
 import { leaveOpenServers } from '../../src/setup/open-servers.ts';
-import type { Surveyed } from '../../src/setup/survey.ts';
+import type { SurveyedConfig } from '../../src/setup/survey.ts';
 
 it.each([
   ['user', 1],
@@ -26,7 +26,7 @@ it.each([
     ways: [],
     dialect: 'usual',
   } as const;
-  const file: Surveyed = { config, findings: [finding], text: '', mark: '' };
+  const file: SurveyedConfig = { config, findings: [finding], text: '', mark: '' };
   const found = await leaveOpenServers([file], (url) => {
     asked.push(url);
     throw new TypeError('no network');

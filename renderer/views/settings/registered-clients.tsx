@@ -12,7 +12,7 @@ import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
-import type { Registered } from '../../base/views.ts';
+import type { OAuthClient } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 import { formatNumber } from '../../base/format.ts';
 
@@ -40,7 +40,7 @@ export function RegisteredClients() {
   );
 }
 
-function Clients({ clients }: { readonly clients: readonly Registered[] }) {
+function Clients({ clients }: { readonly clients: readonly OAuthClient[] }) {
   return (
     <CardList
       kind="permissions"
@@ -52,7 +52,7 @@ function Clients({ clients }: { readonly clients: readonly Registered[] }) {
   );
 }
 
-function Client({ client }: { readonly client: Registered }) {
+function Client({ client }: { readonly client: OAuthClient }) {
   const { issuer, clientId, redirectUri, registeredAt, source } = client;
   return (
     <ListRow head={<Address url={issuer} />} actions={<Removal client={client} />}>
@@ -73,7 +73,7 @@ function Client({ client }: { readonly client: Registered }) {
   );
 }
 
-function Removal({ client: { issuer, clientId } }: { readonly client: Registered }) {
+function Removal({ client: { issuer, clientId } }: { readonly client: OAuthClient }) {
   return (
     <div class="actions">
       <ConfirmedAction

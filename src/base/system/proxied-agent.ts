@@ -8,7 +8,7 @@ import { Agent, buildConnector, Dispatcher, ProxyAgent } from 'undici';
 import { NoProxy } from './proxy-variables.ts';
 import { type Authorities, connectTimeout, type Connector } from './tls-trust.ts';
 
-interface Proxied {
+interface ProxySettings {
   /** As `proxyUrl` returns it. */
   readonly proxy: string | undefined;
   readonly noProxy: string | undefined;
@@ -16,7 +16,7 @@ interface Proxied {
 
 /** An agent for all servers. `options` are for direct connections and for those to the proxy. */
 export function agentBy(
-  { proxy, noProxy }: Proxied,
+  { proxy, noProxy }: ProxySettings,
   options: Agent.Options,
   throughProxy: Pick<ProxyAgent.Options, 'requestTls' | 'proxyTls'> = {},
 ): Dispatcher {

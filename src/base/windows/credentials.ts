@@ -65,7 +65,9 @@ export async function loadCredentialManager(): Promise<CredentialManager> {
       }
       try {
         const items = koffi.decode(found[0], koffi.array(pointer, count[0] ?? 0)) as unknown[];
-        return items.map((item) => ({ account: (koffi.decode(item, credential) as Named).UserName }));
+        return items.map((item) => ({
+          account: (koffi.decode(item, credential) as CredentialName).UserName,
+        }));
       } finally {
         free(found[0]);
       }
@@ -116,7 +118,7 @@ interface Blob {
   readonly CredentialBlobSize: number;
 }
 
-interface Named {
+interface CredentialName {
   readonly UserName: string;
 }
 

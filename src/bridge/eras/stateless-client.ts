@@ -54,7 +54,7 @@ const keepNothing = { ttlMs: 0, cacheScope: 'private' } as const;
 const unanswered: RpcError = { code: -32_603, message: 'The client gave no answer.' };
 
 /** A request of the client that the server has not answered. */
-interface Open {
+interface OpenCall {
   readonly method: string;
   readonly abort: AbortController;
   readonly answer: Promise<Answer>;
@@ -66,10 +66,10 @@ interface Open {
 export class StatelessClient implements ServerPeer {
   readonly #options: StatelessClientOptions;
   /** By the id under which the server knows them. */
-  readonly #open = new Map<RequestId, Open>();
+  readonly #open = new Map<RequestId, OpenCall>();
   readonly #parked = new Map<
     string,
-    { readonly open: Open; readonly asked: Map<string, RequestId>; readonly timer: NodeJS.Timeout }
+    { readonly open: OpenCall; readonly asked: Map<string, RequestId>; readonly timer: NodeJS.Timeout }
   >();
   readonly #subscriptions = new Map<RequestId, Fields>();
   #logLevel: unknown;
@@ -121,14 +121,14 @@ export class StatelessClient implements ServerPeer {
     return { jsonrpc: '2.0', id, result };
   }
 
-  #begin(request: JSONRPCRequest, signal: AbortSignal): Open {
+  #begin(request: JSONRPCRequest, signal: AbortSignal): OpenCall {
     const abort = new AbortController();
     const unfollow = follow(signal, abort);
     // An id of the bridge's own: the client may use its id again while this request waits for its answers.
     this.#states += 1;
     const id = `keyturn-call-${this.#states}`;
     const answer = this.#options.server.request({ ...bare(request), id }, abort.signal);
-    const open: Open = {
+    const open: OpenCall = {
       method: request.method,
       abort,
       answer,
@@ -147,7 +147,7 @@ export class StatelessClient implements ServerPeer {
   }
 
   /** The server's answer, or what it asks first. */
-  async #settle({ id }: JSONRPCRequest, open: Open, signal: AbortSignal): Promise<Answer> {
+  async #settle({ id }: JSONRPCRequest, open: OpenCall, signal: AbortSignal): Promise<Answer> {
     const unfollow = follow(signal, open.abort);
     try {
       const answer = await Promise.race([
@@ -160,7 +160,7 @@ export class StatelessClient implements ServerPeer {
     }
   }
 
-  #park(id: RequestId, open: Open): Answer {
+  #park(id: RequestId, open: OpenCall): Answer {
     this.#states += 1;
     const requestState = `keyturn-${this.#states}`;
     const asked = new Map<string, RequestId>();

@@ -17,7 +17,7 @@ import {
   type Sent,
 } from './carriers.ts';
 import { readEvents, wholeText } from './event-stream.ts';
-import { Refused } from './refused.ts';
+import { ServerRefusal } from './refused.ts';
 
 export const older: MakeCarrier = (options) => new Older(options);
 
@@ -65,7 +65,7 @@ class Older implements Carrier {
       },
       { named: to.href },
     );
-    if (!response.ok) throw await Refused.of(response, to);
+    if (!response.ok) throw await ServerRefusal.of(response, to);
     // "Accepted", as a rule. Some servers answer here.
     const text = await wholeText(response, ready);
     if (/^\s*[[{]/.test(text)) hear(text);
@@ -85,7 +85,7 @@ class Older implements Carrier {
     const { signal } = this.#closed;
     const response = await fetch(endpoint, { headers: this.#headers(eventStream), signal });
     const isPassing = response.status === 429 || response.status >= 502;
-    if (response.status === 401 || isPassing) throw await Refused.of(response, endpoint);
+    if (response.status === 401 || isPassing) throw await ServerRefusal.of(response, endpoint);
     if (!response.ok || !isEventStream(response)) {
       await response.body?.cancel();
       throw new NotOlder();

@@ -10,7 +10,7 @@ import { integerText } from '../base/json.ts';
 import { maxListPages, maxSchemaDepth, maxToolsWithHeaders } from '../base/limits.ts';
 import type { Answer, JSONRPCRequest } from '../base/messages.ts';
 
-interface Declared {
+interface ParamHeader {
   readonly header: string;
   readonly path: readonly string[];
 }
@@ -46,7 +46,7 @@ const namedSchemaKeywords = ['patternProperties', 'dependentSchemas', '$defs', '
 const headerMismatch = -32_020;
 
 export class ParamHeaders {
-  readonly #tools = new Map<string, readonly Declared[]>();
+  readonly #tools = new Map<string, readonly ParamHeader[]>();
   #isListed = false;
   #listing: Promise<void> | undefined;
   readonly #tell: (problem: KeyturnError) => void;
@@ -138,8 +138,8 @@ export class ParamHeaders {
  * Undefined: the revision forbids one of the declarations. They are on properties at any depth, by chains of
  * `properties` alone.
  */
-function declaredIn(schema: unknown): readonly Declared[] | undefined {
-  const found = new Map<string, Declared>();
+function declaredIn(schema: unknown): readonly ParamHeader[] | undefined {
+  const found = new Map<string, ParamHeader>();
   const visit = (node: unknown, path: readonly string[], isChain: boolean, depth: number): boolean => {
     if (typeof node !== 'object' || node === null || depth > maxSchemaDepth) return true;
     const fields = fieldsOf(node);

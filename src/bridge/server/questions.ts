@@ -18,13 +18,13 @@ import type { OnServerMessage } from '../base/server-peer.ts';
 import type { Session } from './session.ts';
 
 /** Who asked the client, and under which id. */
-interface Asked {
+interface ServerQuestion {
   readonly session: Session;
   readonly id: RequestId;
 }
 
 export class Questions {
-  readonly #asked = new Map<RequestId, Asked>();
+  readonly #asked = new Map<RequestId, ServerQuestion>();
   readonly #toClient: OnServerMessage;
   readonly #newId: () => RequestId;
   /** Refusals that are on their way to the server. */

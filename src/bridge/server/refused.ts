@@ -16,7 +16,7 @@ const maxText = 2 ** 20;
 /** Statuses by which a server says that it did not run the request. */
 const sessionStatuses = new Set([400, 404, 409, 410]);
 
-export class Refused extends Error {
+export class ServerRefusal extends Error {
   readonly status: number;
   readonly text: string;
   /** Seconds. */
@@ -31,12 +31,12 @@ export class Refused extends Error {
     this.redirectsTo = redirectOrigin(response, from);
   }
 
-  static async of(response: Response, from: string | URL): Promise<Refused> {
+  static async of(response: Response, from: string | URL): Promise<ServerRefusal> {
     const text = await wholeText(response, undefined, maxText).catch((error: unknown) => {
       if (error instanceof TooLarge) return '';
       throw error;
     });
-    return new Refused(response, from, text);
+    return new ServerRefusal(response, from, text);
   }
 
   /** The JSON-RPC error in it, whatever its id: one message was sent, so it is about that. */

@@ -22,7 +22,7 @@ import {
 import type { OnServerMessage } from '../base/server-peer.ts';
 import type { Carrier, CarrierOptions, MakeCarrier, Sent } from './carriers.ts';
 import { TooLarge } from './event-stream.ts';
-import { Refused, wordsOf } from './refused.ts';
+import { ServerRefusal, wordsOf } from './refused.ts';
 import { OlderStream, StreamLost } from './streamable.ts';
 
 /** The server doesn't know the session any more: it refused the request for that, and did not run it. */
@@ -218,7 +218,7 @@ export class Session {
   #fail({ request, resolve, reject }: Pending, error: unknown): void {
     const { method, id } = request;
     const failure = this.#failure(error, method);
-    const isKept = failure instanceof SessionLost || !(error instanceof Refused);
+    const isKept = failure instanceof SessionLost || !(error instanceof ServerRefusal);
     const answer = isKept || error.status === 401 || error.status === 403 ? undefined : error.answer;
     const outcome = answer ? { ...answer, id } : failure;
     if (method === 'initialize' && !this.#carrier.isOlder && mayBeOlder(error))
@@ -230,7 +230,7 @@ export class Session {
   #failure(error: unknown, method: string): KeyturnError {
     if (error instanceof KeyturnError) return error;
     if (error instanceof TooLarge) return tooLarge(method);
-    if (error instanceof Refused) return this.#refusal(error, method);
+    if (error instanceof ServerRefusal) return this.#refusal(error, method);
     if (error instanceof OlderStream) return noTransport('');
     const code = networkCode(error);
     return !(error instanceof StreamLost) && wasNeverSent(code)
@@ -244,13 +244,13 @@ export class Session {
   }
 
   /** A 404 in a session says that the session is gone, unless its error says that the method is. */
-  #isLost(refused: Refused): boolean {
+  #isLost(refused: ServerRefusal): boolean {
     const { answer, status, isAboutSession } = refused;
     const isMissing = answer && 'error' in answer && answer.error.code === methodNotFound;
     return this.#mayBeLost && !isMissing && (status === 404 || isAboutSession);
   }
 
-  #refusal(refused: Refused, method: string): KeyturnError {
+  #refusal(refused: ServerRefusal, method: string): KeyturnError {
     const { status, redirectsTo, retryAfter, text } = refused;
     const words = wordsOf(text);
     if (redirectsTo !== undefined) return redirected(redirectsTo, this.#origin, method);
@@ -269,7 +269,8 @@ export class Session {
 
 /** The specification has a client try the older transport after a refusal; servers of that refuse in many ways. */
 function mayBeOlder(error: unknown): boolean {
-  if (!(error instanceof Refused)) return error instanceof OlderStream || error instanceof NotTheProtocol;
+  if (!(error instanceof ServerRefusal))
+    return error instanceof OlderStream || error instanceof NotTheProtocol;
   const { status, redirectsTo } = error;
   return redirectsTo === undefined && status !== 401 && status !== 429 && !passingStatuses.has(status);
 }

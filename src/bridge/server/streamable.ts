@@ -19,7 +19,7 @@ import { eventsIn, readEvents, type ServerEvent, wholeText } from './event-strea
 import { type Ending, firstPause, keepListening } from './listening.ts';
 import { encoded } from './param-headers.ts';
 import { Pauses } from './pauses.ts';
-import { Refused } from './refused.ts';
+import { ServerRefusal } from './refused.ts';
 
 /** How often in a row a stream is asked for in vain before its request ends: for some twenty seconds. */
 const maxTries = 8;
@@ -74,7 +74,7 @@ class Streamable implements Carrier {
       signal,
     });
     const { status } = response;
-    if (!response.ok) throw await Refused.of(response, endpoint);
+    if (!response.ok) throw await ServerRefusal.of(response, endpoint);
     // Empty is no id.
     if ('method' in message && message.method === 'initialize')
       this.sessionId = response.headers.get('mcp-session-id') || undefined;
@@ -103,7 +103,7 @@ class Streamable implements Carrier {
       } catch (error) {
         // The server may not know the event any more.
         last = '';
-        return error instanceof Refused ? this.#endingAfter(error.status) : 'not open';
+        return error instanceof ServerRefusal ? this.#endingAfter(error.status) : 'not open';
       }
     };
     return keepListening({ open, wait, now, signal });
@@ -174,7 +174,7 @@ class Streamable implements Carrier {
       try {
         return await this.#get(last, signal);
       } catch (error) {
-        const isFinal = error instanceof Refused && error.status < 500 && error.status !== 429;
+        const isFinal = error instanceof ServerRefusal && error.status < 500 && error.status !== 429;
         if (signal.aborted || tries === maxTries || isFinal) throw new StreamLost();
       }
     }
@@ -204,7 +204,7 @@ class Streamable implements Carrier {
       { headers, signal: both },
       last === '' ? { isListening: true } : {},
     );
-    if (!response.ok) throw await Refused.of(response, endpoint);
+    if (!response.ok) throw await ServerRefusal.of(response, endpoint);
     return response;
   }
 

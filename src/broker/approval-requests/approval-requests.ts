@@ -26,7 +26,7 @@ export interface ApprovalRequest {
   readonly card: string;
 }
 
-interface Open extends ApprovalRequest {
+interface OpenRequest extends ApprovalRequest {
   readonly settle: (decision: Decision) => void;
   readonly withdraw: (reason: unknown) => void;
 }
@@ -46,7 +46,7 @@ const maxPerApp = 8;
 export const questionTimeout = 600_000;
 
 export class ApprovalRequests {
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, OpenRequest>();
   readonly #now: () => number;
   readonly #changed: () => void;
   readonly #requireShowable: (open: ApprovalRequest) => void;
@@ -237,7 +237,7 @@ function shareOf(question: Question): Share {
 const maxOnCard = 5;
 
 /** An open question, and the card that it is on. */
-interface Carded {
+interface CardQuestion {
   readonly question: Question;
   /** The id of the question that opened the card. */
   readonly card: string;
@@ -249,7 +249,7 @@ interface Carded {
  * shared card is display only: each question has its own answer. Returns the open card that this question joins;
  * undefined if it needs one of its own.
  */
-function sharedCard(question: Question, open: readonly Carded[]): string | undefined {
+function sharedCard(question: Question, open: readonly CardQuestion[]): string | undefined {
   const isFull = (card: string): boolean => open.filter((other) => other.card === card).length >= maxOnCard;
   return open.find((other) => isOfOneRun(other.question, question) && !isFull(other.card))?.card;
 }

@@ -27,7 +27,7 @@ export interface ShownOffer {
   readonly appProcess: AppProcessView | undefined;
 }
 
-type Allowed = Pick<ShownOffer, 'scope' | 'signInIds'>;
+type ApprovedAccess = Pick<ShownOffer, 'scope' | 'signInIds'>;
 
 /**
  * Every program of the user can ask under the name of the command line, so a card allows it for one hour
@@ -148,7 +148,7 @@ export class PermissionChanges {
    * Adds to what is allowed at this very moment, and keeps its end. The write compares: where the permission was
    * ended or changed since it was read, the yes is void, and the app has to ask again.
    */
-  async #extend(access: AccessRequest, allowed: Allowed): Promise<void> {
+  async #extend(access: AccessRequest, allowed: ApprovedAccess): Promise<void> {
     const before = this.extendable(access);
     if (before && covers(before, { ...access, scope: allowed.scope })) return;
     const after = before && this.#widened(access, before, allowed, undefined);
@@ -195,7 +195,7 @@ export class PermissionChanges {
   #widened(
     access: AccessRequest,
     before: Permission | undefined,
-    allowed: Allowed,
+    allowed: ApprovedAccess,
     time: number | undefined,
   ): Permission {
     const { appId, endpoint } = access;

@@ -19,7 +19,7 @@ import { registeredNow, registered, listenFor, unlessTaken } from './new-client.
 import { chooseIdentity, coversScope, knownAs, mayBeUsed, servesDevice } from './known-client.ts';
 
 /** A client that has to be replaced. */
-interface Unusable {
+interface UnusableClient {
   readonly record: RegistrationRecord;
   readonly isFresh?: boolean;
 }
@@ -45,7 +45,7 @@ export async function prepareRedirect(
   server: AuthorizationServer,
   http: Http,
   wanted: WantedClient,
-  refused?: Unusable,
+  refused?: UnusableClient,
 ): Promise<Redirect> {
   if (refused) {
     // Fresh: the user wants a client that was never used.
@@ -102,7 +102,7 @@ export async function prepareIdentity(
   server: AuthorizationServer,
   http: Http,
   wanted: WantedClient,
-  refused?: Unusable,
+  refused?: UnusableClient,
 ): Promise<Identity> {
   const existing = knownAs(parts, server);
   if (!refused && existing && mayBeUsed(existing, wanted)) return { record: existing, isNew: false };
@@ -145,7 +145,7 @@ async function successor(
   parts: BrokerParts,
   server: AuthorizationServer,
   wanted: WantedClient,
-  { record }: Unusable,
+  { record }: UnusableClient,
 ): Promise<Redirect | undefined> {
   const current = knownAs(parts, server);
   if (!current || !mayBeUsed(current, wanted)) return undefined;

@@ -70,7 +70,7 @@ export interface Receiver {
 }
 
 /** An expected reply, and what receives it. */
-interface Expected extends AwaitedReply {
+interface ExpectedReply extends AwaitedReply {
   readonly resolve: (callback: RedirectCallback) => void;
 }
 
@@ -79,7 +79,7 @@ interface OpenPort {
   readonly port: number;
   readonly listeners: readonly AddressListener[];
   /** By state. */
-  readonly expected: Map<string, Expected>;
+  readonly expected: Map<string, ExpectedReply>;
   /** By path: authorization URLs that the browser is led on to. */
   readonly leads: Map<string, string>;
   users: number;
@@ -182,7 +182,7 @@ async function receive(
   { expected }: OpenPort,
   state: string,
   signal: AbortSignal,
-  wanted: Omit<Expected, 'resolve'>,
+  wanted: Omit<ExpectedReply, 'resolve'>,
 ): Promise<RedirectCallback> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<RedirectCallback>();

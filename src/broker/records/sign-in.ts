@@ -26,7 +26,7 @@ const revokedSchema = z.object({
   notBefore: z.number().optional(),
 });
 
-export type Revoked = z.infer<typeof revokedSchema>;
+export type RevokedState = z.infer<typeof revokedSchema>;
 
 const stateSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('active') }),

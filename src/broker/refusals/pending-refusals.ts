@@ -24,7 +24,7 @@ export function anotherPageFirst(endpoint: string, isKeyturnApp: boolean): Keytu
 }
 
 /** A request whose time ran out. */
-interface Waited {
+interface WaitingRequest {
   /** Absent: the user's own sign-in. */
   readonly appId: string | undefined;
   readonly endpoint: string;
@@ -35,7 +35,7 @@ interface Waited {
 /** What the request was waiting for when its time ran out: its open question, if any. */
 export function stillPending(
   approvalRequests: readonly ApprovalRequest[],
-  { appId, endpoint, isKeyturnApp }: Waited,
+  { appId, endpoint, isKeyturnApp }: WaitingRequest,
 ): KeyturnError {
   // What only this program waits for comes first: another sign-in at the endpoint doesn't answer it.
   const isOwn = ({ question }: ApprovalRequest): boolean =>

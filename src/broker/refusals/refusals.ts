@@ -82,7 +82,7 @@ export function keyRefused(endpoint: string): KeyturnError {
 }
 
 /** A request that no permission covers. */
-interface Unallowed {
+interface MissingAccess {
   readonly name: string;
   readonly endpoint: string;
   readonly scope: readonly string[];
@@ -92,7 +92,7 @@ interface Unallowed {
   readonly signIn: SignIn | undefined;
 }
 
-export function consentRequired({ name, endpoint, scope, isMore, signIn }: Unallowed): KeyturnError {
+export function consentRequired({ name, endpoint, scope, isMore, signIn }: MissingAccess): KeyturnError {
   const what = signIn
     ? `a token of the account ${quoted(signIn.account)} at ${endpoint}`
     : isMore

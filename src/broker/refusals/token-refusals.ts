@@ -85,7 +85,7 @@ class Bound {
   }
 }
 
-interface Counted {
+interface RefusalCounts {
   readonly all: Bound;
   readonly byOperation: Map<string, Bound>;
 }
@@ -93,7 +93,7 @@ interface Counted {
 export class TokenRefusals {
   readonly #now: () => number;
   /** By sign-in, then by app. */
-  readonly #counted = new Map<string, Map<string, Counted>>();
+  readonly #counted = new Map<string, Map<string, RefusalCounts>>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -137,8 +137,8 @@ export class TokenRefusals {
     this.#counted.delete(signInId);
   }
 
-  #of(signInId: string, appId: string): Counted {
-    const apps = this.#counted.get(signInId) ?? new Map<string, Counted>();
+  #of(signInId: string, appId: string): RefusalCounts {
+    const apps = this.#counted.get(signInId) ?? new Map<string, RefusalCounts>();
     this.#counted.set(signInId, apps);
     const counted = apps.get(appId) ?? { all: new Bound(maxOfProgram), byOperation: new Map() };
     apps.set(appId, counted);
@@ -147,6 +147,6 @@ export class TokenRefusals {
 }
 
 /** Operations beyond the bound share the key of requests that name none. */
-function keyOf({ byOperation }: Counted, operation: string): string {
+function keyOf({ byOperation }: RefusalCounts, operation: string): string {
   return byOperation.has(operation) || byOperation.size < maxOperations ? operation : '';
 }

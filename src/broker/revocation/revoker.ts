@@ -13,13 +13,13 @@ import { isSelfContained } from '../../oauth/grants/token-response.ts';
 import { backoffDelay } from '../../base/backoff.ts';
 import { isLiving, itemsIn } from '../records/sign-in.ts';
 import { noSignInWithId } from '../records/sign-ins.ts';
-import type { EarlierItem, SignIn, Revoked } from '../records/sign-in.ts';
+import type { EarlierItem, SignIn, RevokedState } from '../records/sign-in.ts';
 import { secretOfRemaining, tokensToRevoke, heldOf, readAll } from './tokens-to-revoke.ts';
 
 import { revokeAtServer, waitAskedBy } from './server-revocation.ts';
 import type { ServerRevocation, AnsweredToken } from './server-revocation.ts';
 
-export type Receipt = Revoked['receipt'];
+export type Receipt = RevokedState['receipt'];
 
 /**
  * Milliseconds: 1 min, doubling to 6 h. A laptop that comes back online retries soon; a server that is gone costs
@@ -106,20 +106,20 @@ export async function abandonRevocation(
   });
 }
 
-export type PendingSignIn = SignIn & { readonly state: Revoked & { readonly receipt: 'pending' } };
+export type PendingSignIn = SignIn & { readonly state: RevokedState & { readonly receipt: 'pending' } };
 
 export function isPending(signIn: SignIn): signIn is PendingSignIn {
   return signIn.state.kind === 'revoked' && signIn.state.receipt === 'pending';
 }
 
 /** When the tries of a pending revocation stop, in milliseconds since 1970. */
-export function triedUntil({ endedAt }: Revoked): number {
+export function triedUntil({ endedAt }: RevokedState): number {
   return endedAt + maxRetryAge;
 }
 
 interface EndedHere {
   readonly signIn: SignIn;
-  readonly state: Revoked;
+  readonly state: RevokedState;
   /** Why the end is only in memory. */
   readonly failure?: unknown;
 }
@@ -128,7 +128,7 @@ interface EndedHere {
 async function endHere(parts: BrokerParts, signInId: string): Promise<EndedHere> {
   const { cache, clock, signIns, refresher } = parts;
   cache.retire(signInId);
-  const state: Revoked = { kind: 'revoked', receipt: 'pending', endedAt: clock.wall() };
+  const state: RevokedState = { kind: 'revoked', receipt: 'pending', endedAt: clock.wall() };
   const failure = await signIns
     .update(signInId, (signIn) =>
       isLiving(signIn) ? { state, liveUntil: refresher.secrets.factsOf(signIn).liveUntil } : undefined,
@@ -148,13 +148,13 @@ function current({ signIns }: BrokerParts, signInId: string): SignIn {
   throw noSignInWithId(signInId);
 }
 
-interface Tried {
+interface RevocationTry {
   readonly signIn: SignIn;
   readonly receipt: Receipt;
 }
 
 /** Runs in the sign-in's turn. The record keeps the names of the items until all tokens are settled. */
-async function tryServer(parts: BrokerParts, signIn: SignIn, state: Revoked): Promise<Tried> {
+async function tryServer(parts: BrokerParts, signIn: SignIn, state: RevokedState): Promise<RevocationTry> {
   const { cache, clock, refresher } = parts;
   const read = await readAll(parts, signIn);
   const outcome = await revokeAtServer(parts, signIn, tokensToRevoke(read.held, clock.wall()));
@@ -185,7 +185,10 @@ const isConfirmed = ({ revocation }: AnsweredToken): boolean => revocation === '
  * The server's answer for the receipt. The refresh token's answer decides, if there is one, because not every server
  * can revoke an access token. Undefined until the server has answered.
  */
-function answerIn({ answered, left }: ServerRevocation, before: Revoked['answer']): Revoked['answer'] {
+function answerIn(
+  { answered, left }: ServerRevocation,
+  before: RevokedState['answer'],
+): RevokedState['answer'] {
   const own = answered.find(({ token }) => token.isCurrent);
   if (own) return isConfirmed(own) ? 'confirmed' : 'notOffered';
   if (left.some(({ isCurrent }) => isCurrent)) return undefined;
@@ -211,7 +214,7 @@ function stillLive({ refresher }: BrokerParts, signIn: SignIn, { answered, left 
 
 /** The result of a try. */
 interface Known {
-  readonly answer: Revoked['answer'];
+  readonly answer: RevokedState['answer'];
   /** Milliseconds since 1970. */
   readonly liveUntil: number;
 }
@@ -221,7 +224,7 @@ async function finish(
   parts: BrokerParts,
   signIn: SignIn,
   { receipt, liveUntil }: { readonly receipt: Receipt; readonly liveUntil: number },
-): Promise<Tried> {
+): Promise<RevocationTry> {
   const { cache, clock, items, refresher } = parts;
   const now = clock.wall();
   const endedAt = endOf(signIn, now);
@@ -249,9 +252,9 @@ async function changed(parts: BrokerParts, signIn: SignIn, fields: Partial<SignI
 async function later(
   parts: BrokerParts,
   signIn: SignIn,
-  state: Revoked,
+  state: RevokedState,
   { failure, answer, liveUntil }: Known & { readonly failure: unknown },
-): Promise<Tried> {
+): Promise<RevocationTry> {
   const { clock, audit } = parts;
   const now = clock.wall();
   audit.note({ event: 'revoke', outcome: reasonOf(failure), signIn: signIn.id, issuer: signIn.issuer });
@@ -260,7 +263,7 @@ async function later(
   // If a server says "in a year", it gets its last request when the time for tries is over.
   const last = Math.max(triedUntil(state), now + firstPause);
   const asked = Math.min(now + waitAskedBy(failure) * 1000, last);
-  const next: Revoked = {
+  const next: RevokedState = {
     kind: 'revoked',
     receipt: 'pending',
     endedAt: endOf(signIn, now),

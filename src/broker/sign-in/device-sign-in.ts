@@ -14,7 +14,7 @@ import { askedScope } from './asked-scope.ts';
 import { calledOff } from '../refusals/pending-refusals.ts';
 import { prepareIdentity } from '../destination/redirect.ts';
 import { giveUpClient, replacingClient, useFromNowOn } from './refused-client.ts';
-import type { ClientOutcome, Refused } from './refused-client.ts';
+import type { ClientOutcome, ClientRefusal } from './refused-client.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import type { SignInContext, StoreTokens } from './sign-in-context.ts';
 import { signInDetails } from '../approval-requests/starter.ts';
@@ -38,19 +38,19 @@ export async function signInByDevice(
 }
 
 /** A code that the user may enter. */
-interface Started {
+interface StartedDevice {
   readonly record: RegistrationRecord;
   readonly device: DeviceRequest;
   readonly authorization: DeviceAuthorization;
   /** The client that was replaced. */
-  readonly refused: Refused | undefined;
+  readonly refused: ClientRefusal | undefined;
 }
 
 async function start(
   parts: BrokerParts,
   context: SignInContext,
-  before: Refused | undefined,
-): Promise<ClientOutcome<Started>> {
+  before: ClientRefusal | undefined,
+): Promise<ClientOutcome<StartedDevice>> {
   const { request, destination } = context;
   const { identity, device } = await prepare(parts, context, before);
   const { record } = identity;
@@ -68,7 +68,7 @@ async function start(
 async function prepare(
   parts: BrokerParts,
   context: SignInContext,
-  refused: Refused | undefined,
+  refused: ClientRefusal | undefined,
 ): Promise<{ readonly identity: Identity; readonly device: DeviceRequest }> {
   const { request, destination, proofKey } = context;
   const { server, resource } = destination;

@@ -26,7 +26,7 @@ import { prepareRedirect } from '../destination/redirect.ts';
 import { pastedReply, redeem } from './page-reply.ts';
 import type { OpenedContext } from './page-reply.ts';
 import { giveUpClient, ifForgotten, replacingClient, useFromNowOn } from './refused-client.ts';
-import type { ClientOutcome, Refused } from './refused-client.ts';
+import type { ClientOutcome, ClientRefusal } from './refused-client.ts';
 import type { SignInContext, StoreTokens } from './sign-in-context.ts';
 import { signInDetails } from '../approval-requests/starter.ts';
 import type { Redirect } from '../destination/new-client.ts';
@@ -48,7 +48,7 @@ export async function signInByPage(
 }
 
 /** A user who sees an error can't tell whether the server refuses the client or a prompt: neither is sent again. */
-function withoutPrompts(context: SignInContext, { saidBy }: Refused): SignInContext {
+function withoutPrompts(context: SignInContext, { saidBy }: ClientRefusal): SignInContext {
   return saidBy === 'person' ? { ...context, options: { ...context.options, prompts: [] } } : context;
 }
 
@@ -63,7 +63,7 @@ interface OnePage {
 type Outcome = ClientOutcome<SignIn>;
 
 /** `refused`: the client of the page before, or the one that the user wants replaced. */
-async function onePage(page: OnePage, refused: Refused | undefined): Promise<Outcome> {
+async function onePage(page: OnePage, refused: ClientRefusal | undefined): Promise<Outcome> {
   const { parts, context, signal } = page;
   const { request, destination } = context;
   const http = parts.network(request.endpoint);
@@ -108,7 +108,7 @@ function instead(
   { parts, context }: Pick<OnePage, 'parts' | 'context'>,
   { redirect, refused }: Shown,
   error: unknown,
-  saidBy: Refused['saidBy'],
+  saidBy: ClientRefusal['saidBy'],
 ): Promise<ClientOutcome<never>> {
   const { server } = context.destination;
   const useless = { identity: redirect, server, before: refused, error, saidBy };
@@ -146,7 +146,7 @@ interface Shown {
   readonly started: StartedAuthorization;
   readonly redirect: Redirect;
   /** The client of the page before. */
-  readonly refused: Refused | undefined;
+  readonly refused: ClientRefusal | undefined;
 }
 
 /**

@@ -17,7 +17,7 @@ import type { Identity } from '../destination/known-client.ts';
 type Page = Extract<Question, { readonly kind: 'signIn' }>;
 
 /** A client that another one will replace. */
-export interface Refused {
+export interface ClientRefusal {
   readonly record: RegistrationRecord;
   /** The server refused it, or the user reports that its page shows an error. */
   readonly saidBy: 'server' | 'person';
@@ -26,7 +26,10 @@ export interface Refused {
 }
 
 /** The client that this sign-in replaces from the start. Throws `conflict` for one that the user entered. */
-function clientToReplace(parts: BrokerParts, { request, destination }: SignInContext): Refused | undefined {
+function clientToReplace(
+  parts: BrokerParts,
+  { request, destination }: SignInContext,
+): ClientRefusal | undefined {
   const record = request.isNewClient === true ? knownAs(parts, destination.server) : undefined;
   if (!record) return undefined;
   const { source, issuer, clientId } = record.registration;
@@ -35,7 +38,9 @@ function clientToReplace(parts: BrokerParts, { request, destination }: SignInCon
 }
 
 /** The result of a sign-in with one client: a value, or a refused client that another may replace. */
-export type ClientOutcome<T> = { readonly value: T } | { readonly refused: Refused; readonly error: unknown };
+export type ClientOutcome<T> =
+  | { readonly value: T }
+  | { readonly refused: ClientRefusal; readonly error: unknown };
 
 /**
  * Signs in with the present client, and once more with another one if it is unusable. `tryWith` receives the client
@@ -44,7 +49,7 @@ export type ClientOutcome<T> = { readonly value: T } | { readonly refused: Refus
 export async function replacingClient<T>(
   parts: BrokerParts,
   context: SignInContext,
-  tryWith: (refused: Refused | undefined, isSecond: boolean) => Promise<ClientOutcome<T>>,
+  tryWith: (refused: ClientRefusal | undefined, isSecond: boolean) => Promise<ClientOutcome<T>>,
 ): Promise<T> {
   const first = await tryWith(clientToReplace(parts, context), false);
   if ('value' in first) return first.value;
@@ -58,9 +63,9 @@ interface UselessClient {
   readonly identity: Identity;
   readonly server: AuthorizationServer;
   /** The client that this one has already replaced. */
-  readonly before: Refused | undefined;
+  readonly before: ClientRefusal | undefined;
   readonly error: unknown;
-  readonly saidBy: Refused['saidBy'];
+  readonly saidBy: ClientRefusal['saidBy'];
 }
 
 /** A client that the user has entered meanwhile replaces any. Throws `error` if no other client may replace it. */
@@ -111,7 +116,7 @@ export async function useFromNowOn(
     approvalRequests,
   }: Pick<BrokerParts, 'registrations' | 'audit' | 'approvalRequests'>,
   record: RegistrationRecord,
-  refused: Refused | undefined,
+  refused: ClientRefusal | undefined,
 ): Promise<void> {
   const isReplacing = registrations.byId(record.id)?.isOnTrial === true;
   await registrations.succeeded(record, refused?.saidBy === 'server' ? refused.record : undefined);

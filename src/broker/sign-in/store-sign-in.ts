@@ -64,7 +64,7 @@ export async function storeSignIn(
 ): Promise<SignIn> {
   // No two sign-ins of one account make two of it.
   const place = `place ${received.resource} ${received.issuer}`;
-  const tryOnce = async (isConfirmed: boolean): Promise<Stored | Another> =>
+  const tryOnce = async (isConfirmed: boolean): Promise<StoredSignIn | Another> =>
     parts.refresher.turns.take(place, async () => {
       const target = targetOf(parts, received, isConfirmed);
       return 'known' in target ? target : storeOrGiveBack(parts, received, { target, giveBack });
@@ -89,7 +89,7 @@ export async function storeSignIn(
   return signIn;
 }
 
-interface Stored {
+interface StoredSignIn {
   readonly signIn: SignIn;
   readonly isNew: boolean;
 }
@@ -120,7 +120,7 @@ async function storeOrGiveBack(
   parts: BrokerParts,
   received: NewTokens,
   { target, giveBack }: { readonly target: Target } & Pick<StoreSteps, 'giveBack'>,
-): Promise<Stored> {
+): Promise<StoredSignIn> {
   const { signIn } = target;
   try {
     return signIn
@@ -157,7 +157,7 @@ async function renew(
   parts: BrokerParts,
   received: NewTokens,
   { id, account }: { readonly id: string; readonly account: string },
-): Promise<Stored> {
+): Promise<StoredSignIn> {
   const { signIns, refresher, clock } = parts;
   const now = clock.wall();
   const found = signIns.byId(id);

@@ -10,7 +10,7 @@ import { wholeId } from '../terminal/short-id.ts';
 import { ask, call } from './request.ts';
 import { connectIfRunning } from './connection.ts';
 
-type Listed = Pick<ResultOf<'signIn.list'>['signIns'][number], 'id' | 'endpoint' | 'account'>;
+type ListedSignIn = Pick<ResultOf<'signIn.list'>['signIns'][number], 'id' | 'endpoint' | 'account'>;
 
 /**
  * Runs `work` for what `text` names. Throws what it throws, and `not_found` or `invalid_resource` with what is near;
@@ -51,14 +51,14 @@ function isAboutName(error: KeyturnError, text: string): boolean {
   return reason === 'not_found' || (reason === 'invalid_resource' && !text.includes(':'));
 }
 
-function isNameOfAny(text: string, signIns: readonly Listed[]): boolean {
+function isNameOfAny(text: string, signIns: readonly ListedSignIn[]): boolean {
   const named = signInFrom(text);
   if ('id' in named) return signIns.some(({ id }) => id === named.id);
   const endpoint = endpointOf(named.resource, { allowInsecureLoopback: true });
   return signIns.some((signIn) => signIn.endpoint === endpoint);
 }
 
-function noSignInNamed(error: KeyturnError, text: string, found: readonly Listed[]): KeyturnError {
+function noSignInNamed(error: KeyturnError, text: string, found: readonly ListedSignIn[]): KeyturnError {
   const like = found.map(({ id, endpoint, account }) => `${id} (${endpoint}, account ${account ?? '-'})`);
   const what =
     'An id is 16 hexadecimal digits, as `keyturn sign-in list` shows them; a server is named by its whole URL.';
@@ -72,7 +72,7 @@ function noSignInNamed(error: KeyturnError, text: string, found: readonly Listed
 }
 
 /** All sign-ins; none if no broker runs, or if it can't list them. */
-async function listed(): Promise<readonly Listed[]> {
+async function listed(): Promise<readonly ListedSignIn[]> {
   const connection = await connectIfRunning().catch(() => undefined);
   if (!connection) return [];
   try {
@@ -94,9 +94,9 @@ const sharedStart = 4;
  * Those that `text` may have meant: an id that begins alike or differs in a digit or two, a server of the same host,
  * or a part of a name.
  */
-export function near(text: string, signIns: readonly Listed[]): Listed[] {
+export function near(text: string, signIns: readonly ListedSignIn[]): ListedSignIn[] {
   const host = URL.parse(text)?.host;
-  const isNear = ({ id, endpoint, account = '' }: Listed): boolean => {
+  const isNear = ({ id, endpoint, account = '' }: ListedSignIn): boolean => {
     if (host !== undefined) return URL.parse(endpoint)?.host === host;
     if (text.length < sharedStart) return false;
     if (endpoint.includes(text) || account.includes(text)) return true;

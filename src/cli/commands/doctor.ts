@@ -10,7 +10,7 @@ import { type ForwardedSocket, forwardedSocket } from '../../ipc/wire/forwarded.
 import { byImportance, type Finding, findingOf, type Level, levelOf } from '../doctor/finding.ts';
 import type { Settings } from '../../daemon/settings/settings.ts';
 import type { Status } from '../doctor/broker-checks.ts';
-import type { Reported } from '../doctor/report.ts';
+import type { ReportContent } from '../doctor/report.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { jsonOption } from '../terminal/statement.ts';
 import { print, printJson } from '../terminal/output.ts';
@@ -48,7 +48,7 @@ export const command = defineCommand(
   },
 );
 
-async function examine(env: NodeJS.ProcessEnv): Promise<Reported> {
+async function examine(env: NodeJS.ProcessEnv): Promise<ReportContent> {
   const { defaultSettings } = await import('../../daemon/settings/settings.ts');
   const nothing = { settings: defaultSettings, status: undefined, keychain: undefined, env };
   let paths: HomePaths;

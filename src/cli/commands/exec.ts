@@ -124,14 +124,19 @@ function bare(given: Credential): string {
   return scheme === undefined ? value : value.slice(scheme.length).trimStart();
 }
 
-interface Wanted {
+interface Placement {
   readonly kind: 'env' | 'file';
   /** Of the variable. */
   readonly name: string;
   readonly resource: string;
 }
 
-function wantedFrom({ env = [], file = [], scope, account }: Input<typeof statement>['options']): Wanted[] {
+function wantedFrom({
+  env = [],
+  file = [],
+  scope,
+  account,
+}: Input<typeof statement>['options']): Placement[] {
   const wanted = [...env.map((text) => wantedIn('env', text)), ...file.map((text) => wantedIn('file', text))];
   if (wanted.length === 0) throw new UsageError('keyturn exec needs --env NAME=URL or --file NAME=URL');
   const names = wanted.map(({ name }) => name);
@@ -143,7 +148,7 @@ function wantedFrom({ env = [], file = [], scope, account }: Input<typeof statem
   return wanted;
 }
 
-function wantedIn(kind: Wanted['kind'], text: string): Wanted {
+function wantedIn(kind: Placement['kind'], text: string): Placement {
   const [, name, resource] = /^([A-Za-z_]\w*)=(.+)$/s.exec(text) ?? [];
   if (name !== undefined && resource !== undefined) return { kind, name, resource: resourceFrom(resource) };
   throw new UsageError(`--${kind} takes NAME=URL, not ${quoted(text)}`);

@@ -14,7 +14,7 @@ import { connect, interruptible, throughTakeover } from '../broker/connection.ts
 import { type OwnClient, signInWith } from '../../daemon/own-client.ts';
 import { printJson, refuse, say } from '../terminal/output.ts';
 import { questionsBefore, watchQuestions } from '../waiting/watch.ts';
-import type { Waivable } from '../../daemon/own-client.ts';
+import type { WaivableRule } from '../../daemon/own-client.ts';
 
 export const command = defineCommand(
   {
@@ -173,7 +173,7 @@ async function pasteAddress(connection: Connection, id: string, signal: AbortSig
   await call(connection, 'request.answer', { id, answer: 'no' });
 }
 
-const waivers: Readonly<Record<Waivable, string>> = {
+const waivers: Readonly<Record<WaivableRule, string>> = {
   'no-pkce-metadata':
     'The metadata of its authorization server says nothing of PKCE. Keyturn uses it all the same.',
   'no-resource': 'Its authorization server takes no `resource` parameter. Keyturn leaves it out there.',
@@ -183,5 +183,5 @@ const waivers: Readonly<Record<Waivable, string>> = {
 const says = {
   redirect: (issuer: string, redirectUri: string): void =>
     say(`keyturn: at ${quoted(issuer)} this client needs the redirect URI ${redirectUri}`),
-  waived: (name: Waivable): void => say(`keyturn: ${waivers[name]} (\`keyturn exception\` shows that.)`),
+  waived: (name: WaivableRule): void => say(`keyturn: ${waivers[name]} (\`keyturn exception\` shows that.)`),
 };

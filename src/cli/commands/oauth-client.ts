@@ -63,13 +63,13 @@ export const command = defineNoun(
   'list',
 );
 
-type Registered = Awaited<ReturnType<typeof ask<'oauthClient.list'>>>['oauthClients'][number];
+type OAuthClient = Awaited<ReturnType<typeof ask<'oauthClient.list'>>>['oauthClients'][number];
 
 const sources = {
   preregistered: 'added',
   metadata_document: 'metadata document',
   dynamic: 'automatically',
-} as const satisfies Record<Registered['source'], string>;
+} as const satisfies Record<OAuthClient['source'], string>;
 
 async function listClients(isJson: boolean): Promise<void> {
   const { oauthClients } = await ask('oauthClient.list', {});
@@ -100,7 +100,7 @@ function row({
   authMethod,
   grantType,
   redirectUri,
-}: Registered): string[] {
+}: OAuthClient): string[] {
   return [
     issuer,
     clientId,

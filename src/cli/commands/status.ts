@@ -126,9 +126,9 @@ function homeLines({ state, keyturnApp, isWaiting, why = '', differing }: Status
   ];
 }
 
-type Written = Status['homeState']['differing'][number]['value'];
+type SettingValue = Status['homeState']['differing'][number]['value'];
 
-const plain = (value: Written): string => (value === undefined ? '(unset)' : String(value));
+const plain = (value: SettingValue): string => (value === undefined ? '(unset)' : String(value));
 
 function vaultNote({ vault, vaultKey, vaultSource, vaultState }: Status): string {
   if (vault === 'memory') return ' (forgets everything when the broker stops)';

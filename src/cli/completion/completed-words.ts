@@ -6,12 +6,15 @@ import type { Operand, Option, Statement } from '../terminal/statement.ts';
 
 export type Topics = readonly Topic[];
 
-export type Named = readonly [name: string, option: Option];
+export type NamedOption = readonly [name: string, option: Option];
 
 export const helpText = 'tell everything about a command';
-export const top: readonly Named[] = Object.entries(topOptions);
-export const dashed = ([name]: Named): string => `--${name}`;
-export const withHelp = (statement: Statement): Named[] => [...shownOptions(statement), ['help', helpOption]];
+export const top: readonly NamedOption[] = Object.entries(topOptions);
+export const dashed = ([name]: NamedOption): string => `--${name}`;
+export const withHelp = (statement: Statement): NamedOption[] => [
+  ...shownOptions(statement),
+  ['help', helpOption],
+];
 export const optionWords = (statement: Statement): string => withHelp(statement).map(dashed).join(' ');
 export const namesOf = (all: Topics): string => all.map(({ name }) => name).join(' ');
 export const wordsOf = ({

@@ -4,7 +4,7 @@ import type { Topic } from '../terminal/command.ts';
 import type { Operand, Statement } from '../terminal/statement.ts';
 import {
   type Topics,
-  type Named,
+  type NamedOption,
   helpText,
   top,
   withHelp,
@@ -79,7 +79,7 @@ function fishOperand(of: string, operand: Operand, when: string): string[] {
 const fishSource = (values: readonly string[] | undefined, kind: ValueKind | undefined): string =>
   kind ? `(keyturn __complete ${kind} 2>/dev/null)` : (values ?? []).join(' ');
 
-function fishOption([name, option]: Named, kind?: ValueKind): string {
+function fishOption([name, option]: NamedOption, kind?: ValueKind): string {
   const values = valuesOf(option);
   const source = values || kind ? ` -a '${fishSource(values, kind)}'` : '';
   const takes = option.type === 'boolean' ? '' : ` -x${source}`;

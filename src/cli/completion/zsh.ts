@@ -4,7 +4,7 @@ import type { Topic } from '../terminal/command.ts';
 import type { Operand, Statement } from '../terminal/statement.ts';
 import {
   type Topics,
-  type Named,
+  type NamedOption,
   helpText,
   top,
   withHelp,
@@ -92,7 +92,7 @@ function zshArguments(statement: Statement): string {
   ].join(' ');
 }
 
-function zshOption([name, option]: Named, kind?: ValueKind): string {
+function zshOption([name, option]: NamedOption, kind?: ValueKind): string {
   const { summary, type, short } = option;
   const text = `--${name}${type === 'string' ? '=' : ''}[${zshText(summary)}]`;
   const value = type === 'boolean' ? '' : `:${zshText(option.value)}:${zshValues(valuesOf(option), kind)}`;

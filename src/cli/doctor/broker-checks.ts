@@ -20,7 +20,7 @@ import { type Finding, type FindingKind, findingOf } from './finding.ts';
 
 export type Status = Awaited<ReturnType<typeof call<'status'>>>;
 type VaultState = Status['vaultState']['state'];
-type Registered = Awaited<ReturnType<typeof call<'oauthClient.list'>>>['oauthClients'][number];
+type OAuthClient = Awaited<ReturnType<typeof call<'oauthClient.list'>>>['oauthClients'][number];
 
 export interface BrokerLook {
   readonly findings: readonly Finding[];
@@ -106,7 +106,7 @@ async function registrations(connection: Connection): Promise<Finding[]> {
   }
 }
 
-function registrationFinding({ issuer, clientId, state, source }: Registered): Finding[] {
+function registrationFinding({ issuer, clientId, state, source }: OAuthClient): Finding[] {
   const remove = `keyturn oauth-client remove ${shellWord(issuer)} ${shellOption('client-id', clientId)}`;
   if (state === 'replaced') {
     const what = `The client ${clientId} at ${issuer} is not used any more.`;

@@ -12,7 +12,7 @@ import { version } from '../../daemon/system/version.ts';
 import type { Status } from './broker-checks.ts';
 import { type Finding, kinds, levelOf } from './finding.ts';
 
-export interface Reported {
+export interface ReportContent {
   readonly findings: readonly Finding[];
   readonly settings: Settings;
   readonly status: Status | undefined;
@@ -20,7 +20,7 @@ export interface Reported {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export function reportLines({ findings, settings, status, keychain, env }: Reported): string[] {
+export function reportLines({ findings, settings, status, keychain, env }: ReportContent): string[] {
   return [
     `keyturn   ${version}, node ${process.versions.node}`,
     `system    ${process.platform} ${kernel(release())}, ${process.arch}`,

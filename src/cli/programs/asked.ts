@@ -2,7 +2,7 @@
 import { accountFrom, scopeFrom } from '../terminal/arguments.ts';
 import type { CredentialGetParams } from '../../ipc/wire/token-messages.ts';
 
-export interface Asked {
+export interface AppRequest {
   /** The name of a paired program; undefined: the command line itself. */
   readonly as: string | undefined;
   readonly params: CredentialGetParams;
@@ -19,7 +19,7 @@ interface AskedOptions {
 }
 
 /** What was typed, of terminal/token-options.ts. `validity` in seconds. Throws `invalid_scope`. */
-export function askedBy(options: AskedOptions, resource: string, validity: number): Asked {
+export function askedBy(options: AskedOptions, resource: string, validity: number): AppRequest {
   return {
     as: options.as,
     params: {

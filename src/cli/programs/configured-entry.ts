@@ -12,13 +12,13 @@ import { isSingle } from '../../base/system/single.ts';
 import { neededVariables, type OwnCommand, realOf, stablePath } from '../../setup/own-command.ts';
 import type { Entry } from './entry.ts';
 
-interface Configured {
+interface ConfiguredCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
-function configuredEntry({ name, resource, account }: Entry, env = process.env): Configured {
+function configuredEntry({ name, resource, account }: Entry, env = process.env): ConfiguredCommand {
   const [command, ...before] = ownCommand(env);
   const needed = neededVariables(env);
   return {

@@ -13,7 +13,7 @@ import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { CredentialGetParams, KeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../waiting/watch-later.ts';
-import type { Asked } from './asked.ts';
+import type { AppRequest } from './asked.ts';
 import { connectAs, startEntry } from './entry.ts';
 
 /** The question is open, and the user has not answered it in time. */
@@ -40,7 +40,7 @@ const toTell = 1000;
 const lastWords = 200;
 
 /** Undefined: the server wants no token. Throws the broker's refusal; `authorization_server_unreachable` where nothing answered in time. */
-export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Credential | undefined> {
+export async function credentialWithin(asked: AppRequest, bounds: Bounds): Promise<Credential | undefined> {
   const { within, again } = bounds;
   const left = Math.max(0, within - performance.now());
   const signal = AbortSignal.timeout(Math.ceil(left) + reserve);
@@ -58,7 +58,7 @@ export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Cr
   }
 }
 
-async function asking(asked: Asked, { again, waits }: Bounds, left: number): Promise<Credential> {
+async function asking(asked: AppRequest, { again, waits }: Bounds, left: number): Promise<Credential> {
   const { as: name, params } = asked;
   if (name === undefined || params.interaction === 'never') return credentialFor(asked, left);
   const { resource, scope, account } = params;
@@ -74,7 +74,7 @@ async function asking(asked: Asked, { again, waits }: Bounds, left: number): Pro
 }
 
 /** `left` in milliseconds. A broker that dies in the middle is started again, and asked the same. */
-async function credentialFor({ as, params }: Asked, left: number): Promise<Credential> {
+async function credentialFor({ as, params }: AppRequest, left: number): Promise<Credential> {
   const timed = { ...params, timeout: Math.floor(left / 1000) };
   return throughRestart(async (reached) => {
     const connection = await connectAs(as);
@@ -87,7 +87,10 @@ async function credentialFor({ as, params }: Asked, left: number): Promise<Crede
  * A newer token for a program that runs already. Nobody is asked and nothing is shown, and signals stay the program's
  * own: they must not end this process before it. `timeout` in milliseconds.
  */
-export async function credentialInBackground({ as, params }: Asked, timeout: number): Promise<Credential> {
+export async function credentialInBackground(
+  { as, params }: AppRequest,
+  timeout: number,
+): Promise<Credential> {
   return throughRestart(async (reached) => {
     const connection = await connectAs(as);
     reached();

@@ -5,26 +5,26 @@
  * and the others age meanwhile.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { Asked } from './asked.ts';
+import type { AppRequest } from './asked.ts';
 import type { Credential } from './credential-within.ts';
 
 /** Without a credential: the server wants none. */
-export type Given<Request> = Request & { readonly credential: Credential | undefined };
+export type WithCredential<Request> = Request & { readonly credential: Credential | undefined };
 
 /**
  * In the order of the requests. `validity` in seconds, `now` in milliseconds since 1970. For a token that aged
  * nobody is asked again. Throws what `ask` throws; `token_invalid` where the newest token is too old.
  */
-export async function credentialsTogether<Request extends { readonly asked: Asked }>(
+export async function credentialsTogether<Request extends { readonly asked: AppRequest }>(
   requests: readonly Request[],
   validity: number,
-  ask: (asked: Asked) => Promise<Credential | undefined>,
+  ask: (asked: AppRequest) => Promise<Credential | undefined>,
   now: () => number = Date.now,
-): Promise<Given<Request>[]> {
-  const first: Given<Request>[] = [];
+): Promise<WithCredential<Request>[]> {
+  const first: WithCredential<Request>[] = [];
   for (const request of requests)
     first.push({ ...request, credential: longEnough(request.asked, await ask(request.asked), validity) });
-  const given: Given<Request>[] = [];
+  const given: WithCredential<Request>[] = [];
   for (const one of first) {
     const { asked, credential } = one;
     const isLongEnough = secondsLeft(credential, now()) >= validity;
@@ -35,7 +35,7 @@ export async function credentialsTogether<Request extends { readonly asked: Aske
 }
 
 /** The same request, of which nobody is asked. `minimumValidity` in seconds. */
-export function unattended({ as, params }: Asked, minimumValidity: number): Asked {
+export function unattended({ as, params }: AppRequest, minimumValidity: number): AppRequest {
   return { as, params: { ...params, interaction: 'never', minimumValidity } };
 }
 
@@ -49,7 +49,7 @@ function secondsLeft(credential: Credential | undefined, now: number): number {
 }
 
 function longEnough<Got extends Credential | undefined>(
-  { params: { resource } }: Asked,
+  { params: { resource } }: AppRequest,
   credential: Got,
   validity: number,
 ): Got {

@@ -11,7 +11,7 @@ import type { Connection } from '../../client/connection.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, connectIfRunning, requireBroker, throughRestart } from '../broker/connection.ts';
-import { type Asked, kinds } from './asked.ts';
+import { type AppRequest, kinds } from './asked.ts';
 
 /** Starts a broker where none runs, at later requests of an entry too. Throws `unpaired` where the entry has no key. */
 export async function connectAs(name: string | undefined): Promise<Connection> {
@@ -104,7 +104,7 @@ export async function startEntry(
 
 /** Asks the user, until `end` (of `performance.now`). The broker goes on alone from the first moment. */
 async function allowed(
-  { as, params }: Asked,
+  { as, params }: AppRequest,
   { end, refusesOpen }: { readonly end: number; readonly refusesOpen: boolean },
 ): Promise<Connection> {
   const connection = await connectAs(as);
@@ -128,7 +128,7 @@ async function allowed(
 type Outcome = { readonly connection: Connection } | { readonly refusal: KeyturnError };
 
 /** Asks without a question. The token or key is the broker's to keep: who needs it asks again. */
-async function ready({ as, params }: Asked): Promise<Outcome> {
+async function ready({ as, params }: AppRequest): Promise<Outcome> {
   return throughRestart(async (reached): Promise<Outcome> => {
     let connection: Connection | undefined;
     try {

@@ -19,14 +19,14 @@ const reserved = /^(?:(?:proxy-)?authorization|host)$/i;
 /** RFC 9110 §5.5: visible ASCII, spaces, tabs, and bytes above it. */
 const fieldValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
-interface Given {
+interface HeaderOptions {
   readonly header?: readonly string[];
   readonly 'header-file'?: readonly string[];
 }
 
 /** Throws `invalid_request`; `file_unreadable` for a file that can't be read. */
 export async function headersFrom(
-  { header = [], 'header-file': files = [] }: Given,
+  { header = [], 'header-file': files = [] }: HeaderOptions,
   url: string,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<ReadonlyMap<string, string>> {

@@ -3,12 +3,12 @@
  *
  * Invariant: no line holds a secret: of a key its header is named, and nothing else.
  */
-import type { Applied } from '../../setup/apply.ts';
+import type { AppliedChange } from '../../setup/apply.ts';
 import type { Finding } from '../../setup/plan.ts';
-import { type Surveyed, switchesIn } from '../../setup/survey.ts';
+import { type SurveyedConfig, switchesIn } from '../../setup/survey.ts';
 
 /** `withChange`: the lines that go and come. */
-export function surveyLines(files: readonly Surveyed[], withChange: boolean): readonly string[] {
+export function surveyLines(files: readonly SurveyedConfig[], withChange: boolean): readonly string[] {
   return files.flatMap(({ config, findings, left }) => [
     `${config.file} (${config.title}, ${config.scope})`,
     ...(left === undefined ? [] : [`  left: ${left}`]),
@@ -34,7 +34,7 @@ const keyCondition =
 const exposedWords = (names: readonly string[]): string =>
   names.length === 0 ? '' : `; a secret is in plain text (${names.join(', ')})`;
 
-export function surveyJson(files: readonly Surveyed[]): unknown {
+export function surveyJson(files: readonly SurveyedConfig[]): unknown {
   return files.map((file) => ({
     file: file.config.file,
     client: file.config.client,
@@ -51,7 +51,7 @@ export function surveyJson(files: readonly Surveyed[]): unknown {
 }
 
 /** True where something is left to do, also in a file that stays: an entry to switch, a secret in plain text, a program that is gone. */
-export function hasWork(files: readonly Surveyed[]): boolean {
+export function hasWork(files: readonly SurveyedConfig[]): boolean {
   return files.some(
     (file) => switchesIn(file).length > 0 || file.findings.some((finding) => exposedOf(finding).length > 0),
   );
@@ -62,7 +62,7 @@ function exposedOf(finding: Finding): readonly string[] {
   return finding.kind === 'switch' && finding.key ? [finding.key.header] : [];
 }
 
-export function appliedLines(results: readonly Applied[]): readonly string[] {
+export function appliedLines(results: readonly AppliedChange[]): readonly string[] {
   return results.flatMap(({ file, entry, outcome, as, endpoint, why, secret, exposed }) => {
     const line =
       outcome === 'left' ? `left ${entry} in ${file}: ${why}` : `switched ${entry} in ${file}, as ${as}`;

@@ -13,11 +13,11 @@ import type { Together } from '../programs/prompts.ts';
 import { print, printJson, refuse, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { applySetup } from '../../setup/apply.ts';
-import type { Applied } from '../../setup/apply.ts';
+import type { AppliedChange } from '../../setup/apply.ts';
 import { backupsIn } from '../../setup/backup.ts';
 import { appliedLines, hasWork, surveyJson, surveyLines } from './report.ts';
 import { leaveOpenServers } from '../../setup/open-servers.ts';
-import { survey, type Surveyed, switchesIn } from '../../setup/survey.ts';
+import { survey, type SurveyedConfig, switchesIn } from '../../setup/survey.ts';
 import { undoneLine, undoSetup } from '../../setup/undo.ts';
 
 /** As `keyturn doctor` answers where it found something. */
@@ -74,11 +74,11 @@ function nothingChanged(error: unknown): unknown {
   return new KeyturnError(error.reason, `${error.message} No file was changed.`, detailsOf(error));
 }
 
-const surveyed = async (project: boolean): Promise<readonly Surveyed[]> =>
+const surveyed = async (project: boolean): Promise<readonly SurveyedConfig[]> =>
   withoutOpenServers(await survey({ ...clientsHere(), withVersioned: project }));
 
 /** Asks by the network of a broker that runs, else by that of this environment. */
-async function withoutOpenServers(files: readonly Surveyed[]): Promise<readonly Surveyed[]> {
+async function withoutOpenServers(files: readonly SurveyedConfig[]): Promise<readonly SurveyedConfig[]> {
   if (!files.some((file) => switchesIn(file).length > 0)) return files;
   const running = await connectIfRunning().catch(() => undefined);
   const network = running ?? { request: async () => ({}) };
@@ -96,10 +96,10 @@ async function withoutOpenServers(files: readonly Surveyed[]): Promise<readonly 
 
 /** `open`: the entries that got no access. One refusal is for all entries of its server. */
 async function connectAll(
-  switched: readonly Applied[],
-): Promise<{ readonly open: readonly Applied[]; readonly code: number }> {
+  switched: readonly AppliedChange[],
+): Promise<{ readonly open: readonly AppliedChange[]; readonly code: number }> {
   const { connectEntry } = await import('../programs/entry-connect.ts');
-  const open: Applied[] = [];
+  const open: AppliedChange[] = [];
   const codes: number[] = [];
   for (const [resource, entries = []] of Map.groupBy(switched, ({ endpoint }) => endpoint)) {
     const together: Together = { names: entries.map(({ as }) => as) };
@@ -120,7 +120,7 @@ async function connectAll(
   return { open, code: codes[0] ?? exitCodes.ok };
 }
 
-async function withoutAccess(entries: readonly Applied[]): Promise<readonly Applied[]> {
+async function withoutAccess(entries: readonly AppliedChange[]): Promise<readonly AppliedChange[]> {
   const { apps } = await ask('app.list', {});
   return entries.filter(
     ({ as, endpoint }) =>
@@ -133,7 +133,7 @@ async function withoutAccess(entries: readonly Applied[]): Promise<readonly Appl
 }
 
 /** `open`: entries without access. */
-async function sayWhatFollows(open: readonly Applied[]): Promise<void> {
+async function sayWhatFollows(open: readonly AppliedChange[]): Promise<void> {
   if ((await ask('status', {})).vault === 'memory')
     say('keyturn: the vault of this home is memory, so keyturn setup undo works until the broker ends.');
   if (open.length === 0) say('keyturn: restart these clients.');

@@ -59,16 +59,16 @@ function split(args: string[], { options }: Statement) {
   }
 }
 
-interface Untyped {
+interface UntypedArguments {
   readonly options: Readonly<Record<string, unknown>>;
   readonly operands: readonly string[];
 }
 
 /** Node's parser has checked the rest: that each option is stated, and whether it has a value. */
 function requireListed<S extends Statement>(
-  input: Untyped,
+  input: UntypedArguments,
   statement: S,
-): asserts input is Untyped & Input<S> {
+): asserts input is UntypedArguments & Input<S> {
   const { name, operands, options } = statement;
   for (const [index, word] of input.operands.entries()) {
     requireOneOf(operands[index]?.values, word, `keyturn ${name}`);

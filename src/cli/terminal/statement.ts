@@ -4,27 +4,27 @@
  * Invariant: a statement is data. Its summaries are plain words that may be in any shell's quotes.
  */
 
-interface Described {
+interface Description {
   /** One line, for completions. */
   readonly summary: string;
   /** What the help adds to that line, with the punctuation that joins them. */
   readonly more?: string;
 }
 
-interface Named extends Described {
+interface OptionName extends Description {
   /** The letter of the short form. */
   readonly short?: string;
 }
 
 /** An option without a value. */
-interface Flag extends Named {
+interface Flag extends OptionName {
   readonly type: 'boolean';
   /** Between Keyturn's own processes: in no help and no completion. */
   readonly hidden?: true;
 }
 
 /** An option with a value. */
-interface Setting extends Named {
+interface Setting extends OptionName {
   readonly type: 'string';
   /** What the help calls the value. */
   readonly value: string;

@@ -6,13 +6,13 @@ import { endpointOf } from '../../oauth/base/resource.ts';
 type Apps = ResultOf<'app.list'>['apps'];
 type SignIns = ResultOf<'signIn.list'>['signIns'];
 
-interface Allowed {
+interface AllowedApp {
   /** Name or id, as it was typed. */
   readonly app: string;
   readonly resource: string;
 }
 
-export function accountNote({ app, resource }: Allowed, apps: Apps, signIns: SignIns): string {
+export function accountNote({ app, resource }: AllowedApp, apps: Apps, signIns: SignIns): string {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const permission = apps
     .find(({ appId, name }) => appId === app || name === app)
@@ -32,7 +32,7 @@ export function accountNote({ app, resource }: Allowed, apps: Apps, signIns: Sig
 }
 
 /** Of a request that names an account, and of a sign-in. What isn't text there is no account. */
-interface Offered {
+interface OfferedAccess {
   readonly app?: unknown;
   readonly resource?: unknown;
   readonly scope?: unknown;
@@ -47,7 +47,7 @@ interface SignedIn {
 
 /** For each other account there, the command that allows it instead of the one that the request names. */
 export function otherAccounts(
-  { app, resource, scope, account }: Offered,
+  { app, resource, scope, account }: OfferedAccess,
   signIns: readonly SignedIn[],
 ): string[] {
   if (typeof app !== 'string' || typeof resource !== 'string' || typeof account !== 'string') return [];

@@ -147,9 +147,9 @@ const allowedNames: Readonly<Record<NonNullable<Question['allowed']>[number]['wh
   proxies: 'proxies',
 };
 
-type Unconfirmed = NonNullable<Question['settings']>[number];
+type SettingChange = NonNullable<Question['settings']>[number];
 
-function settingWords({ name, value, isContent }: Unconfirmed): string {
+function settingWords({ name, value, isContent }: SettingChange): string {
   if (isContent) return `${name}: the file ${quoted(String(value))} has another content`;
   return value === undefined ? `${name}: unset` : `${name}: ${quoted(String(value))}`;
 }

@@ -19,14 +19,14 @@ import { imageOf, programOf } from '../../ipc/peer/program.ts';
 import type { Caller, PairRequest } from '../../ipc/server/server.ts';
 
 /** What the socket tells of one connection. */
-export type Connected = Pick<Caller, 'appId' | 'peer' | 'peerNow' | 'isOpen' | 'onClose'>;
+export type AppConnection = Pick<Caller, 'appId' | 'peer' | 'peerNow' | 'isOpen' | 'onClose'>;
 
 /** The owner asks for tokens as the app `cli`, which needs a permission like any other. */
 export const brokerAppId = (caller: Caller): string => (caller.role === 'owner' ? cliAppId : caller.appId);
 
 export class AppProcesses {
-  readonly #runs = new Map<string, Set<Connected>>();
-  readonly #known = new WeakMap<Connected, AppProcess>();
+  readonly #runs = new Map<string, Set<AppConnection>>();
+  readonly #known = new WeakMap<AppConnection, AppProcess>();
   readonly #ended: (run: string) => void;
   #alone = 0;
 
@@ -35,7 +35,7 @@ export class AppProcesses {
     this.#ended = ended;
   }
 
-  of(caller: Connected): AppProcess {
+  of(caller: AppConnection): AppProcess {
     const known = this.#known.get(caller);
     if (known) return known;
     const run = this.#join(caller);
@@ -44,7 +44,7 @@ export class AppProcesses {
     return appProcess;
   }
 
-  #join(caller: Connected): string {
+  #join(caller: AppConnection): string {
     const run = `${caller.appId} ${runOf(caller.peer) ?? `connection ${(this.#alone += 1)}`}`;
     const members = this.#runs.get(run) ?? new Set();
     this.#runs.set(run, members.add(caller));
@@ -57,7 +57,7 @@ export class AppProcesses {
     return run;
   }
 
-  #look(run: string, caller: Connected): AppProcessView {
+  #look(run: string, caller: AppConnection): AppProcessView {
     const seen = readAgain(caller);
     return {
       run,
@@ -82,13 +82,13 @@ export function attested({ peerNow, isOpen }: Pick<PairRequest, 'peerNow' | 'isO
 }
 
 /** A process, and the file that it runs, of one moment. */
-interface Seen {
+interface ProcessLook {
   /** Undefined if the system refuses to say who it is: that is never the same as before. */
   readonly peer: PeerFacts | undefined;
   readonly image: string | undefined;
 }
 
-function standingOf(seen: Seen, now: Seen): ProcessState {
+function standingOf(seen: ProcessLook, now: ProcessLook): ProcessState {
   const isSame = seen.peer && now.peer && sameProcess(seen.peer, now.peer) && seen.image === now.image;
   return isSame ? 'same' : 'changed';
 }
@@ -99,7 +99,7 @@ function runOf(peer: PeerFacts): string | undefined {
   return processOf(peer);
 }
 
-function readAgain({ peerNow }: Pick<Connected, 'peerNow'>): Seen {
+function readAgain({ peerNow }: Pick<AppConnection, 'peerNow'>): ProcessLook {
   try {
     const peer = peerNow();
     return { peer, image: imageOf(peer) };

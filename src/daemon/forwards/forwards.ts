@@ -34,7 +34,7 @@ const longestSleep = 3_600_000;
 /** Why a forward is over. The connection that opened it gets it. */
 type End = 'expired' | 'ended';
 
-interface Open {
+interface OpenForward {
   readonly id: string;
   readonly origin: ForwardOrigin;
   readonly endpoints: readonly string[];
@@ -52,7 +52,7 @@ export type ForwardAnswer = ResultOf<'forward.list'>['forwards'][number];
 export class Forwards {
   readonly #parts: ForwardsParts;
   /** By label; undefined while its socket is being opened. */
-  readonly #open = new Map<string, Open | undefined>();
+  readonly #open = new Map<string, OpenForward | undefined>();
 
   constructor(parts: ForwardsParts) {
     this.#parts = parts;
@@ -118,7 +118,7 @@ export class Forwards {
     await Promise.all(this.#all().map(async (forward) => this.#end(forward, 'ended')));
   }
 
-  async #listen(opener: Caller, params: ParamsOf<'forward.open'>): Promise<Open> {
+  async #listen(opener: Caller, params: ParamsOf<'forward.open'>): Promise<OpenForward> {
     const { broker, socketFor, sockets } = this.#parts;
     const { label, hostKey, resources, lifetime } = params;
     const { clock } = broker.parts;
@@ -143,13 +143,13 @@ export class Forwards {
     return { id, origin, endpoints, socket, mark, until, server, opener, over };
   }
 
-  #endLater(forward: Open): void {
+  #endLater(forward: OpenForward): void {
     // A rejection: it ended before.
     this.#untilLate(forward).catch(() => undefined);
     forward.opener.onClose(() => void this.#end(forward, 'ended'));
   }
 
-  async #untilLate(forward: Open): Promise<void> {
+  async #untilLate(forward: OpenForward): Promise<void> {
     const { clock } = this.#parts.broker.parts;
     for (let left = 1; left > 0; left = forward.until - clock.wall())
       await clock.sleep(Math.min(forward.until - clock.wall(), longestSleep), forward.over.signal);
@@ -157,7 +157,7 @@ export class Forwards {
   }
 
   /** Never fails: a socket that can't be closed ends with the broker, and answers nothing till then. */
-  async #end(forward: Open, why: End): Promise<void> {
+  async #end(forward: OpenForward, why: End): Promise<void> {
     if (forward.over.signal.aborted) return;
     forward.over.abort();
     const { broker } = this.#parts;
@@ -176,11 +176,11 @@ export class Forwards {
     for (const forward of this.#all()) if (forward.until <= now) void this.#end(forward, 'expired');
   }
 
-  #all(): Open[] {
+  #all(): OpenForward[] {
     return [...this.#open.values()].filter((forward) => forward !== undefined);
   }
 
-  async #record(outcome: End | 'opened', { origin, endpoints }: Open): Promise<void> {
+  async #record(outcome: End | 'opened', { origin, endpoints }: OpenForward): Promise<void> {
     const { audit } = this.#parts.broker.parts;
     const from = origin.hostKey === undefined ? '' : ` (${origin.hostKey})`;
     const row = { event: 'forward', outcome: `${outcome}: ${origin.label}${from}` } as const;
@@ -193,7 +193,7 @@ const markOf = (homeId: string, hostKey: string): string => digest(`${homeId}\n$
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-function answerOf({ id, origin, endpoints, socket, mark, until, server }: Open): ForwardAnswer {
+function answerOf({ id, origin, endpoints, socket, mark, until, server }: OpenForward): ForwardAnswer {
   return {
     id,
     ...origin,

@@ -23,7 +23,7 @@ import {
   toConfirmed,
   withSetting,
 } from '../settings/confirmed-settings.ts';
-import type { Confirmed, Difference } from '../settings/confirmed-settings.ts';
+import type { ConfirmedSettings, Difference } from '../settings/confirmed-settings.ts';
 import { appClosed } from './app-closed.ts';
 import type { HomeRecord } from './home-record.ts';
 import type { Home } from './home.ts';
@@ -33,7 +33,7 @@ import type { SettingName } from '../settings/setting-choices.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Mismatch } from './mismatched-home.ts';
 import { SettingsCard } from '../settings/settings-card.ts';
-import type { Asked, AskAboutSettings } from '../settings/settings-card.ts';
+import type { SettingsQuestion, AskAboutSettings } from '../settings/settings-card.ts';
 import type { AllowedGroup } from '../../broker/approval-requests/question.ts';
 import { allowedIn, removeAllowed } from './first-use.ts';
 import type { AllowedRecords } from './first-use.ts';
@@ -80,7 +80,7 @@ export class HomeCheck {
   readonly #mismatch: Mismatch | undefined;
   #record: HomeRecord | undefined;
   /** What the user answered before the vault was opened. */
-  #early: Confirmed | 'no' | undefined;
+  #early: ConfirmedSettings | 'no' | undefined;
   #different: readonly Difference[] = [];
   /** At the app's first use, until it is answered. */
   #allowed: readonly AllowedGroup[] = [];
@@ -266,7 +266,7 @@ export class HomeCheck {
     this.#card.show(asked, (verdict) => this.#take(verdict, asked, shown));
   }
 
-  async #take(verdict: 'yes' | 'no', asked: Asked, shown: WrittenSettings): Promise<void> {
+  async #take(verdict: 'yes' | 'no', asked: SettingsQuestion, shown: WrittenSettings): Promise<void> {
     if (!this.#record) {
       this.#early = verdict === 'yes' ? asConfirmed(shown) : 'no';
       return;
@@ -306,7 +306,7 @@ export class HomeCheck {
     return this.#parts.isKeyturnApp || approvals === 'app';
   }
 
-  get #asked(): Asked {
+  get #asked(): SettingsQuestion {
     return { different: this.#different, allowed: this.#allowed };
   }
 
@@ -325,7 +325,7 @@ export class HomeCheck {
     return ({ command: 'none', app: 'closed', released: 'released' } as const)[this.#record.approvals];
   }
 
-  #differencesFrom(confirmed: Confirmed): Difference[] {
+  #differencesFrom(confirmed: ConfirmedSettings): Difference[] {
     return differencesFrom(this.#written(), confirmed);
   }
 

@@ -5,9 +5,9 @@
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { inForce, nothingConfirmed, toConfirmed, withSetting } from '../settings/confirmed-settings.ts';
-import type { Confirmed, Difference } from '../settings/confirmed-settings.ts';
+import type { ConfirmedSettings, Difference } from '../settings/confirmed-settings.ts';
 import { asConfirmed, differencesFrom } from '../settings/written-settings.ts';
-import type { Asked } from '../settings/settings-card.ts';
+import type { SettingsQuestion } from '../settings/settings-card.ts';
 import type { WrittenSettings } from '../settings/written-settings.ts';
 import type { HomeRecord } from './home-record.ts';
 
@@ -15,7 +15,7 @@ import type { HomeRecord } from './home-record.ts';
  * The values that are in force without a yes, because they take access away. The document keeps them too, so that a changed file
  * can't undo them.
  */
-function countingAnyway(written: WrittenSettings): Confirmed {
+function countingAnyway(written: WrittenSettings): ConfirmedSettings {
   return toConfirmed(inForce(written.settings, differencesFrom(written, nothingConfirmed)), undefined);
 }
 
@@ -26,7 +26,7 @@ function countingAnyway(written: WrittenSettings): Confirmed {
 export function decided(
   item: HomeRecord,
   written: WrittenSettings,
-  early: Confirmed | 'no' | undefined,
+  early: ConfirmedSettings | 'no' | undefined,
 ): HomeRecord {
   if (item.settings) return item;
   const settings = asConfirmed(written);
@@ -59,7 +59,7 @@ export function answered(
   return { ...rest, settings };
 }
 
-export function unanswered({ different, allowed }: Asked): KeyturnError {
+export function unanswered({ different, allowed }: SettingsQuestion): KeyturnError {
   if (allowed.length > 0)
     return new KeyturnError(
       'consent_pending',

@@ -14,7 +14,7 @@ import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 
-type Registered = ResultOf<'oauthClient.list'>['oauthClients'][number];
+type OAuthClient = ResultOf<'oauthClient.list'>['oauthClients'][number];
 
 /** Sign-ins named in a refusal; a user revokes a few by hand, and the rest is counted. */
 const maxNamed = 5;
@@ -23,14 +23,14 @@ const maxNamed = 5;
 export function registeredAnswers({
   registrations,
   servers,
-}: Pick<BrokerParts, 'registrations' | 'servers'>): Registered[] {
+}: Pick<BrokerParts, 'registrations' | 'servers'>): OAuthClient[] {
   return registrations.shown().map((record) => {
     const state = registrations.standing(record, servers.timeAt(record.registration.issuer));
     return { ...answer(record), state };
   });
 }
 
-function answer(record: RegistrationRecord): Registered {
+function answer(record: RegistrationRecord): OAuthClient {
   const { issuer, source, tokenEndpointAuthMethod, redirectUri, registeredAt } = record.registration;
   return {
     issuer,

@@ -20,9 +20,9 @@ export const confirmedSchema = z.object({
   authorities: z.string().max(64).optional(),
 });
 
-export type Confirmed = z.infer<typeof confirmedSchema>;
+export type ConfirmedSettings = z.infer<typeof confirmedSchema>;
 
-export const nothingConfirmed: Confirmed = { values: {} };
+export const nothingConfirmed: ConfirmedSettings = { values: {} };
 
 /** A setting that was written otherwise than the vault has it. */
 export interface Difference {
@@ -41,8 +41,8 @@ const confirmedNames: readonly SettingName[] = Object.keys(trustRequired)
   .filter((name) => trustRequired[name] === 'confirmed');
 
 /** These settings as the vault keeps them. `authorities`: of the file that they name. */
-export function toConfirmed(settings: Settings, authorities: AuthoritiesFile | undefined): Confirmed {
-  const values: Confirmed['values'] = {};
+export function toConfirmed(settings: Settings, authorities: AuthoritiesFile | undefined): ConfirmedSettings {
+  const values: ConfirmedSettings['values'] = {};
   for (const name of confirmedNames) {
     const value = settings[name];
     if (value !== undefined && value !== defaultSettings[name]) values[name] = value;
@@ -52,14 +52,14 @@ export function toConfirmed(settings: Settings, authorities: AuthoritiesFile | u
 }
 
 /** The vault's value; the default if it has none, or one that this Keyturn can't use. */
-function heldValue({ values }: Confirmed, name: SettingName): Settings[SettingName] {
+function heldValue({ values }: ConfirmedSettings, name: SettingName): Settings[SettingName] {
   return settingsSchema.shape[name].safeParse(values[name]).data ?? defaultSettings[name];
 }
 
 /** The written values that the vault would have to confirm and doesn't. */
 export function differences(
   written: Settings,
-  confirmed: Confirmed,
+  confirmed: ConfirmedSettings,
   authorities: AuthoritiesFile | undefined,
 ): Difference[] {
   return confirmedNames.flatMap((name) => differenceOf(name, written[name], confirmed, authorities) ?? []);
@@ -69,7 +69,7 @@ export function differences(
 export function differenceOf(
   name: SettingName,
   value: Settings[SettingName],
-  confirmed: Confirmed,
+  confirmed: ConfirmedSettings,
   authorities: AuthoritiesFile | undefined,
 ): Difference | undefined {
   const held = heldValue(confirmed, name);
@@ -105,11 +105,11 @@ export function inForce(written: Settings, different: readonly Difference[]): Se
 
 /** `confirmed` with one setting changed. */
 export function withSetting(
-  confirmed: Confirmed,
+  confirmed: ConfirmedSettings,
   name: SettingName,
   value: Settings[SettingName],
   authorities: AuthoritiesFile | undefined,
-): Confirmed {
+): ConfirmedSettings {
   const held = Object.fromEntries(confirmedNames.map((each) => [each, heldValue(confirmed, each)]));
   const settings = settingsSchema.parse({ ...held, [name]: value });
   const changed = toConfirmed(settings, authorities);
@@ -118,7 +118,10 @@ export function withSetting(
 }
 
 /** True if the user refused exactly these already. */
-export function isDeclined(different: readonly Difference[], declined: Confirmed | undefined): boolean {
+export function isDeclined(
+  different: readonly Difference[],
+  declined: ConfirmedSettings | undefined,
+): boolean {
   if (!declined) return false;
   return different.every(({ name, value, isContent }) => {
     // A content that was refused once may be another one now: it is asked again.

@@ -17,14 +17,14 @@ import { withoutPassword } from './settings-book.ts';
 export type SettingsVerdict = 'yes' | 'no' | 'later';
 
 /** What is on the card. */
-export interface Asked {
+export interface SettingsQuestion {
   readonly different: readonly Difference[];
   /** At the app's first use: what the home allows. */
   readonly allowed: readonly AllowedGroup[];
 }
 
 /** Asks the user on one card; calls `answered`, then writes the answer into the audit log. Never rejects. */
-export type AskAboutSettings = (asked: Asked, answered: () => void) => Promise<SettingsVerdict>;
+export type AskAboutSettings = (asked: SettingsQuestion, answered: () => void) => Promise<SettingsVerdict>;
 
 export class SettingsCard {
   readonly #ask: AskAboutSettings;
@@ -48,14 +48,14 @@ export class SettingsCard {
   }
 
   /** Shows a card, unless one is open. `take` carries out a yes or a no. */
-  show(asked: Asked, take: (verdict: 'yes' | 'no') => Promise<void>): void {
+  show(asked: SettingsQuestion, take: (verdict: 'yes' | 'no') => Promise<void>): void {
     this.#open ??= this.#askAndTake(asked, take).finally(() => {
       this.#open = undefined;
       this.#closed();
     });
   }
 
-  async #askAndTake(asked: Asked, take: (verdict: 'yes' | 'no') => Promise<void>): Promise<void> {
+  async #askAndTake(asked: SettingsQuestion, take: (verdict: 'yes' | 'no') => Promise<void>): Promise<void> {
     const taken = Promise.withResolvers<void>();
     try {
       const verdict = await this.#ask(asked, () => {
@@ -74,7 +74,7 @@ type QuestionParts = Pick<BrokerParts, 'approvalRequests' | 'audit' | 'clock'>;
 /** Never rejects. `over`: the broker stops. `answered` is called at the answer, before it is written down. */
 export async function askAboutSettings(
   { approvalRequests, audit, clock }: QuestionParts,
-  { different, allowed }: Asked,
+  { different, allowed }: SettingsQuestion,
   over: AbortSignal,
   answered: () => void = () => undefined,
 ): Promise<SettingsVerdict> {

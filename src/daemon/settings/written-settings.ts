@@ -6,7 +6,7 @@
 import { readAuthorities } from '../system/authorities.ts';
 import type { AuthoritiesFile } from '../system/authorities.ts';
 import { differences, toConfirmed } from './confirmed-settings.ts';
-import type { Confirmed, Difference } from './confirmed-settings.ts';
+import type { ConfirmedSettings, Difference } from './confirmed-settings.ts';
 import type { Settings } from './settings.ts';
 
 export interface WrittenSettings {
@@ -23,19 +23,19 @@ export function readWritten(settings: Settings): WrittenSettings {
 }
 
 /** The settings as the vault would keep them after a yes. */
-export function asConfirmed({ settings, authorities }: WrittenSettings): Confirmed {
+export function asConfirmed({ settings, authorities }: WrittenSettings): ConfirmedSettings {
   return toConfirmed(settings, authorities);
 }
 
 export function differencesFrom(
   { settings, authorities }: WrittenSettings,
-  confirmed: Confirmed,
+  confirmed: ConfirmedSettings,
 ): Difference[] {
   return differences(settings, confirmed, authorities);
 }
 
 /** The file, as long as its content is the one that was confirmed. */
-export function sameFile(file: string, { authorities }: Confirmed): AuthoritiesFile | undefined {
+export function sameFile(file: string, { authorities }: ConfirmedSettings): AuthoritiesFile | undefined {
   const found = readIfPossible(file);
   return found?.hash === authorities ? found : undefined;
 }

@@ -89,7 +89,7 @@ function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
   );
 }
 
-function readSecret(file: string, wanted: Wanted = passphrase): Promise<string> {
+function readSecret(file: string, wanted: MissingKey = passphrase): Promise<string> {
   const refused = (why: string, hint?: string): KeyturnError => notTaken(file, wanted, why, hint);
   return readSecretFile(file, {
     maxLength,
@@ -106,12 +106,12 @@ function readSecret(file: string, wanted: Wanted = passphrase): Promise<string> 
   });
 }
 
-interface Wanted {
+interface MissingKey {
   readonly what: string;
   readonly hint: string;
 }
 
-function notTaken(file: string, { what, hint: usual }: Wanted, why: string, hint = usual): KeyturnError {
+function notTaken(file: string, { what, hint: usual }: MissingKey, why: string, hint = usual): KeyturnError {
   return new KeyturnError('file_unreadable', `The ${what} can't be taken from ${quoted(file)}: ${why}.`, {
     hint,
   });

@@ -14,7 +14,7 @@ import { isSameOrigin, shownName } from '../../broker/records/app.ts';
 import type { ForwardOrigin, App, Apps } from '../../broker/records/app.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { deriveAppKey } from '../../ipc/wire/handshake.ts';
-import type { Paired, PairRequest } from '../../ipc/server/server.ts';
+import type { NewPairing, PairRequest } from '../../ipc/server/server.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { Identity } from '../../ipc/wire/handshake-messages.ts';
 import type { AuthorityDocument } from '../../store/document.ts';
@@ -55,7 +55,7 @@ export class Keys {
   }
 
   /** Asks the user; resolves with what makes the new app and its key, or throws `pairing_denied`. */
-  async pair(request: PairRequest, forward?: ForwardOrigin): Promise<() => Promise<Paired>> {
+  async pair(request: PairRequest, forward?: ForwardOrigin): Promise<() => Promise<NewPairing>> {
     const { apps, approvalRequests, clock, audit } = this.#parts;
     const appName = shownName({ name: request.name, forward });
     apps.refuseTaken(appName, clock.wall());

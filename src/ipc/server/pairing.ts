@@ -35,7 +35,7 @@ type NewApp = Omit<PairRequest, 'code' | 'signal'> & {
   readonly ticket?: string | undefined;
 };
 
-export interface Paired {
+export interface NewPairing {
   readonly appId: string;
   readonly key: KeyObject;
 }
@@ -45,7 +45,7 @@ export interface PairingDeps {
    * Resolves when the owner said yes, with what then makes the pairing: its key has to be used soon. Rejects with
    * `pairing_denied` when they said no.
    */
-  readonly pair: (request: PairRequest) => Promise<() => Promise<Paired>>;
+  readonly pair: (request: PairRequest) => Promise<() => Promise<NewPairing>>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly after: After;
@@ -53,13 +53,13 @@ export interface PairingDeps {
 
 interface Card {
   readonly code: string;
-  readonly answer: Promise<() => Promise<Paired>>;
+  readonly answer: Promise<() => Promise<NewPairing>>;
 }
 
 /** A card that stays without its app. */
 interface DetachedCard extends Card {
   /** Made once somebody is there to take it: a key that nobody uses ends soon. All who come in time get the same one. */
-  made?: Promise<Paired> | undefined;
+  made?: Promise<NewPairing> | undefined;
   /** When its answer is forgotten. */
   until: number;
 }
@@ -100,7 +100,7 @@ export class PairingQueue {
   }
 
   /** Throws `rate_limited` where nobody may ask now; else takes a place, and calls `showCode` at once. */
-  async ask(newApp: NewApp, gone: AbortSignal, showCode: (code: string) => void): Promise<Paired> {
+  async ask(newApp: NewApp, gone: AbortSignal, showCode: (code: string) => void): Promise<NewPairing> {
     if (newApp.ticket === undefined) {
       const { code, answer } = this.#open(newApp, [gone], cardLifetime);
       showCode(code);
@@ -117,7 +117,7 @@ export class PairingQueue {
     }
   }
 
-  async #made(card: DetachedCard, make: () => Promise<Paired>): Promise<Paired> {
+  async #made(card: DetachedCard, make: () => Promise<NewPairing>): Promise<NewPairing> {
     card.made ??= make();
     try {
       const paired = await card.made;

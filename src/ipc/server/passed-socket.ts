@@ -40,7 +40,7 @@ export interface PassedSocket {
   readonly early: readonly Socket[];
 }
 
-export interface Passed {
+export interface PassedDescriptor {
   readonly fd: number;
   /** Where apps look for the socket. */
   readonly path: string;
@@ -57,7 +57,7 @@ const ownConnection = 2000;
  */
 export async function listenOnPassed(
   server: Server,
-  { fd, path, readPeer, after }: Passed,
+  { fd, path, readPeer, after }: PassedDescriptor,
 ): Promise<PassedSocket> {
   await listenOn(server, fd);
   const early: Socket[] = [];

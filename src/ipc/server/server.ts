@@ -11,7 +11,7 @@ import type { Socket } from 'node:net';
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
 import { type RateLimit, RateLimits } from './rate-limit.ts';
 import { Listener } from './listener.ts';
-import { type Paired, PairingQueue, type PairRequest } from './pairing.ts';
+import { type NewPairing, PairingQueue, type PairRequest } from './pairing.ts';
 import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from '../peer/peer.ts';
 import { type Caller, Session, type SessionHost } from './session.ts';
 import { HandshakeQueue } from './handshake-queue.ts';
@@ -19,7 +19,7 @@ import { handshakeTimeout } from '../wire/limits.ts';
 import { type After, after as realAfter } from '../wire/timer.ts';
 
 export type { Caller } from './session.ts';
-export type { Paired, PairRequest } from './pairing.ts';
+export type { NewPairing, PairRequest } from './pairing.ts';
 
 /** For the log: never holds a key, a proof or what a request said. */
 export type ServerEvent =
@@ -51,7 +51,7 @@ export interface ServerDeps {
   /** The result, or a promise of it where something has to be waited for. Throws, or rejects with, the refusal. */
   readonly dispatch: (caller: Caller, method: string, params: unknown) => unknown;
   /** See PairingDeps. */
-  readonly pair: (request: PairRequest) => Promise<() => Promise<Paired>>;
+  readonly pair: (request: PairRequest) => Promise<() => Promise<NewPairing>>;
   /**
    * Called at every hello that an app proved, before it is answered. The first one, within
    * 60 s of the pairing, makes the key count; throw `unpaired` where it came too late.

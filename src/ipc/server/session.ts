@@ -18,7 +18,7 @@ import {
   unknownApp,
   type ExpectedProof,
 } from './broker-handshake.ts';
-import type { Paired, PairingQueue } from './pairing.ts';
+import type { NewPairing, PairingQueue } from './pairing.ts';
 import type { PeerFacts } from '../peer/peer.ts';
 import { requireAppName } from '../wire/app-name.ts';
 import { isHelloParams, isPairParams, isProveParams, ownerId } from '../wire/handshake-messages.ts';
@@ -313,7 +313,7 @@ export class Session {
     this.closeAfterWrites();
   }
 
-  #identity(paired: Paired): object {
+  #identity(paired: NewPairing): object {
     const key = paired.key.export().toString('base64url');
     return { appId: paired.appId, key, brokerId: this.#host.homeId };
   }

@@ -113,7 +113,7 @@ function foreign(socket: string, error: Error): KeyturnError {
 }
 
 /** A connection, and the name of the very socket it was made to. */
-export interface Connected {
+export interface ConnectedSocket {
   readonly socket: net.Socket;
   readonly socketId: string;
 }
@@ -122,7 +122,7 @@ export interface Connected {
  * Connects to a socket that was checked, and to no other. Throws `broker_unreachable` where nobody
  * listens, `socket_unsafe` where folder or socket is not as it must be.
  */
-export async function connectTo(socket: string): Promise<Connected> {
+export async function connectTo(socket: string): Promise<ConnectedSocket> {
   if (isPipe(socket)) return { socket: await connectToPipe(socket), socketId: pipeId(socket) };
   checkFolder(path.dirname(socket));
   return process.platform === 'linux' ? connectPinned(socket) : connectCompared(socket);
@@ -132,7 +132,7 @@ export async function connectTo(socket: string): Promise<Connected> {
 const O_PATH = 0o10000000;
 
 /** Linux: the descriptor pins the file, so that nobody can put another socket there in between. */
-async function connectPinned(socket: string): Promise<Connected> {
+async function connectPinned(socket: string): Promise<ConnectedSocket> {
   const fd = pin(socket);
   try {
     const found = fs.fstatSync(fd, { bigint: true });
@@ -154,7 +154,7 @@ function pin(socket: string): number {
 }
 
 /** Elsewhere: the file must be the same before and after. */
-async function connectCompared(socket: string): Promise<Connected> {
+async function connectCompared(socket: string): Promise<ConnectedSocket> {
   const before = socketIdOf(socket);
   const connection = await dial(socket, socket);
   const found = lookAt(socket);

@@ -17,7 +17,7 @@ export const requestParameters = z.object({
   resource: z.string().optional(),
 });
 
-export type Asked = z.infer<typeof requestParameters>;
+export type AuthorizationParameters = z.infer<typeof requestParameters>;
 
 /**
  * A parameter of our own: `prompt=consent` is in the request because `offline_access` needs it there, not because
@@ -27,17 +27,21 @@ export const unasked = 'keyturn_unasked';
 
 export function resourceOf(
   { resources }: Pick<Settings, 'resources'>,
-  { resource }: Asked,
+  { resource }: AuthorizationParameters,
 ): ResourceOptions | undefined {
   return resources.find((each) => each.resource === resource) ?? resources[0];
 }
 
-export function scopesOf({ scope }: Asked): readonly string[] {
+export function scopesOf({ scope }: AuthorizationParameters): readonly string[] {
   return (scope ?? '').split(' ').filter((each) => each !== '');
 }
 
 /** What a consent page for this request asks. */
-export function askedConsent(resource: ResourceOptions, client: Client, asked: Asked): AskedConsent {
+export function askedConsent(
+  resource: ResourceOptions,
+  client: Client,
+  asked: AuthorizationParameters,
+): AskedConsent {
   return {
     clientId: client.clientId,
     clientName: client.clientName,
@@ -53,7 +57,7 @@ export async function makeGrant(
   provider: Provider,
   settings: Pick<Settings, 'resources'>,
   accountId: string,
-  asked: Asked,
+  asked: AuthorizationParameters,
   granted: readonly string[] = scopesOf(asked),
 ): Promise<string> {
   const grant = new provider.Grant({ accountId, clientId: asked.client_id });

@@ -12,10 +12,10 @@ import type { Storage } from '../storage/storage.ts';
 import type { Forwarding, SignInStep } from './accounts/accounts.ts';
 import { errorPage } from './base/pages.ts';
 import { makeGrant, scopesOf } from './consent-policy.ts';
-import type { Asked } from './consent-policy.ts';
+import type { AuthorizationParameters } from './consent-policy.ts';
 import type { Settings } from './options.ts';
 
-type Finished = Parameters<Provider['interactionFinished']>[2];
+type InteractionResult = Parameters<Provider['interactionFinished']>[2];
 
 export interface ForwardedParts {
   readonly settings: Settings;
@@ -24,12 +24,12 @@ export interface ForwardedParts {
   readonly provider: Provider;
   readonly interaction: Interaction;
   readonly asked: SignInStep;
-  readonly parameters: Asked;
+  readonly parameters: AuthorizationParameters;
   /** Shows the consent page, with this cookie. */
   readonly showConsent: (cookie: string) => Promise<void>;
   readonly showPage: (status: number, page: string) => void;
   readonly redirect: (location: string) => void;
-  readonly finish: (result: Finished) => Promise<void>;
+  readonly finish: (result: InteractionResult) => Promise<void>;
 }
 
 const kind = 'ForwardConsent';

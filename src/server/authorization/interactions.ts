@@ -13,7 +13,7 @@ import type { Storage } from '../storage/storage.ts';
 import type { Forwarding, SignInStep } from './accounts/accounts.ts';
 import type { ResourceOptions, Settings } from './options.ts';
 import { askedConsent, makeGrant, requestParameters, resourceOf, scopesOf } from './consent-policy.ts';
-import type { Asked } from './consent-policy.ts';
+import type { AuthorizationParameters } from './consent-policy.ts';
 import type { Consents } from './consents.ts';
 import { consentPage, errorPage, pageHeaders } from './base/pages.ts';
 import { answerForwarded } from './forwarded-sign-in.ts';
@@ -185,7 +185,7 @@ interface Question {
   readonly nextHost?: string;
   readonly client: Client;
   readonly resource: ResourceOptions;
-  readonly asked: Asked;
+  readonly asked: AuthorizationParameters;
 }
 
 async function showConsent(step: Step, question: Question): Promise<void> {

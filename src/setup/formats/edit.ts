@@ -21,7 +21,7 @@ export interface Place {
 }
 
 /** What an entry should say. `undefined`: the member goes. */
-export interface Wanted {
+export interface NewEntry {
   /** The member in whose place `command` and `args` are written. */
   readonly anchor: string;
   readonly members: Readonly<Record<string, unknown>>;
@@ -32,7 +32,7 @@ export interface Format {
   /** Entries below the ways. Throws `NotUnderstood` for a text that isn't of this format. */
   find(text: string, ways: readonly (readonly string[])[]): readonly Place[];
   /** Undefined where an entry is written in a form that can't be changed in place. */
-  edit(text: string, place: Place, wanted: Wanted): readonly Edit[] | undefined;
+  edit(text: string, place: Place, wanted: NewEntry): readonly Edit[] | undefined;
 }
 
 /** The text isn't of the format that its file should have. Says nothing of the text but where: `at`, in characters. */

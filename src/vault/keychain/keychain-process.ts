@@ -52,7 +52,7 @@ function refusal(answer: KeychainAnswer & { ok: false }): VaultError {
 }
 
 /** A request without its id. The condition distributes over the union, so that the type of `set` keeps its `value`. */
-export type Unnumbered<T = KeychainRequest> = T extends unknown ? Omit<T, 'id'> : never;
+export type WithoutId<T = KeychainRequest> = T extends unknown ? Omit<T, 'id'> : never;
 
 interface Call {
   readonly request: KeychainRequest;
@@ -84,7 +84,7 @@ export class KeychainProcess {
   }
 
   /** The worker's answer to one request; the caller checks its type. Rejects with `vault_unavailable` or `locked`. */
-  async ask(request: Unnumbered): Promise<unknown> {
+  async ask(request: WithoutId): Promise<unknown> {
     if (this.#closed) throw closedVault();
     if (this.#promptTimeout === undefined) this.#watch?.mayAsk();
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();

@@ -12,7 +12,7 @@ import type { Items, ItemStore } from '../base/item-store.ts';
 import { VaultError } from '../base/trouble.ts';
 import type { VaultWatch } from '../base/watch.ts';
 import { forkWorker, KeychainProcess } from './keychain-process.ts';
-import type { SpawnWorker, Unnumbered } from './keychain-process.ts';
+import type { SpawnWorker, WithoutId } from './keychain-process.ts';
 import { inParts } from './parts.ts';
 
 export interface KeychainOptions {
@@ -149,7 +149,7 @@ export class KeychainStore implements ItemStore {
 }
 
 /** A request about one item, without its service. The condition distributes over the union. */
-type ItemRequest<T = Unnumbered> = T extends { account: string } ? Omit<T, 'service'> : never;
+type ItemRequest<T = WithoutId> = T extends { account: string } ? Omit<T, 'service'> : never;
 
 /** The value, checked against the schema. Doesn't throw the schema's own error, which may contain the value. */
 function asAnswered(value: unknown): string | undefined {

@@ -1,12 +1,12 @@
 /** Several credentials for one command: what ages while the person answers for another one. */
 import { describe, expect, it } from 'vitest';
-import { type Asked, kinds } from '../../../src/cli/programs/asked.ts';
+import { type AppRequest, kinds } from '../../../src/cli/programs/asked.ts';
 import type { Credential } from '../../../src/cli/programs/credential-within.ts';
 import { credentialsTogether } from '../../../src/cli/programs/credentials-together.ts';
 
 const start = Date.UTC(2026, 0, 1);
 
-const request = (name: string): { readonly name: string; readonly asked: Asked } => ({
+const request = (name: string): { readonly name: string; readonly asked: AppRequest } => ({
   name,
   asked: { as: undefined, params: { resource: `https://${name}.example/`, kinds, interaction: 'allow' } },
 });

@@ -5,13 +5,13 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
-import type { Paired, PairRequest } from '../../../src/ipc/server/pairing.ts';
+import type { NewPairing, PairRequest } from '../../../src/ipc/server/pairing.ts';
 import { homeId, RawClient, startRig } from '../rig.ts';
 
 interface Card {
   readonly request: PairRequest;
-  yes(paired: Paired): void;
-  answer(make: () => Promise<Paired>): void;
+  yes(paired: NewPairing): void;
+  answer(make: () => Promise<NewPairing>): void;
   no(): void;
 }
 
@@ -21,8 +21,8 @@ async function rigWithCards() {
   let made = 0;
   const rig = await startRig({
     pair: async (request) => {
-      const { promise, resolve, reject } = Promise.withResolvers<() => Promise<Paired>>();
-      const yes = (paired: Paired) =>
+      const { promise, resolve, reject } = Promise.withResolvers<() => Promise<NewPairing>>();
+      const yes = (paired: NewPairing) =>
         resolve(async () => {
           made += 1;
           return paired;
@@ -47,7 +47,7 @@ async function rigWithCards() {
 
 const newTicket = (): string => randomBytes(32).toString('base64url');
 
-const paired = (): Paired => ({ appId: 'abc', key: createSecretKey(randomBytes(32)) });
+const paired = (): NewPairing => ({ appId: 'abc', key: createSecretKey(randomBytes(32)) });
 
 describe('a pairing', () => {
   test('shows the same six digits to program and owner, and answers with the key', async () => {

@@ -62,7 +62,7 @@ export const openForward = defineCommand(
   },
 );
 
-interface Asked {
+interface ForwardRequest {
   readonly resources: readonly string[];
   readonly label: string | undefined;
   /** Seconds. */
@@ -72,7 +72,10 @@ interface Asked {
 
 type Options = { readonly as?: string; readonly for?: string; readonly json?: boolean };
 
-function asked(resources: readonly string[], { as, for: time = '8h', json = false }: Options): Asked {
+function asked(
+  resources: readonly string[],
+  { as, for: time = '8h', json = false }: Options,
+): ForwardRequest {
   if (resources.length === 0) throw new UsageError('keyturn forward open needs the URL of an MCP server');
   return {
     resources: resources.map(resourceFrom),
@@ -82,7 +85,10 @@ function asked(resources: readonly string[], { as, for: time = '8h', json = fals
   };
 }
 
-async function toSandbox(socket: string, { resources, label, lifetime, isJson }: Asked): Promise<number> {
+async function toSandbox(
+  socket: string,
+  { resources, label, lifetime, isJson }: ForwardRequest,
+): Promise<number> {
   const own = labelFrom(path.basename(socket, '.sock'));
   if (!socket.endsWith('.sock')) throw new UsageError('--socket wants a path that ends in .sock');
   if (label !== undefined && label !== own)
@@ -101,7 +107,7 @@ async function toSandbox(socket: string, { resources, label, lifetime, isJson }:
   });
 }
 
-async function toHost(host: string, { resources, label, lifetime, isJson }: Asked): Promise<number> {
+async function toHost(host: string, { resources, label, lifetime, isJson }: ForwardRequest): Promise<number> {
   const own = labelFrom(
     label ??
       host

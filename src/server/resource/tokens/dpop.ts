@@ -23,7 +23,7 @@ export interface DpopSettings {
   readonly now: () => number;
 }
 
-export interface Presented {
+export interface PresentedToken {
   readonly request: IncomingRequest;
   readonly credentials: Credentials;
   readonly token: VerifiedToken;
@@ -49,7 +49,7 @@ export class Dpop {
   }
 
   /** Throws a refusal. */
-  async check({ request, credentials, token, tokenDigest, url }: Presented): Promise<void> {
+  async check({ request, credentials, token, tokenDigest, url }: PresentedToken): Promise<void> {
     const { keyThumbprint } = token;
     if (keyThumbprint === undefined) {
       // RFC 9449 §7.1: the scheme is for bound tokens.
