@@ -205,7 +205,7 @@ async function stockClient(stage: Stage, you: Person): Promise<void> {
   expect('further sign-ins for it', 0, stage.servers.counts().signIns - before);
 }
 
-/** A token that is bound to a key of the broker works with the broker's proofs, and in nobody else's hands. */
+/** A token that is bound to a DPoP key of the broker works with the broker's proofs, and in nobody else's hands. */
 async function stolenToken(stage: Stage, you: Person, reader: Program): Promise<void> {
   const seen: Request[] = [];
   const call = reader.callTool(
@@ -216,7 +216,7 @@ async function stolenToken(stage: Stage, you: Person, reader: Program): Promise<
   await Promise.race([you.answer('allow'), call]);
   await call;
   printStep(
-    `${stage.bound.url} takes only tokens that are bound to a key (DPoP): ${reader.name} called list-notes with the broker's proofs: 200`,
+    `${stage.bound.url} takes only tokens that are bound to a DPoP key: ${reader.name} called list-notes with the broker's proofs: 200`,
   );
   const { asBearer, withOwnKey, withUsedProof } = await tryStolen(stage.bound, seen);
   printStep(

@@ -24,7 +24,7 @@ const boundLifetime = 300;
 
 export interface Stage {
   readonly servers: Served;
-  /** Servers of their own, of which the protected one takes only tokens that are bound to a key. */
+  /** Servers of their own, of which the protected one takes only tokens that are bound to a DPoP key. */
   readonly bound: Served;
   readonly home: string;
   /** Says where secrets rest and who signs in, for the first lines. */

@@ -1,5 +1,5 @@
 /**
- * What a thief can do with an access token that is bound to a key of the broker (RFC 9449): three tries.
+ * What a thief can do with an access token that is bound to a DPoP key of the broker (RFC 9449): three tries.
  *
  * Invariant: the thief has all that a program sent over the network, and no more; the key is in the broker's vault.
  */

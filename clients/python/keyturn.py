@@ -866,7 +866,7 @@ def main() -> int:
                 headers = broker.headers(token, given.dpop, given.url, given.nonce) if given.dpop else {}
             print("\n".join(f"{name}: {value}" for name, value in headers.items()) or token.access_token)
             if token.is_bound and not given.dpop:
-                print("keyturn.py: this token is bound to a key (DPoP): use --dpop METHOD", file=sys.stderr)
+                print("keyturn.py: this token is bound to a DPoP key: use --dpop METHOD", file=sys.stderr)
     except KeyturnError as error:
         lines = [f"keyturn.py: {error}"]
         lines += [f"rule: {error.rule}"] if error.rule else []

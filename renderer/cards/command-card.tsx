@@ -13,7 +13,7 @@ import type { CardProps } from './base/consent-form.tsx';
 import { AddressFact, Fact, Facts, TextFact } from '../parts/facts.tsx';
 import { exceptionTarget } from '../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
-import { KeyPlace } from '../parts/key-place.tsx';
+import { ApiKeyPlace } from '../parts/api-key-place.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Scopes } from '../parts/scopes.tsx';
 import { scopeNames } from '../base/scopes.ts';
@@ -157,7 +157,7 @@ function KeyFact({ of }: { readonly of: Question['apiKey'] }) {
   if (of === undefined) return null;
   return (
     <Fact name={words.key}>
-      <KeyPlace of={of} />
+      <ApiKeyPlace of={of} />
     </Fact>
   );
 }

@@ -1,7 +1,7 @@
 /** One field that finds servers, apps and settings, from every view. */
 import { useId, useMemo, useRef, useState } from 'preact/hooks';
 import { strings } from '../base/strings.ts';
-import type { SignIn, ListedKey, PairedApp } from '../base/views.ts';
+import type { SignIn, ListedApiKey, PairedApp } from '../base/views.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
 import type { IconName } from '../parts/icon.tsx';
@@ -128,7 +128,7 @@ const signInPlace = ({ id, endpoint, issuer, account = '', scope, apps }: SignIn
   text: [endpoint, issuer, account, scope, ...apps].join(' '),
 });
 
-const keyPlace = ({ resource, apps }: ListedKey): Place => ({
+const keyPlace = ({ resource, apps }: ListedApiKey): Place => ({
   tab: 'servers',
   item: keyItem(resource),
   icon: 'key',

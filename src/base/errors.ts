@@ -66,7 +66,7 @@ export const reasons = {
   token_refused: { code: -32047, exit: exitCodes.signInFailed },
   account_mismatch: { code: -32046, exit: exitCodes.signInFailed },
   client_rejected: { code: -32048, exit: exitCodes.signInFailed },
-  key_refused: { code: -32064, exit: exitCodes.signInFailed },
+  api_key_refused: { code: -32064, exit: exitCodes.signInFailed },
   oauth_offered: { code: -32065, exit: exitCodes.signInFailed },
   assertion_invalid: { code: -32067, exit: exitCodes.signInFailed },
 

@@ -12,7 +12,7 @@ import { Consent } from './consent/consent.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Question } from './approval-requests/question.ts';
 import type { SignInMethod, Starter } from './approval-requests/starter.ts';
-import { KeyRequests } from './key-requests.ts';
+import { ApiKeyRequests } from './api-key-requests.ts';
 import { namesBeside } from './records/sign-ins.ts';
 import type { SignIn } from './records/sign-in.ts';
 import { brokerStopping, noSuchSignIn } from './refusals/refusals.ts';
@@ -47,7 +47,7 @@ export class Broker {
   readonly parts: BrokerParts;
   readonly consent: Consent;
   readonly tokenRequests: TokenRequests;
-  readonly keyRequests: KeyRequests;
+  readonly keyRequests: ApiKeyRequests;
   readonly rejections: Rejections;
   readonly proofs: Proofs;
   readonly detached = new DetachedRequests();
@@ -73,7 +73,7 @@ export class Broker {
       rejections: this.rejections,
       choices: this.#choices,
     });
-    this.keyRequests = new KeyRequests(parts, this.consent);
+    this.keyRequests = new ApiKeyRequests(parts, this.consent);
     this.proofs = new Proofs(parts, this.consent.current);
     // Race: a request looks for the company's sign-in only when it finds no token in memory.
     parts.signIns.watch(() => dropWithoutCompany(parts));

@@ -28,7 +28,7 @@ export interface Explanation {
   readonly attempt?: string;
   /** Where its newest token isn't bound to this server. */
   readonly audience?: string;
-  /** Where its tokens are bound to a key. */
+  /** Where its tokens are bound to a DPoP key. */
   readonly key?: string;
   /** How far the issuer's clock is from ours, if that is more than a minute. */
   readonly clock?: string;
@@ -198,7 +198,7 @@ function audienceSentence({ state, audience, issuer }: SignIn): Pick<Explanation
 }
 
 const boundSentence =
-  'Its tokens are bound to a key (DPoP), which only the vault holds: each request needs a proof, so a copied token is worth nothing elsewhere.';
+  'Its tokens are bound to a DPoP key, which only the vault holds: each request needs a proof, so a copied token is worth nothing elsewhere.';
 
 function skewSentence(skew: number): string {
   const seconds = Math.round(Math.abs(skew) / 1000);

@@ -54,7 +54,7 @@ export interface BrokerParts {
   readonly signIns: SignIns;
   readonly registrations: Registrations;
   readonly apps: Apps;
-  readonly keys: ApiKeys;
+  readonly apiKeys: ApiKeys;
   readonly permissions: Permissions;
   readonly leases: Leases;
   readonly exceptions: ExceptionRecords;
@@ -135,7 +135,7 @@ export function brokerParts(
     refusedPrompts: new RefusedPrompts(),
     assertions: new AssertionSources(() => clock.now()),
     apps: new Apps(records.apps),
-    keys: new ApiKeys(records.keys, items),
+    apiKeys: new ApiKeys(records.keys, items),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
     requireVault: async () => {

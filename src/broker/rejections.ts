@@ -98,7 +98,7 @@ export class Rejections {
           }
         : {
             kind: 'signInRequired',
-            why: 'the server now takes only tokens that are bound to a key',
+            why: 'the server now takes only tokens that are bound to a DPoP key',
           };
     // Race: a refresh may have changed the record while the server was asked.
     const current = signIns.byId(signIn.id);

@@ -41,7 +41,7 @@ export interface TokenRequest {
 }
 
 /** An API key, as an app gets it. */
-export interface HandedKey {
+export interface HandedApiKey {
   readonly key: ApiKey;
   /** The key without its scheme. */
   readonly value: string;

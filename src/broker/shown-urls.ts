@@ -86,7 +86,7 @@ export class ShownUrls {
       interaction: 'never',
       ...(appProcess ? { appProcess } : {}),
     } as const;
-    const key = this.#parts.keys.for(endpoint);
+    const key = this.#parts.apiKeys.for(endpoint);
     // By tokens or by an API key; what was denied of either is denied here.
     const allowed = [
       ...this.#current.all(access),

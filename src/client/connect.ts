@@ -13,7 +13,7 @@ import { after } from '../ipc/wire/timer.ts';
 import { type HomePaths, homePaths, ownerKeyFile } from '../base/paths.ts';
 import { requireRuntime } from '../base/runtime.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { appKeyFile, readKeyFile } from './key-file.ts';
+import { appKeyFile, readAppKeyFile } from './app-key-file.ts';
 import { isUnanswered } from './search.ts';
 
 export interface HomeLocation {
@@ -79,7 +79,7 @@ export async function connectStarting(
 
 async function openAs(options: ConnectOptions, startBroker?: () => Promise<void>): Promise<Connection> {
   const { paths, socket, socketId } = locate(options);
-  const identity = options.key ?? readKeyFile(appKeyFile(paths, options.name ?? missingName()));
+  const identity = options.key ?? readAppKeyFile(appKeyFile(paths, options.name ?? missingName()));
   if (socketId === undefined) return openConnection({ identity, socket, after, startBroker });
   try {
     // Only the machine at the other end can start its broker.
@@ -131,7 +131,7 @@ function ownerIsElsewhere(): KeyturnError {
 }
 
 function readOwner(file: string): Identity {
-  const identity = readKeyFile(file);
+  const identity = readAppKeyFile(file);
   if (identity.appId === ownerId) return identity;
   throw new KeyturnError('file_unreadable', "the owner's key file holds another client's key");
 }

@@ -12,12 +12,12 @@ import type { Identity } from '../ipc/wire/handshake-messages.ts';
 import type { SocketSearch } from '../ipc/wire/socket-path.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import {
-  isKeyResult,
+  isApiKeyResult,
   isTokenProveResult,
   isTokenRejectResult,
   isTokenResult,
   type CredentialGetParams,
-  type KeyResult,
+  type ApiKeyResult,
   type TokenGetParams,
   type TokenProveParams,
   type TokenRejectParams,
@@ -51,7 +51,7 @@ export interface Connection {
    */
   getToken(params: TokenGetParams, options?: RequestOptions): Promise<TokenResult>;
   /** As `getToken`, for an app that can use an API key as well: answers what the server of `resource` wants. */
-  getCredential(params: CredentialGetParams, options?: RequestOptions): Promise<TokenResult | KeyResult>;
+  getCredential(params: CredentialGetParams, options?: RequestOptions): Promise<TokenResult | ApiKeyResult>;
   /**
    * The value of the DPoP header for one request with a token of the type `DPoP`. Waits for a broker as `getToken`
    * does. Throws `not_found` if the broker no longer has the token: ask for one again.
@@ -148,9 +148,9 @@ class BrokerConnection implements Connection {
   async getCredential(
     params: CredentialGetParams,
     options: RequestOptions = {},
-  ): Promise<TokenResult | KeyResult> {
+  ): Promise<TokenResult | ApiKeyResult> {
     const result = await this.#persistently('token.get', params, options);
-    if (params.kinds.includes('apiKey') && isKeyResult(result)) return result;
+    if (params.kinds.includes('apiKey') && isApiKeyResult(result)) return result;
     if (params.kinds.includes('token')) return tokenFrom(result);
     throw malformed('token.get');
   }

@@ -3,7 +3,7 @@
  * answers the endpoint's challenges.
  *
  * Invariant: a token travels in the Authorization header only (RFC 6750 §2.1), a key in its own header only, both to
- * the endpoint's origin and path only, redirects included. A token that is bound to a key has a new proof each time.
+ * the endpoint's origin and path only, redirects included. A token that is bound to a DPoP key has a new proof each time.
  * Attempts are bounded; a 400 is never sent again, and neither is a key that the server refused.
  */
 import { KeyturnError, quoted, reasonOf, shellWord } from '../base/errors.ts';
@@ -11,7 +11,7 @@ import { isBound } from '../ipc/wire/token-messages.ts';
 import type {
   Challenge,
   CredentialKind,
-  KeyResult,
+  ApiKeyResult,
   TokenGetParams,
   TokenResult,
 } from '../ipc/wire/token-messages.ts';
@@ -87,7 +87,7 @@ export function tokenParams({
   };
 }
 
-type Credential = TokenResult | KeyResult;
+type Credential = TokenResult | ApiKeyResult;
 
 /** Tokens in use by one app at one moment: the present one, and those of requests that are still under way. */
 const maxAccepted = 8;
@@ -187,11 +187,11 @@ class AuthorizedRequest {
   }
 
   /** The same key would be refused again. */
-  async #refused(response: Response, { apiKeyId, resource }: KeyResult): Promise<KeyturnError> {
+  async #refused(response: Response, { apiKeyId, resource }: ApiKeyResult): Promise<KeyturnError> {
     await response.body?.cancel();
     // The owner's lists then show it. Where the broker can't be told, the error below says it all the same.
     await this.#connection.rejectToken({ apiKeyId, status: 401 }).catch(() => undefined);
-    return new KeyturnError('key_refused', `${resource} refused the API key.`, {
+    return new KeyturnError('api_key_refused', `${resource} refused the API key.`, {
       rule: 'A refused API key is not sent again: only the user can replace it',
       hint: `Make a new key at the server, and set it: keyturn api-key set ${shellWord(resource)} --api-key-stdin`,
     });
@@ -255,7 +255,7 @@ class AuthorizedRequest {
 }
 
 /** The key was not sent, so the refusal says nothing of it. */
-function outside({ url }: ReplayableRequest, { resource }: KeyResult): KeyturnError {
+function outside({ url }: ReplayableRequest, { resource }: ApiKeyResult): KeyturnError {
   return new KeyturnError(
     'resource_mismatch',
     `The server wants a key at ${quoted(url.origin + url.pathname)}, outside the URL of its API key.`,

@@ -10,7 +10,7 @@ export type {
   Challenge,
   CredentialGetParams,
   CredentialKind,
-  KeyResult,
+  ApiKeyResult,
   TokenGetParams,
   TokenProveParams,
   TokenRejectParams,

@@ -13,7 +13,7 @@ import { Channel } from './channel.ts';
 import { locate, type HomeLocation } from './connect.ts';
 import { checkHandshake } from './connection.ts';
 import { firstThatAnswers } from './search.ts';
-import { appKeyFile, refuseExisting, removeKeyFile, writeKeyFile } from './key-file.ts';
+import { appKeyFile, refuseExisting, removeAppKeyFile, writeAppKeyFile } from './app-key-file.ts';
 
 export interface PairOptions extends HomeLocation {
   /** Up to 64 letters, digits, dots, dashes and underscores; also the key file's name. */
@@ -43,11 +43,11 @@ export async function pair(options: PairOptions): Promise<Identity> {
     identity: await ask(at, socketId, options),
     place: at,
   }));
-  writeKeyFile(file, identity);
+  writeAppKeyFile(file, identity);
   try {
     await checkHandshake({ identity, socket: place, socketId, after });
   } catch (error) {
-    removeKeyFile(file);
+    removeAppKeyFile(file);
     throw error;
   }
   return identity;

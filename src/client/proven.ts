@@ -1,5 +1,5 @@
 /**
- * Requests with a token that is bound to a key of the broker (RFC 9449 §7): each has a proof of its own.
+ * Requests with a token that is bound to a DPoP key of the broker (RFC 9449 §7): each has a proof of its own.
  *
  * Invariant: a request is sent again for the sake of a nonce once, and only with another nonce than before. Whatever
  * else the server says of a proof is its answer: no other token would help.

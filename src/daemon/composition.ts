@@ -30,7 +30,7 @@ import { Forwards } from './forwards/forwards.ts';
 import { HomeCheck } from './home/home-check.ts';
 import { homeRecords } from './home/home-record.ts';
 import type { Home } from './home/home.ts';
-import { removeKeyFiles } from './home/key-files.ts';
+import { removeAppKeyFiles } from './home/app-key-files.ts';
 import { KeptPause } from './home/kept-pause.ts';
 import { vaultName } from './home/mismatched-home.ts';
 import type { Mismatch } from './home/mismatched-home.ts';
@@ -57,7 +57,7 @@ import { daemonFetch } from './system/fetch.ts';
 import { handedNetwork } from './system/handed-network.ts';
 import { machineClock } from './system/machine-clock.ts';
 import { BackupKeys } from './vault/backup-keys.ts';
-import { Keys } from './vault/keys.ts';
+import { AppKeys } from './vault/app-keys.ts';
 import { openSecrets, serviceOf } from './vault/secrets.ts';
 import { VaultLock } from './vault/vault-lock.ts';
 
@@ -188,7 +188,7 @@ async function openBroker(core: Core) {
   book.onConfirmed(() => vaultLock.settingsChanged());
   homeCheck.begin();
   const broker = new Broker(parts);
-  const keys = new Keys({ home, root: secrets.root, ...parts });
+  const keys = new AppKeys({ home, root: secrets.root, ...parts });
   const audit = secrets.trail;
   const sockets = new Sockets({ options, home, keys, vaultLock, audit, clock, stopping: stopping.signal });
   return { broker, display, pause, revocations, vaultLock, keys, sockets, upkeep: new Upkeep(parts) };
@@ -229,7 +229,7 @@ function openWays({ options, opened, changed, records, homeCheck, net }: Core, r
       sockets.closeConnectionsOf(appId);
       forwards.closeConnectionsOf(appId);
     },
-    removeKeyOf: (appId: string) => removeKeyFiles(home.paths, { appId, brokerId: home.homeId }),
+    removeKeyOf: (appId: string) => removeAppKeyFiles(home.paths, { appId, brokerId: home.homeId }),
   };
   const list = new Proxies(records.proxies);
   const apps = new ProxiedApps({

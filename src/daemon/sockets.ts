@@ -16,7 +16,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Home } from './home/home.ts';
 import type { DaemonOptions } from './options.ts';
-import type { Keys } from './vault/keys.ts';
+import type { AppKeys } from './vault/app-keys.ts';
 import type { VaultLock } from './vault/vault-lock.ts';
 import { isWritten } from './system/log.ts';
 import type { Level } from './system/log.ts';
@@ -25,7 +25,7 @@ import { version } from './system/version.ts';
 export interface SocketParts {
   readonly options: Pick<DaemonOptions, 'env' | 'log' | 'keyturnApp'>;
   readonly home: Pick<Home, 'homeId' | 'paths'>;
-  readonly keys: Keys;
+  readonly keys: AppKeys;
   readonly vaultLock: Pick<VaultLock, 'refuseIfLocked'>;
   readonly audit: Pick<Audit, 'note'>;
   readonly clock: Pick<Clock, 'now'>;

@@ -41,7 +41,7 @@ const schema = z.strictObject({
         .string()
         .regex(/^(\/[\w.~-]+)+$/, 'a path begins with / and has plain words')
         .default('/mcp'),
-      /** `required`: only tokens that are bound to a key, with a nonce of the server in each proof (RFC 9449). */
+      /** `required`: only tokens that are bound to a DPoP key, with a nonce of the server in each proof (RFC 9449). */
       dpop: z.enum(['taken', 'required']).default('taken'),
     })
     .prefault({}),

@@ -31,14 +31,14 @@ interface SkipReason {
   readonly why: string;
 }
 
-type KeyStanding = { readonly secret: 'vault' | 'sealed' } | SkipReason;
+type ApiKeyStanding = { readonly secret: 'vault' | 'sealed' } | SkipReason;
 
 /** Throws what the broker refuses of the backup, and `file_unreadable`. */
 export async function applySetup(
   files: readonly SurveyedConfig[],
   { stateFolder, ask }: SetupHome,
 ): Promise<readonly AppliedChange[]> {
-  const standings = await moveKeys(files.flatMap(switchesIn), { stateFolder, ask });
+  const standings = await moveApiKeys(files.flatMap(switchesIn), { stateFolder, ask });
   const changes = files.flatMap((file) => changeOf(file, standings) ?? []);
   const keys = [...standings].flatMap(([{ endpoint }, standing]) =>
     'secret' in standing && standing.secret === 'vault' ? [endpoint] : [],
@@ -72,7 +72,7 @@ async function writeChange({
 function result(
   { config }: SurveyedConfig,
   { entry, as, endpoint, key }: Switch,
-  standing: KeyStanding | undefined,
+  standing: ApiKeyStanding | undefined,
   unwritten: SkipReason | undefined,
 ): AppliedChange {
   const common = { file: config.file, entry, as, endpoint, ...(key ? { exposed: key.header } : {}) };
@@ -85,7 +85,7 @@ function result(
 
 function changeOf(
   surveyed: SurveyedConfig,
-  standings: ReadonlyMap<Switch, KeyStanding>,
+  standings: ReadonlyMap<Switch, ApiKeyStanding>,
 ):
   | {
       surveyed: SurveyedConfig;
@@ -122,14 +122,14 @@ function changeOf(
   return { surveyed, found, bytes, kept };
 }
 
-const otherKey: SkipReason = { why: 'another entry has another key for this server' };
+const otherApiKey: SkipReason = { why: 'another entry has another API key for this server' };
 
 /** One after the other: each may ask the user. A server's key that is in the vault already is never replaced. */
-async function moveKeys(
+async function moveApiKeys(
   entries: readonly Switch[],
   { stateFolder, ask }: SetupHome,
-): Promise<ReadonlyMap<Switch, KeyStanding>> {
-  const standings = new Map<Switch, KeyStanding>();
+): Promise<ReadonlyMap<Switch, ApiKeyStanding>> {
+  const standings = new Map<Switch, ApiKeyStanding>();
   const secrets = entries.filter(({ key }) => key);
   if (secrets.length === 0) return standings;
   const { apiKeys: keys } = await ask('apiKey.list', {});
@@ -139,7 +139,7 @@ async function moveKeys(
     const standing = before && standings.get(before);
     if (before && standing) {
       const isSame = JSON.stringify(before.key) === JSON.stringify(entry.key);
-      standings.set(entry, isSame ? standing : otherKey);
+      standings.set(entry, isSame ? standing : otherApiKey);
     } else if (keys.some(({ resource }) => resource === entry.endpoint)) {
       // An earlier run moved it, and could not change the file then.
       const wasMoved = await movedBefore(entry, { stateFolder, ask });
@@ -154,7 +154,7 @@ async function moveKeys(
       );
     } else {
       first.set(entry.endpoint, entry);
-      standings.set(entry, await moveKey(entry, ask));
+      standings.set(entry, await moveApiKey(entry, ask));
     }
   }
   return standings;
@@ -164,12 +164,12 @@ async function moveKeys(
 async function movedBefore({ endpoint, key }: Switch, { stateFolder, ask }: SetupHome): Promise<boolean> {
   for (const file of await backupsIn(stateFolder)) {
     const backup = await openBackup(file, async (sealedKey) => (await ask('backup.open', { sealedKey })).key);
-    const hasKey = backup.files.some(({ before }) =>
+    const hasApiKey = backup.files.some(({ before }) =>
       Buffer.from(before, 'base64')
         .toString('utf8')
         .includes(key?.value ?? endpoint),
     );
-    if (backup.keys.includes(endpoint) && hasKey) return true;
+    if (backup.keys.includes(endpoint) && hasApiKey) return true;
   }
   return false;
 }
@@ -180,7 +180,7 @@ function keyFailedWhy({ message, hint }: KeyturnError): string {
   return `Keyturn could not store its key: ${sentence}${next} Then try again.`;
 }
 
-async function moveKey({ endpoint, key }: Switch, ask: AskOwner): Promise<KeyStanding> {
+async function moveApiKey({ endpoint, key }: Switch, ask: AskOwner): Promise<ApiKeyStanding> {
   if (!key) return { secret: 'sealed' };
   try {
     await ask('apiKey.set', { resource: endpoint, ...key });

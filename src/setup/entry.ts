@@ -19,7 +19,7 @@ import { changesPrograms } from '../base/system/program-variables.ts';
 export type Members = Readonly<Record<string, unknown>>;
 
 /** An API key that stood in plain text. */
-export interface FoundKey {
+export interface FoundApiKey {
   readonly header: string;
   readonly scheme?: string;
   readonly value: string;
@@ -48,7 +48,7 @@ export type Reading =
       readonly as?: string | undefined;
       /** Of the bridge, behind the URL. */
       readonly args: readonly string[];
-      readonly key?: FoundKey;
+      readonly key?: FoundApiKey;
       /** Members that go. */
       readonly drop: readonly string[];
       /** The member in whose place the command is written. */
@@ -284,7 +284,7 @@ function plainUrl(text: string): URL | undefined {
 }
 
 /** `Bearer abc`, or the key without a scheme. Undefined for another form. */
-function keyOf({ name: header, value: text }: Header): FoundKey | undefined {
+function keyOf({ name: header, value: text }: Header): FoundApiKey | undefined {
   const words = text.trim().split(/\s+/);
   const [scheme, value] = words.length === 2 ? words : [undefined, words[0]];
   const isKey =

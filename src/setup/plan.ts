@@ -10,7 +10,7 @@ import { maxNameLength } from '../ipc/wire/limits.ts';
 import type { ConfigFile } from './clients.ts';
 import { applied, type Edit, type Format, NotUnderstood, type Place } from './formats/edit.ts';
 import { exposedIn } from './exposed.ts';
-import { commandWords, type FoundKey, type Gone, readEntry, type Reading } from './entry.ts';
+import { commandWords, type FoundApiKey, type Gone, readEntry, type Reading } from './entry.ts';
 import { jsonFormat } from './formats/json-format.ts';
 import type { OwnCommand } from './own-command.ts';
 import { tomlFormat } from './formats/toml-format.ts';
@@ -34,7 +34,7 @@ export interface Switch extends Standing {
   /** The name under which the bridge pairs. */
   readonly as: string;
   readonly endpoint: string;
-  readonly key?: FoundKey | undefined;
+  readonly key?: FoundApiKey | undefined;
   readonly edits: readonly Edit[];
   /** The lines of the entry before and after, as they may be shown. */
   readonly shown: readonly string[];

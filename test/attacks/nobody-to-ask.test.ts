@@ -3,7 +3,7 @@ import { createSecretKey } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { questionTimeout } from '../../src/broker/approval-requests/approval-requests.ts';
 import type { Home } from '../../src/daemon/home/home.ts';
-import { Keys } from '../../src/daemon/vault/keys.ts';
+import { AppKeys } from '../../src/daemon/vault/app-keys.ts';
 import { askAboutSettings } from '../../src/daemon/settings/settings-card.ts';
 import { PairingQueue } from '../../src/ipc/server/pairing.ts';
 import { brokerRig, refusal } from '../broker/rig.ts';
@@ -14,7 +14,7 @@ const never = new AbortController().signal;
 it('a pairing is refused when its time is over', async () => {
   const { parts, clock, question } = await brokerRig(nowhere);
   const home = { homeId: 'A'.repeat(22) } as Home;
-  const keys = new Keys({ ...parts, home, root: async () => createSecretKey(Buffer.alloc(32, 7)) });
+  const keys = new AppKeys({ ...parts, home, root: async () => createSecretKey(Buffer.alloc(32, 7)) });
   const desk = new PairingQueue({
     pair: (request) => keys.pair(request),
     now: () => clock.now(),

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import { ownerKeyFile } from '../../src/base/paths.ts';
-import { appKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { appKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { startRig } from '../ipc/rig.ts';
 import { wireToken } from '../ipc/wire-token.ts';
@@ -22,7 +22,7 @@ async function connected(dispatch: NonNullable<Parameters<typeof startRig>[0]>['
 describe('a connection', () => {
   test('gets a token under the name the program was paired with', async () => {
     const rig = await startRig({ dispatch: async () => token });
-    writeKeyFile(appKeyFile(rig.paths, 'editor'), rig.enrol());
+    writeAppKeyFile(appKeyFile(rig.paths, 'editor'), rig.enrol());
     const connection = await connect({ name: 'editor', paths: rig.paths });
     expect(await connection.getToken(asked)).toEqual(token);
     connection.close();
@@ -31,7 +31,7 @@ describe('a connection', () => {
 
   test('does not act as the owner with another key in the owner’s place', async () => {
     const rig = await startRig();
-    writeKeyFile(ownerKeyFile(rig.paths), rig.enrol());
+    writeAppKeyFile(ownerKeyFile(rig.paths), rig.enrol());
     await expect(connectAsOwner({ paths: rig.paths })).rejects.toMatchObject({ reason: 'file_unreadable' });
   });
 

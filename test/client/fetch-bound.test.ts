@@ -1,4 +1,4 @@
-/** The fetch that authorizes itself, with tokens that are bound to a key of the broker (RFC 9449). */
+/** The fetch that authorizes itself, with tokens that are bound to a DPoP key of the broker (RFC 9449). */
 import { describe, expect, test } from 'vitest';
 import { bearers, methodsOf, startFetch, startHttp, type Reply, type Seen } from './fetch-rig.ts';
 

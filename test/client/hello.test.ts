@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
 import { openConnection } from '../../src/client/connection.ts';
-import { appKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { appKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { prepareSocket } from '../../src/ipc/wire/socket-path.ts';
 import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
@@ -36,7 +36,7 @@ describe('a key that the broker refuses', () => {
   ])('is kept: %s', async (reason, keyFor) => {
     const rig = await startRig({ keyFor });
     const file = appKeyFile(rig.paths, 'editor');
-    writeKeyFile(file, rig.enrol());
+    writeAppKeyFile(file, rig.enrol());
     const before = readFileSync(file, 'utf8');
     await expect(connect({ name: 'editor', paths: rig.paths })).rejects.toMatchObject({ reason });
     expect(readFileSync(file, 'utf8')).toBe(before);

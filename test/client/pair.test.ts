@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
-import { appKeyFile, readKeyFile } from '../../src/client/key-file.ts';
+import { appKeyFile, readAppKeyFile } from '../../src/client/app-key-file.ts';
 import { pair } from '../../src/client/pair.ts';
 import { startRig } from '../ipc/rig.ts';
 
@@ -24,7 +24,7 @@ describe('pairing', () => {
     const identity = await pair({ name: 'editor', onCode: (code) => shown.push(code), paths: rig.paths });
     expect(shown).toEqual(codes);
     expect(confirmed).toEqual(['new-client']);
-    expect(readKeyFile(appKeyFile(rig.paths, 'editor'))).toEqual(identity);
+    expect(readAppKeyFile(appKeyFile(rig.paths, 'editor'))).toEqual(identity);
     (await connect({ name: 'editor', paths: rig.paths })).close();
   });
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { homePaths, type HomePaths } from '../../src/base/paths.ts';
-import { appKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { appKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { homeId, startRig, temporaryHome } from '../ipc/rig.ts';
 import { keyturnPy, pythonProgram } from '../support/processes/python.ts';
@@ -23,7 +23,7 @@ const homeOf = (paths: HomePaths): Record<string, string> => ({ KEYTURN_HOME: pa
 /** Pairs without a broker: the key file alone. */
 function enrolled(paths: HomePaths, identity: Identity = newIdentity()): string {
   const file = appKeyFile(paths, 'notes');
-  writeKeyFile(file, identity);
+  writeAppKeyFile(file, identity);
   return file;
 }
 

@@ -169,7 +169,7 @@ it('Activity lists, filters, draws and exports the audit trail', async () => {
   await expect
     .poll(() => page.getByRole('img').getAttribute('aria-label'))
     .toBe(
-      'In the last 24 hours: 1 token or key issued, 0 requests refused, 0 renewals, and 0 renewals failed.',
+      'In the last 24 hours: 1 token or API key issued, 0 requests refused, 0 renewals, and 0 renewals failed.',
     );
   await page.getByText('Show as table').click();
   expect(await page.locator('.hours tbody td').allInnerTexts()).toEqual(['1', '0', '0', '0']);

@@ -77,7 +77,7 @@ describe('the overview', () => {
     await apps.nth(1).press('Enter');
     await page.locator('article', { hasText: '/home/anna/.local/bin/helm-agent' }).waitFor();
     // What is shown of its use says how much that is.
-    await page.getByText(/In the last 24 hours: \d+ tokens and keys issued\./).waitFor();
+    await page.getByText(/In the last 24 hours: \d+ tokens and API keys issued\./).waitFor();
   });
 });
 

@@ -1,4 +1,4 @@
-/** When tokens are bound to a key (RFC 9449), what keeps them so, and which proofs a program gets. */
+/** When tokens are bound to a DPoP key (RFC 9449), what keeps them so, and which proofs a program gets. */
 import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
 import { revokeSignIn } from '../../src/broker/revocation/revoker.ts';
@@ -23,7 +23,7 @@ async function boundGround() {
 const claimsOf = (proof: string): unknown =>
   JSON.parse(Buffer.from(proof.split('.')[1] ?? '', 'base64url').toString());
 
-describe('tokens are bound to a key', () => {
+describe('tokens are bound to a DPoP key', () => {
   it.each<[string, boolean, object, object, string | undefined]>([
     [
       'where the metadata of both says so',
@@ -60,7 +60,7 @@ describe('tokens are bound to a key', () => {
       { dpop_bound_access_tokens_required: true },
       undefined,
     ],
-  ])('P-5: tokens are bound to a key %s', async (_where, isBound, offered, wanted, challenge) => {
+  ])('P-5: tokens are bound to a DPoP key %s', async (_where, isBound, offered, wanted, challenge) => {
     const { rig, authorizationServer, protectedServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({ ...document, ...offered });
     protectedServer.bend.metadata = (document) => ({ ...document, ...wanted });
@@ -87,7 +87,7 @@ describe('tokens are bound to a key', () => {
     authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({
       reason: 'login_required',
-      message: expect.stringContaining('takes only tokens that are bound to a key'),
+      message: expect.stringContaining('takes only tokens that are bound to a DPoP key'),
     });
     expect((await rig.ask()).tokenType).toBe('DPoP');
     expect(rig.pages).toHaveLength(2);

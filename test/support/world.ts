@@ -34,7 +34,7 @@ export interface WorldOptions extends Partial<
 > {
   /** What is protected; notebooks unless told otherwise. */
   readonly service?: ProtectedService;
-  /** The MCP server takes only tokens that are bound to a key, and both want nonces. */
+  /** The MCP server takes only tokens that are bound to a DPoP key, and both want nonces. */
   readonly takesBoundTokens?: boolean;
   /** Seconds between two looks at a token. The default, 0, is for tests that end tokens. */
   readonly cacheSeconds?: number;

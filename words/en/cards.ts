@@ -36,11 +36,11 @@ export const cards = {
     otherFile: 'It ran from another file when you connected it:',
     proxied: 'This is a proxy address. Every program that knows it gets the access that you allow.',
     cliWarning: 'Every program on this computer can then use this access through the keyturn command.',
-    cliKeyWarning: 'Every program on this computer can then get this key through the keyturn command.',
+    cliKeyWarning: 'Every program on this computer can then get this API key through the keyturn command.',
     keyAsked: 'Asks for your API key for this server, in the header',
     keyIn: 'Header',
     keyWhat:
-      'The app can keep the key and use it longer than you allow here. To stop that, replace the key at the server.',
+      'The app can keep the API key and use it longer than you allow here. To stop that, replace it at the server.',
     keyGiven: '{who, select, command {The keyturn command} other {{program}}} can use your API key.',
     server: 'Server',
     issuer: 'Sign-in provider',

@@ -5,7 +5,7 @@ export const commands = {
       allow: 'The app then gets this access without asking again. You can revoke it under Connected apps.',
       endDenial: 'The app can then ask you again. Access that you gave it there ends.',
       apiKey:
-        'Apps that you allow get this key, and send it to this server in this header. Allow this only if you set the key just now.',
+        'Apps that you allow get this API key, and send it to this server in this header. Allow this only if you set it just now.',
       oauthClient: 'Keyturn then uses this OAuth client at this sign-in provider.',
       signIn:
         'Keyturn then uses the account that signs in on that page. Apps that you allowed there can use it.',
@@ -52,8 +52,9 @@ export const commands = {
     unasked: 'This client gets access without your approval.',
     replaces: 'It replaces the current client.',
     replacesKey:
-      'It replaces the current key. Apps that can use that key get this one, if the header stays the same.',
-    uncheckedKey: 'Keyturn does not check whether the server offers a sign-in, which is safer than a key.',
+      'It replaces the current API key. Apps that can use that one get this one, if the header stays the same.',
+    uncheckedKey:
+      'Keyturn does not check whether the server offers a sign-in, which is safer than an API key.',
     allowsKey: 'The app then gets your API key without asking again.',
     key: 'API key in',
     rule: 'Exception',

@@ -58,7 +58,7 @@ export const common = {
 
   counts: {
     rows: '{count, plural, one {# row} other {# rows}}',
-    handedOut: '{count, plural, one {# token or key issued} other {# tokens and keys issued}}',
+    handedOut: '{count, plural, one {# token or API key issued} other {# tokens and API keys issued}}',
     refused: '{count, plural, one {# request refused} other {# requests refused}}',
     refreshed: '{count, plural, one {# renewal} other {# renewals}}',
     failed: '{count, plural, one {# renewal failed} other {# renewals failed}}',

@@ -25,7 +25,7 @@ export const providers = {
 
   registered: {
     title: 'OAuth clients by provider',
-    hint: 'Keyturn’s clients at each sign-in provider. Secrets and keys are never shown.',
+    hint: 'Keyturn’s clients at each sign-in provider. Secrets and private keys are never shown.',
     none: 'No client was added.',
     automatic: 'Registered automatically: {count}',
     clientId: 'Client ID',
@@ -45,7 +45,7 @@ export const providers = {
     removeAt: 'Remove the client {clientId} at {issuer}',
     removeTitle: 'Remove this client?',
     removeWhat:
-      'Keyturn deletes it with its secret or key. The sign-in provider is not told: remove it there too if nothing else uses it. The next sign-in there needs another client, or registers one automatically where the provider allows that.',
+      'Keyturn deletes it with its secret or private key. The sign-in provider is not told: remove it there too if nothing else uses it. The next sign-in there needs another client, or registers one automatically where the provider allows that.',
     removeConfirm: 'Remove',
     removed: 'The client at {issuer} was removed.',
   },

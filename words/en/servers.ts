@@ -31,7 +31,7 @@ export const servers = {
     more: '{count} more',
     waived: 'Security exceptions',
     tokenType: 'Tokens',
-    bound: 'bound to a key that only Keyturn has, so a copied token is useless',
+    bound: 'bound to a DPoP key that only Keyturn has, so a copied token is useless',
     audience: 'Access is valid for',
     audiences: {
       unbound: 'Not limited to this server',
@@ -132,12 +132,12 @@ export const servers = {
     header: 'Header',
     set: 'Set',
     unchecked: 'You set it without asking whether the server offers a sign-in.',
-    refused: 'The server refused this key',
+    refused: 'The server refused this API key',
     remove: 'Remove…',
     removeAt: 'Remove the API key for {server}',
     removeTitle: 'Remove this API key?',
     removeWhat:
-      'Keyturn forgets the key, and no app gets it any more. The key itself stays valid, and an app may have kept it: revoke it at the server too.',
+      'Keyturn forgets the API key, and no app gets it any more. The API key itself stays valid, and an app may have kept it: revoke it at the server too.',
     removeConfirm: 'Remove',
     removed: 'The API key for {server} is removed.',
   },

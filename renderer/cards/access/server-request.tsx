@@ -10,7 +10,7 @@ import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedLines } from '../../parts/untrusted-text.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { newScopes } from './lease-choices.ts';
-import { KeyPlace } from '../../parts/key-place.tsx';
+import { ApiKeyPlace } from '../../parts/api-key-place.tsx';
 import { GuessNote, ScopeChoice } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';
 import { ScrollBox } from '../../parts/scroll-box.tsx';
@@ -139,7 +139,7 @@ function Asked({
       <div>
         <p>{words.keyAsked}</p>
         <ScrollBox label={words.keyIn}>
-          <KeyPlace of={key} />
+          <ApiKeyPlace of={key} />
         </ScrollBox>
       </div>
     );

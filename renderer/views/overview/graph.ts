@@ -3,7 +3,7 @@
  *
  * Invariant: a line stands for a permission that there is now, however it was used; the thickness alone says how much.
  */
-import type { SignIn, ListedKey, PairedApp, Use } from '../../base/views.ts';
+import type { SignIn, ListedApiKey, PairedApp, Use } from '../../base/views.ts';
 import { sumOf } from '../../state/uses.ts';
 import type { UseSum } from '../../state/uses.ts';
 import { keyItem } from '../servers/api-key.tsx';
@@ -53,7 +53,7 @@ export interface Graph {
 interface Lists {
   readonly clients: readonly PairedApp[];
   readonly signIns: readonly SignIn[];
-  readonly keys: readonly ListedKey[];
+  readonly keys: readonly ListedApiKey[];
   readonly uses: readonly Use[];
 }
 

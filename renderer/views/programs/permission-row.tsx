@@ -5,7 +5,7 @@ import { useAction, useList } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
-import { KeyPlace } from '../../parts/key-place.tsx';
+import { ApiKeyPlace } from '../../parts/api-key-place.tsx';
 import { endPermission, ManageAccessDialog } from './manage-access-dialog.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Scopes } from '../../parts/scopes.tsx';
@@ -41,7 +41,7 @@ export function PermissionRow({ program, permission }: PermissionRowProps) {
       {isDenied && <p class="dim small">{words.deniedWhat}</p>}
       {permission.apiKey && (
         <p class="dim">
-          {words.key} <KeyPlace of={permission.apiKey} />
+          {words.key} <ApiKeyPlace of={permission.apiKey} />
         </p>
       )}
       {!isDenied && !permission.apiKey && <Reach scope={scope} />}

@@ -5,13 +5,13 @@
  */
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
-import { KeyPlace } from '../../parts/key-place.tsx';
+import { ApiKeyPlace } from '../../parts/api-key-place.tsx';
 import { Address, UntrustedLines } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
-import type { ListedKey } from '../../base/views.ts';
+import type { ListedApiKey } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
 const words = strings.apiKeys;
@@ -19,7 +19,7 @@ const words = strings.apiKeys;
 /** The item of a key among the servers. A sign-in's id has no colon. */
 export const keyItem = (resource: string): string => `key:${resource}`;
 
-export function ApiKey({ of }: { readonly of: ListedKey }) {
+export function ApiKey({ of }: { readonly of: ListedApiKey }) {
   const { resource, setAt, refusedAt, unchecked, apps } = of;
   return (
     <article class="card">
@@ -41,7 +41,7 @@ export function ApiKey({ of }: { readonly of: ListedKey }) {
       )}
       <Facts isGrid>
         <Fact name={words.header}>
-          <KeyPlace of={of} />
+          <ApiKeyPlace of={of} />
         </Fact>
         <Fact name={words.set}>
           <When at={setAt} />
@@ -56,7 +56,7 @@ export function ApiKey({ of }: { readonly of: ListedKey }) {
   );
 }
 
-function Removal({ resource }: Pick<ListedKey, 'resource'>) {
+function Removal({ resource }: Pick<ListedApiKey, 'resource'>) {
   return (
     <div class="actions">
       <ConfirmedAction

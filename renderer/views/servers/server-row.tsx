@@ -1,7 +1,7 @@
 /** A server in the list: where, its state, as whom, or for how many apps. */
 import { formatCount } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';
-import type { SignIn, ListedKey } from '../../base/views.ts';
+import type { SignIn, ListedApiKey } from '../../base/views.ts';
 import { SignInState, Mark } from '../../parts/state-mark.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { unnamed } from '../../parts/account-name.tsx';
@@ -26,7 +26,7 @@ export function SignInRow({ signIn }: { readonly signIn: SignIn }) {
   );
 }
 
-export function KeyRow({ listed }: { readonly listed: ListedKey }) {
+export function ApiKeyRow({ listed }: { readonly listed: ListedApiKey }) {
   const { resource, apps, refusedAt } = listed;
   return (
     <>

@@ -4,14 +4,14 @@ import { useMemo, useState } from 'preact/hooks';
 import { ApiKey, keyItem } from './api-key.tsx';
 import { MasterDetail } from '../../lists/master-detail.tsx';
 import { SignInPanel } from './sign-in-panel.tsx';
-import { SignInRow, KeyRow } from './server-row.tsx';
+import { SignInRow, ApiKeyRow } from './server-row.tsx';
 import { RecentActivity } from '../activity/recent-activity.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
 import { SignInForm } from './sign-in-form.tsx';
 import { strings } from '../../base/strings.ts';
-import type { SignIn, ListedKey } from '../../base/views.ts';
+import type { SignIn, ListedApiKey } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
 
 const words = strings.servers;
@@ -20,7 +20,7 @@ const words = strings.servers;
 export const addItem = 'add';
 
 /** A sign-in, or an API key. */
-type Server = { readonly key: string } & ({ readonly signIn: SignIn } | { readonly listed: ListedKey });
+type Server = { readonly key: string } & ({ readonly signIn: SignIn } | { readonly listed: ListedApiKey });
 
 export function Servers({ item }: { readonly item?: string }) {
   const loaded = useList('signIn.list');
@@ -72,7 +72,7 @@ export function Servers({ item }: { readonly item?: string }) {
 const keyOf = ({ key }: Server): string => key;
 
 const rowOf = (server: Server): ComponentChildren =>
-  'signIn' in server ? <SignInRow signIn={server.signIn} /> : <KeyRow listed={server.listed} />;
+  'signIn' in server ? <SignInRow signIn={server.signIn} /> : <ApiKeyRow listed={server.listed} />;
 
 const detailOf = (server: Server): ComponentChildren => (
   <>

@@ -1,6 +1,6 @@
 /** The kinds of question, and what each shows. No secrets, except codes that the user has to type. */
 import type { AppProcessView } from './app-process.ts';
-import type { ShownKey } from '../records/api-key.ts';
+import type { ShownApiKey } from '../records/api-key.ts';
 import type { ForwardOrigin } from '../records/app.ts';
 import type { ExceptionName } from '../records/exception.ts';
 import type { SignInDetails, SignInMethod } from './starter.ts';
@@ -18,13 +18,13 @@ export type CommandApproval =
       /** Milliseconds since 1970; absent: until the owner ends it. */
       readonly until?: number;
       /** It is about the endpoint's API key, and about no token. */
-      readonly key?: ShownKey;
+      readonly key?: ShownApiKey;
     }
   | {
       /** An API key would be set. The key itself isn't here. */
       readonly command: 'apiKey';
       readonly endpoint: string;
-      readonly key: ShownKey;
+      readonly key: ShownApiKey;
       /** True if a key there ends: its value, or its header as well. */
       readonly replaces: boolean;
       /** Keyturn would not ask whether the server offers a sign-in. */
@@ -55,7 +55,7 @@ export type CommandApproval =
       /** When the denial would end, in milliseconds since 1970; absent: now. */
       readonly until?: number;
       /** It is about the endpoint's API key, and about no token. */
-      readonly key?: ShownKey;
+      readonly key?: ShownApiKey;
     }
   | {
       readonly command: 'signIn';
@@ -95,7 +95,7 @@ export interface OfferedSignIn {
   readonly id: string;
   readonly issuer: string;
   readonly account: string;
-  /** Its tokens are bound to a key: the app gets proofs, and never the key. */
+  /** Its tokens are bound to a DPoP key: the app gets proofs, and never the key. */
   readonly isKeyBound: boolean;
   /** Other accounts that the app uses there now. */
   readonly otherAccounts: readonly string[];
@@ -139,7 +139,7 @@ export type Question =
       /**
        * The question is about the endpoint's API key, and about no token. `subject`: what its permission is stored under.
        */
-      readonly key?: ShownKey & { readonly subject: string };
+      readonly key?: ShownApiKey & { readonly subject: string };
       /** What a yes allows; absent if only the first sign-in shows it. */
       readonly scope?: readonly string[];
       /** The sign-in to use; a yes names it in the permission. Absent if nobody has signed in yet. */

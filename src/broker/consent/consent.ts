@@ -13,7 +13,7 @@ import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import type { Decision } from '../approval-requests/answer.ts';
 import { answerInTime } from '../approval-requests/approval-requests.ts';
-import { shownKey } from '../records/api-key.ts';
+import { shownApiKey } from '../records/api-key.ts';
 import { cliAppId } from '../records/app.ts';
 import type { ForwardOrigin } from '../records/app.ts';
 import { carriedOver } from '../records/permission.ts';
@@ -71,8 +71,8 @@ export class Consent {
 
   /** Where the owner set a key instead of signing in, a question about tokens, or a sign-in, would only mislead. */
   refuseKeyOnly({ endpoint, query = '' }: Pick<AccessRequest, 'endpoint' | 'query'>): void {
-    const { signIns, keys } = this.#parts;
-    if (keys.servingAt(`${endpoint}${query}`) && signIns.forEndpoint(endpoint).length === 0)
+    const { signIns, apiKeys } = this.#parts;
+    if (apiKeys.servingAt(`${endpoint}${query}`) && signIns.forEndpoint(endpoint).length === 0)
       throw keyInstead(endpoint);
   }
 
@@ -91,7 +91,7 @@ export class Consent {
   endRun(run: string): void {
     for (const { appId, endpoint } of this.#parts.leases.endRun(run)) {
       const app = this.#parts.apps.nameOf(appId);
-      this.#parts.audit.note({ ...permissionRow(this.#parts.keys, endpoint, 'run over'), app: app });
+      this.#parts.audit.note({ ...permissionRow(this.#parts.apiKeys, endpoint, 'run over'), app: app });
     }
   }
 
@@ -113,7 +113,9 @@ export class Consent {
         appName: apps.nameOf(access.appId),
         endpoint: access.key?.endpoint ?? access.endpoint,
         ...(access.query && !access.key ? { query: access.query } : {}),
-        ...(access.key === undefined ? {} : { key: { ...shownKey(access.key), subject: access.endpoint } }),
+        ...(access.key === undefined
+          ? {}
+          : { key: { ...shownApiKey(access.key), subject: access.endpoint } }),
         ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
         signIn: offer.namedSignIn,
         appProcess,

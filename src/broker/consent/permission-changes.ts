@@ -138,7 +138,7 @@ export class PermissionChanges {
   ): Promise<void> {
     const app = this.#parts.apps.nameOf(appId);
     await this.#parts.audit.record({
-      ...permissionRow(this.#parts.keys, endpoint, outcome),
+      ...permissionRow(this.#parts.apiKeys, endpoint, outcome),
       app: app,
       ...(scope === undefined ? {} : { scope }),
     });

@@ -26,7 +26,7 @@ export interface ResourceRequest {
 export interface AskedResource {
   readonly found: DiscoveredResource;
   readonly challengedScope?: readonly string[];
-  /** Set if the server takes only tokens that are bound to a key, as its metadata or its own challenge says. */
+  /** Set if the server takes only tokens that are bound to a DPoP key, as its metadata or its own challenge says. */
   readonly wantsBoundTokens?: true;
 }
 

@@ -46,7 +46,7 @@ export interface Destination {
   readonly scopesSupported?: readonly string[];
   /** The issuer of a sign-in that the MCP server no longer names. */
   readonly formerIssuer?: string;
-  /** Its tokens are bound to a key: see `bindsTokens`. */
+  /** Its tokens are bound to a DPoP key: see `bindsTokens`. */
   readonly isBound?: true;
   /** It is the company's identity provider, and no MCP server (records/company.ts). */
   readonly isCompany?: true;

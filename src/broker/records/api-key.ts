@@ -50,15 +50,15 @@ const subjectPrefix = 'key:';
  */
 export const keySubject = ({ id }: Pick<ApiKey, 'id'>): string => `${subjectPrefix}${id}`;
 
-export const isKeySubject = (subject: string): boolean => subject.startsWith(subjectPrefix);
+export const isApiKeySubject = (subject: string): boolean => subject.startsWith(subjectPrefix);
 
 /** What a card and a list show of a key, besides its endpoint. */
-export interface ShownKey {
+export interface ShownApiKey {
   readonly header: string;
   readonly scheme?: string;
 }
 
-export const shownKey = ({ header, scheme }: Pick<KeyPlace, 'header' | 'scheme'>): ShownKey =>
+export const shownApiKey = ({ header, scheme }: Pick<KeyPlace, 'header' | 'scheme'>): ShownApiKey =>
   scheme === undefined ? { header } : { header, scheme };
 
 export class ApiKeys {
@@ -95,7 +95,7 @@ export class ApiKeys {
 
   /** For lists and rows of the log: the key whose permission is stored under `subject`. Verified or not. */
   shownOf(subject: string): ApiKey | undefined {
-    if (!isKeySubject(subject)) return undefined;
+    if (!isApiKeySubject(subject)) return undefined;
     return this.#file.readable.find((key) => keySubject(key) === subject);
   }
 

@@ -134,7 +134,7 @@ export class Apps {
         hint:
           taken.id === cliAppId
             ? 'That is the command line itself. Choose another name.'
-            : `Choose another name. If this app lost its key, remove it first: keyturn app remove ${shellWord(other)}`,
+            : `Choose another name. If this app lost its app key, remove it first: keyturn app remove ${shellWord(other)}`,
       },
     );
   }

@@ -112,7 +112,7 @@ export const signInSchema = z.object({
   requestedScope: z.array(z.string()),
   state: stateSchema,
   hasRefreshToken: z.boolean(),
-  /** Its tokens are bound to a key (RFC 9449), which the vault holds. Absent: they are Bearer tokens. */
+  /** Its tokens are bound to a DPoP key (RFC 9449), which the vault holds. Absent: they are Bearer tokens. */
   isKeyBound: z.boolean().optional(),
   /** Milliseconds since 1970 by the wall clock, as all times in records. */
   createdAt: z.number(),

@@ -106,7 +106,7 @@ function kindOf(error: KeyturnError): string {
 }
 
 const kinds = new Map<Reason, string>([
-  ['client_rejected', 'the secret or key of Keyturn’s OAuth client is missing or unusable'],
+  ['client_rejected', 'the secret or private key of Keyturn’s OAuth client is missing or unusable'],
   ['resource_mismatch', 'it issues no tokens for this server (invalid_target)'],
   ['scope_insufficient', 'it refused the scopes (invalid_scope)'],
   ['login_failed', 'it refused the request (invalid_request)'],

@@ -50,7 +50,7 @@ export function keyNotAllowed(name: string, { endpoint }: ApiKey): KeyturnError 
     'consent_required',
     `${name} asks for the API key for ${endpoint}; nobody has allowed that.`,
     {
-      rule: 'No permission, no key; a permission for tokens gives no key',
+      rule: 'Each API key needs a permission; one for tokens gives no API key',
       hint: `Allow it with: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} --api-key`,
     },
   );
@@ -75,7 +75,7 @@ export function keyInstead(endpoint: string): KeyturnError {
 
 /** The app reports a 401 for the key: another try brings the same answer. */
 export function keyRefused(endpoint: string): KeyturnError {
-  return new KeyturnError('key_refused', `${endpoint} refused the API key.`, {
+  return new KeyturnError('api_key_refused', `${endpoint} refused the API key.`, {
     rule: 'A refused API key is not sent again until you replace it',
     hint: `Create a new key at the server, and set it: keyturn api-key set ${shellWord(endpoint)} --api-key-stdin`,
   });

@@ -249,15 +249,15 @@ function earlierOf(
 }
 
 /**
- * A sign-in would give Bearer tokens where the present ones are bound to a key. They stay bound until the user ends the
+ * A sign-in would give Bearer tokens where the present ones are bound to a DPoP key. They stay bound until the user ends the
  * sign-in: else a server that somebody else answers for could turn the sign-in into one whose tokens work anywhere.
  */
 export function unboundNow({ endpoint, issuer }: Pick<NewTokens, 'endpoint' | 'issuer'>): RuleRefusal {
   return new RuleRefusal(
     'token_invalid',
-    `The tokens for ${quoted(endpoint)} were bound to a key, and ${quoted(issuer)} would no longer bind them.`,
+    `The tokens for ${quoted(endpoint)} were bound to a DPoP key, and ${quoted(issuer)} would no longer bind them.`,
     {
-      rule: 'A sign-in whose tokens are bound to a key gets no tokens without one (RFC 9449)',
+      rule: 'A sign-in whose tokens are bound to a DPoP key gets no tokens without one (RFC 9449)',
       hint: `Somebody may be weakening the sign-in. If the servers really changed, revoke the sign-in and sign in again: keyturn logout ${shellWord(endpoint)}`,
     },
   );

@@ -7,7 +7,7 @@
  */
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
-import { readKeyFile } from '../../client/key-file.ts';
+import { readAppKeyFile } from '../../client/app-key-file.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
 import { draftedFile } from '../../base/private-file.ts';
 import { recordedSocket } from '../../ipc/wire/socket-path.ts';
@@ -83,7 +83,7 @@ function removeSocket(paths: HomePaths): void {
 function ownKeys(paths: HomePaths, folder: string): string[] {
   const brokerOf = (file: string): string | undefined => {
     try {
-      return readKeyFile(file).brokerId;
+      return readAppKeyFile(file).brokerId;
     } catch {
       return undefined;
     }

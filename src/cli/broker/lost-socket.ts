@@ -48,7 +48,7 @@ export function keyLost(paths: HomePaths): KeyturnError | undefined {
   if (existsSync(file)) return undefined;
   return new KeyturnError(
     'file_unreadable',
-    `${file} is missing, and a broker runs that knows no other key.`,
+    `${file} is missing, and a broker runs that knows no other app key.`,
     {
       rule: 'The command proves with owner.key that it is yours',
       hint: 'Put the file back, or run keyturn broker restart: the next broker makes a new one.',

@@ -8,7 +8,7 @@ import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand, defineNoun } from '../terminal/command.ts';
-import { showKeys } from '../words/key-rows.ts';
+import { showApiKeys } from '../words/api-key-rows.ts';
 import { printJson, say } from '../terminal/output.ts';
 import { askSecret } from '../terminal/passphrase-prompt.ts';
 import { jsonOption } from '../terminal/statement.ts';
@@ -61,7 +61,7 @@ const statement = {
 
 type Values = Input<typeof statement>['options'];
 
-const setKey = defineCommand(statement, async ({ options, operands: [url] }) => {
+const setApiKey = defineCommand(statement, async ({ options, operands: [url] }) => {
   await set(resourceFrom(url), options);
   return exitCodes.ok;
 });
@@ -79,7 +79,7 @@ const list = defineCommand(
     const { apiKeys } = await ask('apiKey.list', {});
     if (options.json) printJson(apiKeys);
     else if (apiKeys.length === 0) say('No API keys. Set one with: keyturn api-key set URL');
-    else showKeys(apiKeys);
+    else showApiKeys(apiKeys);
     return exitCodes.ok;
   },
 );
@@ -103,7 +103,7 @@ const remove = defineCommand(
 export const command = defineNoun(
   'api-key',
   'Set, list and remove API keys, for MCP servers without a sign-in',
-  { set: setKey, list, remove },
+  { set: setApiKey, list, remove },
   'list',
 );
 

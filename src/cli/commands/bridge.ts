@@ -9,7 +9,7 @@ import { locate } from '../../client/connect.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
 import type { TransportChoice } from '../../bridge/eras/eras.ts';
 import type { Connection } from '../../client/connection.ts';
-import { appKeyFile } from '../../client/key-file.ts';
+import { appKeyFile } from '../../client/app-key-file.ts';
 import { startEntry } from '../programs/entry.ts';
 import { entryName } from '../programs/entry-name.ts';
 import { headersFrom, withHeaders } from '../programs/extra-headers.ts';

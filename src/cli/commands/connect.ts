@@ -2,7 +2,7 @@
 import { exitCodes } from '../../base/errors.ts';
 import { locate } from '../../client/connect.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
-import { appKeyFile } from '../../client/key-file.ts';
+import { appKeyFile } from '../../client/app-key-file.ts';
 import { nameOfServer } from '../programs/entry-name.ts';
 import { accountFrom, scopeFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';

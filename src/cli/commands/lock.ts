@@ -12,7 +12,7 @@ export const command = defineCommand(
     operands: [],
     options: {},
     about:
-      'Lock the vault until you unlock it: the broker finishes its refreshes, forgets keys and tokens, and apps get no tokens.',
+      'Lock the vault until you unlock it: the broker finishes its refreshes, forgets API keys and tokens, and apps get no tokens.',
     examples: ['keyturn lock'],
   },
   async () => {

@@ -19,7 +19,7 @@ const add = defineCommand(
       json: jsonOption('it'),
     },
     about:
-      'Add an address on this computer (http://127.0.0.1:PORT/…) for an app that can hold no key. Keyturn passes requests to it on to the MCP server, with a token that the app never sees.',
+      'Add an address on this computer (http://127.0.0.1:PORT/…) for an app that can’t pair. Keyturn passes requests to it on to the MCP server, with a token that the app never sees.',
     notes: [
       'Each address is one app: you are asked about it once, and any program that knows the address uses it.',
       'It works while the broker runs, for your programs only. Treat it as a secret: keep it out of shared files.',

@@ -51,7 +51,7 @@ const statement = {
   about: 'Print an access token for an MCP server.',
   notes: [
     'The token goes to standard output, everything else to standard error. It needs a permission once: `keyturn app allow cli URL`',
-    'A token that is bound to a key (DPoP) is useless without a proof. --dpop prints it with a proof for one request, as lines of headers; for any other token, its one header.',
+    'A token that is bound to a DPoP key is useless without a proof. --dpop prints it with a proof for one request, as lines of headers; for any other token, its one header.',
   ],
   exitCodes: { 0: 'token', 1: 'internal', 2: 'usage', ...tokenExits },
   examples: [
@@ -213,7 +213,7 @@ function headersOf({ access_token: token }: TokenResult, proof: string | undefin
 
 function sayBound(): void {
   say(
-    'keyturn: this token is bound to a key (DPoP): each request with it needs a proof. --dpop METHOD prints both for one request.',
+    'keyturn: this token is bound to a DPoP key: each request with it needs a proof. --dpop METHOD prints both for one request.',
   );
 }
 

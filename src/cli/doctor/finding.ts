@@ -47,7 +47,7 @@ export const kinds = {
     'An authorization server no longer accepts the client that is registered there.',
   ),
   'versions.differ': problem('Broker and command are of different versions.'),
-  'key.unusable': warning('A key of a paired app can’t be used.'),
+  'key.unusable': warning('The app key of a paired app can’t be used.'),
   'runtime.unusable': warning('XDG_RUNTIME_DIR names no folder of this user alone.'),
   'disk.low': warning('The disk of the home has little room.'),
   'disk.volatile': warning('The home lies in memory, and is lost when this machine restarts.'),

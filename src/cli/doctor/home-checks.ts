@@ -9,7 +9,7 @@ import { shellWord } from '../../base/errors.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
 import { checkFolder, liesInMemory, lookAt } from '../../base/private-folder.ts';
 import { checkPrivate } from '../../base/private-file.ts';
-import { appKeyFile, readKeyFile } from '../../client/key-file.ts';
+import { appKeyFile, readAppKeyFile } from '../../client/app-key-file.ts';
 import { checkFiles } from '../../daemon/home/home.ts';
 import {
   defaultSettings,
@@ -97,7 +97,7 @@ function recorded(
 function keyFindings(paths: HomePaths): Finding[] {
   const unusable = (kind: 'file.unsafe' | 'key.unusable', file: string): Finding[] => {
     try {
-      readKeyFile(file);
+      readAppKeyFile(file);
       return [];
     } catch (error) {
       return [findingOf(kind, error)];

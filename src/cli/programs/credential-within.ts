@@ -10,7 +10,7 @@ import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts'
 import type { Reason } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
 import { isBound } from '../../ipc/wire/token-messages.ts';
-import type { CredentialGetParams, KeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
+import type { CredentialGetParams, ApiKeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../waiting/watch-later.ts';
 import type { AppRequest } from './asked.ts';
@@ -19,7 +19,7 @@ import { connectAs, startEntry } from './entry.ts';
 /** The question is open, and the user has not answered it in time. */
 const open: readonly Reason[] = ['consent_pending', 'login_pending'];
 
-export type Credential = TokenResult | KeyResult;
+export type Credential = TokenResult | ApiKeyResult;
 
 interface Bounds {
   /** Milliseconds since this process began. */
@@ -126,7 +126,7 @@ function requireUsableAlone(credential: Credential): Credential {
   const { resource } = credential;
   throw new KeyturnError(
     'token_invalid',
-    `The token for ${quoted(resource)} is bound to a key (DPoP), so it is worth nothing without the key.`,
+    `The token for ${quoted(resource)} is bound to a DPoP key, so it is worth nothing without that key.`,
     {
       rule: 'RFC 9449 §7: each request needs a proof of its own',
       hint: `Let the app reach the server through Keyturn: keyturn bridge, or keyturn proxy add ${shellWord(resource)}. For one request: keyturn token ${shellWord(resource)} --dpop METHOD`,

@@ -10,7 +10,7 @@ import { exitCodes, KeyturnError, quoted, reasonOf, shellWord } from '../../base
 import { freePath } from '../../base/private-folder.ts';
 import { connect as connectAsProgram, locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
-import { appKeyFile, readKeyFile } from '../../client/key-file.ts';
+import { appKeyFile, readAppKeyFile } from '../../client/app-key-file.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { appCapability } from '../../ipc/wire/capabilities.ts';
@@ -19,7 +19,7 @@ import { connect } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
 import { watchQuestions } from '../waiting/watch.ts';
 import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
-import { keyPlaceWords } from '../words/key-rows.ts';
+import { apiKeyPlaceWords } from '../words/api-key-rows.ts';
 import { say } from '../terminal/output.ts';
 import { isAtTerminal } from '../terminal/standard-input.ts';
 import { kinds } from './asked.ts';
@@ -55,7 +55,7 @@ export async function connectEntry(
     // Before anybody is asked: what the broker would refuse afterwards.
     const status = await call(owner, 'status', {});
     endpointOf(resource, { allowInsecureLoopback: status.insecureLoopback });
-    await moveForgottenKey(owner, name, status);
+    await moveForgottenAppKey(owner, name, status);
     const told = tellQuestions(owner, entry, { together, signal: done.signal });
     await untilAllowed(entry, told.code, over).catch(async (error: unknown) => {
       if (reasonOf(error) !== 'login_required') throw error;
@@ -80,15 +80,15 @@ export async function connectEntry(
  * A broker that doesn't know a key pairs its app again, under another one. The old key stays beside it. Where the
  * broker can't read its list of programs, or another process pairs this one, nothing is moved.
  */
-async function moveForgottenKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
+async function moveForgottenAppKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
   if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'authority.json')) return;
   const file = appKeyFile(locate().paths, name);
-  const { appId } = readKeyFile(file);
+  const { appId } = readAppKeyFile(file);
   const { apps } = await call(owner, 'app.list', {});
   if (apps.some((known) => known.appId === appId)) return;
   const kept = freePath(`${file}.old`);
   renameSync(file, kept);
-  say(`keyturn: the broker does not know the key of ${name}, which is now ${kept}; it is paired again.`);
+  say(`keyturn: the broker does not know the app key of ${name}, which is now ${kept}; it is paired again.`);
 }
 
 /** Where the broker is elsewhere, its owner's questions are too: this terminal shows the code of a pairing only. */
@@ -206,7 +206,7 @@ function wordsOf(question: Question, { name, resource }: Entry): string {
     kind === 'pair'
       ? `${quoted(name)} asks to be paired. Its code is ${code}.`
       : key
-        ? `may ${quoted(name)} have your API key for ${quoted(resource)} (${keyPlaceWords(key)})?`
+        ? `may ${quoted(name)} have your API key for ${quoted(resource)} (${apiKeyPlaceWords(key)})?`
         : `may ${quoted(name)} reach ${quoted(resource)}${offerWords(question)}?`;
   return `keyturn: ${what}`;
 }
@@ -223,7 +223,7 @@ async function togetherWords(
     ? (await call(owner, 'apiKey.list', {})).apiKeys.find((known) => known.resource === endpoint)
     : question.apiKey;
   const what = key
-    ? `have your API key for ${quoted(resource)} (${keyPlaceWords(key)})`
+    ? `have your API key for ${quoted(resource)} (${apiKeyPlaceWords(key)})`
     : `reach ${quoted(resource)}${offerWords(question)}`;
   const note = key || account !== undefined ? '' : await accountsNote(owner, endpoint);
   return `keyturn: may ${names.map(quoted).join(', ')} ${isPairing ? 'be paired, and ' : ''}${what}?${note}`;

@@ -156,7 +156,7 @@ async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Prom
   const { isPaired, refusedBefore, wasRefused } = await import('./pairing.ts');
   if (wasRefused(name)) throw refusedBefore(name);
   if (!isPaired(name)) return;
-  throw new KeyturnError('unpaired', `The broker does not know the key of ${quoted(name)}.`, {
+  throw new KeyturnError('unpaired', `The broker does not know the app key of ${quoted(name)}.`, {
     hint: `It was made for another home, or taken back. Remove apps/${name}.key in the config folder, and start again.`,
   });
 }

@@ -13,7 +13,7 @@ import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts'
 import { makeFileAtOnce, readPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
 import { makeFolder } from '../../base/private-folder.ts';
 import { locate } from '../../client/connect.ts';
-import { appKeyFile } from '../../client/key-file.ts';
+import { appKeyFile } from '../../client/app-key-file.ts';
 import { pair } from '../../client/pair.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { requireBroker } from '../broker/connection.ts';

@@ -29,7 +29,7 @@ export function surveyLines(files: readonly SurveyedConfig[], withChange: boolea
 
 /** Only the broker can tell, when it is asked to take the key. */
 const keyCondition =
-  '    stays as it is if the broker can’t reach this server then, or has another key for it already';
+  '    stays as it is if the broker can’t reach this server then, or has another API key for it already';
 
 const exposedWords = (names: readonly string[]): string =>
   names.length === 0 ? '' : `; a secret is in plain text (${names.join(', ')})`;

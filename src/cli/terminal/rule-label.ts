@@ -45,7 +45,7 @@ const labels: Readonly<Record<string, string>> = {
   'RFC 9207 §2.4': 'an answer must name the issuer that was asked',
   'RFC 9449 §5': 'after a proof of a key the token is bound to that key',
   'RFC 9449 §6.1': 'a bound token names the key of the client that asked for it',
-  'RFC 9449 §7.1': 'only a token that is bound to a key comes with a proof',
+  'RFC 9449 §7.1': 'only a token that is bound to a DPoP key comes with a proof',
   'RFC 9700 §4.4.2': 'an answer must show which issuer it is from',
   'RFC 9728 §2': 'what the metadata of an MCP server must say',
   'RFC 9728 §3.3': 'metadata must name the MCP server that was asked',

@@ -9,7 +9,9 @@ export function sayNothingRevoked(what: string): void {
 }
 
 /** The same for an API key: it has no end, and the app may have kept it. */
-export function sayKeyLives(): void {
+export function sayApiKeyStays(): void {
   if (process.stdout.isTTY)
-    say('keyturn: the key itself stays good. If the app must not use it any more, end it at the server.');
+    say(
+      'keyturn: the API key itself stays valid. If the app must not use it any more, revoke it at the server.',
+    );
 }

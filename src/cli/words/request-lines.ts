@@ -2,7 +2,7 @@
 import { quoted, shellOption, shellWord } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { choiceOptions, choiceQuestion } from './choice-words.ts';
-import { keyPlaceWords } from './key-rows.ts';
+import { apiKeyPlaceWords } from './api-key-rows.ts';
 import { hostOf, processName, when } from '../terminal/output.ts';
 
 export type Question = ResultOf<'request.list'>['requests'][number];
@@ -23,11 +23,11 @@ export function requestLines(
     case 'allow':
       return [
         question.apiKey
-          ? `${id}  May ${app} have your API key for ${resource} (${keyPlaceWords(question.apiKey)})?`
+          ? `${id}  May ${app} have your API key for ${resource} (${apiKeyPlaceWords(question.apiKey)})?`
           : `${id}  May ${app} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
         ...forwardLines(question.forward),
         ...processLines(question),
-        ...(question.tokenType === 'DPoP' ? ['  Its tokens are bound to a key of Keyturn.'] : []),
+        ...(question.tokenType === 'DPoP' ? ['  Its tokens are bound to a DPoP key of Keyturn.'] : []),
         ...answer,
         ...others,
       ];
@@ -177,7 +177,7 @@ function commandWords(question: Question): string {
     case 'endDenial':
       return `end what you denied ${app} at ${resource}${question.apiKey ? ' (the API key)' : ''}${accounts ? ` as ${accounts.map(quoted).join(', ')}` : ''}${scope ? ` for ${scope}` : ''}${until === undefined ? '' : ` on ${when(until)}`}`;
     case 'apiKey':
-      return `set an API key for ${resource}${keyWords(question)}`;
+      return `set an API key for ${resource}${apiKeyWords(question)}`;
     case 'oauthClient':
       return `enter the client ${quoted(registration ?? '')} for ${issuer}${registrationWords(question)}`;
     case 'signIn':
@@ -214,9 +214,9 @@ function forwardLines(forward: Question['forward']): string[] {
 }
 
 /** Where a key would go, and which one it replaces. */
-function keyWords({ apiKey: key, replaces, unchecked }: Question): string {
+function apiKeyWords({ apiKey: key, replaces, unchecked }: Question): string {
   const words = [
-    key === undefined ? '' : `, to go in ${keyPlaceWords(key)}`,
+    key === undefined ? '' : `, to go in ${apiKeyPlaceWords(key)}`,
     replaces === true ? ', instead of the one that was set there before' : '',
     unchecked === true ? ', without asking whether the server offers a sign-in' : '',
   ];

@@ -18,7 +18,7 @@ import type { AppProcesses } from '../apps/app-processes.ts';
 import { commandApprovalFor } from './widening-methods.ts';
 import type { CommandApprovalParts } from './widening-methods.ts';
 import { keyPermissionChange, permissionChange } from './widening.ts';
-import type { KeyPermissionParams, PermissionChange, PermissionParams } from './widening.ts';
+import type { ApiKeyPermissionParams, PermissionChange, PermissionParams } from './widening.ts';
 
 /** One pause for all commands: they come and go, and their names prove nothing. */
 const waitKey = 'command';
@@ -98,7 +98,8 @@ function permissionChangeOf(
   params: unknown,
 ): PermissionChange | undefined {
   if (method === 'permission.set') return permissionChange(broker, params as PermissionParams);
-  if (method === 'apiKey.permission.set') return keyPermissionChange(broker, params as KeyPermissionParams);
+  if (method === 'apiKey.permission.set')
+    return keyPermissionChange(broker, params as ApiKeyPermissionParams);
   return undefined;
 }
 

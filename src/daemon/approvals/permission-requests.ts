@@ -4,10 +4,10 @@
  */
 import type { Broker } from '../../broker/broker.ts';
 import type { CommandApproval } from '../../broker/approval-requests/question.ts';
-import { keySubject, shownKey } from '../../broker/records/api-key.ts';
+import { keySubject, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
-import { decisionOf, refusalOf, requireKey, widensKey, widensPermission } from './widening.ts';
+import { decisionOf, refusalOf, requireKey, widensApiKey, widensPermission } from './widening.ts';
 
 export function permissionRequest(
   broker: Broker,
@@ -52,7 +52,7 @@ export function keyPermissionRequest(
   broker: Broker,
   params: ParamsOf<'apiKey.permission.set'>,
 ): CommandApproval | undefined {
-  if (!widensKey(broker, params)) return undefined;
+  if (!widensApiKey(broker, params)) return undefined;
   const key = requireKey(broker, params.resource);
   const appId = broker.parts.apps.resolve(params.app);
   if (params.decision === 'deny') return keyDenialEndRequest(broker, appId, key, params.until);
@@ -60,7 +60,7 @@ export function keyPermissionRequest(
     command: 'allow',
     appName: broker.parts.apps.nameOf(appId),
     endpoint: key.endpoint,
-    key: shownKey(key),
+    key: shownApiKey(key),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
   };
 }
@@ -72,5 +72,5 @@ export function keyDenialEndRequest(
   until?: number,
 ): CommandApproval | undefined {
   const request = denialEndRequest(broker, appId, keySubject(key), until);
-  return request && { ...request, endpoint: key.endpoint, key: shownKey(key) };
+  return request && { ...request, endpoint: key.endpoint, key: shownApiKey(key) };
 }

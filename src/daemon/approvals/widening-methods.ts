@@ -26,14 +26,14 @@ import type { CheckedSetting } from '../settings/settings-book.ts';
 import { withoutPassword } from '../settings/settings-book.ts';
 import { newProxyName } from '../proxy/proxied-apps.ts';
 import { spelled } from '../system/spelling.ts';
-import { checkKey } from '../methods/api-key-methods.ts';
+import { checkApiKey } from '../methods/api-key-methods.ts';
 import {
   denialEndRequest,
   keyDenialEndRequest,
   keyPermissionRequest,
   permissionRequest,
 } from './permission-requests.ts';
-import { endsKeyRefusal, endsRefusal, requireKey, widensKey, widensPermission } from './widening.ts';
+import { endsApiKeyRefusal, endsRefusal, requireKey, widensApiKey, widensPermission } from './widening.ts';
 
 export interface CommandApprovalParts {
   readonly broker: Broker;
@@ -72,13 +72,13 @@ const wideningMethods: {
 
   'apiKey.set': {
     request: ({ broker }, params) => {
-      const endpoint = checkKey(broker, params);
+      const endpoint = checkApiKey(broker, params);
       const { header, scheme, unchecked } = params;
       return {
         command: 'apiKey',
         endpoint,
         key: scheme === undefined ? { header } : { header, scheme },
-        replaces: broker.parts.keys.for(endpoint) !== undefined,
+        replaces: broker.parts.apiKeys.for(endpoint) !== undefined,
         isUnchecked: unchecked,
       };
     },
@@ -86,13 +86,13 @@ const wideningMethods: {
 
   'apiKey.permission.set': {
     request: ({ broker }, params) => keyPermissionRequest(broker, params),
-    widens: widensKey,
+    widens: widensApiKey,
   },
 
   'apiKey.permission.end': {
     request: ({ broker }, { app, resource }) =>
       keyDenialEndRequest(broker, broker.parts.apps.resolve(app), requireKey(broker, resource)),
-    widens: endsKeyRefusal,
+    widens: endsApiKeyRefusal,
   },
 
   'oauthClient.set': {

@@ -59,7 +59,7 @@ export function endsRefusal(broker: Broker, { app, resource }: EndParams): boole
 }
 
 /** The same for the API key that the endpoint has now. Throws `not_found` as well where there is none. */
-export function endsKeyRefusal(broker: Broker, { app, resource }: EndParams): boolean {
+export function endsApiKeyRefusal(broker: Broker, { app, resource }: EndParams): boolean {
   const appId = broker.parts.apps.resolve(app);
   return refusalOf(broker, appId, keySubject(requireKey(broker, resource))) !== undefined;
 }
@@ -67,7 +67,7 @@ export function endsKeyRefusal(broker: Broker, { app, resource }: EndParams): bo
 /** Throws `not_found`. */
 export function requireKey(broker: Broker, resource: string): ApiKey {
   const endpoint = broker.exact(resource);
-  const key = broker.parts.keys.for(endpoint);
+  const key = broker.parts.apiKeys.for(endpoint);
   if (!key) throw noKey(endpoint);
   return key;
 }
@@ -118,13 +118,13 @@ export interface PermissionChange {
   readonly from?: AsRead;
 }
 
-export type KeyPermissionParams = ParamsOf<'apiKey.permission.set'>;
+export type ApiKeyPermissionParams = ParamsOf<'apiKey.permission.set'>;
 
 /**
  * The same for the API key that the endpoint has now. What gives no more than the present permission is no change of that: it
  * is valid only while this is unchanged. Throws `not_found` for an unknown client, and where there is no key.
  */
-export function keyPermissionChange(broker: Broker, params: KeyPermissionParams): PermissionChange {
+export function keyPermissionChange(broker: Broker, params: ApiKeyPermissionParams): PermissionChange {
   const { apps, permissions, clock } = broker.parts;
   const appId = apps.resolve(params.app);
   const decided = {
@@ -134,11 +134,11 @@ export function keyPermissionChange(broker: Broker, params: KeyPermissionParams)
     createdAt: clock.wall(),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
   };
-  return widensKey(broker, params) ? { decided } : { decided, from: permissions.asRead(decided) };
+  return widensApiKey(broker, params) ? { decided } : { decided, from: permissions.asRead(decided) };
 }
 
 /** As `widensPermission`, for the API key that the endpoint has now. Throws what `keyPermissionChange` throws. */
-export function widensKey(broker: Broker, params: KeyPermissionParams): boolean {
+export function widensApiKey(broker: Broker, params: ApiKeyPermissionParams): boolean {
   const { apps, permissions, clock } = broker.parts;
   const appId = apps.resolve(params.app);
   const key = requireKey(broker, params.resource);

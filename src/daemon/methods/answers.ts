@@ -10,7 +10,7 @@ import { explainSignIn, leftOver, notableSkew } from '../../broker/explain.ts';
 import type { NextRefresh } from '../../broker/explain.ts';
 import type { StoredRow } from '../../audit/audit-row.ts';
 import { serves } from '../../broker/consent/sign-in-choice.ts';
-import { isKeySubject, shownKey } from '../../broker/records/api-key.ts';
+import { isApiKeySubject, shownApiKey } from '../../broker/records/api-key.ts';
 import { namesOfServers } from '../../broker/records/sign-in.ts';
 import type { SignIn } from '../../broker/records/sign-in.ts';
 import type { SignIns } from '../../broker/records/sign-ins.ts';
@@ -212,7 +212,7 @@ function accountsOf(all: SignIns, { signInIds = [] }: Permission): string[] {
 
 /** None for a permission of an API key that is no more: it gives nothing. */
 function permissionAnswer(
-  { apps, signIns, keys }: Broker['parts'],
+  { apps, signIns, apiKeys }: Broker['parts'],
   permission: Permission,
 ): AppAnswer['permissions'] {
   const { decision } = permission;
@@ -221,9 +221,9 @@ function permissionAnswer(
     ...(permission.until === undefined ? {} : { until: wholeSeconds(permission.until) }),
     ...(lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(lastUsedAt) }),
   };
-  if (isKeySubject(permission.endpoint)) {
-    const key = keys.shownOf(permission.endpoint);
-    return key ? [{ resource: key.endpoint, apiKey: shownKey(key), decision, ...times }] : [];
+  if (isApiKeySubject(permission.endpoint)) {
+    const key = apiKeys.shownOf(permission.endpoint);
+    return key ? [{ resource: key.endpoint, apiKey: shownApiKey(key), decision, ...times }] : [];
   }
   const accounts = accountsOf(signIns, permission);
   return [

@@ -5,9 +5,9 @@
  * owner asked not to look. What ends a key ends the permissions for it.
  */
 import type { Broker } from '../../broker/broker.ts';
-import { isSamePlace, keySubject, shownKey } from '../../broker/records/api-key.ts';
+import { isSamePlace, keySubject, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
-import { requireKeyHeader } from '../../broker/records/key-header.ts';
+import { requireApiKeyHeader } from '../../broker/records/api-key-header.ts';
 import { KeyturnError, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { offersOAuth } from '../../oauth/discovery/oauth-offer.ts';
@@ -24,12 +24,12 @@ export const apiKeyMethods: Pick<
   'apiKey.list': ({ broker }) => ({ apiKeys: keyAnswers(broker) }),
 
   'apiKey.remove': async ({ broker }, _caller, { resource }) => {
-    const { keys, audit } = broker.parts;
+    const { apiKeys, audit } = broker.parts;
     const key = requireKey(broker, resource);
     await endPermissionsFor(broker, key);
-    await keys.remove(key);
+    await apiKeys.remove(key);
     await audit.record({ event: 'apiKey', outcome: 'removed', endpoint: key.endpoint });
-    await keys.tidy();
+    await apiKeys.tidy();
     return {};
   },
 
@@ -50,22 +50,22 @@ export const apiKeyMethods: Pick<
 };
 
 async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<ResultOf<'apiKey.set'>> {
-  const { keys, audit, clock } = broker.parts;
+  const { apiKeys, audit, clock } = broker.parts;
   const { header, scheme, value, unchecked } = params;
-  const endpoint = checkKey(broker, params);
+  const endpoint = checkApiKey(broker, params);
   if (!unchecked) await requireNoSignIn(broker, endpoint);
-  const before = keys.for(endpoint);
+  const before = apiKeys.for(endpoint);
   const place = { endpoint, header, scheme };
   const more = { setAt: clock.wall(), ...(unchecked ? { isUnchecked: true } : {}) };
   const ends = before && !isSamePlace(before, place) ? before : undefined;
   // First: a broker that is killed later must leave no permission for a key that is no more, since no list shows one.
   if (ends) await endPermissionsFor(broker, ends);
-  await keys.set(place, value, more);
+  await apiKeys.set(place, value, more);
   // Race: an app may have been allowed that key in the meantime.
   if (ends) await endPermissionsFor(broker, ends);
   const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
   await audit.record({ event: 'apiKey', outcome, endpoint });
-  await keys.tidy();
+  await apiKeys.tidy();
   return { replaced: before !== undefined, permissionsStay: before !== undefined && !ends };
 }
 
@@ -73,11 +73,11 @@ async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<R
  * Changes nothing, asks no server. The canonical endpoint. Throws `invalid_resource`, `invalid_request`,
  * `insecure_url`.
  */
-export function checkKey(
+export function checkApiKey(
   broker: Broker,
   { resource, header }: Pick<ParamsOf<'apiKey.set'>, 'resource' | 'header'>,
 ): string {
-  requireKeyHeader(header);
+  requireApiKeyHeader(header);
   return broker.exact(resource);
 }
 
@@ -116,18 +116,18 @@ type KeyAnswer = ResultOf<'apiKey.list'>['apiKeys'][number];
 
 /** Verified or not: to list, never to act upon. */
 function keyAnswers(broker: Broker): KeyAnswer[] {
-  return broker.parts.keys.shown().map((key) => keyAnswer(broker, key));
+  return broker.parts.apiKeys.shown().map((key) => keyAnswer(broker, key));
 }
 
 function keyAnswer({ parts }: Broker, key: ApiKey): KeyAnswer {
-  const { keys, permissions, leases, apps, clock } = parts;
+  const { apiKeys, permissions, leases, apps, clock } = parts;
   const wall = clock.wall();
   const subject = keySubject(key);
   const allowed = [...permissions.shownFor(subject, wall), ...leases.forEndpoint(subject, wall)];
-  const refusedAt = keys.refusedAt(key.id);
+  const refusedAt = apiKeys.refusedAt(key.id);
   return {
     resource: key.endpoint,
-    ...shownKey(key),
+    ...shownApiKey(key),
     setAt: Math.floor(key.setAt / 1000),
     ...(key.isUnchecked ? { unchecked: true as const } : {}),
     ...(refusedAt === undefined ? {} : { refusedAt: Math.floor(refusedAt / 1000) }),

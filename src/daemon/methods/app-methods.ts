@@ -119,16 +119,18 @@ export async function endPermission(
   endpoint: string,
   outcome: string,
 ): Promise<void> {
-  const { permissions, leases, audit, apps, keys } = broker.parts;
+  const { permissions, leases, audit, apps, apiKeys } = broker.parts;
   const isRefused = refusalOf(broker, appId, endpoint) !== undefined;
   const from = isRefused ? undefined : permissions.asRead({ appId, endpoint });
   const wasLeased = leases.end(appId, endpoint);
   const wasKept = await permissions.end(appId, endpoint, from);
   if (!wasLeased && !wasKept) {
-    const what = keys.shownOf(endpoint) ? `the API key for ${keys.shownOf(endpoint)?.endpoint}` : endpoint;
+    const what = apiKeys.shownOf(endpoint)
+      ? `the API key for ${apiKeys.shownOf(endpoint)?.endpoint}`
+      : endpoint;
     throw new KeyturnError('not_found', `${apps.nameOf(appId)} has no permission for ${what}.`, {
       hint: '`keyturn app list` shows the permissions there are.',
     });
   }
-  await audit.record({ ...permissionRow(keys, endpoint, outcome), app: apps.nameOf(appId) });
+  await audit.record({ ...permissionRow(apiKeys, endpoint, outcome), app: apps.nameOf(appId) });
 }

@@ -5,7 +5,7 @@
  * server wants opened goes where those of an app's sign-in go. A question whose words the wire's schema doesn't take
  * isn't opened: one such answer would make the whole list unreadable, and hide every other question.
  */
-import { shownKey } from '../../broker/records/api-key.ts';
+import { shownApiKey } from '../../broker/records/api-key.ts';
 import type { ProcessFacts } from '../../broker/approval-requests/app-process.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
@@ -71,7 +71,7 @@ export function approvalRequestAnswer(
         ...(question.isDetached ? { detached: true as const } : {}),
         forward: question.forward,
         resource: question.endpoint + (question.query ?? ''),
-        ...(question.key === undefined ? {} : { apiKey: shownKey(question.key) }),
+        ...(question.key === undefined ? {} : { apiKey: shownApiKey(question.key) }),
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
         ...offeredAnswer(question.signIn),
       };

@@ -155,10 +155,13 @@ function requireConsistent({
 }: Entry): void {
   const isWanting = authMethod === 'client_secret_basic' || authMethod === 'client_secret_post';
   const problems: readonly (readonly [boolean, string])[] = [
-    [clientSecret !== undefined && privateKey !== undefined, 'a client has a secret or a key, not both'],
+    [
+      clientSecret !== undefined && privateKey !== undefined,
+      'a client has a secret or a private key, not both',
+    ],
     [
       authMethod === 'none' && (clientSecret ?? privateKey) !== undefined,
-      'a client without authentication has neither secret nor key',
+      'a client without authentication has neither secret nor private key',
     ],
     [isWanting && clientSecret === undefined, `${authMethod} needs a client secret`],
     [authMethod === 'private_key_jwt' && privateKey === undefined, 'private_key_jwt needs a private key'],
@@ -171,7 +174,7 @@ function requireConsistent({
     [isRelativeFile(assertion), 'the file of an assertion has an absolute path'],
     [
       grantType === 'client_credentials' && clientSecret === undefined && privateKey === undefined,
-      'client_credentials needs a secret or a key',
+      'client_credentials needs a secret or a private key',
     ],
   ];
   const problem = problems.find(([isSo]) => isSo)?.[1];

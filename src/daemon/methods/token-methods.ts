@@ -1,8 +1,8 @@
 /** The methods by which an app gets, rejects and gives up tokens. */
 import type { Broker } from '../../broker/broker.ts';
 import { noKey } from '../../broker/refusals/refusals.ts';
-import type { AppChallenge, HandedKey, Token, TokenRequest } from '../../broker/request.ts';
-import { isKeySubject, keySubject } from '../../broker/records/api-key.ts';
+import type { AppChallenge, HandedApiKey, Token, TokenRequest } from '../../broker/request.ts';
+import { isApiKeySubject, keySubject } from '../../broker/records/api-key.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
@@ -116,7 +116,7 @@ function subjectsAt(
   { endpoint, url }: { readonly endpoint: string; readonly url: string },
   kinds: NonNullable<ParamsOf<'permission.release'>['kinds']>,
 ): string[] {
-  const key = kinds.includes('apiKey') ? parts.keys.servingAt(url) : undefined;
+  const key = kinds.includes('apiKey') ? parts.apiKeys.servingAt(url) : undefined;
   return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [keySubject(key)] : [])];
 }
 
@@ -134,7 +134,7 @@ async function releaseAll(broker: Broker, appId: string, subjects: readonly stri
   if (missing.length === subjects.length) throw missing[0];
 }
 
-function keyAnswer({ key, value }: HandedKey): ResultOf<'token.get'> {
+function keyAnswer({ key, value }: HandedApiKey): ResultOf<'token.get'> {
   const { id, endpoint, header, scheme } = key;
   return {
     kind: 'apiKey',
@@ -173,7 +173,7 @@ function refusedByPerson(
   { endpoint, subject }: { readonly endpoint: string; readonly subject: string },
 ): KeyturnError {
   const name = parts.apps.nameOf(appId);
-  const [what, option] = isKeySubject(subject) ? ['the API key for', ' --api-key'] : ['something at', ''];
+  const [what, option] = isApiKeySubject(subject) ? ['the API key for', ' --api-key'] : ['something at', ''];
   return new KeyturnError('not_permitted', `The user refused ${name} ${what} ${endpoint}.`, {
     rule: 'A denial is remembered until the user ends it; ending the permission would end it too',
     hint: `The user ends both with: keyturn app revoke ${shellWord(name)} ${shellWord(endpoint)}${option}`,

@@ -12,11 +12,11 @@ import { mutex } from '../../base/mutex.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import type { Admission } from '../../proxy/messages.ts';
 import type { DaemonFetch } from '../system/fetch.ts';
-import type { Keys } from '../vault/keys.ts';
+import type { AppKeys } from '../vault/app-keys.ts';
 
 export interface ProxiedAppsParts {
   readonly proxies: Proxies;
-  readonly keys: Pick<Keys, 'identityOf'>;
+  readonly keys: Pick<AppKeys, 'identityOf'>;
   readonly net: Pick<DaemonFetch, 'agentFor'>;
   readonly parts: Pick<BrokerParts, 'apps' | 'clock' | 'leases' | 'exceptions' | 'pause' | 'permissions'>;
   /** Before records or keys are used. Throws what the vault throws. */

@@ -29,7 +29,10 @@ const lastLook = 60 * 60_000;
 
 export interface VaultLockParts {
   readonly secrets: Pick<Secrets, 'guard' | 'lockable' | 'watch' | 'bus'>;
-  readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'keys' | 'approvalRequests' | 'audit' | 'clock'>;
+  readonly broker: Pick<
+    BrokerParts,
+    'refresher' | 'cache' | 'apiKeys' | 'approvalRequests' | 'audit' | 'clock'
+  >;
   readonly settings: Pick<Settings, 'lockAfter'>;
   /** The vault's state changed. */
   readonly changed: () => void;
@@ -203,7 +206,7 @@ export class VaultLock {
     await this.#settle();
     await secrets.guard.shut();
     broker.cache.clear();
-    broker.keys.clear();
+    broker.apiKeys.clear();
     await secrets.lockable.lock();
     changed();
     await recorded;

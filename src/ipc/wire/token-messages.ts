@@ -51,7 +51,7 @@ export interface CredentialGetParams extends TokenGetParams {
 }
 
 /** An API key. It has no end that Keyturn knows of, and belongs in this header only, at `resource` only. */
-export interface KeyResult {
+export interface ApiKeyResult {
   readonly kind: 'apiKey';
   readonly header: string;
   /** Comes before the key in `value`; absent: `value` is only the key. */
@@ -144,7 +144,7 @@ export function isTokenProveResult(value: unknown): value is TokenProveResult {
   return isObject(value) && isText(value['proof'], maxLength.token) && proofPattern.test(value['proof']);
 }
 
-export function isKeyResult(value: unknown): value is KeyResult {
+export function isApiKeyResult(value: unknown): value is ApiKeyResult {
   return (
     isObject(value) &&
     value['kind'] === 'apiKey' &&

@@ -24,7 +24,7 @@ export interface BearerChallenge {
   readonly scope?: readonly string[];
   readonly error?: string;
   readonly errorDescription?: string;
-  /** Set if the header has a DPoP challenge and none for Bearer: the server takes only tokens that are bound to a key. */
+  /** Set if the header has a DPoP challenge and none for Bearer: the server takes only tokens that are bound to a DPoP key. */
   readonly wantsBoundTokens?: true;
 }
 

@@ -24,7 +24,7 @@ export interface ProtectedResource {
   readonly authorizationServers: readonly [string, ...string[]];
   /** Well-formed scopes only. */
   readonly scopesSupported?: readonly string[];
-  /** Set if the server takes only tokens that are bound to a key (RFC 9449). */
+  /** Set if the server takes only tokens that are bound to a DPoP key (RFC 9449). */
   readonly wantsBoundTokens?: true;
   /** Where the document was found. */
   readonly metadataUrl: string;

@@ -57,7 +57,7 @@ function requireConfidential({ server, registration }: OAuthClient): void {
   if (registration.tokenEndpointAuthMethod !== 'none') return;
   throw new KeyturnError(
     'client_rejected',
-    `The client at ${quoted(server.issuer)} has neither secret nor key, so it can't act on its own.`,
+    `The client at ${quoted(server.issuer)} has neither secret nor private key, so it can't act on its own.`,
     {
       rule: 'RFC 6749 §4.4',
       hint: `Enter one: keyturn oauth-client add ${shellWord(server.issuer)} --client-id ID --client-secret-stdin --grant-type client_credentials`,

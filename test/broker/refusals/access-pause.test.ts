@@ -49,10 +49,10 @@ describe('a pause of all access', () => {
   it('keeps an API key from a program that waited for the vault', async () => {
     const rig = await brokerRig(inWorld(world));
     const { endpoint } = rig;
-    const { keys, pause, clock } = rig.parts;
-    const key = await keys.set({ endpoint, header: 'x-api-key' }, 'aKey', { setAt: 1 });
+    const { apiKeys, pause, clock } = rig.parts;
+    const key = await apiKeys.set({ endpoint, header: 'x-api-key' }, 'aKey', { setAt: 1 });
     await rig.allow('editor', [], keySubject(key));
-    keys.clear();
+    apiKeys.clear();
     const { signal } = new AbortController();
     const asked = {
       appId: 'editor',

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ask } from '../../../src/cli/broker/request.ts';
 import { ownerKeyFile } from '../../../src/base/paths.ts';
-import { writeKeyFile } from '../../../src/client/key-file.ts';
+import { writeAppKeyFile } from '../../../src/client/app-key-file.ts';
 import { ownerId } from '../../../src/ipc/wire/handshake-messages.ts';
 import { type Rig, startRig } from '../../ipc/rig.ts';
 
@@ -20,7 +20,7 @@ async function closingOnce(): Promise<{ readonly methods: string[] }> {
   });
   vi.stubEnv('KEYTURN_HOME', path.dirname(rig.paths.config));
   mkdirSync(rig.paths.config, { recursive: true, mode: 0o700 });
-  writeKeyFile(ownerKeyFile(rig.paths), rig.enrol(ownerId));
+  writeAppKeyFile(ownerKeyFile(rig.paths), rig.enrol(ownerId));
   return { methods };
 }
 

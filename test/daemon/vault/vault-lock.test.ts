@@ -69,13 +69,14 @@ describe('locking', () => {
     const { vault } = rig.parts;
     await rig.allow();
     await rig.ask();
-    const { keys } = rig.parts;
-    const key = await keys.set({ endpoint: 'https://keys.example', header: 'X-Api-Key' }, 'ak', { setAt: 1 });
-    await keys.read(key);
+    const { apiKeys } = rig.parts;
+    const header = { endpoint: 'https://keys.example', header: 'X-Api-Key' };
+    const key = await apiKeys.set(header, 'ak', { setAt: 1 });
+    await apiKeys.read(key);
     const before = await vault.root();
     await vaultLock.lock('locked');
     expect(rig.parts.cache.of(rig.signIn().id)).toEqual([]);
-    expect(keys.held(key.id)).toBeUndefined();
+    expect(apiKeys.held(key.id)).toBeUndefined();
     expect(await refusal(vault.root())).toMatchObject({ reason: 'locked' });
     expect(await refusal(rig.ask())).toMatchObject({
       reason: 'locked',

@@ -1,4 +1,4 @@
-/** docs/guides/examples/stolen-token.md: what a token that is bound to a key is worth to a thief who has everything that was sent. */
+/** docs/guides/examples/stolen-token.md: what a token that is bound to a DPoP key is worth to a thief who has everything that was sent. */
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -7,7 +7,7 @@ import { newHome } from '../../support/home.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { Walk } from './walk.ts';
 
-it('a stolen token that is bound to a key is refused in every form', async () => {
+it('a stolen token that is bound to a DPoP key is refused in every form', async () => {
   const folder = temporaryFolder();
   const place = newHome();
   const walk = new Walk('stolen-token', place, {

@@ -32,7 +32,7 @@ it('a server that refuses the key is not sent it again, and the list shows it', 
   const { home, server, fetch, resource, key, set, program, listed } = await allowedScene();
   expect((await fetch(resource)).status).toBe(200);
   server.expected = 'another';
-  await expect(fetch(resource)).rejects.toMatchObject({ reason: 'key_refused' });
+  await expect(fetch(resource)).rejects.toMatchObject({ reason: 'api_key_refused' });
   expect(server.server.holding(key)).toHaveLength(2);
   expect(await listed()).toMatchObject([{ refusedAt: expect.any(Number) as number }]);
   expect(await home.ok(['sign-in', 'list'])).toContain('refused by the server');
@@ -41,7 +41,7 @@ it('a server that refuses the key is not sent it again, and the list shows it', 
   );
   const challenge = { status: 401 } as const;
   await expect(program.getCredential({ resource, kinds, challenge })).rejects.toMatchObject({
-    reason: 'key_refused',
+    reason: 'api_key_refused',
   });
   server.expected = newKey();
   await set(server.expected);

@@ -1,5 +1,5 @@
 /**
- * Tokens that are bound to a key (RFC 9449): every way in which programs reach a server that takes no others, and what a
+ * Tokens that are bound to a DPoP key (RFC 9449): every way in which programs reach a server that takes no others, and what a
  * stolen token is worth. Both servers want nonces.
  */
 import { describe, expect, it } from 'vitest';
@@ -40,7 +40,7 @@ describe('a server that takes bound tokens only', () => {
     await startBroker(home);
     await allow(home, 'cli', resource);
     const plain = await home.keyturn(['token', resource]);
-    expect(plain).toMatchObject({ code: 0, stderr: expect.stringContaining('is bound to a key (DPoP)') });
+    expect(plain).toMatchObject({ code: 0, stderr: expect.stringContaining('is bound to a DPoP key') });
     for (const args of [
       ['headers', resource, '--timeout', '30s'],
       ['exec', '--env', `TOKEN=${resource}`, '--', 'env'],

@@ -1,6 +1,6 @@
 /**
  * The protocol's public conformance suite, as npm has it, against programs with nothing but `keyturn token`: its scenarios
- * for sign-ins, for tokens that are bound to a key (RFC 9449), and for workload identity (RFC 7523).
+ * for sign-ins, for tokens that are bound to a DPoP key (RFC 9449), and for workload identity (RFC 7523).
  */
 import { execFile } from 'node:child_process';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Tokens that are bound to a key (RFC 9449) at the token endpoint: proofs, nonces, and answers that don't fit. */
+/** Tokens that are bound to a DPoP key (RFC 9449) at the token endpoint: proofs, nonces, and answers that don't fit. */
 import { createHash, createPublicKey, verify, type JsonWebKey } from 'node:crypto';
 import { inspect } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';

@@ -60,7 +60,7 @@ export const allowApp = defineCommand(
     });
     // For a user at a terminal; a script knows what it says.
     if (options.account === undefined && process.stderr.isTTY) await sayAccount(app, resource);
-    await sayKey(app, resource);
+    await sayApiKey(app, resource);
     await sayNearServer(app, resource);
     if (options.scope !== undefined) await sayStrangeScopes(resource, options.scope.join(' '));
     return exitCodes.ok;
@@ -74,7 +74,7 @@ async function sayAccount(app: string, resource: string): Promise<void> {
 }
 
 /** A permission for tokens gives no key. Where there is a key and no sign-in, the user may have meant the key. */
-async function sayKey(app: string, resource: string): Promise<void> {
+async function sayApiKey(app: string, resource: string): Promise<void> {
   const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const { apiKeys: keys } = await ask('apiKey.list', {});
   if (!keys.some((key) => key.resource === endpoint)) return;

@@ -3,7 +3,7 @@ import { exitCodes, shellWord } from '../../../base/errors.ts';
 import { resourceFrom } from '../../terminal/arguments.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
-import { sayKeyLives, sayNothingRevoked } from '../../words/permission-end.ts';
+import { sayApiKeyStays, sayNothingRevoked } from '../../words/permission-end.ts';
 
 export const denyApp = defineCommand(
   {
@@ -18,7 +18,7 @@ export const denyApp = defineCommand(
   async ({ options, operands: [app, resource] }) => {
     if (options['api-key']) {
       await ask('apiKey.permission.set', { app, resource: resourceFrom(resource), decision: 'deny' });
-      sayKeyLives();
+      sayApiKeyStays();
       return exitCodes.ok;
     }
     await ask('permission.set', { app, resource: resourceFrom(resource), decision: 'deny' });

@@ -4,7 +4,7 @@ import { exitCodes } from '../../../base/errors.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { jsonOption } from '../../terminal/statement.ts';
-import { keyPlaceWords } from '../../words/key-rows.ts';
+import { apiKeyPlaceWords } from '../../words/api-key-rows.ts';
 import { printJson, printTable, processName, say, when } from '../../terminal/output.ts';
 
 export const listApps = defineCommand(
@@ -81,7 +81,7 @@ function rows(client: App, isRefused: boolean): string[][] {
     permission.resource,
     `${decisions[permission.decision]}${permission.run === undefined ? mark : ''}`,
     accountsIn(permission),
-    permission.apiKey ? `API key, ${keyPlaceWords(permission.apiKey)}` : (permission.scope ?? 'any'),
+    permission.apiKey ? `API key, ${apiKeyPlaceWords(permission.apiKey)}` : (permission.scope ?? 'any'),
     untilOf(permission),
     timeOf(permission.lastUsedAt),
   ]);

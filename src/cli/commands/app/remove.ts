@@ -8,11 +8,11 @@ import { sayNothingRevoked } from '../../words/permission-end.ts';
 export const removeApp = defineCommand(
   {
     name: 'app remove',
-    summary: 'Remove an app with its key and its permissions',
+    summary: 'Remove an app with its app key and its permissions',
     operands: [{ name: 'APP' }],
     options: {},
     about:
-      'Remove an app: its key, its permissions and its connections; of cli only the permissions. Sign-ins stay.',
+      'Remove an app: its app key, its permissions and its connections; of cli only the permissions. Sign-ins stay.',
     examples: ['keyturn app remove my-editor'],
   },
   async ({ operands: [app] }) => {

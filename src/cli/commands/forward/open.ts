@@ -38,9 +38,9 @@ export const openForward = defineCommand(
     about:
       'Give apps on another machine (over ssh) or in a sandbox a socket that leads to this broker. They can ask for tokens of the MCP servers that you name, and of no others.',
     notes: [
-      'Each app has to be paired and allowed here. Sign-ins, keys and refresh tokens stay on this computer.',
+      'Each app has to be paired and allowed here. Sign-ins, API keys and refresh tokens stay on this computer.',
       'The command prints the path of the socket and stays; the forward ends with it. Elsewhere, set KEYTURN_SOCKET to that path: keyturn token, bridge, headers and exec then work there.',
-      'HOST is whatever `ssh HOST` takes. Apps stay paired for as long as the host has the same key.',
+      'HOST is whatever `ssh HOST` takes. Apps stay paired for as long as the host has the same SSH host key.',
     ],
     exitCodes: {
       0: 'its time is over, or it was closed',

@@ -28,15 +28,15 @@ const statement = {
       type: 'string',
       value: 'ALG',
       values: ['ES256', 'RS256', 'PS256', 'EdDSA'],
-      summary: 'what the key signs with',
-      more: ': ES256, RS256, PS256, EdDSA; by default the one that fits the key',
+      summary: 'what the private key signs with',
+      more: ': ES256, RS256, PS256, EdDSA; by default the one that fits the private key',
     },
     'auth-method': {
       type: 'string',
       value: 'METHOD',
       values: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
       summary: 'how the client authenticates',
-      more: ': none, client_secret_basic, client_secret_post, private_key_jwt; by default the one that fits the secret or key',
+      more: ': none, client_secret_basic, client_secret_post, private_key_jwt; by default the one that fits the secret or private key',
     },
     'redirect-uri': {
       type: 'string',

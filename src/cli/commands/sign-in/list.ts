@@ -3,7 +3,7 @@ import { exitCodes } from '../../../base/errors.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { jsonOption } from '../../terminal/statement.ts';
-import { showKeys } from '../../words/key-rows.ts';
+import { showApiKeys } from '../../words/api-key-rows.ts';
 import { pauseEnd, print, printJson, printTable, say, when } from '../../terminal/output.ts';
 import { receiptNotes } from '../../words/receipt.ts';
 
@@ -26,7 +26,7 @@ function shownState(signIn: SignIn): string {
     ...(attempt ? [`refresh of ${when(attempt.startedAt)} cut off`] : []),
     ...(audience === 'unbound' ? ['token bound to no server'] : []),
     ...(audience === 'other' ? ['token for another server'] : []),
-    ...(tokenType === 'DPoP' ? ['tokens bound to a key'] : []),
+    ...(tokenType === 'DPoP' ? ['tokens bound to a DPoP key'] : []),
     ...exceptions.map((name) => `exception ${name}`),
   ];
   const words = states[state] ?? state;
@@ -72,7 +72,7 @@ export const listSignIns = defineCommand(
       );
     }
     if (signIns.length > 0 && keys.length > 0) print('');
-    showKeys(keys);
+    showApiKeys(keys);
     return exitCodes.ok;
   },
 );

@@ -4,8 +4,8 @@ import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { accountOption, jsonOption } from '../../terminal/statement.ts';
 import { withSignIn } from '../../broker/named-sign-in.ts';
-import { keyPlaceWords } from '../../words/key-rows.ts';
-import type { ListedKey } from '../../words/key-rows.ts';
+import { apiKeyPlaceWords } from '../../words/api-key-rows.ts';
+import type { ListedApiKey } from '../../words/api-key-rows.ts';
 import { endpointOf } from '../../../oauth/base/resource.ts';
 import { pauseEnd, print, printJson, printTable, when } from '../../terminal/output.ts';
 
@@ -72,14 +72,14 @@ function show({
 }
 
 /** A key, and the newest rows of the log about it. */
-interface ExplainedKey {
-  readonly apiKey: ListedKey;
+interface ExplainedApiKey {
+  readonly apiKey: ListedApiKey;
   /** As in the explanation of a sign-in; oldest first. */
   readonly timeline: Explanation['timeline'];
 }
 
 /** The API key of a server that is named by its endpoint; none for a name of any other form. */
-async function keyAt(name: string): Promise<ExplainedKey | undefined> {
+async function keyAt(name: string): Promise<ExplainedApiKey | undefined> {
   if (!URL.canParse(name)) return undefined;
   const endpoint = endpointOf(name, { allowInsecureLoopback: true });
   const { apiKeys: keys } = await ask('apiKey.list', {});
@@ -90,7 +90,7 @@ async function keyAt(name: string): Promise<ExplainedKey | undefined> {
 /** Rows of the log that are looked through, and rows that are shown. */
 const [searched, shown] = [1000, 40] as const;
 
-async function timelineOf({ resource }: ListedKey): Promise<ExplainedKey['timeline']> {
+async function timelineOf({ resource }: ListedApiKey): Promise<ExplainedApiKey['timeline']> {
   const { rows } = await ask('audit.tail', { count: searched });
   return (
     rows
@@ -111,13 +111,13 @@ async function timelineOf({ resource }: ListedKey): Promise<ExplainedKey['timeli
   );
 }
 
-async function showKey({ apiKey: key, timeline }: ExplainedKey): Promise<void> {
+async function showKey({ apiKey: key, timeline }: ExplainedApiKey): Promise<void> {
   const { resource, setAt, refusedAt, unchecked, apps } = key;
   print(`API key    ${resource}`);
   print(
     `set        ${when(setAt)}${unchecked ? ', without asking whether the server offers a sign-in' : ''}`,
   );
-  print(`goes in    ${keyPlaceWords(key)}`);
+  print(`goes in    ${apiKeyPlaceWords(key)}`);
   print(`apps       ${apps.join(', ') || 'none may have it'}`);
   print(
     refusedAt === undefined

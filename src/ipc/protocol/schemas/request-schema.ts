@@ -96,7 +96,7 @@ export const approvalRequest = z.object({
    * asked for. Of `account`: who signed in; absent where the server didn't say.
    */
   account: account.optional(),
-  /** Of `allow`: what a yes allows; `DPoP`: tokens that are bound to a key. Absent where nobody has signed in yet. */
+  /** Of `allow`: what a yes allows; `DPoP`: tokens that are bound to a DPoP key. Absent where nobody has signed in yet. */
   tokenType: z.literal(['Bearer', 'DPoP']).optional(),
   /**
    * Of `allow`, where the question is about the account: those that the app works as there now. Of the end of a

@@ -39,7 +39,7 @@ export const signIn = z.object({
   receipt: receiptFields.receipt.optional(),
   /** What its newest access token says of the resource it is for; absent where that can't be seen. */
   audience: z.literal(['resource', 'unbound', 'other']).optional(),
-  /** `DPoP`: its tokens are bound to a key of the broker. */
+  /** `DPoP`: its tokens are bound to a DPoP key of the broker. */
   tokenType: z.literal(['Bearer', 'DPoP']).optional(),
   expires_at: instant.optional(),
   lastRefreshedAt: instant.optional(),
@@ -71,7 +71,7 @@ export const explanation = z.object({
   attempt: sentence.optional(),
   /** Where a token isn't bound to this server. */
   audience: sentence.optional(),
-  /** Where its tokens are bound to a key. */
+  /** Where its tokens are bound to a DPoP key. */
   key: sentence.optional(),
   clock: sentence.optional(),
   /** How far the issuer’s clock is ahead of ours, where `clock` speaks of it; negative: behind. */

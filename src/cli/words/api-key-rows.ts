@@ -2,16 +2,16 @@
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { printTable, when } from '../terminal/output.ts';
 
-export type ListedKey = ResultOf<'apiKey.list'>['apiKeys'][number];
+export type ListedApiKey = ResultOf<'apiKey.list'>['apiKeys'][number];
 
 /** Prints nothing where there is none. */
-export function showKeys(keys: readonly ListedKey[]): void {
+export function showApiKeys(keys: readonly ListedApiKey[]): void {
   if (keys.length === 0) return;
   printTable(
     ['SERVER', 'API KEY IN', 'SET', 'STATE', 'APPS'],
     keys.map((key) => [
       key.resource,
-      keyPlaceWords(key),
+      apiKeyPlaceWords(key),
       when(key.setAt),
       stateOf(key),
       key.apps.join(', ') || '-',
@@ -20,11 +20,11 @@ export function showKeys(keys: readonly ListedKey[]): void {
 }
 
 /** `Authorization: Bearer …`: the key itself is known to the vault only. */
-export function keyPlaceWords({ header, scheme }: Pick<ListedKey, 'header' | 'scheme'>): string {
+export function apiKeyPlaceWords({ header, scheme }: Pick<ListedApiKey, 'header' | 'scheme'>): string {
   return `${header}: ${scheme === undefined ? '' : `${scheme} `}…`;
 }
 
-function stateOf({ refusedAt, unchecked }: ListedKey): string {
+function stateOf({ refusedAt, unchecked }: ListedApiKey): string {
   const notes = [
     ...(refusedAt === undefined ? [] : [`refused by the server ${when(refusedAt)}`]),
     ...(unchecked ? ['server not asked about a sign-in'] : []),

@@ -16,7 +16,7 @@ const keySchema = z.object({ appId: z.string(), brokerId: z.string() });
  * Without it the next pairing under this name would be refused (`conflict`). Never fails: the app is unpaired
  * already.
  */
-export async function removeKeyFiles(
+export async function removeAppKeyFiles(
   { config }: Pick<HomePaths, 'config'>,
   removed: z.output<typeof keySchema>,
 ): Promise<void> {

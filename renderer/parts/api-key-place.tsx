@@ -1,8 +1,12 @@
 /** Where an API key goes: `Authorization: Bearer …`. The key itself never reaches a window. */
 import { UntrustedText } from './untrusted-text.tsx';
-import type { ListedKey } from '../base/views.ts';
+import type { ListedApiKey } from '../base/views.ts';
 
-export function KeyPlace({ of: { header, scheme } }: { readonly of: Pick<ListedKey, 'header' | 'scheme'> }) {
+export function ApiKeyPlace({
+  of: { header, scheme },
+}: {
+  readonly of: Pick<ListedApiKey, 'header' | 'scheme'>;
+}) {
   return (
     <code>
       <UntrustedText text={`${header}: ${scheme === undefined ? '' : `${scheme} `}…`} />

@@ -22,7 +22,7 @@ import { derivedKey } from '../../vault/base/item-store.ts';
 import type { Home } from '../home/home.ts';
 import { attested } from '../apps/app-processes.ts';
 
-export interface KeyParts {
+export interface AppKeyParts {
   readonly home: Home;
   readonly root: () => Promise<KeyObject>;
   readonly document: Pick<AuthorityDocument, 'verify'>;
@@ -32,10 +32,10 @@ export interface KeyParts {
   readonly audit: Audit;
 }
 
-export class Keys {
-  readonly #parts: KeyParts;
+export class AppKeys {
+  readonly #parts: AppKeyParts;
 
-  constructor(parts: KeyParts) {
+  constructor(parts: AppKeyParts) {
     this.#parts = parts;
   }
 

@@ -16,7 +16,7 @@ import { checkPrivate, makeFileAtOnce } from '../base/private-file.ts';
 import { systemCode } from '../base/system-error.ts';
 
 /** Bytes of a key file: an identity takes 150. */
-const maxKeyFileLength = 4096;
+const maxAppKeyFileLength = 4096;
 
 /** Where the key of the app `name` is. Throws `invalid_request` as `requireAppName`. */
 export function appKeyFile(paths: HomePaths, name: string): string {
@@ -28,12 +28,12 @@ export function appKeyFile(paths: HomePaths, name: string): string {
  * Throws `unpaired` where there is none, `file_unreadable` where it can't be used as it is, and
  * `broker_unreachable` where the home can't be a home.
  */
-export function readKeyFile(file: string): Identity {
+export function readAppKeyFile(file: string): Identity {
   const fd = open(file);
   try {
     const found = fs.fstatSync(fd, { bigint: true });
     checkPrivate(found, file, 'file');
-    const identity = found.size > maxKeyFileLength ? undefined : parse(fs.readFileSync(fd, 'utf8'));
+    const identity = found.size > maxAppKeyFileLength ? undefined : parse(fs.readFileSync(fd, 'utf8'));
     if (isIdentity(identity)) return identity;
   } finally {
     fs.closeSync(fd);
@@ -87,7 +87,7 @@ function isThere(file: string): boolean {
 }
 
 /** Writes a new key file, durably. Throws `conflict` where one exists, `file_unreadable` on failure. */
-export function writeKeyFile(file: string, identity: Identity): void {
+export function writeAppKeyFile(file: string, identity: Identity): void {
   const { appId, key, brokerId } = identity;
   let isNew: boolean;
   try {
@@ -101,7 +101,7 @@ export function writeKeyFile(file: string, identity: Identity): void {
 }
 
 /** Removes a key that never worked. */
-export function removeKeyFile(file: string): void {
+export function removeAppKeyFile(file: string): void {
   fs.rmSync(file, { force: true });
 }
 

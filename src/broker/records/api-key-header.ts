@@ -44,7 +44,7 @@ const refusedFamilies = [
 ] as const;
 
 /** Throws `invalid_request` for a header that is none, or does more than authorize. */
-export function requireKeyHeader(header: string): void {
+export function requireApiKeyHeader(header: string): void {
   if (!tokenName.test(header)) throw notAHeader(header);
   const name = header.toLowerCase();
   if (!refusedNames.has(name) && !refusedFamilies.some((family) => name.startsWith(family))) return;

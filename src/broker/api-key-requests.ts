@@ -10,7 +10,7 @@ import { exactEndpoint } from '../oauth/base/resource.ts';
 import type { Consent } from './consent/consent.ts';
 import type { AccessRequest } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
-import type { HandedKey, TokenRequest } from './request.ts';
+import type { HandedApiKey, TokenRequest } from './request.ts';
 import { keySubject } from './records/api-key.ts';
 import type { ApiKey } from './records/api-key.ts';
 import type { Permission } from './records/permission.ts';
@@ -18,13 +18,13 @@ import { stillPending } from './refusals/pending-refusals.ts';
 import { keyRefused, noKey } from './refusals/refusals.ts';
 
 /** What every try of one request has in common. */
-interface KeyRequest {
+interface ApiKeyRequest {
   readonly endpoint: string;
   readonly request: TokenRequest;
   readonly deadline: { readonly signal: AbortSignal };
 }
 
-export class KeyRequests {
+export class ApiKeyRequests {
   readonly #parts: BrokerParts;
   readonly #consent: Consent;
   /** By key, ids of the programs that received it since the start. */
@@ -35,11 +35,11 @@ export class KeyRequests {
     this.#consent = consent;
   }
 
-  /** Undefined: the endpoint has no API key. Throws `consent_denied`, `consent_required`, `key_refused`, and what the vault throws. */
-  async answer(request: TokenRequest): Promise<HandedKey | undefined> {
-    const { keys, urlPolicy, clock } = this.#parts;
+  /** Undefined: the endpoint has no API key. Throws `consent_denied`, `consent_required`, `api_key_refused`, and what the vault throws. */
+  async answer(request: TokenRequest): Promise<HandedApiKey | undefined> {
+    const { apiKeys, urlPolicy, clock } = this.#parts;
     const endpoint = exactEndpoint(request.resource, urlPolicy);
-    if (!keys.servingAt(endpoint)) return undefined;
+    if (!apiKeys.servingAt(endpoint)) return undefined;
     const deadline = requestDeadline(clock, request.timeout, request.signal);
     try {
       return await this.#serve({ endpoint, request, deadline });
@@ -57,10 +57,10 @@ export class KeyRequests {
 
   /** Marks the key for the owner's lists. Nothing is replaced: only the owner can. */
   async reject(appId: string, keyId: string): Promise<void> {
-    const { keys, audit, apps, clock } = this.#parts;
-    const key = keys.byId(keyId);
+    const { apiKeys, audit, apps, clock } = this.#parts;
+    const key = apiKeys.byId(keyId);
     if (!key || !this.#handedTo.get(keyId)?.has(appId)) return;
-    if (!keys.refused(keyId, clock.wall())) return;
+    if (!apiKeys.refused(keyId, clock.wall())) return;
     const app = apps.nameOf(appId);
     await audit.record({
       event: 'apiKey',
@@ -71,14 +71,14 @@ export class KeyRequests {
   }
 
   /** Each turn waits for a user or for the vault, so that it never spins. */
-  async #serve(asked: KeyRequest): Promise<HandedKey> {
+  async #serve(asked: ApiKeyRequest): Promise<HandedApiKey> {
     const { endpoint, request, deadline } = asked;
-    const { keys, pause } = this.#parts;
+    const { apiKeys, pause } = this.#parts;
     for (;;) {
       // First, and again after each wait: the owner may have paused meanwhile.
       pause.throwIfPaused();
       // Read again each time: the owner may have set another one meanwhile, or removed it.
-      const key = keys.servingAt(endpoint);
+      const key = apiKeys.servingAt(endpoint);
       if (!key) throw noKey(endpoint);
       const access = accessTo(key, request);
       const permission = this.#consent.current.covering(access)?.[0];
@@ -87,14 +87,14 @@ export class KeyRequests {
         await this.reject(request.appId, key.id);
         throw keyRefused(endpoint);
       } else {
-        const value = keys.held(key.id);
+        const value = apiKeys.held(key.id);
         if (value !== undefined) return this.#handOut(asked, permission, { key, value });
-        await keys.read(key);
+        await apiKeys.read(key);
       }
     }
   }
 
-  #handOut({ request, endpoint }: KeyRequest, permission: Permission, handed: HandedKey): HandedKey {
+  #handOut({ request, endpoint }: ApiKeyRequest, permission: Permission, handed: HandedApiKey): HandedApiKey {
     const { audit, apps, clock, leases } = this.#parts;
     const { appId } = request;
     if (request.isCallerGone) return handed;

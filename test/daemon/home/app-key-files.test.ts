@@ -2,14 +2,14 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { removeKeyFiles } from '../../../src/daemon/home/key-files.ts';
+import { removeAppKeyFiles } from '../../../src/daemon/home/app-key-files.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 it('removes the key of this program and home, and keeps every other file', async () => {
   const config = temporaryFolder();
   const folder = path.join(config, 'apps');
   const removed = { appId: 'editor', brokerId: 'home' };
-  await removeKeyFiles({ config }, removed);
+  await removeAppKeyFiles({ config }, removed);
   expect(existsSync(folder)).toBe(false);
   mkdirSync(folder);
   const write = (name: string, content: object | string): void =>
@@ -24,7 +24,7 @@ it('removes the key of this program and home, and keeps every other file', async
   const target = path.join(config, 'target');
   writeFileSync(target, JSON.stringify(removed), { mode: 0o600 });
   symlinkSync(target, path.join(folder, 'link.key'));
-  await removeKeyFiles({ config }, removed);
+  await removeAppKeyFiles({ config }, removed);
   expect(readdirSync(folder).toSorted()).toEqual([
     'broken.key',
     'elsewhere.key',

@@ -2,10 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
-
 import { describe, expect, test } from 'vitest';
 
-import { appKeyFile, readKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
+import { appKeyFile, readAppKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { homeId, temporaryHome } from '../ipc/rig.ts';
 
@@ -17,33 +16,32 @@ describe('a key file', () => {
   test('is written once, 0600, and read back', () => {
     const file = appKeyFile(temporaryHome(), 'editor');
     const identity = newIdentity();
-    writeKeyFile(file, identity);
+    writeAppKeyFile(file, identity);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700);
-    expect(readKeyFile(file)).toEqual(identity);
-    expect(() => writeKeyFile(file, newIdentity())).toThrow(expect.objectContaining({ reason: 'conflict' }));
-    expect(readKeyFile(file)).toEqual(identity);
+    expect(readAppKeyFile(file)).toEqual(identity);
+    expect(() => writeAppKeyFile(file, newIdentity())).toThrow(
+      expect.objectContaining({ reason: 'conflict' }),
+    );
+    expect(readAppKeyFile(file)).toEqual(identity);
   });
 
   test.each([0o640, 0o604, 0o666, 0o700])('with mode %o is refused with how to mend it', (mode) => {
     const file = appKeyFile(temporaryHome(), 'editor');
-    writeKeyFile(file, newIdentity());
+    writeAppKeyFile(file, newIdentity());
     chmodSync(file, mode);
-    expect(() => readKeyFile(file)).toThrow(
+    expect(() => readAppKeyFile(file)).toThrow(
       expect.objectContaining({ reason: 'file_unreadable', hint: expect.stringContaining('chmod 600') }),
     );
   });
 
   test('is not followed when it is a symbolic link', () => {
     const paths = temporaryHome();
-    writeKeyFile(appKeyFile(paths, 'real'), newIdentity());
+    writeAppKeyFile(appKeyFile(paths, 'real'), newIdentity());
     const link = appKeyFile(paths, 'link');
     symlinkSync(appKeyFile(paths, 'real'), link);
-    expect(() => readKeyFile(link)).toThrow(
-      expect.objectContaining({
-        reason: 'file_unreadable',
-        hint: expect.stringContaining('no symbolic link'),
-      }),
+    expect(() => readAppKeyFile(link)).toThrow(
+      expect.objectContaining({ reason: 'file_unreadable', hint: expect.stringContaining('no symbolic') }),
     );
   });
 
