@@ -303,7 +303,7 @@ async function keep(stage: Stage, file: EnvFile): Promise<void> {
 try {
   process.exitCode = (await main()) ? 0 : 1;
 } catch (error) {
-  // For example, the person refused. The broker's messages hold no secrets.
+  // For example, the user denied it. The broker's messages hold no secrets.
   if (!(error instanceof KeyturnError)) throw error;
   process.stderr.write(`demo: ${error.message}\n`);
   process.exitCode = 1;

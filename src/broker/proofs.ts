@@ -14,7 +14,7 @@ import type { CurrentPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import { endpointsWithin, isLiving } from './records/sign-in.ts';
 import type { SignIn } from './records/sign-in.ts';
-import { covers, isRefused } from './records/permission.ts';
+import { covers, isDenied } from './records/permission.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 
 export interface ProofRequest {
@@ -106,7 +106,7 @@ export class Proofs {
     const leased = leases.of(appId, now).map(({ permission }) => permission);
     const onDisk = this.#current.onDisk(access);
     const there = [...leased, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
-    if (there.some((permission) => isRefused(permission, access)))
+    if (there.some((permission) => isDenied(permission, access)))
       throw this.#current.consentDenied({ ...access, interaction: 'never' });
     if (leases.gave(token.tokenId, access)) return true;
     return there.some((permission) => covers(permission, access));

@@ -111,7 +111,7 @@ export class RequestSignIns {
     const { access, pending, permission } = permitted;
     if (pending.hasSignedIn) return false;
     const listed = await this.#listedFor(permitted, signIn);
-    const had = union(signIn.requestedScope, signIn.scope, permission.refused ?? []);
+    const had = union(signIn.requestedScope, signIn.scope, permission.deniedScope ?? []);
     const more = listed.filter((name) => !had.includes(name));
     if (more.length === 0) return false;
     const wider = { ...access, scope: union(access.scope, more) };

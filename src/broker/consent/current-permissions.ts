@@ -2,13 +2,13 @@
  * What an app may have at this moment: its permission on disk, and its leases in memory.
  *
  * Invariant: nothing here waits. An answer holds until the caller's next `await`. After that the caller asks again,
- * because the user may have ended or refused something in between.
+ * because the user may have ended or denied something in between.
  */
 import type { BrokerParts } from '../parts.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import type { ApiKey } from '../records/api-key.ts';
 import type { AppProcess } from '../approval-requests/app-process.ts';
-import { covers, isRefused } from '../records/permission.ts';
+import { covers, isDenied } from '../records/permission.ts';
 import type { Need, Permission, PermissionKey } from '../records/permission.ts';
 import * as refusals from '../refusals/refusals.ts';
 import type { WantedSignIn } from './sign-in-choice.ts';
@@ -51,7 +51,7 @@ export class CurrentPermissions {
     const leased = this.#parts.leases.find(appId, endpoint, appProcess, this.#parts.clock.wall());
     const onDisk = this.onDisk(access);
     const all = onDisk ? [onDisk, ...leased] : leased;
-    if (all.some((permission) => isRefused(permission, access))) throw this.consentDenied(access);
+    if (all.some((permission) => isDenied(permission, access))) throw this.consentDenied(access);
     return all;
   }
 

@@ -14,7 +14,7 @@ import type { AppProcessView } from '../approval-requests/app-process.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { ApiKeys } from '../records/api-key.ts';
 import { cliAppId } from '../records/app.ts';
-import { covers, isBoundTo, isRefused } from '../records/permission.ts';
+import { covers, isBoundTo, isDenied } from '../records/permission.ts';
 import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
 import { keptAccount } from './sign-in-choice.ts';
 import type { AccessRequest, CurrentPermissions } from './current-permissions.ts';
@@ -115,7 +115,7 @@ export class PermissionChanges {
     await this.#replace(before, {
       ...before,
       ...(signInId === undefined
-        ? { refused: union(before.refused ?? [], more) }
+        ? { deniedScope: union(before.deniedScope ?? [], more) }
         : { deniedSignInIds: union(before.deniedSignInIds ?? [], [signInId]) }),
     });
     await this.record(before, 'deny', more);
@@ -203,14 +203,14 @@ export class PermissionChanges {
     const scope = union(before?.scope ?? [], allowed.scope);
     const signInIds = union(before?.signInIds ?? [], allowed.signInIds);
     // The newer answer decides.
-    const refused = before?.refused?.filter((name) => !scope.includes(name)) ?? [];
+    const deniedScope = before?.deniedScope?.filter((name) => !scope.includes(name)) ?? [];
     const deniedSignInIds = before?.deniedSignInIds?.filter((id) => !signInIds.includes(id)) ?? [];
     const { fixAtFirstToken: _, ...stays } = before ?? {};
     return {
       ...(isCli(access) ? { until: createdAt + cliLease } : {}),
       ...stays,
       ...(time === undefined ? {} : { until: createdAt + time }),
-      refused,
+      deniedScope,
       ...(deniedSignInIds.length > 0 ? { deniedSignInIds } : {}),
       appId,
       endpoint,
@@ -232,7 +232,7 @@ export class PermissionChanges {
       if (question.appId !== permission.appId || subject !== permission.endpoint) continue;
       const { scope = [], signIn } = question;
       const need = { scope, signInId: signIn?.isAnother ? signIn.id : undefined };
-      if (isRefused(permission, need) || covers(permission, need)) {
+      if (isDenied(permission, need) || covers(permission, need)) {
         this.#parts.approvalRequests.answer(id, 'later');
       }
     }

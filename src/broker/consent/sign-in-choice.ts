@@ -16,7 +16,7 @@ import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import { endpointsWithin, isFor, isLiving, isShared, subjectOf } from '../records/sign-in.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { SignIns } from '../records/sign-ins.ts';
-import { isBound, namesSignIn, refusesSignIn } from '../records/permission.ts';
+import { isBound, namesSignIn, deniesSignIn } from '../records/permission.ts';
 import type { Permission } from '../records/permission.ts';
 import { otherResource, outsideSignIn } from '../refusals/refusals.ts';
 
@@ -109,7 +109,7 @@ function signedInFor(permission: Permission, kept: readonly SignIn[]): string[] 
 /** `kept`: living sign-ins. */
 const choosable = (permission: Permission, kept: readonly SignIn[]): readonly SignIn[] =>
   kept.filter(
-    ({ id, resource }) => !refusesSignIn(permission, id) && resource === (permission.resource ?? resource),
+    ({ id, resource }) => !deniesSignIn(permission, id) && resource === (permission.resource ?? resource),
   );
 
 /** The sign-ins of this account that a choice of the user gives a permission which names none yet. */
@@ -173,12 +173,12 @@ function onlyOne(permission: Permission, living: readonly SignIn[]): SignIn | un
   const fitting = candidates.filter(({ resource }) => resource === (permission.resource ?? resource));
   // Where none fits, the refusal of another resource says so (Broker).
   const [only, ...more] = fitting.length > 0 ? fitting : candidates;
-  return only && more.length === 0 && !refusesSignIn(permission, only.id) ? only : undefined;
+  return only && more.length === 0 && !deniesSignIn(permission, only.id) ? only : undefined;
 }
 
-/** The sign-in that the user is asked about. A sign-in that they refused comes only if there is no other. */
+/** The sign-in that the user is asked about. A sign-in that they denied comes only if there is no other. */
 function likeliest(living: readonly SignIn[], permissions: readonly Permission[]): SignIn | undefined {
-  const open = living.filter(({ id }) => !permissions.some((one) => refusesSignIn(one, id)));
+  const open = living.filter(({ id }) => !permissions.some((one) => deniesSignIn(one, id)));
   const candidates = open.length > 0 ? open : living;
   return candidates.find(({ state }) => state.kind === 'active') ?? candidates[0];
 }
@@ -220,7 +220,7 @@ export function requireEndpoint(signIn: SignIn, endpoint: string): void {
 /** Whether tokens of this sign-in may go to the permission's app. */
 export function reaches(permission: Permission, signIn: SignIn): boolean {
   if (permission.decision !== 'allow' || !signIn.endpoints.includes(permission.endpoint)) return false;
-  if (!isFor(signIn, permission.appId) || refusesSignIn(permission, signIn.id)) return false;
+  if (!isFor(signIn, permission.appId) || deniesSignIn(permission, signIn.id)) return false;
   return !isBound(permission) || namesSignIn(permission, signIn.id);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Permissions: what the user allowed, or refused, one app.
+ * Permissions: what the user allowed, or denied, one app.
  *
  * Invariants: nothing is authorized by silence. No record means no token; a denial stays until the
  * user changes it; a lease that ran out counts as no record. Scopes are compared as literal sets. A
@@ -30,13 +30,13 @@ export const permissionSchema = z.object({
    * there are several.
    */
   account: z.string().optional(),
-  /** Ids of sign-ins that the user refused on a card; no card asks about them again. */
+  /** Ids of sign-ins that the user denied on a card; no card asks about them again. */
   deniedSignInIds: z.array(z.string()).optional(),
   decision: z.enum(['allow', 'deny']),
   /** The fixed set of scopes; absent: any scope that the user consents to at the issuer. */
   scope: z.array(z.string()).optional(),
-  /** Scopes beyond `scope` that the user refused on a card; no card asks about them again. */
-  refused: z.array(z.string()).optional(),
+  /** Scopes beyond `scope` that the user denied on a card; no card asks about them again. */
+  deniedScope: z.array(z.string()).optional(),
   /** The card named no scopes: the set is fixed to what the first token carries. */
   fixAtFirstToken: z.boolean().optional(),
   /** End of the lease, in milliseconds since 1970. */
@@ -52,8 +52,8 @@ const keyOf = ({ appId, endpoint }: PermissionKey): string => JSON.stringify([ap
 const contains = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
   other.every((each) => one.includes(each));
 
-const isHeld = ({ decision, refused = [], deniedSignInIds = [] }: Permission): boolean =>
-  decision === 'deny' || refused.length > 0 || deniedSignInIds.length > 0;
+const isHeld = ({ decision, deniedScope = [], deniedSignInIds = [] }: Permission): boolean =>
+  decision === 'deny' || deniedScope.length > 0 || deniedSignInIds.length > 0;
 
 /**
  * A denial takes away, unless it ends before the refusal that it replaces. So does a permission for no more
@@ -70,7 +70,8 @@ export const permissionRules: RecordRules<Permission> = {
     const isOpen = after.scope === undefined && before.fixAtFirstToken !== after.fixAtFirstToken;
     const hasResource = before.resource === undefined || before.resource === after.resource;
     const isStillRefused =
-      contains(after.refused, before.refused) && contains(after.deniedSignInIds, before.deniedSignInIds);
+      contains(after.deniedScope, before.deniedScope) &&
+      contains(after.deniedSignInIds, before.deniedSignInIds);
     return Boolean(hasScopes) && hasSignIns && !isOpen && hasResource && isStillRefused;
   },
 };
@@ -171,16 +172,17 @@ export function covers(permission: Permission, { scope, signInId }: Need): boole
   return permission.scope === undefined || isWithin(scope, permission.scope);
 }
 
-export function isRefused(permission: Permission, { scope, signInId }: Need): boolean {
-  if (permission.decision === 'deny' || scope.some((name) => permission.refused?.includes(name))) return true;
-  return signInId !== undefined && refusesSignIn(permission, signInId);
+export function isDenied(permission: Permission, { scope, signInId }: Need): boolean {
+  if (permission.decision === 'deny' || scope.some((name) => permission.deniedScope?.includes(name)))
+    return true;
+  return signInId !== undefined && deniesSignIn(permission, signInId);
 }
 
 export function namesSignIn({ signInIds = [] }: Permission, signInId: string): boolean {
   return signInIds.includes(signInId);
 }
 
-export function refusesSignIn({ deniedSignInIds = [] }: Permission, signInId: string): boolean {
+export function deniesSignIn({ deniedSignInIds = [] }: Permission, signInId: string): boolean {
   return deniedSignInIds.includes(signInId);
 }
 
@@ -196,19 +198,19 @@ export function isBound({ signInIds = [] }: Permission): boolean {
 }
 
 /**
- * What a new decision of the owner keeps of `before`: the app's accounts, and what the owner refused on a card,
+ * What a new decision of the owner keeps of `before`: the app's accounts, and what the owner denied on a card,
  * unless the new decision names those very scopes or accounts.
  */
 export function carriedOver(
   before: Permission | undefined,
   { decision, scope, signInIds = [], account = before?.account }: Permission,
-): Pick<Permission, 'refused' | 'signInIds' | 'account' | 'deniedSignInIds'> {
+): Pick<Permission, 'deniedScope' | 'signInIds' | 'account' | 'deniedSignInIds'> {
   if (decision === 'deny' || before?.decision !== 'allow') return {};
   const named = union(before.signInIds ?? [], signInIds);
   const deniedSignInIds = before.deniedSignInIds?.filter((id) => !named.includes(id)) ?? [];
-  const refused = scope && before.refused?.filter((name) => !scope.includes(name));
+  const deniedScope = scope && before.deniedScope?.filter((name) => !scope.includes(name));
   return {
-    ...(refused ? { refused } : {}),
+    ...(deniedScope ? { deniedScope } : {}),
     ...(named.length > 0 ? { signInIds: named } : {}),
     ...(account === undefined ? {} : { account }),
     ...(deniedSignInIds.length > 0 ? { deniedSignInIds } : {}),

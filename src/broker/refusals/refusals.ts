@@ -32,14 +32,14 @@ export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
 /** `signIn`: set if the refusal was only about its account. */
 export function consentDenied(name: string, endpoint: string, signIn: SignIn | undefined): KeyturnError {
   const what = signIn ? `the account ${quoted(signIn.account)} at ${endpoint}` : `access to ${endpoint}`;
-  return new KeyturnError('consent_denied', `The user refused ${name} ${what}.`, {
+  return new KeyturnError('consent_denied', `The user denied ${name} ${what}.`, {
     rule: 'A denial is remembered until the user changes it',
     hint: `To change it: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)}${accountOption(signIn)}`,
   });
 }
 
 export function keyDenied(name: string, { endpoint }: ApiKey): KeyturnError {
-  return new KeyturnError('consent_denied', `The user refused ${name} the API key for ${endpoint}.`, {
+  return new KeyturnError('consent_denied', `The user denied ${name} the API key for ${endpoint}.`, {
     rule: 'A denial is remembered until the user changes it',
     hint: `To change it: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} --api-key`,
   });

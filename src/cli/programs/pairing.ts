@@ -2,7 +2,7 @@
  * The pairing of an entry, and the memory of a refusal.
  *
  * Invariant: the processes of an entry show one ticket, so they share one question and one key; a process that starts
- * later finds the answer. An entry that the user refused asks no more by itself; a user who starts
+ * later finds the answer. An entry that the user denied asks no more by itself; a user who starts
  * `keyturn connect` begins again.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -103,7 +103,11 @@ export function rememberRefusal(name: string): KeyturnError {
 }
 
 export function refusedBefore(name: string): KeyturnError {
-  return new KeyturnError('pairing_denied', `You refused to pair ${quoted(name)}, and that is remembered.`, {
-    hint: `If you changed your mind, run in a terminal: keyturn connect URL --as ${shellWord(name)}`,
-  });
+  return new KeyturnError(
+    'pairing_denied',
+    `You denied pairing with ${quoted(name)}, and that is remembered.`,
+    {
+      hint: `If you changed your mind, run in a terminal: keyturn connect URL --as ${shellWord(name)}`,
+    },
+  );
 }

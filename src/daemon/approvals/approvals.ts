@@ -4,7 +4,7 @@
  * Invariants: a request that widens access runs only after a yes to its own card. The process that asked must still be
  * the one that the card showed, and a permission is set only as the card showed it. The request is checked before the
  * card appears, without a wait. No answer is remembered. If the broker ends first, no other broker is asked. Each
- * refused card makes the next one wait longer, so that no app can fill the screen with cards.
+ * denied card makes the next one wait longer, so that no app can fill the screen with cards.
  */
 import type { Verdict } from '../../broker/approval-requests/answer.ts';
 import { RequestWaits } from '../../broker/consent/request-waits.ts';
@@ -60,7 +60,7 @@ export class Approvals {
       return change;
     }
     this.#waits.lengthen(waitKey);
-    throw refused(verdict);
+    throw notApproved(verdict);
   }
 
   async #ask(caller: Caller, request: CommandApproval): Promise<Verdict> {
@@ -83,8 +83,8 @@ export class Approvals {
   #refuseTooSoon(): void {
     const retryAfter = this.#waits.left(waitKey);
     if (retryAfter === 0) return;
-    throw new KeyturnError('rate_limited', 'A command was refused in Keyturn’s window a moment ago.', {
-      rule: 'Each refused or withdrawn card of a command doubles the pause, from 1 s to 5 min',
+    throw new KeyturnError('rate_limited', 'A command was denied in Keyturn’s window a moment ago.', {
+      rule: 'Each denied or withdrawn card of a command doubles the pause, from 1 s to 5 min',
       hint: 'Wait, then run it again; or do it in Keyturn’s window.',
       retryAfter,
     });
@@ -132,7 +132,7 @@ function placeOf(request: CommandApproval): { app?: string; endpoint?: string; i
   }
 }
 
-function refused(verdict: Verdict): KeyturnError {
+function notApproved(verdict: Verdict): KeyturnError {
   return notCarriedOut(verdict === 'void' ? 'it is no longer the process that asked' : 'it was not approved');
 }
 

@@ -7,7 +7,7 @@ import type { CommandApproval } from '../../broker/approval-requests/question.ts
 import { keySubject, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
-import { decisionOf, refusalOf, requireKey, widensApiKey, widensPermission } from './widening.ts';
+import { decisionOf, denialOf, requireKey, widensApiKey, widensPermission } from './widening.ts';
 
 export function permissionRequest(
   broker: Broker,
@@ -36,14 +36,14 @@ export function denialEndRequest(
   endpoint: string,
   until?: number,
 ): DenialEnd | undefined {
-  const refused = refusalOf(broker, appId, endpoint);
-  if (!refused) return undefined;
+  const denial = denialOf(broker, appId, endpoint);
+  if (!denial) return undefined;
   return {
     command: 'endDenial',
     appName: broker.parts.apps.nameOf(appId),
     endpoint,
-    scope: refused.scope,
-    accounts: refused.accounts,
+    scope: denial.scope,
+    accounts: denial.accounts,
     ...(until === undefined ? {} : { until: until * 1000 }),
   };
 }

@@ -33,7 +33,7 @@ import {
   keyPermissionRequest,
   permissionRequest,
 } from './permission-requests.ts';
-import { endsApiKeyRefusal, endsRefusal, requireKey, widensApiKey, widensPermission } from './widening.ts';
+import { endsApiKeyDenial, endsDenial, requireKey, widensApiKey, widensPermission } from './widening.ts';
 
 export interface CommandApprovalParts {
   readonly broker: Broker;
@@ -67,7 +67,7 @@ const wideningMethods: {
   'permission.end': {
     request: ({ broker }, { app, resource }) =>
       denialEndRequest(broker, broker.parts.apps.resolve(app), broker.canonical(resource)),
-    widens: endsRefusal,
+    widens: endsDenial,
   },
 
   'apiKey.set': {
@@ -92,7 +92,7 @@ const wideningMethods: {
   'apiKey.permission.end': {
     request: ({ broker }, { app, resource }) =>
       keyDenialEndRequest(broker, broker.parts.apps.resolve(app), requireKey(broker, resource)),
-    widens: endsApiKeyRefusal,
+    widens: endsApiKeyDenial,
   },
 
   'oauthClient.set': {

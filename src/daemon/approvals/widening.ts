@@ -21,8 +21,8 @@ import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
 export type PermissionParams = ParamsOf<'permission.set'>;
 export type EndParams = ParamsOf<'permission.end'>;
 
-/** What the user refused an app at an endpoint. */
-export interface Refusal {
+/** What the user denied an app at an endpoint. */
+export interface Denial {
   /** Single scopes; absent, with no accounts either: everything. */
   readonly scope?: readonly string[];
   /** Single accounts. */
@@ -32,14 +32,14 @@ export interface Refusal {
 }
 
 /** Undefined: nothing. Reads records, which are verified by then. */
-export function refusalOf({ parts }: Broker, appId: string, endpoint: string): Refusal | undefined {
+export function denialOf({ parts }: Broker, appId: string, endpoint: string): Denial | undefined {
   const now = parts.clock.wall();
   const current = parts.permissions.find(appId, endpoint, now);
   const until = current?.until === undefined ? {} : { until: current.until };
   if (current?.decision === 'deny') return until;
   const leased = parts.leases.of(appId, now).filter(({ permission }) => permission.endpoint === endpoint);
   const standing = [...(current ? [current] : []), ...leased.map(({ permission }) => permission)];
-  const scope = union(...standing.map(({ refused = [] }) => refused));
+  const scope = union(...standing.map(({ deniedScope = [] }) => deniedScope));
   const ids = union(...standing.map(({ deniedSignInIds = [] }) => deniedSignInIds));
   if (scope.length === 0 && ids.length === 0) return undefined;
   const accounts = ids.map((id) => parts.signIns.byId(id)?.account ?? id);
@@ -53,15 +53,15 @@ export function refusalOf({ parts }: Broker, appId: string, endpoint: string): R
 /**
  * True if a refusal would end as well: the app could then ask again. Throws what `permission.end` would throw.
  */
-export function endsRefusal(broker: Broker, { app, resource }: EndParams): boolean {
+export function endsDenial(broker: Broker, { app, resource }: EndParams): boolean {
   const appId = broker.parts.apps.resolve(app);
-  return refusalOf(broker, appId, broker.canonical(resource)) !== undefined;
+  return denialOf(broker, appId, broker.canonical(resource)) !== undefined;
 }
 
 /** The same for the API key that the endpoint has now. Throws `not_found` as well where there is none. */
-export function endsApiKeyRefusal(broker: Broker, { app, resource }: EndParams): boolean {
+export function endsApiKeyDenial(broker: Broker, { app, resource }: EndParams): boolean {
   const appId = broker.parts.apps.resolve(app);
-  return refusalOf(broker, appId, keySubject(requireKey(broker, resource))) !== undefined;
+  return denialOf(broker, appId, keySubject(requireKey(broker, resource))) !== undefined;
 }
 
 /** Throws `not_found`. */
@@ -142,7 +142,7 @@ export function widensApiKey(broker: Broker, params: ApiKeyPermissionParams): bo
   const { apps, permissions, clock } = broker.parts;
   const appId = apps.resolve(params.app);
   const key = requireKey(broker, params.resource);
-  const refused = refusalOf(broker, appId, keySubject(key));
+  const refused = denialOf(broker, appId, keySubject(key));
   if (params.decision === 'deny') return refused !== undefined && isOverSooner(params.until, refused.until);
   const held = permissions.find(appId, keySubject(key), clock.wall());
   return held?.decision !== 'allow' || !endsBy(params.until, held.until);
@@ -183,7 +183,7 @@ export function widensPermission(broker: Broker, params: PermissionParams): bool
   const decided = decisionOf(broker, params);
   const wanted = decided.scope;
   const until = decided.until === undefined ? undefined : wholeSeconds(decided.until);
-  const refused = refusalOf(broker, appId, endpoint);
+  const refused = denialOf(broker, appId, endpoint);
   if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
   const current = permissions.find(appId, endpoint, clock.wall());
   if (current?.decision !== 'allow' || Object.values(more).some((value) => value !== undefined)) return true;
@@ -193,7 +193,7 @@ export function widensPermission(broker: Broker, params: PermissionParams): bool
     !reachesOnly(wanted, current.scope) ||
     !endsBy(until, current.until) ||
     isOpenEnded(broker, current) ||
-    undoesRefusal(wanted, refused)
+    undoesDenial(wanted, refused)
   );
 }
 
@@ -220,8 +220,8 @@ function isOpenEnded({ parts }: Broker, { endpoint, resource, fixAtFirstToken }:
   );
 }
 
-/** The user refused single scopes on a card; a permission for all of them names each. */
-function undoesRefusal(wanted: readonly string[] | undefined, refused: Refusal | undefined): boolean {
+/** The user denied single scopes on a card; a permission for all of them names each. */
+function undoesDenial(wanted: readonly string[] | undefined, refused: Denial | undefined): boolean {
   return refused?.scope?.some((name) => wanted === undefined || wanted.includes(name)) ?? false;
 }
 

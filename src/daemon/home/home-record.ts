@@ -14,7 +14,7 @@ export const homeRecordSchema = z.strictObject({
   approvals: z.enum(['command', 'app', 'released']),
   /** The settings that the user confirmed in the app; absent: nobody was asked yet. */
   settings: confirmedSchema.optional(),
-  /** What the user refused there: it is shown, and not asked again. */
+  /** What the user denied there: it is shown, and not asked again. */
   declined: confirmedSchema.optional(),
   /** What a headless broker last went by, outside an app's home. */
   seen: confirmedSchema.optional(),

@@ -9,7 +9,7 @@ import { parseScope } from '../../oauth/base/scope.ts';
 import { appAnswers } from './answers.ts';
 import { approvalRequestAnswer } from './open-requests.ts';
 import type { Handlers, Services } from './services.ts';
-import { requireUnchanged, permissionChange, refusalOf } from '../approvals/widening.ts';
+import { requireUnchanged, permissionChange, denialOf } from '../approvals/widening.ts';
 
 export const appMethods: Pick<
   Handlers,
@@ -110,7 +110,7 @@ export async function removeClient(
 /**
  * `endpoint`: what the permission is stored under, for an API key its subject.
  *
- * Where the user refused nothing by now, a denial that comes meanwhile stays. Throws `conflict` then, and
+ * Where the user denied nothing by now, a denial that comes meanwhile stays. Throws `conflict` then, and
  * `not_found` if there is none.
  */
 export async function endPermission(
@@ -120,7 +120,7 @@ export async function endPermission(
   outcome: string,
 ): Promise<void> {
   const { permissions, leases, audit, apps, apiKeys } = broker.parts;
-  const isRefused = refusalOf(broker, appId, endpoint) !== undefined;
+  const isRefused = denialOf(broker, appId, endpoint) !== undefined;
   const from = isRefused ? undefined : permissions.asRead({ appId, endpoint });
   const wasLeased = leases.end(appId, endpoint);
   const wasKept = await permissions.end(appId, endpoint, from);

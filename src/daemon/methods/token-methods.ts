@@ -10,7 +10,7 @@ import { type MaybePromise, mapMaybe } from '../../broker/maybe-promise.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
-import { refusalOf } from '../approvals/widening.ts';
+import { denialOf } from '../approvals/widening.ts';
 import { brokerAppId } from '../apps/app-processes.ts';
 import { endPermission } from './app-methods.ts';
 
@@ -85,8 +85,8 @@ export const tokenMethods: Pick<
     const endpoint = broker.canonical(resource);
     const subjects = subjectsAt(broker, { endpoint, url: broker.exact(resource) }, kinds);
     if (subjects.length === 0) throw noKey(endpoint);
-    const refused = subjects.find((subject) => refusalOf(broker, appId, subject));
-    if (refused !== undefined) throw refusedByPerson(broker, appId, { endpoint, subject: refused });
+    const refused = subjects.find((subject) => denialOf(broker, appId, subject));
+    if (refused !== undefined) throw deniedByUser(broker, appId, { endpoint, subject: refused });
     await releaseAll(broker, appId, subjects);
     return {};
   },
@@ -167,14 +167,14 @@ function tokenAnswer(broker: Broker, token: Token): Answer {
   };
 }
 
-function refusedByPerson(
+function deniedByUser(
   { parts }: Broker,
   appId: string,
   { endpoint, subject }: { readonly endpoint: string; readonly subject: string },
 ): KeyturnError {
   const name = parts.apps.nameOf(appId);
   const [what, option] = isApiKeySubject(subject) ? ['the API key for', ' --api-key'] : ['something at', ''];
-  return new KeyturnError('not_permitted', `The user refused ${name} ${what} ${endpoint}.`, {
+  return new KeyturnError('not_permitted', `The user denied ${name} ${what} ${endpoint}.`, {
     rule: 'A denial is remembered until the user ends it; ending the permission would end it too',
     hint: `The user ends both with: keyturn app revoke ${shellWord(name)} ${shellWord(endpoint)}${option}`,
   });

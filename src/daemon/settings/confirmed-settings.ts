@@ -117,7 +117,7 @@ export function withSetting(
   return { ...changed, authorities: confirmed.authorities };
 }
 
-/** True if the user refused exactly these already. */
+/** True if the user denied exactly these already. */
 export function isDeclined(
   different: readonly Difference[],
   declined: ConfirmedSettings | undefined,

@@ -96,7 +96,7 @@ describe('a permission that names none yet', () => {
     expect(chosen(signIns, {}, { ...allowed, deniedSignInIds: [idOf(signIns, 'bob')] })).toBe('ask alice');
   });
 
-  it('a permission does not use a sign-in that the person refused it', async () => {
+  it('a permission does not use a sign-in that the person denied it', async () => {
     const signIns = await signInsOf({ alice: {} });
     expect(chosen(signIns, {}, { ...allowed, deniedSignInIds: [idOf(signIns, 'alice')] })).toBe('ask alice');
   });

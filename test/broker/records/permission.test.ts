@@ -1,12 +1,6 @@
 /** What a permission gives, what it refuses, and what a new decision keeps of it. */
 import { describe, expect, it } from 'vitest';
-import {
-  carriedOver,
-  covers,
-  isBound,
-  isBoundTo,
-  isRefused,
-} from '../../../src/broker/records/permission.ts';
+import { carriedOver, covers, isBound, isBoundTo, isDenied } from '../../../src/broker/records/permission.ts';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 
 const permission = (changes: Partial<Permission> = {}): Permission => ({
@@ -33,13 +27,13 @@ it.each([
 it.each([
   [{}, { scope: ['a'], signInId: 'g1' }, false],
   [{ decision: 'deny' }, { scope: [] }, true],
-  [{ refused: ['b'] }, { scope: ['a', 'b'] }, true],
-  [{ refused: ['b'] }, { scope: ['a'] }, false],
+  [{ deniedScope: ['b'] }, { scope: ['a', 'b'] }, true],
+  [{ deniedScope: ['b'] }, { scope: ['a'] }, false],
   [{ deniedSignInIds: ['g1'] }, { scope: [], signInId: 'g1' }, true],
   [{ deniedSignInIds: ['g1'] }, { scope: [], signInId: 'g2' }, false],
   [{ deniedSignInIds: ['g1'] }, { scope: [] }, false],
-] as const)('isRefused: a permission with %j, the need of %j: %s', (changes, need, expected) => {
-  expect(isRefused(permission(changes as Partial<Permission>), need)).toBe(expected);
+] as const)('isDenied: a permission with %j, the need of %j: %s', (changes, need, expected) => {
+  expect(isDenied(permission(changes as Partial<Permission>), need)).toBe(expected);
 });
 
 it('isBoundTo: by sign-in and resource, once the first token has fixed the scopes', () => {
@@ -57,18 +51,18 @@ it('isBound: once the first token has named a sign-in', () => {
 
 describe('carriedOver', () => {
   const had = { signInIds: ['g1'], account: 'g1' };
-  const before = permission({ ...had, refused: ['b'], deniedSignInIds: ['g2', 'g3'] });
+  const before = permission({ ...had, deniedScope: ['b'], deniedSignInIds: ['g2', 'g3'] });
 
   it('keeps accounts and refusals that the new decision does not name', () => {
     expect(carriedOver(before, permission({ scope: ['a'] }))).toEqual({
       ...had,
-      refused: ['b'],
+      deniedScope: ['b'],
       deniedSignInIds: ['g2', 'g3'],
     });
     expect(carriedOver(before, permission({ scope: ['b'], signInIds: ['g2'], account: 'g2' }))).toEqual({
       signInIds: ['g1', 'g2'],
       account: 'g2',
-      refused: [],
+      deniedScope: [],
       deniedSignInIds: ['g3'],
     });
   });

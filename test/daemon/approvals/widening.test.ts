@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 import {
   decisionOf,
-  endsRefusal,
-  refusalOf,
+  endsDenial,
+  denialOf,
   widensPermission,
 } from '../../../src/daemon/approvals/widening.ts';
 import { signInOf, nowhere } from '../../broker/nowhere.ts';
@@ -65,7 +65,7 @@ describe('a permission', () => {
   it.each([
     ['was a denial', { decision: 'deny' as const }],
     ['was held to the scopes of its first token', { fixAtFirstToken: true, scope: undefined }],
-    ['had a scope of it refused', { refused: ['read'] }],
+    ['had a scope of it denied', { deniedScope: ['read'] }],
   ])('is wider if the permission that exists %s', async (_what, held) => {
     const { broker } = await brokerWith(held);
     expect(widensPermission(broker, wanted)).toBe(true);
@@ -105,7 +105,7 @@ describe('a permission for an account', () => {
 
   it('needs a question if it ends an earlier refusal of accounts', async () => {
     const { broker, appId } = await brokerWith({ deniedSignInIds: ['f'.repeat(16)] });
-    expect(endsRefusal(broker, { app: 'editor', resource: endpoint })).toBe(true);
-    expect(refusalOf(broker, appId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });
+    expect(endsDenial(broker, { app: 'editor', resource: endpoint })).toBe(true);
+    expect(denialOf(broker, appId, endpoint)).toMatchObject({ accounts: ['f'.repeat(16)] });
   });
 });
