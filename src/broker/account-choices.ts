@@ -41,7 +41,7 @@ export class AccountChoices {
   }
 
   /**
-   * Resolves once the user has chosen one of the accounts for this program and server. Throws `account_required`
+   * Resolves once the user has chosen one of the accounts for this app and server. Throws `account_required`
    * where nobody may be asked or nobody chose, `login_required` if the chosen account ended meanwhile,
    * `conflict` if the permission changed meanwhile, `rate_limited`, and the deadline's reason.
    */

@@ -27,7 +27,7 @@ interface ApiKeyRequest {
 export class ApiKeyRequests {
   readonly #parts: BrokerParts;
   readonly #consent: Consent;
-  /** By key, ids of the programs that received it since the start. */
+  /** By key, ids of the apps that received it since the start. */
   readonly #handedTo = new Map<string, Set<string>>();
 
   constructor(parts: BrokerParts, consent: Consent) {
@@ -100,8 +100,8 @@ export class ApiKeyRequests {
     if (request.isCallerGone) return handed;
     leases.used(permission, handed.key.id);
     apps.used(permission, clock.wall());
-    const programs = this.#handedTo.get(handed.key.id) ?? new Set();
-    this.#handedTo.set(handed.key.id, programs.add(appId));
+    const receivers = this.#handedTo.get(handed.key.id) ?? new Set();
+    this.#handedTo.set(handed.key.id, receivers.add(appId));
     const fingerprint = audit.fingerprint(handed.value);
     const shown = fingerprint === undefined ? {} : { fingerprint };
     this.#note(request, endpoint, { event: 'apiKey', outcome: 'given', ...shown });

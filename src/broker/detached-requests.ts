@@ -25,7 +25,7 @@ interface DetachedRequest {
 type Ask<Answer> = (request: TokenRequest) => MaybePromise<Answer>;
 
 export class DetachedRequests {
-  /** By what is asked for: processes of one program that ask for the same have one. */
+  /** By what is asked for: processes of one app that ask for the same have one. */
   readonly #open = new Map<string, DetachedRequest>();
 
   async ask<Answer>(request: TokenRequest, ask: Ask<Answer>): Promise<Answer> {

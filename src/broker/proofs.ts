@@ -1,7 +1,7 @@
 /**
  * `token.prove`: a proof of a sign-in's key for one request of an app (RFC 9449 §7). The key stays here.
  *
- * Invariants: a proof is for a token that this program received, and for a URL within an endpoint where the program may
+ * Invariants: a proof is for a token that this app received, and for a URL within an endpoint where the app may
  * still use it. It names that one method and URL, and the server's time now, so that nobody can stock up on proofs for
  * later. There is no wait between the check of what allows the proof and the proof itself.
  */
@@ -46,7 +46,7 @@ export class Proofs {
   }
 
   /**
-   * The value of the DPoP header. Throws `not_found` (not a token of this program any more), `invalid_request` (a Bearer
+   * The value of the DPoP header. Throws `not_found` (not a token of this app any more), `invalid_request` (a Bearer
    * token), `resource_mismatch`, `consent_required`, `consent_denied`, `paused` and
    * `rate_limited`.
    */

@@ -30,7 +30,7 @@ export class Rejections {
   /**
    * An MCP server refused this token. For one that isn't in memory, or that another app received, nothing
    * happens: the newer one is returned next time. A token at its end is replaced without being
-   * counted: every program that keeps its token until then reports one.
+   * counted: every app that keeps its token until then reports one.
    */
   reject({ appId, token: named, operation, hasWorked = false, challenge }: Rejection): RejectionOutcome {
     // The token is good, and another one of the same scopes would be refused as well.

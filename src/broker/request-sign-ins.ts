@@ -1,5 +1,5 @@
 /**
- * The sign-ins that a program's request starts: where none serves, where scopes are missing (step-up), and where a
+ * The sign-ins that an app's request starts: where none serves, where scopes are missing (step-up), and where a
  * server took scopes away.
  *
  * Invariants: one sign-in for one request, besides a step-up; step-ups are bounded. What the user ended, or a sign-in
@@ -143,7 +143,7 @@ export class RequestSignIns {
   }
 
   /**
-   * A sign-in for this program alone, with no more than its permission, where a refresh can't narrow the shared one
+   * A sign-in for this app alone, with no more than its permission, where a refresh can't narrow the shared one
    * (lost-scope.ts). It is of the same account and gives no more than the permission does, so no card is needed for it.
    */
   async signInForThisAppAlone(permitted: PermittedRequest, shared: SignIn): Promise<void> {

@@ -3,7 +3,7 @@
  * yes.
  *
  * Invariant: only an app that may reach the server shows an address for it, one at a time. Only https, and http on
- * this machine, is shown or opened, without a user part, in the spelling in which the browser gets it. A program
+ * this machine, is shown or opened, without a user part, in the spelling in which the browser gets it. An app
  * whose card got no yes waits before its next one, each time longer.
  */
 import { untilAborted } from '../base/abort.ts';

@@ -19,7 +19,7 @@ import { maxLength } from '../ipc/wire/limits.ts';
 import type { Connection } from './connection.ts';
 import { endpointUrl, isWithin } from './endpoint-url.ts';
 import { operationOf } from './operation.ts';
-import { isAboutProof, ProvenRequests } from './proven.ts';
+import { isAboutProof, DpopRequests } from './dpop-requests.ts';
 import { maxRedirects, redirected, redirectStatuses } from './redirects.ts';
 import { initOf, replayable, type ReplayableRequest } from './replayable.ts';
 
@@ -57,13 +57,13 @@ export function createFetch(connection: Connection, options: FetchOptions): type
   const send = options.fetch ?? globalThis.fetch;
   const maxAttempts = Math.min(5, Math.max(1, options.maxAttempts ?? 3));
   const worked = new AcceptedTokens();
-  const proven = new ProvenRequests(connection, send);
+  const dpopRequests = new DpopRequests(connection, send);
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const isNamed = url.origin === endpoint.origin && url.href === options.alsoAt?.();
     if (!isNamed && !isWithin(endpoint, url)) return send(input, init);
     const request = await replayable(input, init);
-    return new AuthorizedRequest({ connection, options, endpoint, send, worked, proven }).run(
+    return new AuthorizedRequest({ connection, options, endpoint, send, worked, dpopRequests }).run(
       request,
       maxAttempts,
     );
@@ -121,7 +121,7 @@ interface AuthorizedParts {
   readonly endpoint: URL;
   readonly send: typeof globalThis.fetch;
   readonly worked: AcceptedTokens;
-  readonly proven: ProvenRequests;
+  readonly dpopRequests: DpopRequests;
 }
 
 class AuthorizedRequest {
@@ -130,15 +130,15 @@ class AuthorizedRequest {
   readonly #endpoint: URL;
   readonly #fetch: typeof globalThis.fetch;
   readonly #worked: AcceptedTokens;
-  readonly #proven: ProvenRequests;
+  readonly #dpopRequests: DpopRequests;
 
-  constructor({ connection, options, endpoint, send, worked, proven }: AuthorizedParts) {
+  constructor({ connection, options, endpoint, send, worked, dpopRequests }: AuthorizedParts) {
     this.#connection = connection;
     this.#options = options;
     this.#endpoint = endpoint;
     this.#fetch = send;
     this.#worked = worked;
-    this.#proven = proven;
+    this.#dpopRequests = dpopRequests;
   }
 
   async run(first: ReplayableRequest, maxAttempts: number): Promise<Response> {
@@ -214,12 +214,12 @@ class AuthorizedRequest {
   /** Race: the broker may have got another token since, or been replaced: then it has no key for this one. */
   async #sendBound(request: ReplayableRequest, credential: TokenResult): Promise<Sent> {
     try {
-      return { response: await this.#proven.send(request, credential), credential };
+      return { response: await this.#dpopRequests.send(request, credential), credential };
     } catch (error) {
       if (reasonOf(error) !== 'not_found') throw error;
       const token = await this.#getToken(request, {});
       if (!isBound(token)) return this.#send(request, token);
-      return { response: await this.#proven.send(request, token), credential: token };
+      return { response: await this.#dpopRequests.send(request, token), credential: token };
     }
   }
 

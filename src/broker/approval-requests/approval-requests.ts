@@ -33,11 +33,11 @@ interface OpenRequest extends ApprovalRequest {
 
 /**
  * More open questions than a user can handle; any further question is refused, not queued. Cards and sign-ins are
- * counted apart, and so are the sign-ins of commands, windows and programs: none crowds out another.
+ * counted apart, and so are the sign-ins of commands, windows and apps: none crowds out another.
  */
 const maxOpen = { cards: 64, 'sign-ins': 32 } as const;
 /**
- * The share of one program: enough for a day's work, and no program crowds out others. The command line counts as one
+ * The share of one app: enough for a day's work, and no app crowds out others. The command line counts as one
  * app.
  */
 const maxPerApp = 8;
@@ -245,7 +245,7 @@ interface CardQuestion {
 
 /**
  * What one run of a program asks while its card is open is on that card: only if the system attests one process, which
- * still runs the file that it ran at the earlier question, and if all that a card says of the program is the same. A
+ * still runs the file that it ran at the earlier question, and if all that a card says of the app is the same. A
  * shared card is display only: each question has its own answer. Returns the open card that this question joins;
  * undefined if it needs one of its own.
  */
@@ -259,7 +259,7 @@ function isOfOneRun(earlier: Question, later: Question): boolean {
   return saidOf(earlier) === saidOf(later) && earlier.appProcess.standing() === 'same';
 }
 
-/** What a card says of the program, and the run that only the broker sees. */
+/** What a card says of the app, and the run that only the broker sees. */
 function saidOf({ appId, appName, appProcess, proxied, isDetached, forward }: AllowQuestion): string {
   return JSON.stringify([appId, appName, appProcess, proxied, isDetached, forward]);
 }

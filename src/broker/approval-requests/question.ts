@@ -150,7 +150,7 @@ export type Question =
       readonly proxied?: true;
       /** The process that asked may have ended before the answer: a yes can't be for this process only. */
       readonly isDetached?: true;
-      /** The program runs elsewhere; `appProcess` is what passes its requests on. */
+      /** The app runs elsewhere; `appProcess` is what passes its requests on. */
       readonly forward?: ForwardOrigin;
       /** Whether the app has a permission there now, which a yes "as before" could keep. */
       readonly isAllowed?: () => boolean;

@@ -78,7 +78,7 @@ export class CurrentPermissions {
     const { appId, endpoint, scope, signInId, key } = access;
     if (key) return refusals.keyNotAllowed(this.#parts.apps.nameOf(appId), key);
     const current = this.all(access);
-    // `keyturn app allow` replaces: what the program has already must be in the command that the hint shows.
+    // `keyturn app allow` replaces: what the app has already must be in the command that the hint shows.
     const kept = scope.length === 0 ? [] : (current[0]?.scope ?? []);
     return refusals.consentRequired({
       name: this.#parts.apps.nameOf(appId),

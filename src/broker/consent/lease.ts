@@ -81,7 +81,7 @@ export class Leases {
   }
 
   /**
-   * Keeps a lease. It replaces an earlier one of the same run, program and endpoint, unless one of the two is for one
+   * Keeps a lease. It replaces an earlier one of the same run, app and endpoint, unless one of the two is for one
    * token.
    */
   set(lease: Lease): void {

@@ -38,7 +38,7 @@ const cliLease = 3_600_000;
 export class PermissionChanges {
   readonly #parts: BrokerParts;
   readonly #current: CurrentPermissions;
-  /** Two answers about one program and server: the second one adds to what the first one wrote. */
+  /** Two answers about one app and server: the second one adds to what the first one wrote. */
   readonly #inTurn = keyedMutex();
 
   constructor(parts: BrokerParts, current: CurrentPermissions) {

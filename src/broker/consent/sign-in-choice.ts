@@ -7,7 +7,7 @@
  * needs the user's yes, even if the request names it. One exception: a permission that names none yet takes the only
  * living sign-in of its server. Where it finds several accounts there, the user chooses one of them for it, unless its
  * card showed no scopes: then the next card shows them. A sign-in that must be renewed gives way to one of the same account
- * that another permission of the program names. A sign-in that belongs to one program serves no other program, and serves
+ * that another permission of the app names. A sign-in that belongs to one app serves no other app, and serves
  * its own one instead of the shared sign-in of the same account that has more scopes than the permission. If an app
  * names an account, it gets no token of another one.
  */

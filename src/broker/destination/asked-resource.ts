@@ -16,7 +16,7 @@ export interface ResourceRequest {
   readonly endpoint: string;
   /** The endpoint as it was typed: a slash at its end may matter to the server. Absent: as `endpoint`. */
   readonly typed?: string;
-  /** False: the user started it. Absent: a program's request did. */
+  /** False: the user started it. Absent: an app's request did. */
   readonly isAutomatic?: boolean;
   readonly challenge?: BearerChallenge;
   /** Scopes a permission allows at most; absent: the user asks in person. */

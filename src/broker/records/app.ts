@@ -35,7 +35,7 @@ export type ListedApp = App & {
 };
 
 /**
- * Where a forwarded program runs: the label that the owner chose and, for another machine, the fingerprint of its host
+ * Where a forwarded app runs: the label that the owner chose and, for another machine, the fingerprint of its host
  * key as OpenSSH shows it. Another key under the same label is another machine.
  */
 export type ForwardOrigin = NonNullable<App['forward']>;
@@ -158,7 +158,7 @@ export class Apps {
     return known ? shownName(known) : id;
   }
 
-  /** Where a forwarded program runs, verified or not; undefined for one of this machine. */
+  /** Where a forwarded app runs, verified or not; undefined for one of this machine. */
   originOf(id: string): ForwardOrigin | undefined {
     return this.#file.shown.find((app) => app.id === id)?.forward;
   }

@@ -148,7 +148,7 @@ export class Permissions {
     return before !== undefined;
   }
 
-  /** Ends what is stored under this endpoint, of every program, denials too. */
+  /** Ends what is stored under this endpoint, of every app, denials too. */
   async endAllFor(endpoint: string): Promise<void> {
     if (!this.#file.items.some((p) => p.endpoint === endpoint)) return;
     await this.#file.change((items) => items.filter((p) => p.endpoint !== endpoint));

@@ -177,7 +177,7 @@ export function subjectOf({ subject }: Pick<SignIn, 'subject'>): string | undefi
   return subject ?? undefined;
 }
 
-/** False for a sign-in that belongs to another program only. */
+/** False for a sign-in that belongs to another app only. */
 export function isFor({ purpose }: SignIn, appId: string): boolean {
   return purpose?.kind !== 'narrow' || purpose.appId === appId;
 }

@@ -69,7 +69,7 @@ export class SignIns {
       .filter(isShared);
   }
 
-  /** The sign-ins that serve this program only, the revoked ones too. */
+  /** The sign-ins that serve this app only, the revoked ones too. */
   aloneAt(resource: string, issuer: string, appId: string): SignIn[] {
     return this.all()
       .filter((signIn) => signIn.resource === resource && signIn.issuer === issuer)

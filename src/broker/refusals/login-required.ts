@@ -68,7 +68,7 @@ function mayHaveEnded(ended: SignIn, { signIn, refreshedAt = 0 }: Dead): boolean
   return confirmedEnd.confirmedAt >= lastSeen;
 }
 
-/** True until the user signs in, or allows this program again. */
+/** True until the user signs in, or allows this app again. */
 export function waitsForUser({ state }: SignIn, permission: Permission): boolean {
   return state.kind === 'signInRequired' && permission.createdAt <= (state.awaitsUserSince ?? -Infinity);
 }

@@ -37,7 +37,7 @@ export function stillPending(
   approvalRequests: readonly ApprovalRequest[],
   { appId, endpoint, isKeyturnApp }: WaitingRequest,
 ): KeyturnError {
-  // What only this program waits for comes first: another sign-in at the endpoint doesn't answer it.
+  // What only this app waits for comes first: another sign-in at the endpoint doesn't answer it.
   const isOwn = ({ question }: ApprovalRequest): boolean =>
     question.kind === 'allow' || question.kind === 'choice';
   for (const { id, question } of approvalRequests.toSorted(

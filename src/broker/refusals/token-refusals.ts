@@ -3,7 +3,7 @@
  *
  * Invariants: a refusal replaces the token, so a server that refuses every token could cause endless refreshes. After
  * a few refusals, further ones replace no token for a while. That pause ends automatically, and doubles if the refusals
- * continue. It applies to one program, sign-in and operation, and in total to one program and sign-in. It withholds no
+ * continue. It applies to one app, sign-in and operation, and in total to one app and sign-in. It withholds no
  * token: apps still get a token that is in memory.
  */
 import { doubled } from '../../base/backoff.ts';
@@ -14,13 +14,13 @@ const maxOfOperation = 3;
 const countedFor = 600_000;
 
 /** Over all operations. Some servers occasionally revoke tokens early; ten times in ten minutes is no accident. */
-const maxOfProgram = 10;
+const maxOfApp = 10;
 
 /** Milliseconds: a server that restarts is back within a minute; six tries an hour cost little. */
 const firstPause = 60_000;
 const maxPause = 600_000;
 
-/** Operations counted apart for one program and sign-in; any further operations count as one. */
+/** Operations counted apart for one app and sign-in; any further operations count as one. */
 const maxOperations = 64;
 
 /**
@@ -60,12 +60,12 @@ export interface RefusalPause {
   readonly appId: string;
   /** Absent: the pause holds for all operations. */
   readonly operation?: string;
-  /** Steady, milliseconds. */
+  /** Milliseconds of the monotonic clock. */
   readonly until: number;
 }
 
 /** Counts refusals and computes the pause. */
-class Bound {
+class RefusalLimit {
   readonly #max: number;
   #times: readonly number[] = [];
   #pauses = 0;
@@ -86,8 +86,8 @@ class Bound {
 }
 
 interface RefusalCounts {
-  readonly all: Bound;
-  readonly byOperation: Map<string, Bound>;
+  readonly all: RefusalLimit;
+  readonly byOperation: Map<string, RefusalLimit>;
 }
 
 export class TokenRefusals {
@@ -116,7 +116,7 @@ export class TokenRefusals {
     counted.all.add(this.#now());
     if (hasWorked) return;
     const key = keyOf(counted, operation);
-    const own = counted.byOperation.get(key) ?? new Bound(maxOfOperation);
+    const own = counted.byOperation.get(key) ?? new RefusalLimit(maxOfOperation);
     counted.byOperation.set(key, own);
     own.add(this.#now());
   }
@@ -140,7 +140,7 @@ export class TokenRefusals {
   #of(signInId: string, appId: string): RefusalCounts {
     const apps = this.#counted.get(signInId) ?? new Map<string, RefusalCounts>();
     this.#counted.set(signInId, apps);
-    const counted = apps.get(appId) ?? { all: new Bound(maxOfProgram), byOperation: new Map() };
+    const counted = apps.get(appId) ?? { all: new RefusalLimit(maxOfApp), byOperation: new Map() };
     apps.set(appId, counted);
     return counted;
   }

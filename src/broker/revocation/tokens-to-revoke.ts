@@ -36,7 +36,7 @@ export interface HeldItem {
   readonly isLast: boolean;
 }
 
-/** The secret with the access tokens in memory that programs have, so that a later run of the broker revokes them too. */
+/** The secret with the access tokens in memory that apps have, so that a later run of the broker revokes them too. */
 function withHandedOut(
   secret: SignInSecret,
   retired: readonly AccessToken[],

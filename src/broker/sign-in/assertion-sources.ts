@@ -17,7 +17,7 @@ import { commandWords, readSecretFromCommand } from '../../base/system/secret-fr
 /** Bytes: a JWT with a chain of certificates in its header is a few thousand long. */
 const maxLength = 64 * 1024;
 
-/** Milliseconds: a command may ask a server on this machine's network. A program's request waits longer. */
+/** Milliseconds: a command may ask a server on this machine's network. An app's request waits longer. */
 const commandTimeout = 10_000;
 
 /** Milliseconds. A server would give the same assertion the same answer, unless its operator changes something. */

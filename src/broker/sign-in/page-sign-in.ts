@@ -204,7 +204,7 @@ async function visit(
   for (const pending of [refused, tooLate, callback]) pending.catch(() => undefined);
   try {
     // Without a browser the user still has the URL: the question carries it. Not waited for: one
-    // that takes long to start must not keep a program that went away from calling the sign-in off.
+    // that takes long to start must not keep an app that went away from calling the sign-in off.
     if (startUrl !== undefined)
       parts.openBrowser(startUrl).catch((error: unknown) => {
         browserError = error instanceof Error ? error.message : 'No browser was opened.';

@@ -215,7 +215,7 @@ export class RefreshFailures {
     return unreachableUntil(error, wait);
   }
 
-  /** A server in trouble isn't asked with every request of every program. */
+  /** A server in trouble isn't asked with every request of every app. */
   obeyBackoff(key: string, { resource }: SignIn): void {
     const left = this.backoff.left(key);
     if (left <= 0) return;

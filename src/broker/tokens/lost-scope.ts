@@ -1,5 +1,5 @@
 /**
- * Servers where a narrower refresh costs the other programs something. RFC 6749 §6 lets a refresh request fewer scopes
+ * Servers where a narrower refresh costs the other apps something. RFC 6749 §6 lets a refresh request fewer scopes
  * for one access token only. Some servers keep the smaller scope in the refresh token. Others end the access token with
  * the other scopes.
  *

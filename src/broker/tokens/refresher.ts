@@ -87,7 +87,7 @@ export class Refresher {
 
   /**
    * An app says that a refresh for one scope set ended the token of another one. Keyturn can't see that itself. The
-   * report may be false, or about a server's passing fault, and costs the other programs a sign-in each: so it is
+   * report may be false, or about a server's passing fault, and costs the other apps a sign-in each: so it is
    * believed in memory and for a time only.
    */
   sawOtherEnd(signInId: string): void {

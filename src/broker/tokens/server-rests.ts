@@ -14,7 +14,7 @@ import { resting, unreachableUntil } from '../refusals/refusals.ts';
 /** The step of one server, such as `registration https://issuer.example`. */
 export interface Asking {
   readonly what: string;
-  /** The user started it; else a program's request did. */
+  /** The user started it; else an app's request did. */
   readonly isByPerson: boolean;
 }
 

@@ -35,7 +35,7 @@ export interface TokenNeed {
 
 /**
  * A token. `changed`: the sign-in has changed, so the caller looks again. `signIn`: only signing in again gives a token that
- * lives long enough, while the present one can still be used for others. `ownSignIn`: only a sign-in for this program
+ * lives long enough, while the present one can still be used for others. `ownSignIn`: only a sign-in for this app
  * alone gives a token with just these scopes. Throws what the refresher throws.
  */
 export async function renewedToken(

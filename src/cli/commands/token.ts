@@ -76,7 +76,7 @@ interface TokenRequest {
   readonly rejected: string | undefined;
   readonly json: boolean;
   /** The request that needs a proof. */
-  readonly proven: DpopProof | undefined;
+  readonly proofRequest: DpopProof | undefined;
 }
 
 interface DpopProof {
@@ -110,11 +110,11 @@ async function requestFrom({ options, operands }: Input<typeof statement>): Prom
     },
     rejected: isRejected ? await tokenFromStdin() : undefined,
     json,
-    proven: provenFrom(resourceFrom(resource), options),
+    proofRequest: proofRequestFrom(resourceFrom(resource), options),
   };
 }
 
-function provenFrom(
+function proofRequestFrom(
   resource: string,
   { dpop: method, url: at, nonce }: Input<typeof statement>['options'],
 ): DpopProof | undefined {
@@ -170,7 +170,7 @@ async function connectForwarded({ params }: TokenRequest): Promise<Connection> {
 
 async function printToken(
   connection: Connection,
-  { params, rejected, json, proven }: TokenRequest,
+  { params, rejected, json, proofRequest }: TokenRequest,
 ): Promise<number> {
   let watching: NodeJS.Timeout | undefined;
   let wanted = params;
@@ -191,11 +191,13 @@ async function printToken(
     watch();
     const token = await connection.getToken(wanted, { onBrokerChange: watch });
     const proof =
-      proven && isBound(token) && (await connection.proveToken({ tokenId: token.tokenId, ...proven }));
+      proofRequest &&
+      isBound(token) &&
+      (await connection.proveToken({ tokenId: token.tokenId, ...proofRequest }));
     if (json) printJson(proof ? { ...token, proof } : token);
-    else if (proven) for (const line of headersOf(token, proof)) print(line);
+    else if (proofRequest) for (const line of headersOf(token, proof)) print(line);
     else print(token.access_token);
-    if (isBound(token) && !proven) sayBound();
+    if (isBound(token) && !proofRequest) sayBound();
     const { expires_in: left = Infinity } = token;
     if (left < (params.minimumValidity ?? 0)) warnShorterLife(left);
     return exitCodes.ok;

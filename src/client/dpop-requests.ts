@@ -10,7 +10,7 @@ import type { Connection } from './connection.ts';
 import { initOf, type ReplayableRequest } from './replayable.ts';
 
 /** Sends the requests of one MCP server, and remembers the nonce that it gave last. */
-export class ProvenRequests {
+export class DpopRequests {
   readonly #connection: Connection;
   readonly #fetch: typeof globalThis.fetch;
   #nonce: string | undefined;
