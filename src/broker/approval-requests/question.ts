@@ -49,7 +49,7 @@ export type CommandApproval =
       readonly command: 'endDenial';
       readonly appName: string;
       readonly endpoint: string;
-      /** The refused scopes and accounts; without either, everything was refused. */
+      /** The denied scopes and accounts; without either, everything was denied. */
       readonly scope?: readonly string[];
       readonly accounts?: readonly string[];
       /** When the denial would end, in milliseconds since 1970; absent: now. */

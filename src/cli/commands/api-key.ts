@@ -28,30 +28,30 @@ const statement = {
     header: {
       type: 'string',
       value: 'NAME',
-      summary: 'the header that the key goes in',
+      summary: 'the header that the API key goes in',
       more: ', e.g. X-Api-Key; without it, Authorization',
     },
     scheme: {
       type: 'string',
       value: 'NAME',
-      summary: 'the word before the key in that header',
+      summary: 'the word before the API key in that header',
       more: `, or ${noScheme}; without it, Bearer in Authorization, and none in another header`,
     },
     'api-key-stdin': {
       type: 'boolean',
-      summary: 'read the key from standard input',
+      summary: 'read the API key from standard input',
       more: '; without it, you type it unseen',
     },
     unchecked: {
       type: 'boolean',
       summary: "don't check whether the server offers a sign-in",
-      more: '; for one that does and takes keys as well, or that does not answer now',
+      more: '; for one that does and takes API keys as well, or that does not answer now',
     },
   },
   about:
     'Set the API key or personal token of an MCP server that has no sign-in. Only the apps that you allow it get it. A server that offers a sign-in is refused.',
   notes: [
-    'A permission for tokens gives no key. Allow an app the key with: `keyturn app allow APP URL --api-key`',
+    'A permission for tokens gives no API key. Allow an app the API key with: `keyturn app allow APP URL --api-key`',
   ],
   examples: [
     'keyturn api-key set https://tickets.example/mcp --header X-Api-Key',
