@@ -14,12 +14,13 @@ const serverBy = (answering: (message: Message, response: ServerResponse) => boo
 
 const request = (id: number, method = 'ping'): string => JSON.stringify({ jsonrpc: '2.0', id, method });
 
-it('BR-3: answers with an error if a result is nested too deeply', async () => {
+it('BR-3: answers with an error if a result to be rewritten is nested too deeply', async () => {
   const depth = 100_000;
   const { url } = await serverBy(({ id, method }, response) => {
     if (method !== 'tools/call') return false;
     const deep = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
-    json(response, 200, `{"jsonrpc":"2.0","id":${id},"result":${deep}}`);
+    // On two lines, so that it can't pass as it came.
+    json(response, 200, `{"jsonrpc":"2.0","id":${id},\n"result":${deep}}`);
     return true;
   });
   const bridge = await startBridge(url);
