@@ -1,9 +1,11 @@
 /** The entries of docs/guides/connect-clients.md and README can be pasted, and its table has every client that setup knows. */
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { statements } from '../../src/cli/main.ts';
 import { parse } from '../../src/cli/terminal/arguments.ts';
-import { codeBlocks, page } from './pages.ts';
+import { configFiles } from '../../src/setup/clients.ts';
+import { codeBlocks, page, section, tableRows } from './pages.ts';
 
 const here = page('docs/guides/connect-clients.md');
 const all = await statements();
@@ -58,4 +60,27 @@ describe('docs/guides/connect-clients.md', () => {
     ]);
     for (const line of lines) expect(entryIn(line)).toMatch(/^[\w.-]{1,64}$/);
   });
+
+  it('has the files and the key of every client that setup knows', () => {
+    const rows = tableRows(section(here, 'Clients')).slice(2);
+    const documented = rows.map(([title, user = '', project = '', key]) => {
+      const names = [...`${user} ${project}`.matchAll(/`([^`]+)`/g)].map(([, name = '']) =>
+        path.basename(name),
+      );
+      return { title, names: names.filter((name) => !name.endsWith('.jsonc')), key };
+    });
+    const known = configFiles({ home: '/person', project: '/project', env: {}, platform: 'linux' });
+    const stated = [...new Set(known.map(({ title }) => title))].map((title) => {
+      const files = known.filter((one) => one.title === title);
+      const names = files.map(({ file }) => path.basename(file)).filter((name) => !name.endsWith('.jsonc'));
+      return { title, names, key: `\`${files[0]?.ways[0]?.join('.')}\`` };
+    });
+    expect(documented).toEqual(stated);
+  });
+});
+
+it('README shows the change that the guide shows', () => {
+  const [shown = ''] = codeBlocks(here, 'console');
+  expect(shown).toContain('keyturn setup\n');
+  expect(page('README.md').text).toContain(shown);
 });

@@ -1,10 +1,10 @@
 /** The pages are true where a program can tell: links, shell lines, names, versions. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { statements } from '../../src/cli/main.ts';
 import { fullHelpOf } from '../../src/cli/terminal/help.ts';
-import { anchors, codeBlocks, page, pages, prose, root } from './pages.ts';
+import { anchors, codeBlocks, page, pages, prose, root, section, tableRows } from './pages.ts';
 
 interface Manifest {
   readonly version: string;
@@ -81,4 +81,46 @@ describe.each(all)('%s', (_name, here) => {
     expect(here.text).not.toMatch(/(?<![\w.~])\/(?:home|Users|root|work|tmp|mnt)\/\w/);
     expect(here.text).not.toContain(root);
   });
+});
+
+it('ARCHITECTURE.md has a row for every folder of src/', () => {
+  const rows = tableRows(section(page('ARCHITECTURE.md'), 'Layers')).map(([name = '']) => name);
+  const there = readdirSync(path.join(root, 'src'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `\`${name}/\``);
+  expect(rows.slice(2).toSorted()).toEqual(there.toSorted());
+});
+
+describe.each(['ARCHITECTURE.md', 'dev/internals.md'])('%s', (name) => {
+  it('names files of the layers that exist', () => {
+    const named = [
+      ...page(name).text.matchAll(
+        /`((?:base|oauth|vault|store|audit|broker|ipc|client|bridge|proxy|daemon|cli)\/[\w/-]+\.ts)`/g,
+      ),
+    ].map(([, file = '']) => file);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((file) => !existsSync(path.join(root, 'src', file)))).toEqual([]);
+  });
+});
+
+it('dev/dependencies.md has every dependency in its tables, and no other', () => {
+  const documented = tableRows(page('dev/dependencies.md').text).flatMap(([cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  );
+  const { dependencies, devDependencies, optionalDependencies } = manifest;
+  const ofBroker = manifestIn('src/package.json').dependencies;
+  const wanted = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies, ...ofBroker });
+  expect(documented.toSorted()).toEqual(wanted.toSorted());
+});
+
+const text = page('docs/reference/settings.md').text;
+
+it('docs/reference/settings.md names every KEYTURN_ variable that the code reads', () => {
+  const source = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(path.join(root, 'src', file), 'utf8'))
+    .join('\n');
+  const read = new Set([...source.matchAll(/\bKEYTURN_[A-Z_]*[A-Z]\b/g)].map(([name]) => name));
+  expect(read.size).toBeGreaterThan(3);
+  expect([...read].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /**
- * The repository's pages as the tests read them: text, code blocks, links.
+ * The repository's pages as the tests read them: text, tables, code blocks, links.
  *
  * Invariant: nothing but reading; a page is found by being there, so that a new one is checked too.
  */
@@ -39,6 +39,19 @@ export function codeBlocks({ text }: MarkdownPage, language: string): string[] {
 /** A page without its fenced blocks. */
 export function prose({ text }: MarkdownPage): string {
   return text.replace(/^```[\s\S]*?^```$/gm, '');
+}
+
+/** Rows of a text's tables, their cells trimmed; header and rule lines too. `\|` is a bar within a cell. */
+export function tableRows(text: string): string[][] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim().replaceAll(String.raw`\|`, '|')),
+    );
 }
 
 /** The text of `## title`, up to the next heading of that level. */
