@@ -87,9 +87,12 @@ const texts = new WeakMap<object, { readonly text: string; readonly id: RequestI
 
 /** Remembers the text that a value came in, so that it needn't be written again: that is a third of a large answer's time. */
 export function keepText(answer: Answer, value: unknown, text: string): void {
-  const isPlain = fieldsOf(value)['jsonrpc'] === '2.0' && Object.keys(fieldsOf(value)).length === 3;
-  if (isPlain && 'result' in answer && !/[\n\r]/.test(text))
-    texts.set(answer.result, { text, id: answer.id });
+  if (!('result' in answer)) return;
+  const fields = fieldsOf(value);
+  // Else the message was brought into the form that strict readers take.
+  const isInForm =
+    fields['result'] === answer.result && fields['jsonrpc'] === '2.0' && Object.keys(fields).length === 3;
+  if (isInForm && !/[\n\r]/.test(text)) texts.set(answer.result, { text, id: answer.id });
 }
 
 /** The text of an answer that goes out as it came, under the same id. */

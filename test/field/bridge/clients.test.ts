@@ -42,22 +42,26 @@ it('answers under an id that no double holds', async () => {
   await expect.poll(() => lines.at(-1)).toContain('"id":9007199254740993');
 });
 
-it('passes an answer on byte by byte, but on one line and under the client’s own id', async () => {
-  const sent = [
-    '{"jsonrpc": "2.0","result":{ "x": 1 },"id":1}',
-    '{"jsonrpc":"2.0","id":"2",\n"result":{ "x": 1 }}',
-  ];
+it('passes an answer on as it came, or in a form that strict clients read', async () => {
+  const passed = '{"jsonrpc": "2.0","result":{ "x": 1.50 },"id":1}';
+  const answers = [
+    [passed, passed],
+    ['{"jsonrpc":"2.0","id":2,\n"result":{ "x": 1 }}', '{"jsonrpc":"2.0","id":2,"result":{"x":1}}'],
+    ['{"jsonrpc":"2.0","id":"3","result":{}}', '{"jsonrpc":"2.0","id":3,"result":{}}'],
+    ['{"jsonrpc":"2.0","id":4,"result":null}', '{"jsonrpc":"2.0","id":4,"result":{}}'],
+    ['{"id":5,"result":{},"error":null}', '{"jsonrpc":"2.0","id":5,"result":{}}'],
+  ] as const;
   const { url } = await serve((request, response, message) =>
     message.method === 'ping'
-      ? json(response, 200, sent[message.id === 1 ? 0 : 1] ?? '')
+      ? json(response, 200, answers[Number(message.id) - 1]?.[0] ?? '')
       : plain(request, response, message),
   );
   const { begin, ask, lines } = await client(url);
   await begin();
-  await ask(1, 'ping', {});
-  expect(lines.at(-1)).toBe(sent[0]);
-  await ask(2, 'ping', {});
-  expect(lines.at(-1)).toBe('{"jsonrpc":"2.0","id":2,"result":{"x":1}}');
+  for (const [index, [, read]] of answers.entries()) {
+    await ask(index + 1, 'ping', {});
+    expect(lines.at(-1)).toBe(read);
+  }
 });
 
 /** Numbers as other languages write them, and all else that JSON has. */
