@@ -6,7 +6,7 @@
  * a settings change alters them. A broker that the user starts takes its environment as it is, except at a
  * Keyturn app and in its home: there the table `trustRequired` says what a written value counts for.
  */
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import path, { basename, isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { formats, refuseOtherFormat } from '../../store/record-formats.ts';
@@ -236,7 +236,6 @@ function unusable(problem: string): KeyturnError {
 
 /** 0600, replaced whole. Throws `file_unreadable`. */
 export function writeSettings(file: string, settings: Readonly<Record<string, unknown>>): void {
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   replaceFileAtOnce(file, `${JSON.stringify(settings, undefined, 2)}\n`);
 }
 
