@@ -46,8 +46,8 @@ type Trim = (pad: number) => number;
 /** glibc's call that returns freed memory to the system. Undefined where the C library has none. */
 export async function loadTrim(): Promise<Trim | undefined> {
   if (process.platform !== 'linux') return undefined;
-  const { default: koffi } = await import('koffi');
   try {
+    const { default: koffi } = await import('koffi');
     return koffi.load(null).func('int malloc_trim(size_t pad)');
   } catch {
     return undefined;
