@@ -31,8 +31,12 @@ describe('a proxy’s port', () => {
 
   it.each([
     ['a name of a page’s own (DNS rebinding)', ['Host: evil.example']],
+    ['such a name with our port', ['Host: evil.example:PORT']],
     ['localhost, which is another origin', ['Host: localhost:PORT']],
+    ['another port', ['Host: 127.0.0.1:1']],
     ['another spelling of the address', ['Host: 127.1:PORT']],
+    ['no port', ['Host: 127.0.0.1']],
+    ['an IPv6 address', ['Host: [::1]:PORT']],
   ])('H-9: refuses the Host of %s', async (_what, headers) => {
     const named = ({ port }: Place) => headers.map((line) => line.replace('PORT', String(port)));
     expect(await refusal((place) => lines({ target: place.target, headers: named(place) }))).toMatchObject(
@@ -40,26 +44,43 @@ describe('a proxy’s port', () => {
     );
   });
 
-  it.each(['Origin: https://evil.example', 'Origin: null', 'Sec-Fetch-Site: cross-site'])(
-    'H-8: refuses a page of a browser, whoever it says it is: %s',
-    async (line) => {
-      const { answer, ...how } = await refusal(({ port, host, target }) =>
-        lines({ target, headers: [`Host: ${host}`, line.replace('PORT', String(port))] }),
-      );
-      expect(how).toEqual(notPermitted);
-      expect(answer.toLowerCase()).not.toContain('access-control');
-    },
-  );
+  it.each([
+    'Origin: https://evil.example',
+    'Origin: http://127.0.0.1:PORT',
+    'Origin: null',
+    'Sec-Fetch-Site: cross-site',
+    'Sec-Fetch-Site: none',
+  ])('H-8: refuses a page of a browser, whoever it says it is: %s', async (line) => {
+    const { answer, ...how } = await refusal(({ port, host, target }) =>
+      lines({ target, headers: [`Host: ${host}`, line.replace('PORT', String(port))] }),
+    );
+    expect(how).toEqual(notPermitted);
+    expect(answer.toLowerCase()).not.toContain('access-control');
+  });
+
+  it('reads nothing more of what a page sends, which could fill the port with long bodies', async () => {
+    const head = 'Origin: https://evil.example\r\nContent-Length: 1000000000';
+    const sent = ({ host, target }: Place) => `POST ${target} HTTP/1.1\r\nHost: ${host}\r\n${head}\r\n\r\nx`;
+    expect((await refusal(sent, { restTimeout: 2 ** 30 })).status).toBe(403);
+  });
 
   it.each([
+    ['nothing', '/'],
     ['no path', '/mcp'],
     ['a wrong path', '/pppppppppppppppppppppppppppppppq/mcp'],
+    ['the beginning of the path', '/pppp/mcp'],
     ['a place below', 'TARGET/more'],
+    ['a slash at the end', 'TARGET/'],
     ['a way up and down again', 'TARGET/../mcp'],
+    ['an encoded way up', 'TARGET/%2e%2e/mcp'],
+    ['two slashes', '/TARGET'],
     ['an encoded slash', '/PATH%2fmcp'],
+    ['an encoded letter', '/PATH/%6dcp'],
     ['another case', '/PATH/MCP'],
+    ['a parameter', 'TARGET;x=1'],
     ['the form of a proxy', 'http://127.0.0.1:PORTTARGET'],
     ['another server in the form of a proxy', 'http://evil.exampleTARGET'],
+    ['no slash at all', '*'],
   ])('H-10: refuses %s as its path', async (_what, spelled) => {
     const how = await refusal(({ port, path, host, target }) => {
       const there = spelled.replace('TARGET', target).replace('PATH', path).replace('PORT', String(port));
@@ -90,8 +111,11 @@ describe('a proxy’s port', () => {
   it.each([
     ['two lengths', ['Content-Length: 2']],
     ['a length and chunks', ['Transfer-Encoding: chunked']],
+    ['a coding that nobody knows', ['Transfer-Encoding: xchunked']],
     ['two hosts', ['Host: evil.example']],
     ['a folded header', ['X-A: 1', ' 2']],
+    ['a space before the colon', ['X-A : 1']],
+    ['a line feed alone', ['X-A: 1\nX-B: 2']],
     ['a header without end', [`X-A: ${'a'.repeat(20_000)}`]],
   ])('H-12: refuses a request that could be read in two ways: %s', async (_what, more) => {
     const { status } = await refusal(({ host, target }) =>
@@ -141,6 +165,8 @@ describe('a proxy’s port', () => {
 
     it.each([
       ['a connection that says nothing', ''],
+      ['half of a line', 'POST /'],
+      ['headers without end', 'POST TARGET HTTP/1.1\r\nHost: HOST\r\nX-A: '],
       ['a body that doesn’t come', 'POST TARGET HTTP/1.1\r\nHost: HOST\r\nContent-Length: 9\r\n\r\n{'],
     ])('H-18: answers %s with a 408, and closes it', async (_what, sent) => {
       const bytes = ({ host, target }: Place) => sent.replace('TARGET', target).replace('HOST', host);

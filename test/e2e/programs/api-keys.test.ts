@@ -28,6 +28,22 @@ async function allowedScene() {
   return { home, key, server, resource, set, program, allow, fetch, listed };
 }
 
+it('a permission for a key ends when its app gives it up, and with the app', async () => {
+  const { home, resource, program, allow, listed } = await allowedScene();
+  const release = (more: object = {}) => program.request('permission.release', { resource, ...more });
+  await expect(release()).rejects.toMatchObject({ reason: 'not_found' });
+  expect(await listed()).toMatchObject([{ apps: ['editor'] }]);
+  await release({ kinds });
+  expect(await listed()).toMatchObject([{ apps: [] }]);
+  await allow();
+  await askBroker(home, 'app.remove', { app: 'editor' });
+  expect(await listed()).toMatchObject([{ resource, apps: [] }]);
+  const again = await pairedProgram(home, 'editor');
+  await expect(again.getCredential({ resource, kinds })).rejects.toMatchObject({
+    reason: 'consent_required',
+  });
+});
+
 it('a server that refuses the key is not sent it again, and the list shows it', async () => {
   const { home, server, fetch, resource, key, set, program, listed } = await allowedScene();
   expect((await fetch(resource)).status).toBe(200);

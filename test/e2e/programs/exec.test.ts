@@ -123,6 +123,29 @@ describe('a file', () => {
     expect(readdirSync(runtime)).toEqual([]);
   });
 
+  it('lets signals reach the command while it is being replaced', async () => {
+    const { home, resource, world } = await allowed();
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    const running = home.start(
+      ['exec', '--file', `AT=${resource}`, '--min-validity', '1s', '--', process.execPath, '-e', listening],
+      { env: { XDG_RUNTIME_DIR: runtimeFolder() } },
+    );
+    await running.says('ready');
+    world.authorizationServer.setTokenGate(async () => {
+      asked.resolve();
+      await answered.promise;
+      return 'pass' as const;
+    });
+    await asked.promise;
+    running.signal('SIGINT');
+    await running.says('got SIGINT');
+    answered.resolve();
+    world.authorizationServer.setTokenGate();
+    running.signal('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 9 });
+  });
+
   it('of a keyturn that was killed is removed by the next one', async () => {
     const { home, resource } = common();
     const env = { XDG_RUNTIME_DIR: runtimeFolder() };

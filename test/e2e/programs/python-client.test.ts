@@ -87,3 +87,23 @@ it('the Python client replaces a refused token, and answers a step-up', async ()
     codesRedeemed: 2,
   });
 });
+
+it('the Python client goes on with the broker that takes over', async () => {
+  const { home, resource } = await homeInWorld({ vault: 'keychain' });
+  await pairedPy(home);
+  await owner.signIn(home, resource);
+  await owner.allow(home, 'notes-py', resource);
+  const [before] = home.brokers();
+  const code = `
+import sys, keyturn
+broker = keyturn.connect("notes-py")
+print(broker.get_token(sys.argv[1]).account, flush=True)
+sys.stdin.readline()
+print(broker.get_token(sys.argv[1]).account)
+`;
+  const run = await pythonProgram(code, [resource], home.env, async () => home.ok(['broker', 'restart']));
+  const [first, second] = run.stdout.trim().split('\n');
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  expect(second).toBe(first);
+  expect(home.brokers()).not.toEqual([before]);
+});

@@ -5,15 +5,44 @@
 import { describe, expect, it } from 'vitest';
 import { homeInWorld } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import { allow, startBroker } from '../../support/homes/owner-acts.ts';
+import { allow, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { keyturnPy, pythonProgram } from '../../support/processes/python.ts';
-import { paired } from '../../support/processes/program.ts';
+import { library, paired } from '../../support/processes/program.ts';
+import { useNotebook } from '../../support/servers/notebook.ts';
 import { call, nextCard } from '../proxy/proxy-rig.ts';
+
+const { connect, createFetch } = await library();
 
 const issuing = { takesBoundTokens: true };
 
 describe('a server that takes bound tokens only', () => {
+  it('serves the library through refresh, step-up and a restart', async () => {
+    const { home, world, resource } = await homeInWorld({ issuing, vault: 'keychain' });
+    await startBroker(home);
+    await paired(home, 'notes-app');
+    await allow(home, 'notes-app', resource);
+    const connection = await connect({ name: 'notes-app', env: home.env });
+    const fetch = createFetch(connection, { resource, fetch: world.fetch, interaction: 'allow' });
+    expect(await useNotebook(world, { fetch })).toContain('alice');
+    const token = await connection.getToken({ resource });
+    expect(token.token_type).toBe('DPoP');
+
+    world.expireAccessTokens();
+    expect(await useNotebook(world, { fetch })).toContain('alice');
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1 });
+    expect(await useNotebook(world, { fetch }, 'add-note')).toContain('milk');
+    expect(world.counts().authorizationServer).toMatchObject({ codesRedeemed: 2 });
+
+    // The key comes back from the vault: the refresh token is worth nothing without it.
+    await stopBroker(home);
+    await startBroker(home);
+    expect(await useNotebook(world, { fetch })).toContain('alice');
+    expect(world.counts().authorizationServer).toMatchObject({ codesRedeemed: 2, refreshes: 2 });
+    expect((await askBroker(home, 'signIn.list', {})).signIns).toMatchObject([{ tokenType: 'DPoP' }]);
+    connection.close();
+  });
+
   it('serves clients behind bridge and proxy, which see no token and no proof', async () => {
     const { home, world, resource } = await homeInWorld({ issuing });
     await startBroker(home);
