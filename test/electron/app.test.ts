@@ -2,6 +2,8 @@
  * The desktop host over the double: a real daemon, and pages of a real Chromium. What a person does with it
  * is in test/journeys/.
  */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Page } from 'playwright';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { callMessage } from '../../electron/bridge/messages.ts';
@@ -212,6 +214,30 @@ describe('one app', () => {
       const denied = await ask(page, 'permission.set', { app: 'cli', resource, decision: 'deny' });
       expect(denied.ok).toBe(true);
     });
+
+    it('keeps preferences, and exports the activity to the file that the person chose', async () => {
+      const { home, page } = desk;
+      expect(await ask(page, 'audit.export', { format: 'jsonl' })).toEqual({ ok: true, value: {} });
+      double.savePath = path.join(home.folder, 'activity.csv');
+      // Somebody else may read what stood there before.
+      writeFileSync(double.savePath, 'old', { mode: 0o644 });
+      await ask(page, 'permission.set', { app: 'cli', resource: 'https://a.example', decision: 'deny' });
+      const { rows } = valueOf(await ask(page, 'audit.export', { format: 'csv' }));
+      expect(rows).toBeGreaterThan(0);
+      expect(readFileSync(double.savePath, 'utf8')).toContain('https://a.example');
+      expect(statSync(double.savePath).mode & 0o777).toBe(0o600);
+      double.savePath = path.join(home.folder, 'nowhere', 'activity.csv');
+      expect(await ask(page, 'audit.export', { format: 'csv' })).toMatchObject({
+        refusal: { reason: 'file_unreadable' },
+      });
+      expect(valueOf(await ask(page, 'preferences.set', { isWelcomed: true }))).toMatchObject({
+        isWelcomed: true,
+      });
+      expect(valueOf(await ask(page, 'preferences.get', {}))).toMatchObject({
+        openAtLogin: false,
+        isWelcomed: true,
+      });
+    });
   });
 });
 
@@ -245,6 +271,23 @@ describe('a command that waits for a sign-in', () => {
     await until('the card is closed', () => double.windows.length === 0);
     await iconShows(opened, 'fine');
   });
+
+  it('opens the page of a command’s sign-in only after approval of its card', async () => {
+    const { home } = desk;
+    const [, world] = worlds;
+    const { resource } = world.protectedServer;
+    const signingIn = home.start(['login', resource, '--account', 'work', '--json']);
+    const card = await cardPage('A command wants to sign in to');
+    expect(valueOf(await ask(card.page, 'request.list', {})).requests).toMatchObject([
+      { id: card.id, command: 'signIn', resource, account: 'work', method: 'browser' },
+    ]);
+    expect(world.counts().authorizationServer.signIns).toBe(0);
+    expect(await approve(card)).toEqual({ ok: true, value: {} });
+    const { code, stdout } = await signingIn.ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ resource, account: 'work', state: 'active' });
+    expect(world.counts().authorizationServer.signIns).toBe(1);
+  });
 });
 
 describe('the host', () => {
@@ -258,6 +301,13 @@ describe('the host', () => {
     await until('the window', () => double.windows[0]?.isVisible());
     app.emit('second-instance');
     expect(double.windows.length).toBe(1);
+  });
+
+  it('shows its window to a second start that comes before the first is up', async () => {
+    const starting = startInDouble(newHome(), ['--hidden']);
+    app.emit('second-instance');
+    await starting;
+    await until('the window', () => double.windows[0]?.isVisible());
   });
 
   it('locks with the screen and before sleep, if the user wants that', async () => {

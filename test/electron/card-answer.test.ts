@@ -81,3 +81,26 @@ describe('a page that is taken over', () => {
     await command.ended;
   });
 });
+
+it('the answer to a card goes to each question that still needs one', async () => {
+  const { home, page, program } = await desk();
+  for (const name of ['one', 'two', 'three']) void asks(program, { resource: server(name) });
+  const id = await idsOf(page, 3);
+  await lookAtCard(page, [id('one'), id('two'), id('three')]);
+  expect((await home.keyturn(['request', 'deny', id('two'), '--remember'])).code).toBe(0);
+  const answers = [
+    { id: id('one'), answer: 'yes' as const, lease: { seconds: 60 } },
+    { id: id('two'), answer: 'yes' as const, lease: { seconds: 60 } },
+    { id: id('three'), answer: 'later' as const },
+  ];
+  valueOf(await pressFor(page, 'card.answer', { answers }));
+  await until('the permission', async () => (await permissions(page)).length === 2);
+  const decided = valueOf(await ask(page, 'audit.tail', { count: 20 })).rows.flatMap(
+    ({ event, outcome, endpoint }) => (event === 'permission' ? [[endpoint, outcome]] : []),
+  );
+  expect(decided).toEqual([
+    [server('two'), 'deny'],
+    [server('one'), 'allow'],
+  ]);
+  expect(await ask(page, 'card.answer', { answers: answers.slice(1, 2) })).toMatchObject({ ok: false });
+});

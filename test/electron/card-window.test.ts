@@ -1,7 +1,7 @@
 /** How windows come and go by themselves: the card's, with what waits; and one whose page can't be loaded. */
 import { describe, expect, it } from 'vitest';
 import { pair } from '../../src/client/index.ts';
-import { double } from '../support/electron/electron-double.ts';
+import { double, powerMonitor } from '../support/electron/electron-double.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { deny } from './command-card.ts';
 import { ask, openApp, valueOf } from './rig.ts';
@@ -77,5 +77,41 @@ describe('the card window', () => {
     await until('the next question is seen', () => question() !== shown && window.isVisible());
     expect(window.isFocused()).toBe(false);
     expect(double.windows).toEqual([window]);
+  });
+
+  it('shows a question that comes while it is closing in a new one', async () => {
+    const home = newHome();
+    await openApp(home, ['--hidden']);
+    const first = allow(home, 'one.example');
+    const { window, page, question } = await cardWindow();
+    const isClosing = new Promise<void>((resolve) => {
+      // As in Electron: the page ends first.
+      window.close = () => {
+        window.emit('close', { preventDefault: () => undefined });
+        resolve();
+      };
+    });
+    void deny({ page, id: question() });
+    await first.ended;
+    await isClosing;
+    pair({ name: 'editor', env: home.env, onCode: () => undefined }).catch(() => undefined);
+    await until('a window of its own', () => double.windows.length === 2 && double.windows[1]?.isVisible());
+    window.destroy();
+    expect(double.windows).toHaveLength(1);
+  });
+
+  it('comes up with the next look where its page could not be loaded at first', async () => {
+    const home = newHome();
+    await openApp(home, ['--hidden']);
+    const served = double.protocols.get('keyturn-app');
+    double.protocols.delete('keyturn-app');
+    const asked = allow(home, 'one.example');
+    await until('it could not be loaded', () => double.leaked.length > 0 && double.windows.length === 0);
+    if (served) double.protocols.set('keyturn-app', served);
+    double.leaked.length = 0;
+    powerMonitor.emit('resume');
+    const { page, question } = await cardWindow();
+    void deny({ page, id: question() });
+    expect(await asked.ended).toMatchObject({ code: 4 });
   });
 });

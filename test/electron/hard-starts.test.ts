@@ -1,11 +1,23 @@
 /** Starts, ends and pauses of the app in which the system refuses something, or something else happens at the same moment. */
 import path from 'node:path';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { app, double } from '../support/electron/electron-double.ts';
 import { newHome, processFacts, until } from '../support/home.ts';
+import { appCommandFile } from '../../src/base/paths.ts';
 import { cardPage, deny } from './command-card.ts';
-import { ask, iconShows, lookAt, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
+import { ask, askByPress, iconShows, lookAt, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
+
+it('ends without an error if it is told to as soon as Electron is ready', async () => {
+  const ready = Promise.withResolvers<void>();
+  const starting = startInDouble(newHome(), ['--hidden'], { starting: ready.promise });
+  ready.resolve();
+  await ready.promise;
+  app.quit();
+  await double.ended.promise;
+  await starting;
+  expect(double.errors).toEqual([]);
+});
 
 it('starts and ends while its keychain does not answer', async () => {
   const home = newHome({ env: { KEYTURN_VAULT: 'keychain' } });
@@ -50,6 +62,15 @@ it('a window whose page crashed is reported, and opens again on request', async 
   double.windows[0]?.webContents.emit('render-process-gone');
   await until('it was said', () => double.messages.length === 1);
   expect([double.messages, double.windows]).toEqual([['A window of Keyturn stopped working'], []]);
+});
+
+it('the app notes the command that starts it', async () => {
+  const home = newHome();
+  await startInDouble(home, ['--hidden']);
+  const file = appCommandFile(home.paths);
+  const script = process.argv[1] ?? '';
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual([process.execPath, path.resolve(script)]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
 it('the app pauses from its menu, and resumes by a press in the window only', async () => {
@@ -107,13 +128,26 @@ it('continues without an icon, and shows its window in a hidden start too', asyn
   expect(double).toMatchObject({ exitCode: undefined, errors: [] });
 });
 
-it('asks on its card where a notification fails', async () => {
+it.each(['fails', 'never'] as const)(
+  'asks on its card where a notification %s',
+  async (showsNotifications) => {
+    const home = newHome();
+    await startInDouble(home, ['--hidden'], { showsNotifications });
+    const asking = home.start(['app', 'allow', 'cli', 'https://notes.example/mcp']);
+    const card = await until('the card', () => double.windows.find((window) => window.isVisible()));
+    const page = await card.webContents.page;
+    await deny({ page, id: page.url().split('#card/')[1] ?? '' });
+    expect(await asking.ended).toMatchObject({ code: 4 });
+    expect(logOf(home)).not.toMatch(/app: \w*Error/);
+  },
+);
+
+it('takes no press in a window that the desktop doesn’t bring to the front', async () => {
   const home = newHome();
-  await startInDouble(home, ['--hidden'], { showsNotifications: 'fails' });
-  const asking = home.start(['app', 'allow', 'cli', 'https://notes.example/mcp']);
-  const card = await until('the card', () => double.windows.find((window) => window.isVisible()));
-  const page = await card.webContents.page;
-  await deny({ page, id: page.url().split('#card/')[1] ?? '' });
-  expect(await asking.ended).toMatchObject({ code: 4 });
-  expect(logOf(home)).not.toMatch(/app: \w*Error/);
+  await startInDouble(home, [], { focus: 'refused' });
+  const page = await until('the page', () => double.windows[0]?.webContents.page);
+  await until('it is seen', () => double.windows[0]?.isVisible());
+  await lookAt(page);
+  const copied = await askByPress(page, () => page.keyboard.press('Shift'), 'text.copy', { text: 'x' });
+  expect(copied).toMatchObject({ refusal: { message: expect.stringContaining('not in front') as string } });
 });

@@ -5,6 +5,7 @@ import { inNotification } from '../../electron/base/words.ts';
 import { double } from '../support/electron/electron-double.ts';
 import { type MenuRow, menuRows, type MenuState } from '../../electron/tray/menu.ts';
 import { changesSince, type Question, type Server, trayShape } from '../../electron/base/summary.ts';
+import { applicationMenu } from '../../electron/windows/application-menu.ts';
 
 const server = (state: string, endpoint = 'https://notes.example/mcp'): Server => ({
   id: endpoint,
@@ -130,15 +131,64 @@ describe('the menu', () => {
   it.each([
     [{ command: 'allow' }, 'give editor access to notes.example/mcp'],
     [{ command: 'endDenial' }, 'undo the denial of editor at notes.example/mcp'],
+    [{ command: 'oauthClient' }, 'add an OAuth client for login.example'],
+    [{ command: 'signIn' }, 'sign in to notes.example/mcp'],
     [
       { command: 'exception', server: 'https://notes.example/mcp' },
       'add a security exception for notes.example/mcp',
     ],
     [{ command: 'settings', setting: { name: 'browser' } }, 'change the setting browser'],
+    [{ command: 'unlock' }, 'unlock Keyturn'],
+    [{ command: 'passphrase' }, 'change Keyturn’s passphrase'],
+    [{ command: 'resume' }, 'resume all access'],
   ] as const)('says of %s what the command wants', (fields, wanted) => {
     const [row] = menuRows({ ...fine, questions: [{ ...question('command'), ...fields }] });
     expect(row).toMatchObject({ action: { type: 'card', id: 'q1' } });
     expect(labels(row ? [row] : [])[0]).toBe(`A command wants to ${wanted}`);
+  });
+
+  it('pauses for an hour or for good, and leaves resuming to the window', () => {
+    const groupOf = (state: MenuState): MenuRow | undefined =>
+      menuRows(state).find((row) => 'label' in row && /pause/i.test(row.label));
+    expect(groupOf(fine)).toMatchObject({
+      rows: [
+        { label: 'For 1 hour', action: { type: 'pause', seconds: 3600 } },
+        { label: 'Until I resume', action: { type: 'pause' } },
+      ],
+    });
+    const paused = menuRows({ ...fine, pause: { since: 1 } });
+    const at = paused.findIndex(
+      (row) => 'label' in row && row.label === 'All access is paused until you resume',
+    );
+    expect(paused[at]).toMatchObject({ kind: 'text' });
+    expect(paused[at + 1]).toMatchObject({ label: 'Resume…', action: { type: 'open' } });
+  });
+
+  it('shows what happened last, the newest first, and of each only who and where', () => {
+    const row = (event: string, more: object = {}) => ({ event, time: 1, outcome: 'ok', ...more });
+    const client = 'editor';
+    const endpoint = 'https://notes.example/mcp';
+    const rows = [
+      row('token', { app: client, endpoint, count: 3 }),
+      row('refresh', { endpoint }),
+      row('refused', { app: 'a & b', endpoint, outcome: 'paused' }),
+      row('apiKey', { app: client, endpoint, outcome: 'given' }),
+      row('signIn', { endpoint }),
+      row('pause', { outcome: 'resumed' }),
+    ];
+    const recent = menuRows({ ...fine, rows }).find(
+      (one) => 'label' in one && one.label === 'Recent activity',
+    );
+    const told = recent?.kind === 'group' ? labels(recent.rows) : [];
+    expect(told.map((label) => label.split('  ')[1])).toEqual([
+      'editor got access to notes.example/mcp (3 times)',
+      '“a && b” was refused at notes.example/mcp',
+      'editor got the API key for notes.example/mcp',
+      'You signed in to notes.example/mcp',
+      'You resumed all access',
+    ]);
+    const empty = menuRows(fine).find((one) => 'label' in one && one.label === 'Recent activity');
+    expect(empty).toMatchObject({ rows: [{ kind: 'text', label: 'Nothing yet' }] });
   });
 
   it('quotes, bounds and disarms what programs and servers chose', () => {
@@ -176,4 +226,23 @@ describe('several questions of one card', () => {
     shown.keepOnly([]);
     expect(double.notifications).toEqual([]);
   });
+});
+
+it('closes a window, quits the app, changes the text size, and has no tools', () => {
+  const file = {
+    label: 'File',
+    submenu: [
+      { role: 'close', label: 'Close window', accelerator: 'CommandOrControl+W' },
+      { role: 'quit', label: 'Quit Keyturn', accelerator: 'CommandOrControl+Q' },
+    ],
+  };
+  const view = {
+    label: 'View',
+    submenu: [
+      { role: 'zoomIn', label: 'Larger' },
+      { role: 'zoomOut', label: 'Smaller' },
+      { role: 'resetZoom', label: 'Actual size' },
+    ],
+  };
+  for (const platform of ['linux', 'win32'] as const) expect(applicationMenu(platform)).toEqual([file, view]);
 });

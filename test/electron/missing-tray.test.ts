@@ -36,6 +36,7 @@ describe('the wait for a tray', () => {
   };
 
   it.each([
+    [0, true, 0],
     [7, true, 7000],
     [60, true, 60_000],
     [61, false, 60_000],

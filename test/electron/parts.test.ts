@@ -33,10 +33,14 @@ describe('the page’s own scheme', () => {
   it.each([
     'keyturn-app://main/../cli/bin.js',
     // There, and of a kind that is served, but outside the folder.
+    'keyturn-app://main/..%2fcli%2fbin.js',
     'keyturn-app://main/..%2f..%2fassets%2ftray%2ffineWhite.png',
+    'keyturn-app://main/%2e%2e%2f%2e%2e%2f%2e%2e%2fpackage.json',
+    'keyturn-app://main//etc/passwd',
     'keyturn-app://main/missing.js',
     'keyturn-app://other/index.html',
     'keyturn-app://main/index.html%00.js',
+    'keyturn-app://main/',
   ])('answers %s with nothing', async (url) => {
     const page = servePage(pageFolder);
     expect((await page(new Request(url))).status).toBe(404);
@@ -51,6 +55,18 @@ describe('the system’s proxy', () => {
     ['PROXY ; DIRECT', undefined],
   ])('reads %s', (answer, proxy) => {
     expect(proxyFrom(answer)).toBe(proxy);
+  });
+
+  it('goes past no proxy that it can’t use', () => {
+    for (const answer of ['SOCKS5 s.example:1080', 'SOCKS s.example:1080; SOCKS5 t.example:1080']) {
+      expect(() => proxyFrom(answer)).toThrow(
+        expect.objectContaining({
+          message: 'The system asks for a SOCKS proxy, which Keyturn can’t use.',
+          hint: expect.stringContaining('keyturn settings set httpsProxy http://HOST:PORT'),
+        }) as Error,
+      );
+    }
+    expect(() => proxyFrom('QUIC q.example:443')).toThrow(/a proxy of another kind/);
   });
 });
 
@@ -214,6 +230,23 @@ describe('a sign-in’s page', () => {
     expect(await pages.withPage(resource, async () => pages.waits(signIn))).toBe(false);
     await pages.open('q1');
     expect(pages.waits(signIn)).toBe(false);
+  });
+
+  it('opens again where the window starts an equal sign-in, and for no other', async () => {
+    const { pages, opened } = setUp();
+    await pages.reopen({ resource: 'https://elsewhere.example/mcp' });
+    await pages.reopen({ resource, account: 'work' });
+    expect(opened).toEqual([]);
+    await pages.reopen({ resource });
+    expect(opened).toEqual([url]);
+  });
+
+  it('opens after the approval that led to it, once', async () => {
+    const { pages, opened } = setUp();
+    pages.allowPage(resource);
+    await pages.openIfAllowed(url);
+    await pages.openIfAllowed(url);
+    expect(opened).toEqual([url]);
   });
 
   it('opens as the address of a card, once, exactly as that card showed it', async () => {

@@ -120,6 +120,19 @@ it.each([
   await until('it says why', () => watched.lock.state === why);
 });
 
+it('starts nothing any more once it was closed', async () => {
+  const watched = listen({
+    ...process.env,
+    DBUS_SESSION_BUS_ADDRESS: nowhere,
+    DBUS_SYSTEM_BUS_ADDRESS: nowhere,
+  });
+  await passPause(watched);
+  watched.lock.close();
+  const started = watched.alarms.length;
+  await until('its listener is gone', () => listener() === undefined);
+  expect(watched.alarms.length).toBe(started);
+});
+
 describe('logind', () => {
   /** Listens beside a double of logind that knows `own` as the app's session. */
   async function listenTo(own: string | undefined) {
@@ -140,8 +153,10 @@ describe('logind', () => {
   };
 
   it.each([
+    ['the session is to be locked', (logind) => logind.lock('_32')],
     ['another user takes the screen', (logind) => logind.changed('_32', { IdleHint: true, Active: false })],
     ['the session says that it is locked', (logind) => logind.changed('_32', { LockedHint: true })],
+    ['nobody says any more whether it is active', (logind) => logind.changed('_32', {}, ['Active'])],
     ['the machine is about to sleep', (logind) => logind.prepareForSleep(true)],
   ] satisfies readonly [string, (logind: Logind) => void][])(
     'counts as a lock that %s',
@@ -190,7 +205,7 @@ function heardBy(env: NodeJS.ProcessEnv = process.env): Heard {
   return heard;
 }
 
-it.each(['org.gnome.ScreenSaver', 'org.freedesktop.ScreenSaver'])(
+it.each(['org.gnome.ScreenSaver', 'org.freedesktop.ScreenSaver', 'org.xfce.ScreenSaver'])(
   'is heard from %s when it begins, and nothing when it ends',
   async (saver) => {
     const { env, say } = await screenSession();

@@ -11,11 +11,18 @@ import { double } from '../support/electron/electron-double.ts';
 describe('the command line', () => {
   it.each([
     '--remote-debugging-port=9222',
+    '--remote-debugging-pipe',
+    '--js-flags=--expose-gc',
     '--no-sandbox',
+    '--ignore-certificate-errors',
+    '--host-resolver-rules=MAP * 127.0.0.1',
+    '--load-extension=x',
+    '--inspect',
     '-remote-debugging-port=9222',
     ' --no-sandbox',
     '--NO-SANDBOX',
     '--hidden-things',
+    '--user-data-dir=elsewhere',
   ])('refuses %j', (word) => {
     expect(forbiddenSwitches(['--hidden', word])).toEqual([word.trim()]);
   });

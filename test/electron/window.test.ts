@@ -15,6 +15,15 @@ const outcomes: readonly (readonly [what: string, outcome: RegExp, script: strin
     return String(window.ran);`,
   ],
   [
+    'run a script that an attribute holds',
+    /^undefined$/,
+    `
+    document.body.insertAdjacentHTML('beforeend', '<button id="hostile" onclick="window.ran = true">x</button>');
+    document.getElementById('hostile').click();
+    document.getElementById('hostile').remove();
+    return String(window.ran);`,
+  ],
+  [
     'run a script of another origin',
     /^refused$/,
     `
@@ -22,6 +31,26 @@ const outcomes: readonly (readonly [what: string, outcome: RegExp, script: strin
     script.src = 'https://elsewhere.example/x.js';
     document.head.append(script);
     return new Promise((done) => { script.onload = () => done('ran'); script.onerror = () => done('refused'); });`,
+  ],
+  [
+    'show what a style in the page says',
+    /^(?!77px)/,
+    `
+    const style = document.createElement('style');
+    style.textContent = 'body { margin-top: 77px !important; }';
+    document.head.append(style);
+    const { marginTop } = getComputedStyle(document.body);
+    style.remove();
+    return marginTop;`,
+  ],
+  [
+    'show what an attribute says of style',
+    /^(?!77px)/,
+    `
+    document.body.insertAdjacentHTML('beforeend', '<p id="hostile" style="margin-top: 77px">x</p>');
+    const { marginTop } = getComputedStyle(document.getElementById('hostile'));
+    document.getElementById('hostile').remove();
+    return marginTop;`,
   ],
   [
     'start a worker of a text',
@@ -65,6 +94,14 @@ const outcomes: readonly (readonly [what: string, outcome: RegExp, script: strin
     `return fetch('https://elsewhere.example/').then(() => 'got', (error) => error.name);`,
   ],
   [
+    'load an image from outside',
+    /^refused$/,
+    `
+    const image = new Image();
+    image.src = 'https://elsewhere.example/x.png';
+    return new Promise((done) => { image.onload = () => done('got'); image.onerror = () => done('refused'); });`,
+  ],
+  [
     'show another page in a frame',
     /^(?!https:\/\/elsewhere)/,
     `
@@ -99,6 +136,11 @@ const outcomes: readonly (readonly [what: string, outcome: RegExp, script: strin
     /^refused 1$/,
     `return new Promise((done) =>
     navigator.geolocation.getCurrentPosition(() => done('here'), (error) => done('refused ' + error.code)));`,
+  ],
+  [
+    'hear the person',
+    /^refused$/,
+    `return navigator.mediaDevices.getUserMedia({ audio: true }).then(() => 'heard', () => 'refused');`,
   ],
   [
     'read what the person copied',

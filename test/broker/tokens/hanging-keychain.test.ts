@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { VaultGuard } from '../../../src/vault/guard.ts';
+import { newItemName } from '../../../src/store/unused-items.ts';
 import { scriptedKeychain } from '../../vault/keychain/scripted-worker.ts';
 import { closedLater, keychainVault } from '../../vault/vaults.ts';
 import { HandClock } from '../hand-clock.ts';
@@ -65,4 +66,20 @@ it.each(acts)('no more calls: %s takes %d', async (_what, calls, act) => {
   const { rig, next, keychain } = await scriptedHome();
   await act(rig, next);
   expect(keychain.asked).toHaveLength(calls);
+});
+
+it.each([1, 300])('a start and a first token read three items with %d sign-ins', async (count) => {
+  const { rig, start, keychain } = await scriptedHome();
+  const first = rig.signIn();
+  const { id: _, ...fields } = first;
+  const others = Array.from({ length: count - 1 }, (_one, n) => {
+    const resource = `https://s${n}.example/mcp`;
+    return rig.parts.signIns.add({ ...fields, resource, endpoints: [resource], item: newItemName('s') });
+  });
+  await Promise.all(others);
+  keychain.asked.length = 0;
+  await token(await start(rig));
+  const asked = keychain.asked.map((one) => `${one.op} ${'account' in one ? one.account : ''}`);
+  const refresh = ['get newest', `get ${first.item}`, `set ${first.item}`, `set ${first.item}`];
+  expect(asked).toEqual(['get root', 'get newest', ...refresh]);
 });

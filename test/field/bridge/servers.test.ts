@@ -30,7 +30,10 @@ describe('sessions', () => {
 
   it.each([
     [400, 'Bad Request: No valid session ID provided'],
+    [400, 'Bad Request: Server not initialized'],
     [404, 'Session not found'],
+    [409, 'unknown session'],
+    [410, 'Session terminated'],
   ])('begins a new one after %i "%s", and each call runs once', async (status, words) => {
     let live = '';
     let ran = 0;
@@ -66,14 +69,40 @@ describe('sessions', () => {
     expect((await begin('2025-11-25')).result).toMatchObject({ protocolVersion: '2025-06-18' });
     expect((await call(1)).result).toBeDefined();
   });
+
+  it('keeps them behind a balancer that sticks by its cookie', async () => {
+    const sessions = [new Set<string>(), new Set<string>()];
+    let turn = 0;
+    const { url } = await serve((request, response, message) => {
+      const stuck = /LB=(\d)/.exec(request.headers.cookie ?? '')?.[1];
+      turn += 1;
+      const at = Number(stuck ?? turn % 2);
+      if (stuck === undefined) response.setHeader('set-cookie', `LB=${at}; Path=/; HttpOnly`);
+      const id = randomUUID();
+      if (message.method === 'initialize') {
+        sessions[at]?.add(id);
+        response.setHeader('mcp-session-id', id);
+      } else if (!sessions[at]?.has(String(request.headers['mcp-session-id'])))
+        return json(response, 404, {});
+      plain(request, response, message);
+    });
+    const { begin, call, lines } = await client(url);
+    await begin();
+    for (const id of [1, 2, 3]) expect((await call(id)).result).toBeDefined();
+    expect(lines.join('')).not.toContain('LB');
+  });
 });
 
 describe('answers', () => {
   const forms: Readonly<Record<string, (answer: object, id: unknown) => object>> = {
     'error: null beside the result': (answer) => ({ ...answer, error: null }),
+    'a further member': (answer) => ({ ...answer, sessionId: 'x' }),
     'the id as text': (answer, id) => ({ ...answer, id: String(id) }),
     'no id': (answer) => ({ ...answer, id: null }),
+    'no version': (answer) => ({ ...answer, jsonrpc: undefined }),
+    'an error with id null': () => ({ jsonrpc: '2.0', id: null, error: { code: -32_602, message: 'bad x' } }),
     'a code as text': (_answer, id) => ({ jsonrpc: '2.0', id, error: { code: 'BAD', message: 'bad x' } }),
+    'no message at all': (_answer, id) => ({ id, status: 'bad x' }),
     'an id that nobody sent': () => ({ jsonrpc: '2.0', id: 'other', error: { code: 1, message: 'bad x' } }),
   };
 
@@ -99,6 +128,9 @@ describe('answers', () => {
   const refusals: Readonly<Record<string, (response: ServerResponse) => void>> = {
     '400, id null': (response) => json(response, 400, { jsonrpc: '2.0', id: null, error }),
     '422, JSON': (response) => json(response, 422, { detail: words }),
+    '409, text': (response) => void response.writeHead(409).end(words),
+    '403, JSON': (response) => json(response, 403, { detail: words }),
+    '500, id null': (response) => json(response, 500, { jsonrpc: '2.0', id: null, error }),
     '503, pause': (response) => json(response, 503, words, { 'retry-after': '30' }),
   };
 
@@ -144,12 +176,12 @@ describe('answers', () => {
     expect(named).toEqual(['e1', 'e1']);
   });
 
-  it('follows a redirect that adds or drops a slash', async () => {
+  it.each([307, 308, 301, 302])('follows a redirect %i that adds or drops a slash', async (status) => {
     for (const end of ['', '/']) {
       const { url } = await serve((request, response, message) => {
         const path = request.url ?? '';
         if (path.endsWith('/') !== (end === '/'))
-          return void response.writeHead(307, { location: `/mcp${end}` }).end();
+          return void response.writeHead(status, { location: `/mcp${end}` }).end();
         plain(request, response, message);
       });
       if (end === '') url.pathname = '/mcp/';
@@ -162,7 +194,7 @@ describe('answers', () => {
 describe('the older transport', () => {
   const posts: Readonly<Record<string, (response: ServerResponse, open: () => void) => void>> = {
     ...Object.fromEntries(
-      [400, 405, 501].map((status) => [
+      [400, 403, 404, 405, 410, 411, 422, 500, 501].map((status) => [
         String(status),
         (response: ServerResponse) => json(response, status, {}),
       ]),
@@ -217,12 +249,25 @@ describe('the older transport', () => {
       expect(count(log, 'POST initialize')).toBe(1);
     },
   );
+
+  it('names an address for messages that is elsewhere', async () => {
+    const { url } = await serve((request, response) =>
+      request.method === 'GET'
+        ? events(response, 'event: endpoint\ndata: http://internal.invalid:8000/messages\n\n')
+        : json(response, 405, {}),
+    );
+    const { error } = await (await client(url)).hello();
+    expect(error?.message).toMatch(/at another origin \("http:\/\/internal\.invalid:8000"\)/);
+  });
 });
 
 /** By what reports of clients say that servers answer to a notification, in place of 202. */
 const accepted: Readonly<Record<string, (response: ServerResponse) => void>> = {
   null: (response) => json(response, 200, 'null'),
+  'an id of null': (response) => json(response, 200, { jsonrpc: '2.0', id: null }),
   'an empty body of JSON': (response) => json(response, 200, ''),
+  'an empty list': (response) => json(response, 200, []),
+  'a status and JSON': (response) => json(response, 202, { status: 'accepted' }),
   'a text': (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('No response'),
   'a stream without an event': (response) => (events(response), void response.end()),
   '204': (response) => void response.writeHead(204).end(),
@@ -241,7 +286,14 @@ it.each(Object.entries(accepted))('takes %s in answer to a notification', async 
   expect(said).toEqual([]);
 });
 
-const beats = ['data: \n\n', 'event: ping\ndata: ping\n\n', ': ping\n\n', 'data: {"type":"ping"}\n\n'];
+const beats = [
+  'data: \n\n',
+  'event: ping\ndata: ping\n\n',
+  'event: keepalive\ndata: {}\n\n',
+  'data: {}\n\n',
+  ': ping\n\n',
+  'data: {"type":"ping"}\n\n',
+];
 
 it.each(beats)('passes over what only keeps a stream open: %j', async (beat) => {
   const { url } = await serve((request, response, message) => {
@@ -254,6 +306,20 @@ it.each(beats)('passes over what only keeps a stream open: %j', async (beat) => 
   await begin();
   expect((await call(1)).result).toBeDefined();
   expect(lines).toHaveLength(2);
+});
+
+it('answers after two 404s of a proxy whose server is being replaced', async () => {
+  let missing = 0;
+  const { url } = await serve((request, response, message) => {
+    if (missing-- > 0) return json(response, 404, '404 page not found');
+    plain(request, response, message);
+  });
+  const { begin, call } = await client(url);
+  await begin();
+  missing = 2;
+  await call(1);
+  missing = 0;
+  expect((await call(2)).result).toBeDefined();
 });
 
 it('answers what was asked before the end of its input, and ends', async () => {

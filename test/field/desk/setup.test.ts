@@ -15,12 +15,45 @@ interface Config {
 
 const read = (file: string): Config => JSON.parse(readFileSync(file, 'utf8')) as Config;
 
+/** As a client saves its own settings. */
+const save = (file: string, change: (config: Config) => void): void => {
+  const config = read(file);
+  change(config);
+  writeFileSync(file, JSON.stringify(config, undefined, 2));
+};
+
 function withEntry(desk: Desk, name: string): string {
   const file = path.join(desk.home, name);
   mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, `{ "mcpServers": { "notes": { "url": "${url}", "type": "http" } } }\n`);
   return file;
 }
+
+const backups = (desk: Desk): string[] => readdirSync(desk.state).filter((name) => name.startsWith('setup-'));
+
+test('setup undo puts an entry back after its client saved the file, and then ends the backup', async () => {
+  const desk = newDesk();
+  const file = withEntry(desk, '.claude.json');
+  expect(await desk.keyturn('setup', '--no-connect', '--yes')).toMatchObject({ code: 0 });
+  save(file, (config) => (config.numStartups = 1));
+  expect(backups(desk)).toHaveLength(1);
+  expect(await desk.keyturn('setup', 'undo', '--yes')).toMatchObject({ code: 0 });
+  expect(read(file)).toEqual({ numStartups: 1, mcpServers: { notes: { url, type: 'http' } } });
+  expect(backups(desk)).toEqual([]);
+});
+
+test('setup undo keeps its backup while a file is away', async () => {
+  const desk = newDesk();
+  const file = withEntry(desk, '.cursor/mcp.json');
+  await desk.keyturn('setup', '--no-connect', '--yes');
+  const switched = readFileSync(file);
+  writeFileSync(file, '{ "half');
+  expect(await desk.keyturn('setup', 'undo', '--yes')).toMatchObject({ code: 9 });
+  expect(backups(desk)).toHaveLength(1);
+  writeFileSync(file, switched);
+  expect(await desk.keyturn('setup', 'undo', '--yes')).toMatchObject({ code: 0 });
+  expect(read(file).mcpServers['notes']?.url).toBe(url);
+});
 
 test('setup writes a file that is mounted alone, and the others', async ({ skip }) => {
   const desk = newDesk();
@@ -31,6 +64,18 @@ test('setup writes a file that is mounted alone, and the others', async ({ skip 
   onTestFinished(() => void execFileSync('umount', [mounted]));
   expect(await desk.keyturn('setup', '--no-connect', '--yes')).toMatchObject({ code: 0 });
   for (const file of [mounted, other]) expect(read(file).mcpServers['notes']?.url).toBeUndefined();
+});
+
+test('an entry whose Node is gone is found by setup check and doctor, and fixed by setup', async () => {
+  const desk = newDesk();
+  const file = withEntry(desk, '.cursor/mcp.json');
+  await desk.keyturn('setup', '--no-connect', '--yes');
+  const gone = '/gone/versions/node/v22.19.0/bin/node';
+  save(file, ({ mcpServers }) => Object.assign(mcpServers['notes'] ?? {}, { command: gone }));
+  for (const command of [['setup', 'check'], ['doctor']])
+    expect(await desk.keyturn(...command)).toMatchObject({ code: 9, stdout: expect.stringContaining(gone) });
+  expect(await desk.keyturn('setup', '--no-connect', '--yes')).toMatchObject({ code: 0 });
+  expect(read(file).mcpServers['notes']?.command).not.toBe(gone);
 });
 
 test('setup looks where the clients’ own variables lead', async () => {

@@ -1,6 +1,6 @@
 /** A broker whose socket is lost, or was made in another environment: every command of the home still reaches it. */
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { isAlive, until } from '../../support/home.ts';
@@ -17,6 +17,10 @@ const lose: Record<string, (run: string) => void> = {
   'the runtime folder is gone, and cannot be made': (run) => {
     rmSync(run, { recursive: true });
     writeFileSync(run, '');
+  },
+  'something else is mounted there': (run) => {
+    renameSync(run, `${run}.old`);
+    mkdirSync(run, { mode: 0o700 });
   },
   'the socket was exchanged for a file': (run) => {
     rmSync(path.join(run, 'keyturn', 'broker.sock'));
@@ -78,6 +82,17 @@ test('commands of every environment reach one broker', async () => {
   expect(isAlive(pid)).toBe(false);
 });
 
+test('a broker without a usable XDG_RUNTIME_DIR listens in the state folder', async () => {
+  const desk = newDesk();
+  writeFileSync(path.join(desk.folder, 'file'), '');
+  const env = { XDG_RUNTIME_DIR: path.join(desk.folder, 'file', '1000') };
+  expect(await desk.keyturnIn(env, 'sign-in')).toMatchObject({ code: 0 });
+  expect(readFileSync(path.join(desk.state, 'broker.path'), 'utf8')).toBe(
+    `${path.join(desk.state, 'run', 'broker.sock')}\n`,
+  );
+  expect((await desk.keyturnIn(env, 'doctor')).stdout).toContain('XDG_RUNTIME_DIR');
+});
+
 test('two homes with one runtime folder have a broker each', async () => {
   const { desk, pid } = await withBroker();
   const other = newDesk();
@@ -89,6 +104,24 @@ test('two homes with one runtime folder have a broker each', async () => {
   expect(await other.keyturnIn(env, 'reset', '--yes')).toMatchObject({ code: 0 });
   expect(await desk.keyturn('sign-in', 'list')).toMatchObject({ code: 0 });
   expect(desk.broker()).toBe(pid);
+});
+
+test('a lost owner.key is named by every command, and broker restart makes another', async () => {
+  const { desk } = await withBroker();
+  rmSync(path.join(desk.config, 'owner.key'));
+  for (const command of ['sign-in', 'status', 'app', 'doctor'])
+    expect(Object.values(await desk.keyturn(command)).join(''), command).toContain('owner.key is missing');
+  expect(await desk.keyturn('broker', 'restart')).toMatchObject({ code: 0 });
+  expect(await desk.keyturn('sign-in', 'list')).toMatchObject({ code: 0 });
+});
+
+test('a broker that was started without a desktop opens the browser at the desktop of the command that asks', async () => {
+  const { desk } = await withBroker();
+  const desktop = { XDG_RUNTIME_DIR: desk.run, DISPLAY: ':7', XDG_CURRENT_DESKTOP: 'X-Cinnamon;' };
+  expect((await desk.keyturnIn(desktop, 'doctor')).stdout).toContain('this terminal is at :7');
+  await desk.keyturnIn(desktop, 'sign-in', 'list');
+  expect((await desk.keyturnIn(desktop, 'doctor')).stdout).not.toContain('this terminal');
+  expect(JSON.parse((await desk.keyturn('status', '--json')).stdout)).toMatchObject({ display: ':7' });
 });
 
 test('a broker ends if its home is removed', async () => {

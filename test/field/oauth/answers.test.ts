@@ -55,9 +55,21 @@ const tokenAnswer =
   ({ authorizationServer }) =>
     void (authorizationServer.bend.tokenAnswer = ({ body }) => make(body));
 
+const metadata =
+  (changes: Readonly<Record<string, unknown>>): Prepare =>
+  ({ authorizationServer }) =>
+    void (authorizationServer.bend.metadata = (document) => ({ ...document, ...changes }));
+
 const usual: GroundOptions = {};
+const date = new Date(Date.now() + 600_000).toISOString();
 const odd: readonly (readonly [string, GroundOptions, Prepare])[] = [
   ['a negative lifetime', usual, tokenAnswer((body) => json({ ...body, expires_in: -1 }))],
+  [
+    'an end as a date',
+    usual,
+    tokenAnswer((body) => json({ ...body, expires_in: undefined, expires_at: date })),
+  ],
+  ['spaces around the type', usual, tokenAnswer((body) => json({ ...body, token_type: ' bearer ' }))],
   [
     'a form that is called text',
     usual,
@@ -84,6 +96,11 @@ const odd: readonly (readonly [string, GroundOptions, Prepare])[] = [
     { protection: { metadataAt: ['root'], metadataUrl: undefined } },
     ({ protectedServer: { server } }) =>
       void server.on('GET', '/.well-known/oauth-protected-resource/mcp', json({ message: 'hello' })),
+  ],
+  [
+    'texts for lists',
+    usual,
+    metadata({ code_challenge_methods_supported: 'plain S256', grant_types_supported: 'a, b' }),
   ],
   [
     'one issuer for a list',

@@ -44,6 +44,17 @@ const providers: Readonly<Record<string, Provider>> = {
     takes: /^http:\/\/localhost:\d+\//,
     waives: ['says nothing of PKCE', 'takes no `resource` parameter'],
   },
+  'Entra ID, an older refusal': {
+    settings: { ...byHand, metadataAt: ['oidcAppended'], issuerPath: '/tenant/v2.0' },
+    bend: {
+      authorizeError: refusesResource(
+        'invalid_request',
+        "AADSTS901002: The 'resource' request parameter is not supported.",
+      ),
+    },
+    scope: 'notes.read',
+    waives: ['takes no `resource` parameter'],
+  },
   Google: {
     settings: {
       ...byHand,
@@ -64,12 +75,21 @@ const providers: Readonly<Record<string, Provider>> = {
     secret: 'of-an-oauth-app',
     scope: 'repo read:org',
   },
+  Okta: {
+    settings: { ...byHand, metadataAt: ['oidcAppended'], issuerPath: '/oauth2/default' },
+    scope: 'openid notes.read',
+  },
   Cognito: {
     settings: { ...byHand, metadataAt: ['oidcAppended'], issuerPath: '/eu-central-1_abc' },
     bend: { metadata: withoutPkce },
     takes: /^http:\/\/localhost:/,
     waives: ['says nothing of PKCE'],
   },
+  Slack: {
+    settings: { ...byHand },
+    takes: /^http:\/\/localhost:/,
+  },
+  Salesforce: { settings: { ...byHand, metadataAt: ['oidc'] }, scope: 'api refresh_token' },
 };
 
 describe.each(Object.entries(providers))(
@@ -118,6 +138,14 @@ it('a sign-in that waits at the error page of a mistyped client goes on with the
     stderr: expect.stringContaining(`enter the client again: keyturn login ${url} --client-id ID`),
   });
   expect(await home.keyturn(['login', url, '--client-id', clientId])).toMatchObject({ code: 0 });
+});
+
+it('a server that names another issuer than its own is not waived in passing', async () => {
+  const { home, url, authorizationServer } = await homeInBentWorld({ shared, authorization: byHand });
+  authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://other.example' });
+  const run = await home.keyturn(['login', url, '--client-id', 'abc']);
+  expect(run).toMatchObject({ code: 5, stderr: expect.stringContaining('issuer_mismatch') });
+  expect(await home.json('status')).not.toMatchObject({ exceptions: [{ server: url }] });
 });
 
 it('a device answer may call its page verification_url', async () => {

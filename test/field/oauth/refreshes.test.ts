@@ -22,7 +22,11 @@ describe('a refresh that the server refuses in its own words', () => {
       json({ status: 'BAD_REFRESH_TOKEN', message: 'refresh token is invalid' }, 400),
       true,
     ],
+    ['an unknown error code', json({ error: 'token_expired' }, 400), true],
     ['a plain 401', json({ message: 'Unauthorized' }, 401), true],
+    ['a 401 with an empty body', { status: 401 }, true],
+    ['a 403', json({ error: { code: 403 } }, 403), true],
+    ['a 404 of a removed route', json({}, 404), true],
     [
       'a web page',
       { status: 403, headers: { 'content-type': 'text/html' }, body: '<h1>Forbidden</h1>' },
@@ -30,7 +34,10 @@ describe('a refresh that the server refuses in its own words', () => {
     ],
     ['a limit that is sent as 400', json({ __type: 'TooManyRequestsException' }, 400), false],
     ['a time to ask again', { ...json({ message: 'later' }, 403), headers: { 'retry-after': '1' } }, false],
+    ['a 408', json({}, 408), false],
+    ['a 425', json({}, 425), false],
     ['a 429', json({}, 429), false],
+    ['a 500', json({ error: 'oops' }, 500), false],
     ['a server’s own trouble', json({ error: 'temporarily_unavailable' }, 400), false],
   ];
   it.each(ownWords)(
@@ -76,7 +83,9 @@ describe('a refresh that the server refuses in its own words', () => {
 describe('a refresh whose scopes the server wants named', () => {
   it.each([
     ['invalid_request', 'AADSTS90009: Application is requesting a token for itself', 400],
+    ['invalid_resource', 'AADSTS90009: Application is requesting a token for itself', 400],
     ['invalid_scope', 'The scope parameter is required', 400],
+    ['invalid_request', 'missing scope', 422],
   ])(
     'a refresh that is refused with %s (%s) is sent once more with all scopes',
     async (error, description, status) => {

@@ -64,6 +64,13 @@ describe('offline_access, which this client may not have', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'login_failed' });
     expect(rig.pages).toHaveLength(2);
   });
+
+  it('is asked for again and again if the person names it', async () => {
+    const { rig, authorizationServer } = await listing();
+    authorizationServer.bend.authorizeError = () => ({ error: 'invalid_scope' });
+    expect(await refused(rig.login({ scope: offline }))).toMatchObject({ reason: 'login_failed' });
+    expect(rig.pages).toHaveLength(1);
+  });
 });
 
 describe('a scope of the challenge that the issuer refuses', () => {
@@ -99,6 +106,19 @@ describe('a scope of the challenge that the issuer refuses', () => {
     const again = await restarted();
     await again.login();
     expect([...rig.pages, ...again.pages].map(scopeOf)).toEqual([[known], [known], [known]]);
+  });
+
+  it('another account doesn’t get them', async () => {
+    const { rig } = await ground();
+    await rig.login({ scope: ['write'], account: 'one' });
+    await rig.login({ account: 'two' });
+    expect(rig.pages.map(scopeOf)).toEqual([['write'], ['read']]);
+  });
+
+  it('a program’s scopes still come beside those of the challenge', async () => {
+    const { rig } = await ground();
+    await rig.ask({ scope: ['write'] });
+    expect(scopeOf(rig.pages[0])).toEqual(['read', 'write']);
   });
 });
 

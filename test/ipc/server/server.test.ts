@@ -1,7 +1,11 @@
 /** What the broker's socket promises to those it admits, and how the socket itself is kept. */
+import { execFile } from 'node:child_process';
 import { createSecretKey } from 'node:crypto';
-import { linkSync, renameSync, statSync } from 'node:fs';
+import { chmodSync, linkSync, renameSync, statSync } from 'node:fs';
 import net from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
 
 import { describe, expect, test } from 'vitest';
 
@@ -15,6 +19,31 @@ async function turns(): Promise<void> {
 }
 
 describe('an admitted client', () => {
+  test('gets the reason, hint and rule of a refusal, and nothing of a foreign error', async () => {
+    const rig = await startRig({
+      dispatch: async (_caller, method) => {
+        if (method === 'a')
+          throw new KeyturnError('consent_pending', 'wait', { hint: 'look', retryAfter: 2 });
+        throw new Error('the refresh token is hunter2');
+      },
+    });
+    const client = await admitted(rig, rig.enrol());
+    client.send(request(1, 'a'));
+    expect(await client.next()).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      error: {
+        code: -32011,
+        message: 'wait',
+        data: { reason: 'consent_pending', hint: 'look', retryAfter: 2 },
+      },
+    });
+    client.send(request(2, 'b'));
+    const answer = await client.next();
+    expect(answer).toMatchObject({ id: 2, error: { code: -32603, data: { reason: 'internal' } } });
+    expect(JSON.stringify(answer)).not.toContain('hunter2');
+  });
+
   test('that writes while the broker stops still reads its answer', async () => {
     const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<object>()];
     const rig = await startRig({
@@ -121,6 +150,26 @@ describe('the socket', () => {
     expect(await client.next()).toBeUndefined();
     expect(asked).toBe(0);
     expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted' }]);
+  });
+
+  // Only root can act as another user; an ordinary user runs only the test above.
+  test.skipIf(process.getuid?.() !== 0)('receives nothing that a real other user sends', async () => {
+    const rig = await startRig();
+    // Every user can reach the socket, as if its mode gave no protection.
+    for (let at = path.dirname(rig.socket); at !== tmpdir(); at = path.dirname(at)) chmodSync(at, 0o755);
+    chmodSync(rig.socket, 0o666);
+    const program = `
+      const line = ${JSON.stringify(`${helloLine(rig.enrol(), rig.server.socketId)}\n`)};
+      let heard = '';
+      require('node:net').connect(process.argv[1], function () { this.write(line); })
+        .on('data', (chunk) => (heard += chunk))
+        .on('error', ({ code }) => code === 'EPIPE' || code === 'ECONNRESET' || (heard += code))
+        .on('close', () => process.stdout.write(heard + 'closed'));`;
+    const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+    const args = [...nobody, process.execPath, '-e', program, rig.socket];
+    expect((await promisify(execFile)('setpriv', args)).stdout).toBe('closed');
+    await rig.seen(({ event }) => event === 'refused');
+    expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted', peer: { uid: 65534 } }]);
   });
 
   test('is not taken over from a running broker, and is from a dead one', async () => {

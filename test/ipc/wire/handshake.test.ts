@@ -1,4 +1,8 @@
-/** The handshake's arithmetic against vectors that another implementation (Python's hmac) computed. */
+/**
+ * The handshake's arithmetic against vectors that another implementation (Python's hmac) computed,
+ * and against OpenSSL's command line where there is one.
+ */
+import { execFileSync } from 'node:child_process';
 import { createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
@@ -32,6 +36,7 @@ const vectors = z
       K: text,
       KB: text,
       KC: text,
+      transcriptSha256: text,
       brokerProof: text,
       clientProof: text,
     }),
@@ -51,6 +56,15 @@ function transcriptOf(vector: Vector): Buffer {
   });
 }
 
+function openssl(args: string[], input: Uint8Array): Buffer | undefined {
+  try {
+    return execFileSync('openssl', args, { input });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
 describe.each(vectors)('with the vector "$name"', (vector) => {
   const key = deriveAppKey(keyFromText(vector.masterKey), vector.brokerId, vector.appId, vector.generation);
 
@@ -64,6 +78,16 @@ describe.each(vectors)('with the vector "$name"', (vector) => {
     const t = transcriptOf(vector);
     expect(brokerProof(key, t)).toBe(vector.brokerProof);
     expect(clientProof(key, t, vector.brokerProof)).toBe(vector.clientProof);
+  });
+
+  test('agrees with OpenSSL about the transcript and the broker’s proof', ({ skip }) => {
+    const t = transcriptOf(vector);
+    const digest = openssl(['dgst', '-sha256', '-r'], t);
+    if (!digest) skip('no openssl on this machine');
+    expect(digest?.toString().split(' ')[0]).toBe(vector.transcriptSha256);
+    const hexKey = Buffer.from(vector.KB, 'base64url').toString('hex');
+    const proof = openssl(['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${hexKey}`, '-binary'], t);
+    expect(proof?.toString('base64url')).toBe(vector.brokerProof);
   });
 });
 

@@ -76,6 +76,7 @@ describe('the path of the socket', () => {
     ['is a link', (record) => symlinkSync(writtenTo(`${record}.other`, '/run/broker.sock\n'), record)],
     ['is open to others', (record) => chmodSync(writtenTo(record, '/run/broker.sock\n'), 0o644)],
     ['holds a relative path', (record) => void writtenTo(record, 'relative/socket\n')],
+    ['holds more than a path', (record) => void writtenTo(record, `/${'x'.repeat(200)}\n`)],
     ['is a folder', (record) => mkdirSync(record)],
   ])('is computed if the record %s', (_what, spoil) => {
     const paths = temporaryHome();
@@ -111,16 +112,19 @@ function writtenTo(file: string, content: string): string {
 }
 
 describe('the folder', () => {
-  test.each([0o755, 0o500])('of the socket is refused with mode %o, and the hint mends it', (mode) => {
-    const paths = temporaryHome();
-    mkdirSync(paths.run, { recursive: true });
-    chmodSync(paths.run, mode);
-    const hint = expect.stringContaining(`chmod 700 ${paths.run}`);
-    expect(() => prepareSocket(paths, {})).toThrow(expect.objectContaining({ ...unsafe, hint }));
-    expect(statSync(paths.run).mode & 0o777).toBe(mode);
-    chmodSync(paths.run, 0o700);
-    prepareSocket(paths, {});
-  });
+  test.each([0o755, 0o770, 0o701, 0o500])(
+    'of the socket is refused with mode %o, and the hint mends it',
+    (mode) => {
+      const paths = temporaryHome();
+      mkdirSync(paths.run, { recursive: true });
+      chmodSync(paths.run, mode);
+      const hint = expect.stringContaining(`chmod 700 ${paths.run}`);
+      expect(() => prepareSocket(paths, {})).toThrow(expect.objectContaining({ ...unsafe, hint }));
+      expect(statSync(paths.run).mode & 0o777).toBe(mode);
+      chmodSync(paths.run, 0o700);
+      prepareSocket(paths, {});
+    },
+  );
 
   test('DOOR-3: of the socket is refused as a symbolic link, by broker and client', async () => {
     const paths = temporaryHome();
@@ -190,7 +194,7 @@ describe('the socket', () => {
     expect(readFileSync(socket, 'utf8')).toBe('mine');
   });
 
-  test.each([0o777, 0o400])(
+  test.each([0o777, 0o660, 0o644, 0o400])(
     'a socket that was left with mode %o is refused by a broker, and kept',
     async (mode) => {
       const socket = prepareSocket(temporaryHome(), {});
