@@ -50,6 +50,7 @@ it('passes an answer on as it came, or in a form that strict clients read', asyn
     ['{"jsonrpc":"2.0","id":"3","result":{}}', '{"jsonrpc":"2.0","id":3,"result":{}}'],
     ['{"jsonrpc":"2.0","id":4,"result":null}', '{"jsonrpc":"2.0","id":4,"result":{}}'],
     ['{"id":5,"result":{},"error":null}', '{"jsonrpc":"2.0","id":5,"result":{}}'],
+    ['[{"jsonrpc":"2.0","id":6,"result":{},"error":null}]', '{"jsonrpc":"2.0","id":6,"result":{}}'],
   ] as const;
   const { url } = await serve((request, response, message) =>
     message.method === 'ping'
