@@ -139,10 +139,12 @@ interface OpenFile {
 const chunkSize = 64 * 1024;
 /** Bytes of a line. Ours are far shorter; a longer line isn't ours and is read in pieces. */
 const maxLineLength = 1024 * 1024;
+/** Bytes. Ours have 4 MiB and a line; of a longer file, which another program made, the end is read. */
+const maxRead = 64 * 1024 * 1024;
 
 async function* linesOf({ handle, file, about }: OpenFile): AsyncGenerator<Buffer, void, undefined> {
   let rest: Buffer = Buffer.alloc(0);
-  for (let position = 0; position < about.size;) {
+  for (let position = Math.max(0, Number(about.size) - maxRead); position < about.size;) {
     const chunk = Buffer.allocUnsafe(Math.min(chunkSize, Number(about.size) - position));
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, position).catch((error: unknown) => {
       throw unreadableFile(file, systemCode(error));

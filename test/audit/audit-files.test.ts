@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -79,6 +80,14 @@ describe('the files of the audit log', () => {
     for (const name of rig.names()) rmSync(path.join(rig.folder, name));
     await rig.audit.record({ event: 'pair', outcome: 'anew' });
     expect(await outcomes(rig.folder)).toEqual(['anew']);
+  });
+
+  it('audit.jsonl: of a huge file only the end is read', async () => {
+    const rig = await rigWith(1);
+    truncateSync(rig.file, 2 ** 40);
+    appendFileSync(rig.file, '\n');
+    await rig.audit.record({ event: 'permission', outcome: 'after' });
+    expect(await outcomes(rig.folder)).toEqual(['after']);
   });
 
   it('have a last row that lost its line feed, and a row after it', async () => {
