@@ -57,7 +57,7 @@ describe('the first start', () => {
     expect(world.counts().authorizationServer.signIns).toBe(1);
   });
 
-  it('remembers a refused pairing, until somebody connects it', async () => {
+  it('apps/NAME.refused: remembers a denied pairing, until somebody connects it', async () => {
     const { home, resource } = there;
     const start = refusalOf(clientOf(home, resource, '--as', 'a-refused-editor'));
     await answer(home, 'pair', 'no');
@@ -80,7 +80,7 @@ describe('the first start', () => {
     expect((await client.listTools()).tools).toHaveLength(2);
   });
 
-  it('tells the client in time what to do, and later starts find the answers', async () => {
+  it('apps/NAME.ticket: later starts find the answers, and the client is told in time', async () => {
     const { home, world, resource } = await there.newWorld();
     const entry = 'a-waiting-editor';
     const refusal = await refusalOf(clientOf(home, resource, '--as', entry));
