@@ -48,18 +48,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** In the order of the page. */
-const exampleNames = ['plain', 'sdk1', 'sdk2'] as const;
-
 /** The examples in a folder where `@keyturn/client` is what the source is now. */
 function installExamples(): void {
-  const examples = codeBlocks(page('docs/reference/client-library.md'), 'ts');
-  for (const [index, name] of exampleNames.entries())
-    writeFileSync(path.join(folder, `${name}.mts`), examples[index] ?? '');
+  const [plain = '', sdk1 = '', importOf2 = ''] = codeBlocks(page('docs/reference/client-library.md'), 'ts');
+  const sdk2 = importOf2 + sdk1.replaceAll(/^import .*@modelcontextprotocol.*$/gm, '');
+  for (const [name, text] of Object.entries({ plain, sdk1, sdk2 }))
+    writeFileSync(path.join(folder, `${name}.mts`), text);
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
 }
 
-async function runExample(name: (typeof exampleNames)[number], ...args: string[]): Promise<string> {
+async function runExample(name: 'plain' | 'sdk1' | 'sdk2', ...args: string[]): Promise<string> {
   const { stdout } = await run(process.execPath, [path.join(folder, `${name}.mts`), ...args], { env });
   return stdout;
 }
