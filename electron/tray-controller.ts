@@ -5,7 +5,7 @@
  * Invariant: shows what the broker says now, and remembers only what it read last.
  */
 import { net } from 'electron';
-import { RepeatedWork } from '../src/base/repeated-work.ts';
+import { RepeatedWork } from './tray/repeated-work.ts';
 import type { InProcessOwner } from '../src/daemon/methods/dispatch.ts';
 import type { Change } from './bridge/channels.ts';
 import type { LoginItem } from './system/login-item.ts';

@@ -10,11 +10,10 @@ import { useApprovalDelay } from './base/approval-delay.ts';
 import { ChangedNotice } from './base/changed-notice.tsx';
 import { useAction } from '../state/store.ts';
 import { AddressFact, Facts, TextFact } from '../parts/facts.tsx';
-import { Field } from '../parts/field.tsx';
+import { Field, Form } from '../parts/field.tsx';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Refused } from '../parts/refused.tsx';
-import { Form } from '../parts/form.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
 

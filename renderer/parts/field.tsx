@@ -1,4 +1,4 @@
-/** A field of a form with its label, and what to know about it. */
+/** A form, and a field of it with its label and what to know about it. */
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
@@ -149,4 +149,23 @@ function Hint({ of, text }: { readonly of: string; readonly text: string | undef
 
 function describedBy(id: string, hint: string | undefined) {
   return hint === undefined ? {} : { 'aria-describedby': `${id}-hint` };
+}
+
+interface FormProps {
+  readonly onSubmit: () => Promise<void>;
+  readonly children: ComponentChildren;
+}
+
+/** A form whose data stays on the page: its submission is a call, never a request of the browser. */
+export function Form({ onSubmit, children }: FormProps) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onSubmit();
+      }}
+    >
+      {children}
+    </form>
+  );
 }

@@ -12,7 +12,7 @@ import { ShowMore } from '../../lists/show-more.tsx';
 import { goTo } from '../../state/route.ts';
 import { strings } from '../../base/strings.ts';
 import type { AuditRow } from '../../base/views.ts';
-import { ViewHead } from '../../parts/view-head.tsx';
+import { ViewHead } from '../view-head.tsx';
 
 const words = strings.activity;
 

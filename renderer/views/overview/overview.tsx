@@ -7,7 +7,7 @@ import { Sparkline } from '../activity/sparkline.tsx';
 import { SignInState } from '../../parts/state-mark.tsx';
 import { sanitize } from '../../base/untrusted-text.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
-import { ViewHead } from '../../parts/view-head.tsx';
+import { ViewHead } from '../view-head.tsx';
 import { When } from '../../parts/when.tsx';
 import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';

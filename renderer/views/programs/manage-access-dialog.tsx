@@ -13,7 +13,7 @@ import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
 import { GuessNote, ScopeChoice } from '../../parts/scopes.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Form } from '../../parts/field.tsx';
 import { strings } from '../../base/strings.ts';
 import type { PairedApp, Permission } from '../../base/views.ts';
 

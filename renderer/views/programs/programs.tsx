@@ -11,7 +11,7 @@ import { ProgramRow } from './program-row.tsx';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { PairedApp } from '../../base/views.ts';
-import { ViewHead } from '../../parts/view-head.tsx';
+import { ViewHead } from '../view-head.tsx';
 
 const words = strings.programs;
 

@@ -12,7 +12,7 @@ import { useList } from '../../state/store.ts';
 import { SignInForm } from './sign-in-form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { SignIn, ListedApiKey } from '../../base/views.ts';
-import { ViewHead } from '../../parts/view-head.tsx';
+import { ViewHead } from '../view-head.tsx';
 
 const words = strings.servers;
 

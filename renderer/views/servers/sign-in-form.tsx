@@ -6,8 +6,7 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
-import { Field } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Field, Form } from '../../parts/field.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { formatList } from '../../base/format.ts';
 import { strings } from '../../base/strings.ts';

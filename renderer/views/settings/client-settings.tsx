@@ -2,12 +2,11 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
-import { Field } from '../../parts/field.tsx';
+import { Field, Form } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { RegisteredClients } from './registered-clients.tsx';
 import { RegistrationForm } from './registration-form.tsx';
 import { NextStart, savedWords } from './setting-choice.tsx';
-import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { SettingDetail } from '../../base/views.ts';
 

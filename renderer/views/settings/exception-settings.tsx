@@ -4,12 +4,11 @@ import { Caution } from '../../cards/base/requesting-program.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { ListRow } from '../../lists/list-row.tsx';
-import { Choice, Field } from '../../parts/field.tsx';
+import { Choice, Field, Form } from '../../parts/field.tsx';
 import { Address } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel, exceptionTarget } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { ExceptionName, Status } from '../../base/views.ts';
 

@@ -8,11 +8,10 @@ import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { useAction } from '../../state/store.ts';
-import { Choice, Field } from '../../parts/field.tsx';
+import { Choice, Field, Form } from '../../parts/field.tsx';
 import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { ParamsOn } from '../../base/views.ts';
 

@@ -15,7 +15,7 @@ import { goTo } from '../../state/route.ts';
 import { Mark } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
 import { VaultSettings } from './vault-settings.tsx';
-import { ViewHead } from '../../parts/view-head.tsx';
+import { ViewHead } from '../view-head.tsx';
 import type { Preferences, SettingDetail, ShownPreferences, Status } from '../../base/views.ts';
 
 const words = strings.settings;

@@ -6,9 +6,8 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
-import { Field } from '../../parts/field.tsx';
+import { Field, Form } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 
 const words = strings.settings;

@@ -9,9 +9,8 @@ import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/store.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field } from '../../parts/field.tsx';
+import { Field, Form } from '../../parts/field.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Status } from '../../base/views.ts';
 

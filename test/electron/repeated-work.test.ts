@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RepeatedWork } from '../../src/base/repeated-work.ts';
+import { RepeatedWork } from '../../electron/tray/repeated-work.ts';
 
 /** More steps of the microtask queue than one run takes. */
 const steps = Array.from({ length: 30 }, (_, step) => step);
