@@ -19,7 +19,7 @@ import { connectAsOwner } from '../src/client/connect.ts';
 import type { Connection } from '../src/client/connection.ts';
 import { connect, pair } from '../src/client/index.ts';
 import { homeRecords } from '../src/daemon/home/home-record.ts';
-import { readPlace } from '../src/store/authority.ts';
+import { readPlace } from '../src/store/home-document.ts';
 import { newItemName } from '../src/store/unused-items.ts';
 import type { Vault, VaultKind } from '../src/vault/base/vault.ts';
 import { ItemVault } from '../src/vault/item-vault.ts';

@@ -148,7 +148,7 @@ export const channels = {
     result: methods['settings.set'].result,
   },
   /** Gives the home free for brokers without a window, or takes that back. No method of the wire does so. */
-  'home.release': { params: z.object({ isReleased: z.boolean() }), result: empty },
+  'home.allowCommand': { params: z.object({ isAllowed: z.boolean() }), result: empty },
   'audit.activity': methods['audit.activity'],
   'audit.tail': methods['audit.tail'],
   pause: methods['pause'],

@@ -21,7 +21,7 @@ import { startSignIn } from './own-client.ts';
 import type { AppWindow, Windows } from './windows.ts';
 
 export interface HandlerParts {
-  readonly owner: Pick<InProcessOwner, 'call' | 'release' | 'widens'>;
+  readonly owner: Pick<InProcessOwner, 'call' | 'allowCommand' | 'widens'>;
   readonly clientSetup: Pick<ClientSetup, 'look' | 'apply' | 'undo'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
@@ -242,9 +242,9 @@ function guardedHandlers(parts: HandlerParts): Handlers {
       }
       return owner.call('permission.set', params);
     },
-    'home.release': async ({ guard }, { isReleased }) => {
-      if (isReleased) guard.approve();
-      await owner.release(isReleased);
+    'home.allowCommand': async ({ guard }, { isAllowed }) => {
+      if (isAllowed) guard.approve();
+      await owner.allowCommand(isAllowed);
       return {};
     },
     'signIn.start': async (_window, params) => {

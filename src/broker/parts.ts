@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Fetch, Http } from '../oauth/base/http.ts';
 import type { UrlPolicy } from '../oauth/base/secure-url.ts';
 import { ServerClocks } from '../oauth/base/server-clock.ts';
-import type { AuthorityDocument } from '../store/document.ts';
+import type { HomeDocument } from '../store/document.ts';
 import { VaultItems } from '../store/vault-items.ts';
 import { requireStorable } from '../vault/base/vault.ts';
 import type { Vault } from '../vault/base/vault.ts';
@@ -42,8 +42,8 @@ export interface BrokerParts {
   /** A user sits at windows of the broker's own: a yes takes effect there only, and refusals say so. */
   readonly isKeyturnApp: boolean;
   /** Before something goes out, or a browser opens. Throws what keeps it here. */
-  readonly requireSettled: () => Promise<void>;
-  readonly document: AuthorityDocument;
+  readonly requireSettingsAnswered: () => Promise<void>;
+  readonly document: HomeDocument;
   readonly items: VaultItems;
   /** Whether http is accepted for loopback hosts. */
   readonly urlPolicy: UrlPolicy;
@@ -80,7 +80,7 @@ type HostParts = Pick<
   | 'approvalRequests'
   | 'pause'
   | 'isKeyturnApp'
-  | 'requireSettled'
+  | 'requireSettingsAnswered'
 >;
 
 /** They may change while the broker runs: read at each use. */
@@ -102,7 +102,7 @@ export function brokerParts(
   given: HostParts,
   { records, openBrowser, signInsChanged, ...host }: Host,
 ): BrokerParts {
-  const { clock, vault, requireSettled } = given;
+  const { clock, vault, requireSettingsAnswered } = given;
   const { settings } = host;
   const exceptions = new ExceptionRecords(records.exceptions);
   const network = networkOf(clock, exceptions, host);
@@ -139,11 +139,11 @@ export function brokerParts(
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
     requireVault: async () => {
-      await requireSettled();
+      await requireSettingsAnswered();
       await requireStorable(vault);
     },
     openBrowser: async (url) => {
-      await requireSettled();
+      await requireSettingsAnswered();
       await openBrowser(url, settings.browser);
     },
   };

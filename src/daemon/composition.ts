@@ -23,7 +23,7 @@ import { Upkeep } from '../broker/tokens/upkeep.ts';
 import { prepareForwardSocket } from '../ipc/wire/socket-path.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { proxyWorkerFile } from '../proxy/worker-file.ts';
-import type { AuthorityDocument } from '../store/document.ts';
+import type { HomeDocument } from '../store/document.ts';
 import { AppProcesses } from './apps/app-processes.ts';
 import { socketAccess } from './apps/sign-in-access.ts';
 import { Forwards } from './forwards/forwards.ts';
@@ -51,7 +51,7 @@ import { Shutdown } from './shutdown.ts';
 import { Sockets } from './sockets.ts';
 import { statusOf } from './status.ts';
 import { Subscribers } from './subscribers.ts';
-import { readAuthorities } from './system/authorities.ts';
+import { readExtraAuthorities } from './system/authorities.ts';
 import { BrowserDisplay } from './system/display.ts';
 import { daemonFetch } from './system/fetch.ts';
 import { handedNetwork } from './system/handed-network.ts';
@@ -111,15 +111,15 @@ async function openCore(options: DaemonOptions, opened: OpenedHome) {
     changed,
     log: log.write,
   });
-  approvalRequests.guardBy(() => homeCheck.requireOpen());
+  approvalRequests.guardBy(() => homeCheck.requireMayWiden());
   const { extraAuthorities } = book.written;
   // A headless broker without them could reach no server: the start says so.
-  if (!isKeyturnApp && extraAuthorities !== undefined) readAuthorities(extraAuthorities);
+  if (!isKeyturnApp && extraAuthorities !== undefined) readExtraAuthorities(extraAuthorities);
   const net = daemonFetch(async () => {
-    await homeCheck.requireSettled();
+    await homeCheck.requireSettingsAnswered();
     const { httpsProxy, noProxy } = book.current;
     const ignoresEnvironment = isKeyturnApp || homeCheck.isClosed;
-    return { authorities: homeCheck.authorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
+    return { authorities: homeCheck.extraAuthorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
   });
   return {
     options,
@@ -165,7 +165,7 @@ async function openBroker(core: Core) {
       approvalRequests,
       pause: new AccessPause(clock.wall),
       isKeyturnApp: options.keyturnApp === true,
-      requireSettled: () => homeCheck.requireSettled(),
+      requireSettingsAnswered: () => homeCheck.requireSettingsAnswered(),
     },
     {
       records,
@@ -195,7 +195,7 @@ async function openBroker(core: Core) {
 }
 
 /** A document that can't be read stays as it is, and refuses what needs it. */
-async function loadDocument(document: AuthorityDocument, { log }: Pick<DaemonOptions, 'log'>): Promise<void> {
+async function loadDocument(document: HomeDocument, { log }: Pick<DaemonOptions, 'log'>): Promise<void> {
   await document
     .load()
     .catch((error: unknown) =>
@@ -204,7 +204,7 @@ async function loadDocument(document: AuthorityDocument, { log }: Pick<DaemonOpt
 }
 
 /** The vault answered a call. Each request that needs the document verifies it again, and gets the error. */
-function verifySoon(document: AuthorityDocument): void {
+function verifySoon(document: HomeDocument): void {
   void document
     .verify()
     .then(() => document.settle())

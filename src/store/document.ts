@@ -47,7 +47,7 @@ interface Waiting extends PromiseWithResolvers<void> {
 
 const emptyState: State = new Map();
 
-export class AuthorityDocument {
+export class HomeDocument {
   readonly path: string;
   readonly #parts: DocumentParts;
   readonly #lists = new Map<string, ListRules>();
@@ -202,7 +202,7 @@ export class AuthorityDocument {
    * Before a secret is used: no other broker works on a copy of this home. If one does, nothing decides here any more.
    * Throws that, and the vault's errors.
    */
-  async confirm(): Promise<void> {
+  async requireNewest(): Promise<void> {
     await this.verify();
     void this.state;
     await this.#ours(this.#parts.numbers.read());

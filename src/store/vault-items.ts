@@ -6,14 +6,14 @@
  */
 import { mutex } from '../base/mutex.ts';
 import type { Vault } from '../vault/base/vault.ts';
-import type { AuthorityDocument } from './document.ts';
-import type { AuthorityStore } from './authority.ts';
+import type { HomeDocument } from './document.ts';
+import type { RecordList } from './home-document.ts';
 import { newItemName } from './unused-items.ts';
 import type { ItemKind, UnusedItem } from './unused-items.ts';
 
 export interface ItemParts {
-  readonly document: Pick<AuthorityDocument, 'confirm' | 'itemNames'>;
-  readonly unused: AuthorityStore<UnusedItem>;
+  readonly document: Pick<HomeDocument, 'requireNewest' | 'itemNames'>;
+  readonly unused: RecordList<UnusedItem>;
   readonly vault: Pick<Vault, 'get' | 'set' | 'delete'>;
 }
 
@@ -74,7 +74,7 @@ export class VaultItems {
     const isFree = ({ name }: UnusedItem): boolean => !this.#reserved.has(name);
     const candidates = unused.items.filter(isFree);
     if (candidates.length === 0) return;
-    await document.confirm();
+    await document.requireNewest();
     const named = document.itemNames;
     const gone = new Set<string>();
     try {

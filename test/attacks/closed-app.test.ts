@@ -52,16 +52,16 @@ describe('a headless broker in a home of the app', () => {
   it('is released by the person in the window alone', async () => {
     const home = await closedDesk();
     const first = await openHeadless(home);
-    await expect(first.line.request('home.release', { isReleased: true })).rejects.toMatchObject({
+    await expect(first.line.request('home.allowCommand', { isAllowed: true })).rejects.toMatchObject({
       reason: 'method_not_found',
     });
     await first.stop();
     const desk = await openDesk(home);
-    await desk.owner.release(true);
+    await desk.owner.allowCommand(true);
     await desk.stop();
     const { line } = await openHeadless(home);
     await line.request('permission.set', { app: 'cli', resource: other, decision: 'allow' });
-    expect(await line.request('settings.get')).toMatchObject({ keyturnApp: 'released' });
+    expect(await line.request('settings.get')).toMatchObject({ keyturnApp: 'optional' });
   });
 
   it('serves what is allowed, shows, takes away, and can be reset', async () => {
@@ -192,7 +192,7 @@ it('grants nothing more to a command or the window before its card is answered',
   }
   const pairing = pair({ env: home.env, name: 'another', onCode: () => undefined });
   await expect(pairing).rejects.toMatchObject({ reason: 'consent_pending' });
-  await expect(owner.release(true)).rejects.toMatchObject({ reason: 'consent_pending' });
+  await expect(owner.allowCommand(true)).rejects.toMatchObject({ reason: 'consent_pending' });
   expect(await cards()).toEqual([first]);
   // What takes away is taken at once.
   await owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });

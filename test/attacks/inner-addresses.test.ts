@@ -15,7 +15,7 @@ import { hostOf } from '../../src/base/addresses.ts';
 import type { SpawnChild } from '../../src/base/system/child.ts';
 import { connectAsOwner } from '../../src/client/connect.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { readAuthorities } from '../../src/daemon/system/authorities.ts';
+import { readExtraAuthorities } from '../../src/daemon/system/authorities.ts';
 import { daemonFetch } from '../../src/daemon/system/fetch.ts';
 import { terminalLog } from '../../src/daemon/system/log.ts';
 import type { ResultOf } from '../../src/ipc/protocol/methods.ts';
@@ -80,7 +80,7 @@ interface Step {
 
 /** Asks each host in turn, on the way of one endpoint; the reasons of what was refused. */
 async function follow({ endpoint, hosts, confirmed }: Step): Promise<unknown[]> {
-  const net = daemonFetch(async () => ({ authorities: readAuthorities(caFile) }));
+  const net = daemonFetch(async () => ({ authorities: readExtraAuthorities(caFile) }));
   onTestFinished(() => net.close());
   const fetch = net.fetchFor(endpoint, confirmed);
   const outcomes: unknown[] = [];
@@ -162,7 +162,7 @@ describe('metadata that names an authorization server in a private network', () 
   async function named(): Promise<Named> {
     const { world, authorizationServer, protectedServer } = await ground();
     const origin = 'https://server.example';
-    const net = daemonFetch(async () => ({ authorities: readAuthorities(world.caFile) }));
+    const net = daemonFetch(async () => ({ authorities: readExtraAuthorities(world.caFile) }));
     onTestFinished(() => net.close());
     const way: { rig?: Rig } = {};
     const guarded = net.fetchFor(`${origin}/mcp`, (url) => way.rig?.parts.exceptions.isPrivate(url) ?? false);

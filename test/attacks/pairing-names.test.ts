@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Apps, appSchema } from '../../src/broker/records/app.ts';
 import { RawClient, startRig } from '../ipc/rig.ts';
-import { listOf } from '../../src/store/authority.ts';
+import { listOf } from '../../src/store/home-document.ts';
 import { testDocument } from '../broker/rig.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

@@ -8,8 +8,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { createSecretKey } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-import { openDocument, type AuthorityParts, type AuthorityStore } from '../../src/store/authority.ts';
-import type { AuthorityDocument } from '../../src/store/document.ts';
+import { openDocument, type DocumentOptions, type RecordList } from '../../src/store/home-document.ts';
+import type { HomeDocument } from '../../src/store/document.ts';
 import { VaultItems, type ItemParts as VaultItemsParts } from '../../src/store/vault-items.ts';
 import { type Records, recordsOf } from '../../src/broker/records/records.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
@@ -111,7 +111,7 @@ function vaultOf(folder: string): Vault {
 }
 
 /** The document of a folder, in a home with a vault that lasts. */
-export function testDocument(folder: string, parts: Partial<AuthorityParts> = {}): AuthorityDocument {
+export function testDocument(folder: string, parts: Partial<DocumentOptions> = {}): HomeDocument {
   return openDocument({
     folder,
     place: { home: 'A'.repeat(22), vault: 'keychain' },
@@ -134,7 +134,7 @@ export async function newRecords(folder = temporaryFolder()): Promise<Records> {
 }
 
 /** A list without a document. */
-export function looseRecords<Item>(): AuthorityStore<Item> {
+export function looseRecords<Item>(): RecordList<Item> {
   let items: readonly Item[] = [];
   return {
     get items() {
@@ -313,7 +313,7 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
       pause: new AccessPause(() => clock.wall()),
       audit: new AuditFile(folder, () => clock.wall()),
       isKeyturnApp: false,
-      requireSettled: async () => undefined,
+      requireSettingsAnswered: async () => undefined,
     },
     {
       records,

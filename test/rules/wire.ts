@@ -51,8 +51,8 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     },
     homeCheck: {
       refuseMismatch: () => undefined,
-      decision: () => undefined,
-      requireOpen: () => Promise.resolve(),
+      requireFirstUseAnswered: () => undefined,
+      requireMayWiden: () => Promise.resolve(),
     },
     shutdown: { run: (request) => request() },
     noteFailure: () => undefined,

@@ -20,13 +20,13 @@ describe('another broker on a copy of the home', () => {
 
   it('is noticed before a secret is used, too', async () => {
     const { home, broker } = await savedHome();
-    await broker.document.confirm();
+    await broker.document.requireNewest();
     home.vault.away = true;
-    expect(await refusal(broker.document.confirm())).toMatchObject({ reason: 'vault_unavailable' });
+    expect(await refusal(broker.document.requireNewest())).toMatchObject({ reason: 'vault_unavailable' });
     home.vault.away = false;
     const other = await home.start();
     await other.list.change(add({ name: 'x', denies: true }));
-    expect(await refusal(broker.document.confirm())).toMatchObject({
+    expect(await refusal(broker.document.requireNewest())).toMatchObject({
       message: expect.stringContaining('another broker'),
     });
     expect(() => broker.list.items).toThrow('another broker');

@@ -1,7 +1,7 @@
 /** The document on a disk that fails: the file is whole, and memory, answer and the next start agree with it. */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { listOf } from '../../src/store/authority.ts';
+import { listOf } from '../../src/store/home-document.ts';
 import { newItemName, unusedList, unusedRules, unusedSchema } from '../../src/store/unused-items.ts';
 import { refusal } from '../broker/rig.ts';
 import { disk, steps, watchDisk } from '../support/failing-disk.ts';

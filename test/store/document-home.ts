@@ -3,8 +3,8 @@ import { createSecretKey } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { DocumentList, listOf, openDocument, type AuthorityParts } from '../../src/store/authority.ts';
-import type { AuthorityDocument } from '../../src/store/document.ts';
+import { DocumentList, listOf, openDocument, type DocumentOptions } from '../../src/store/home-document.ts';
+import type { HomeDocument } from '../../src/store/document.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { MissingItem } from '../../src/vault/base/trouble.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -59,7 +59,7 @@ async function answered(how: Answer): Promise<void> {
 }
 
 export interface Opened {
-  readonly document: AuthorityDocument;
+  readonly document: HomeDocument;
   readonly list: DocumentList<Item>;
 }
 
@@ -69,7 +69,7 @@ export class DocumentHome {
   readonly file = path.join(this.folder, 'authority.json');
 
   /** A broker that starts here. */
-  async open(parts: Partial<AuthorityParts> = {}): Promise<Opened> {
+  async open(parts: Partial<DocumentOptions> = {}): Promise<Opened> {
     const document = openDocument({
       folder: this.folder,
       place: { home: 'A'.repeat(22), vault: 'keychain' },
@@ -86,7 +86,7 @@ export class DocumentHome {
   }
 
   /** One that starts here and verifies. */
-  async start(parts?: Partial<AuthorityParts>): Promise<Opened> {
+  async start(parts?: Partial<DocumentOptions>): Promise<Opened> {
     const opened = await this.open(parts);
     await opened.document.verify();
     return opened;

@@ -83,9 +83,9 @@ export const settings = {
     clientMetadataUrl: 'URL of the client metadata document',
     clientMetadataHint:
       'Sign-in providers that take client ID metadata documents read it instead of registering Keyturn. Leave it empty for none.',
-    release: 'When the Keyturn app is closed',
-    released: 'Allow granting access from the command line when the Keyturn app is closed',
-    releasedWhat: 'Any program on this computer can then give itself access.',
+    allowCommand: 'When the Keyturn app is closed',
+    commandAllowed: 'Allow granting access from the command line when the Keyturn app is closed',
+    commandAllowedWhat: 'Any program on this computer can then give itself access.',
     strange: 'Apps get no access. Put Keyturn’s data files back as they were, then start it again.',
     unconfirmed: 'These settings were changed outside Keyturn, and you have not confirmed them:',
     broker: 'About this installation',

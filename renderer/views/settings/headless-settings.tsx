@@ -10,19 +10,19 @@ const words = strings.settings;
 
 export function HeadlessSettings({ home }: { readonly home: Status['homeState'] }) {
   const action = useAction();
-  const release = async (isReleased: boolean): Promise<boolean> => {
-    const isDone = (await action.run('home.release', { isReleased })) !== undefined;
+  const allowCommand = async (isAllowed: boolean): Promise<boolean> => {
+    const isDone = (await action.run('home.allowCommand', { isAllowed })) !== undefined;
     if (isDone) announce(words.saved);
     return isDone;
   };
   return (
-    <section class="card" aria-labelledby="release-title">
-      <h3 id="release-title">{words.release}</h3>
+    <section class="card" aria-labelledby="allow-command-title">
+      <h3 id="allow-command-title">{words.allowCommand}</h3>
       <Switch
-        label={words.released}
-        hint={words.releasedWhat}
-        isOn={home.keyturnApp === 'released'}
-        onSwitch={release}
+        label={words.commandAllowed}
+        hint={words.commandAllowedWhat}
+        isOn={home.keyturnApp === 'optional'}
+        onSwitch={allowCommand}
       />
       <Refused refusal={action.refusal} />
     </section>

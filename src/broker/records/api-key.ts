@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { RecordRules } from '../../store/list-rules.ts';
-import type { AuthorityStore } from '../../store/authority.ts';
+import type { RecordList } from '../../store/home-document.ts';
 import { itemNameSchema } from '../../store/unused-items.ts';
 import type { VaultItems } from '../../store/vault-items.ts';
 
@@ -62,7 +62,7 @@ export const shownApiKey = ({ header, scheme }: Pick<KeyPlace, 'header' | 'schem
   scheme === undefined ? { header } : { header, scheme };
 
 export class ApiKeys {
-  readonly #file: AuthorityStore<ApiKey>;
+  readonly #file: RecordList<ApiKey>;
   readonly #items: VaultItems;
   /** By id, the values that were read since the vault was opened. */
   readonly #values = new Map<string, string>();
@@ -70,7 +70,7 @@ export class ApiKeys {
   /** When a server last refused one, by id, in milliseconds since 1970. */
   readonly #refusedAt = new Map<string, number>();
 
-  constructor(file: AuthorityStore<ApiKey>, items: VaultItems) {
+  constructor(file: RecordList<ApiKey>, items: VaultItems) {
     this.#file = file;
     this.#items = items;
   }

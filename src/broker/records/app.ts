@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { PermissionKey } from './permission.ts';
 import type { ProxyRecord } from './proxy.ts';
-import type { AuthorityStore } from '../../store/authority.ts';
+import type { RecordList } from '../../store/home-document.ts';
 
 export const appSchema = z.object({
   id: z.string(),
@@ -64,11 +64,11 @@ const minTyped = 4;
 const confirmWithin = 60_000;
 
 export class Apps {
-  readonly #file: AuthorityStore<App>;
+  readonly #file: RecordList<App>;
   /** By app and endpoint. In memory: it decides nothing, and a token request does no disk I/O. */
   readonly #lastUsed = new Map<string, Map<string, number>>();
 
-  constructor(file: AuthorityStore<App>) {
+  constructor(file: RecordList<App>) {
     this.#file = file;
   }
 

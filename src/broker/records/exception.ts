@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import type { Exceptions } from '../../oauth/base/exceptions.ts';
 import type { RecordRules } from '../../store/list-rules.ts';
-import type { AuthorityStore } from '../../store/authority.ts';
+import type { RecordList } from '../../store/home-document.ts';
 
 /** The names that people type, and what each waives of the specification. */
 const exceptionNames = {
@@ -46,9 +46,9 @@ export const exceptionRules: RecordRules<ExceptionRecord> = {
 };
 
 export class ExceptionRecords {
-  readonly #file: AuthorityStore<ExceptionRecord>;
+  readonly #file: RecordList<ExceptionRecord>;
 
-  constructor(file: AuthorityStore<ExceptionRecord>) {
+  constructor(file: RecordList<ExceptionRecord>) {
     this.#file = file;
   }
 

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { isWithin, union } from '../../oauth/base/scope.ts';
 import type { RecordRules } from '../../store/list-rules.ts';
-import type { AuthorityStore } from '../../store/authority.ts';
+import type { RecordList } from '../../store/home-document.ts';
 
 export const permissionSchema = z.object({
   appId: z.string(),
@@ -82,9 +82,9 @@ export interface AsRead {
 }
 
 export class Permissions {
-  readonly #file: AuthorityStore<Permission>;
+  readonly #file: RecordList<Permission>;
 
-  constructor(file: AuthorityStore<Permission>) {
+  constructor(file: RecordList<Permission>) {
     this.#file = file;
   }
 

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { RecordRules } from '../../store/list-rules.ts';
-import type { AuthorityStore } from '../../store/authority.ts';
+import type { RecordList } from '../../store/home-document.ts';
 
 /** `status` shows the list unverified, so that its texts are as the wire takes them (ipc/protocol/schemas/proxy-schema.ts). */
 export const proxySchema = z.object({
@@ -51,9 +51,9 @@ export function addressOf({ port, path }: Pick<ProxyRecord, 'port' | 'path'>): s
 }
 
 export class Proxies {
-  readonly #file: AuthorityStore<ProxyRecord>;
+  readonly #file: RecordList<ProxyRecord>;
 
-  constructor(file: AuthorityStore<ProxyRecord>) {
+  constructor(file: RecordList<ProxyRecord>) {
     this.#file = file;
   }
 

@@ -1,7 +1,7 @@
 /** The lists that the broker keeps in a home's document. Reads nothing. */
-import { listOf } from '../../store/authority.ts';
-import type { AuthorityDocument } from '../../store/document.ts';
-import type { AuthorityStore } from '../../store/authority.ts';
+import { listOf } from '../../store/home-document.ts';
+import type { HomeDocument } from '../../store/document.ts';
+import type { RecordList } from '../../store/home-document.ts';
 import { unusedList, unusedRules, unusedSchema } from '../../store/unused-items.ts';
 import type { UnusedItem } from '../../store/unused-items.ts';
 import { apiKeyRules, apiKeySchema } from './api-key.ts';
@@ -23,19 +23,19 @@ import type { RegistrationRecord } from './registrations.ts';
 
 export interface Records {
   /** It has all lists below. */
-  readonly document: AuthorityDocument;
-  readonly signIns: AuthorityStore<SignIn>;
-  readonly registrations: AuthorityStore<RegistrationRecord>;
-  readonly apps: AuthorityStore<App>;
-  readonly permissions: AuthorityStore<Permission>;
-  readonly exceptions: AuthorityStore<ExceptionRecord>;
-  readonly proxies: AuthorityStore<ProxyRecord>;
-  readonly keys: AuthorityStore<ApiKey>;
-  readonly access: AuthorityStore<AccessRecord>;
-  readonly unused: AuthorityStore<UnusedItem>;
+  readonly document: HomeDocument;
+  readonly signIns: RecordList<SignIn>;
+  readonly registrations: RecordList<RegistrationRecord>;
+  readonly apps: RecordList<App>;
+  readonly permissions: RecordList<Permission>;
+  readonly exceptions: RecordList<ExceptionRecord>;
+  readonly proxies: RecordList<ProxyRecord>;
+  readonly keys: RecordList<ApiKey>;
+  readonly access: RecordList<AccessRecord>;
+  readonly unused: RecordList<UnusedItem>;
 }
 
-export function recordsOf(document: AuthorityDocument): Records {
+export function recordsOf(document: HomeDocument): Records {
   return {
     document,
     signIns: listOf(document, 'signIns', signInSchema, signInRules),

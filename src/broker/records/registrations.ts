@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { registrationSchema } from '../../oauth/client/registration.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import type { RecordRules } from '../../store/list-rules.ts';
-import type { AuthorityStore } from '../../store/authority.ts';
+import type { RecordList } from '../../store/home-document.ts';
 import { itemNameSchema } from '../../store/unused-items.ts';
 import type { VaultItems } from '../../store/vault-items.ts';
 
@@ -55,7 +55,7 @@ function withoutMarks({ isRejected: _is, registration, ...rest }: RegistrationRe
 }
 
 export class Registrations {
-  readonly #file: AuthorityStore<RegistrationRecord>;
+  readonly #file: RecordList<RegistrationRecord>;
   readonly #items: VaultItems;
   /**
    * Ids of registrations whose last page nobody came back from: the server may have forgotten them, and says so only
@@ -63,7 +63,7 @@ export class Registrations {
    */
   readonly unanswered = new Set<string>();
 
-  constructor(file: AuthorityStore<RegistrationRecord>, items: VaultItems) {
+  constructor(file: RecordList<RegistrationRecord>, items: VaultItems) {
     this.#file = file;
     this.#items = items;
   }

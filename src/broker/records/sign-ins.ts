@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { AuthorityStore } from '../../store/authority.ts';
+import type { RecordList } from '../../store/home-document.ts';
 import { isFor, isLiving, isShared } from './sign-in.ts';
 import type { SignIn } from './sign-in.ts';
 
@@ -16,13 +16,13 @@ interface ById {
 }
 
 export class SignIns {
-  readonly #store: AuthorityStore<SignIn>;
+  readonly #store: RecordList<SignIn>;
   readonly #changed: () => void;
   #listener: () => void = () => undefined;
   #known: ById = { items: [], byId: new Map() };
 
   /** Calls `changed` after every change, once it is on the disk. */
-  constructor(store: AuthorityStore<SignIn>, changed: () => void) {
+  constructor(store: RecordList<SignIn>, changed: () => void) {
     this.#store = store;
     this.#changed = () => {
       this.#listener();

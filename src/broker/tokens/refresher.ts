@@ -16,7 +16,7 @@ import { isSameScope } from '../../oauth/base/scope.ts';
 import { refresh } from '../../oauth/grants/token.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { UnclearRefusal } from '../../oauth/grants/token-failure.ts';
-import type { AuthorityDocument } from '../../store/document.ts';
+import type { HomeDocument } from '../../store/document.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AccessPause } from '../refusals/access-pause.ts';
@@ -62,11 +62,11 @@ export interface RefresherParts {
   readonly clock: Clock;
   readonly vault: Pick<Vault, 'get' | 'set'>;
   /** Before something goes out. Throws what keeps it here. */
-  readonly requireSettled: () => Promise<void>;
+  readonly requireSettingsAnswered: () => Promise<void>;
   readonly signIns: SignIns;
   readonly audit: Audit;
   readonly pause: Pick<AccessPause, 'throwIfPaused'>;
-  readonly document: Pick<AuthorityDocument, 'confirm' | 'number' | 'requireAsNew'>;
+  readonly document: Pick<HomeDocument, 'requireNewest' | 'number' | 'requireAsNew'>;
 }
 
 export class Refresher {
@@ -155,8 +155,8 @@ export class Refresher {
   /** No other broker works on a copy of this home. */
   async #confirmed(): Promise<void> {
     try {
-      await this.#parts.requireSettled();
-      await this.#parts.document.confirm();
+      await this.#parts.requireSettingsAnswered();
+      await this.#parts.document.requireNewest();
     } catch (error) {
       this.failures.isVaultInTrouble = true;
       throw error;

@@ -9,7 +9,7 @@
 import { z } from 'zod';
 import { quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
-import type { AuthorityDocument } from '../../store/document.ts';
+import type { HomeDocument } from '../../store/document.ts';
 import { MissingItem, VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { SignIn } from '../records/sign-in.ts';
@@ -71,7 +71,7 @@ export type Holder = Pick<SignIn, 'item' | 'endpoints' | 'resource'>;
 
 export interface SecretParts {
   readonly vault: Pick<Vault, 'get' | 'set'>;
-  readonly document: Pick<AuthorityDocument, 'number' | 'requireAsNew'>;
+  readonly document: Pick<HomeDocument, 'number' | 'requireAsNew'>;
 }
 
 export class SignInSecrets {

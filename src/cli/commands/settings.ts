@@ -134,7 +134,7 @@ const appLines: Readonly<Record<AppState, readonly string[]>> = {
   none: [],
   running: ['Only the Keyturn app grants new access here, unless its Settings allow background brokers to.'],
   closed: ['Only the Keyturn app grants new access here, and it isn’t running. Start it.'],
-  released: ['Background brokers may grant new access here too.'],
+  optional: ['Background brokers may grant new access here too.'],
 };
 
 function unconfirmedLine({ name, written, isUnconfirmed }: Detail): string[] {

@@ -108,7 +108,7 @@ const appWords: Readonly<Record<Status['homeState']['keyturnApp'], readonly stri
   none: [],
   running: [],
   closed: ['APP        the Keyturn app isn’t running: apps keep their access, and no new access is granted'],
-  released: ['app        background brokers may grant access too'],
+  optional: ['app        background brokers may grant access too'],
 };
 
 function homeLines({ state, keyturnApp, isWaiting, why = '', differing }: Status['homeState']): string[] {

@@ -13,7 +13,7 @@ import { moment, shellWord } from '../../base/errors.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { fromEnvironment, type Settings } from '../../daemon/settings/settings.ts';
-import { readAuthorities } from '../../daemon/system/authorities.ts';
+import { readExtraAuthorities } from '../../daemon/system/authorities.ts';
 import { browserProgram } from '../../daemon/system/browser.ts';
 import { type KeychainLook, lookAtKeychain } from '../../daemon/system/keychain-look.ts';
 import { hasBrowser } from '../broker/desktop-session.ts';
@@ -182,7 +182,7 @@ function authoritiesFindings({ settings, env, paths, now }: Machine): Finding[] 
 function certificateFindings(file: string, now: number): Finding[] {
   let pem: string;
   try {
-    ({ pem } = readAuthorities(file));
+    ({ pem } = readExtraAuthorities(file));
   } catch (error) {
     return [findingOf('authorities.invalid', error)];
   }

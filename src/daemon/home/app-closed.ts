@@ -17,7 +17,7 @@ export function appClosed(): KeyturnError {
     {
       rule: appClosedRule,
       hint:
-        'Start the app and do it there; in its Settings the home can also be released for brokers without a window. ' +
+        'Start the app and do it there; its Settings can also let the command approve. ' +
         'Where there is no app, as over SSH: use another KEYTURN_HOME, or end this home with `keyturn reset`.',
     },
   );

@@ -1,24 +1,26 @@
 /**
- * Compares a home with what its document keeps about it: who approves, and which settings are in force.
+ * Who may approve in this home (the folders of one Keyturn), and which settings are in force: what the document says,
+ * against what the settings file says.
  *
- * Invariants: the document's record is read once the document is verified, never at start-up. While the app runs, and
- * in an app's home, a setting of the table `trustRequired` is in force as the document has it, even if the file says
- * otherwise. If the user of the app was never asked about what the file says, nothing goes to the network until they
- * answer the card. The document is written before the file. So a crash in between loses no yes, and nothing is in force
- * that nobody said yes to.
+ * The Keyturn app is the desktop app. Once it was used with a home, its window approves there, and the settings that need
+ * approval (`trustRequired`) are in force as the document has them, whatever the file says.
+ *
+ * Invariants: the document's record is read once the document is verified, never at start-up. If the user of the Keyturn
+ * app was never asked about what the file says, nothing goes to the network until they answer the card. The document is
+ * written before the file: a crash in between loses no answer, and nothing is in force that nobody approved.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { KeyturnError } from '../../base/errors.ts';
-import type { DocumentList } from '../../store/authority.ts';
-import type { AuthorityDocument } from '../../store/document.ts';
+import type { DocumentList } from '../../store/home-document.ts';
+import type { HomeDocument } from '../../store/document.ts';
 import type { Vault } from '../../vault/base/vault.ts';
-import { readAuthorities } from '../system/authorities.ts';
-import type { AuthoritiesFile } from '../system/authorities.ts';
+import { readExtraAuthorities } from '../system/authorities.ts';
+import type { ExtraAuthorities } from '../system/authorities.ts';
 import {
   differenceOf,
   differences,
   inForce,
-  isDeclined,
+  isDenied,
   nothingConfirmed,
   toConfirmed,
   withSetting,
@@ -45,10 +47,10 @@ export interface HomeCheckParts {
   readonly home: Pick<Home, 'isNew' | 'document'>;
   readonly book: SettingsBook;
   readonly vault: Pick<Vault, 'kind'>;
-  readonly document: Pick<AuthorityDocument, 'verify' | 'confirm'>;
+  readonly document: Pick<HomeDocument, 'verify' | 'requireNewest'>;
   /** One record at most. */
   readonly records: Pick<DocumentList<HomeRecord>, 'items' | 'change'>;
-  /** The running broker is the tray app. */
+  /** The running broker is the Keyturn app. */
   readonly isKeyturnApp: boolean;
   /** Why nothing is served, if the files don't belong together. */
   readonly mismatch: Mismatch | undefined;
@@ -65,8 +67,11 @@ export interface HomeCheckParts {
 export interface HomeState {
   /** `unchecked`: the vault was not needed yet. `memory`: its vault remembers nothing of it. */
   readonly state: 'unchecked' | 'checked' | 'memory' | 'mismatched';
-  /** `closed`: an app's home without its app. `released`: brokers without a window may grant access there. */
-  readonly keyturnApp: 'unknown' | 'none' | 'running' | 'closed' | 'released';
+  /**
+   * The Keyturn app in this home. `none`: never used. `closed`: it must run to approve. `optional`: the command may
+   * approve too.
+   */
+  readonly keyturnApp: 'unknown' | 'none' | 'running' | 'closed' | 'optional';
   /** No secret was ever kept. */
   readonly isEmpty: boolean;
   /** The card about the settings waits; until then nothing goes out. */
@@ -80,11 +85,11 @@ export class HomeCheck {
   readonly #mismatch: Mismatch | undefined;
   #record: HomeRecord | undefined;
   /** What the user answered before the vault was opened. */
-  #early: ConfirmedSettings | 'no' | undefined;
+  #earlyAnswer: ConfirmedSettings | 'no' | undefined;
   #different: readonly Difference[] = [];
-  /** At the app's first use, until it is answered. */
+  /** What the home allowed before the Keyturn app's first use, until the user said what stays. */
   #allowed: readonly AllowedGroup[] = [];
-  #authorities: AuthoritiesFile | undefined;
+  #extraAuthorities: ExtraAuthorities | undefined;
   readonly #card: SettingsCard;
 
   constructor(parts: HomeCheckParts) {
@@ -110,51 +115,51 @@ export class HomeCheck {
   }
 
   /** Before anything goes to the network or to a browser. Throws as the document's `verify`, `file_unreadable`, `consent_pending`. */
-  async requireSettled(): Promise<void> {
+  async requireSettingsAnswered(): Promise<void> {
     await this.#parts.document.verify();
-    this.#known();
+    this.#requireRecord();
     await this.#card.taking;
     if (!this.#isUndecided) return;
     this.#askOnce();
     throw unanswered(this.#asked);
   }
 
-  /** Before anything is served: `requireSettled`, until the user said what stays allowed. Undefined: nothing waits. */
-  decision(): Promise<void> | undefined {
-    return this.#isUndecided && this.#allowed.length > 0 ? this.requireSettled() : undefined;
+  /** Before anything is served: `requireSettingsAnswered`, until the user said what stays allowed. Undefined: nothing waits. */
+  requireFirstUseAnswered(): Promise<void> | undefined {
+    return this.#isUndecided && this.#allowed.length > 0 ? this.requireSettingsAnswered() : undefined;
   }
 
-  /** Before something is widened. Throws as the document's `verify`, `not_permitted` while the app is closed, and `consent_pending`. */
-  async requireOpen(): Promise<void> {
-    if (this.#parts.isKeyturnApp) return this.decision();
+  /** Before something is widened. Throws as the document's `verify`, `not_permitted` while the Keyturn app is closed, and `consent_pending`. */
+  async requireMayWiden(): Promise<void> {
+    if (this.#parts.isKeyturnApp) return this.requireFirstUseAnswered();
     await this.#parts.document.verify();
-    this.#known();
+    this.#requireRecord();
     if (this.isClosed) throw appClosed();
     // This broker may run on a copy of a home that an app has used since.
-    await this.#parts.document.confirm();
+    await this.#parts.document.requireNewest();
   }
 
-  /** True once it is known that this is an app's home without its app. */
+  /** True once it is known that only the Keyturn app may approve here, and it doesn't run. */
   get isClosed(): boolean {
-    return !this.#parts.isKeyturnApp && this.#record?.approvals === 'app';
+    return !this.#parts.isKeyturnApp && this.#record?.approver === 'app';
   }
 
   /** True once a vault of this home was opened. */
-  get hasRoot(): boolean {
+  get hasOpenedVault(): boolean {
     const { home, vault } = this.#parts;
     return home.document !== undefined || this.#record !== undefined || vault.kind === 'memory';
   }
 
-  /** The authorities to trust besides the system's. */
-  get authorities(): AuthoritiesFile | undefined {
-    return this.#authorities;
+  /** The certificate authorities to trust besides the system's. */
+  get extraAuthorities(): ExtraAuthorities | undefined {
+    return this.#extraAuthorities;
   }
 
   get state(): HomeState {
     const { vault } = this.#parts;
     const common = {
-      keyturnApp: this.#appState(),
-      isEmpty: !this.hasRoot,
+      keyturnApp: this.#appUse(),
+      isEmpty: !this.hasOpenedVault,
       differing: this.#different,
       isWaiting: this.#isWaiting,
     };
@@ -166,18 +171,20 @@ export class HomeCheck {
   }
 
   /**
-   * The owner sets it, with a yes where one was needed. The document is written, then the caller writes the file. While
+   * The user sets it, and has approved it where that is needed. The document is written, then the caller writes the file. While
    * the Keyturn app of this home is closed, the document's settings decide what widens: file and variables may say anything. Throws
-   * as `requireSettled` and `requireOpen`, and `file_unreadable` for authorities that can't be read.
+   * as `requireSettingsAnswered` and `requireMayWiden`, and `file_unreadable` for certificate authorities that can't be read.
    */
-  async confirm(name: SettingName, value: Settings[SettingName]): Promise<void> {
+  async recordSetting(name: SettingName, value: Settings[SettingName]): Promise<void> {
     // No vault was ever opened: its first use notes what the file says by then.
-    if (!this.#parts.isKeyturnApp && !this.hasRoot) return;
-    await this.requireSettled();
+    if (!this.#parts.isKeyturnApp && !this.hasOpenedVault) return;
+    await this.requireSettingsAnswered();
     const authorities =
-      name === 'extraAuthorities' && typeof value === 'string' ? readAuthorities(value) : this.#authorities;
+      name === 'extraAuthorities' && typeof value === 'string'
+        ? readExtraAuthorities(value)
+        : this.#extraAuthorities;
     await this.#change((record) => {
-      const kept = this.#governs(record) ? 'settings' : 'seen';
+      const kept = this.#usesConfirmed(record) ? 'confirmed' : 'lastUsed';
       const confirmed = record[kept] ?? nothingConfirmed;
       if (this.isClosed && differenceOf(name, value, confirmed, authorities)) throw appClosed();
       return { ...record, [kept]: withSetting(confirmed, name, value, authorities) };
@@ -185,64 +192,69 @@ export class HomeCheck {
     this.#different = this.#different.filter((difference) => difference.name !== name);
   }
 
-  /** The user gives the home free for headless brokers, or takes that back. Only for the app's window. */
-  async release(isReleased: boolean): Promise<void> {
+  /** Whether the command may approve while the Keyturn app is closed. Only for the app's window. */
+  async allowCommand(mayCommandApprove: boolean): Promise<void> {
     await this.#parts.document.verify();
-    await this.requireOpen();
-    await this.#change((record) => ({ ...record, approvals: isReleased ? 'released' : 'app' }));
+    await this.requireMayWiden();
+    await this.#change((record) => ({ ...record, approver: mayCommandApprove ? 'either' : 'app' }));
     this.#parts.changed();
   }
 
   /**
-   * A step of the document's verification. The app's first use, once it is answered, notes that a headless broker
+   * A step of the document's verification. The Keyturn app's first use, once it is answered, notes that a headless broker
    * widens nothing here any more: that makes every copy of the document an older one.
    */
   async load(): Promise<void> {
     const { isKeyturnApp, records, changed } = this.#parts;
     const before = JSON.stringify(this.state);
-    const record = records.items[0] ?? { approvals: 'command' };
+    const record = records.items[0] ?? { approver: 'command' };
     if (isKeyturnApp) await this.#loadInApp(record);
-    else if (record.approvals === 'app') this.#applyConfirmed(record);
+    else if (record.approver === 'app') this.#applyConfirmed(record);
     else await this.#loadHeadless(record);
     if (JSON.stringify(this.state) !== before) changed();
   }
 
   async #loadInApp(record: HomeRecord): Promise<void> {
-    if (record.settings === undefined) this.#allowed = allowedIn(this.#parts.allowed);
-    const known = this.#allowed.length > 0 ? record : decided(record, this.#written(), this.#early);
+    if (record.confirmed === undefined) this.#allowed = allowedIn(this.#parts.allowed);
+    const known = this.#allowed.length > 0 ? record : decided(record, this.#written(), this.#earlyAnswer);
     // Until it is answered, nothing is noted: a start after a crash asks again.
-    const isDecided = known.settings !== undefined;
-    const noted =
-      isDecided && known.approvals === 'command' ? { ...known, approvals: 'app' as const } : known;
+    const isDecided = known.confirmed !== undefined;
+    const noted = isDecided && known.approver === 'command' ? { ...known, approver: 'app' as const } : known;
     // Nothing is served before it is noted: else a broker without a window could grant access here after the app.
-    if (noted.approvals !== record.approvals) await this.#parts.records.change(() => [noted]);
+    if (noted.approver !== record.approver) await this.#parts.records.change(() => [noted]);
     else if (isDecided) await this.#keep(record, noted);
     this.#applyConfirmed(noted);
-    if (this.#isUndecided || !isDeclined(this.#different, known.declined)) this.#askOnce();
+    if (this.#isUndecided || !isDenied(this.#different, known.denied)) this.#askOnce();
   }
 
   /** The document's settings are in force. */
   #applyConfirmed(record: HomeRecord): void {
     const { book } = this.#parts;
     this.#record = record;
-    const confirmed = record.settings ?? nothingConfirmed;
+    const confirmed = record.confirmed ?? nothingConfirmed;
     this.#different = this.#differencesFrom(confirmed);
     book.applyConfirmed(inForce(book.written, this.#different), this.#different);
     const { extraAuthorities } = book.current;
-    this.#authorities = extraAuthorities === undefined ? undefined : sameFile(extraAuthorities, confirmed);
+    this.#extraAuthorities =
+      extraAuthorities === undefined ? undefined : sameFile(extraAuthorities, confirmed);
   }
 
   /** What was written is in force, and the document remembers it. */
   async #loadHeadless(record: HomeRecord): Promise<void> {
     const { book, log } = this.#parts;
     const { extraAuthorities } = book.written;
-    this.#authorities = extraAuthorities === undefined ? undefined : readAuthorities(extraAuthorities);
-    this.#different = record.seen ? differences(book.written, record.seen, this.#authorities) : [];
+    this.#extraAuthorities =
+      extraAuthorities === undefined ? undefined : readExtraAuthorities(extraAuthorities);
+    this.#different = record.lastUsed
+      ? differences(book.written, record.lastUsed, this.#extraAuthorities)
+      : [];
     const names = this.#different.map(({ name }) => name);
     if (names.length > 0)
       log(`settings were changed since the last start, and are in force: ${names.join(', ')}`, 'warn');
-    const isNews = !record.seen || names.length > 0;
-    const known = isNews ? { ...record, seen: toConfirmed(book.written, this.#authorities) } : record;
+    const isNews = !record.lastUsed || names.length > 0;
+    const known = isNews
+      ? { ...record, lastUsed: toConfirmed(book.written, this.#extraAuthorities) }
+      : record;
     await this.#keep(record, known);
     this.#record = known;
   }
@@ -263,12 +275,12 @@ export class HomeCheck {
     const asked = this.#asked;
     if (asked.different.length + asked.allowed.length === 0 || this.#card.isOpen) return;
     const shown = this.#written();
-    this.#card.show(asked, (verdict) => this.#take(verdict, asked, shown));
+    this.#card.show(asked, (verdict) => this.#applyAnswer(verdict, asked, shown));
   }
 
-  async #take(verdict: 'yes' | 'no', asked: SettingsQuestion, shown: WrittenSettings): Promise<void> {
+  async #applyAnswer(verdict: 'yes' | 'no', asked: SettingsQuestion, shown: WrittenSettings): Promise<void> {
     if (!this.#record) {
-      this.#early = verdict === 'yes' ? asConfirmed(shown) : 'no';
+      this.#earlyAnswer = verdict === 'yes' ? asConfirmed(shown) : 'no';
       return;
     }
     // What was not stored was not answered: the card comes back at the next start.
@@ -277,11 +289,11 @@ export class HomeCheck {
         await removeAllowed(this.#parts.allowed, this.#parts.wall());
       await this.#change((record) => {
         const given = { asked: asked.different, shown, now: this.#written() };
-        const approvals = record.approvals === 'command' ? 'app' : record.approvals;
-        return { ...answered(record, verdict, given), approvals };
+        const approver = record.approver === 'command' ? 'app' : record.approver;
+        return { ...answered(record, verdict, given), approver };
       });
       this.#allowed = [];
-      this.#applyConfirmed(this.#known());
+      this.#applyConfirmed(this.#requireRecord());
     } catch {
       this.#parts.log('the answer about the settings could not be stored', 'warn');
     }
@@ -289,21 +301,21 @@ export class HomeCheck {
 
   async #change(change: (record: HomeRecord) => HomeRecord): Promise<void> {
     const { records } = this.#parts;
-    const known = this.#known();
+    const known = this.#requireRecord();
     await records.change(([record = known]) => [change(record)]);
     this.#record = records.items[0] ?? known;
   }
 
   /** Throws why the document is refused. */
-  #known(): HomeRecord {
+  #requireRecord(): HomeRecord {
     if (this.#record) return this.#record;
     void this.#parts.records.items;
     throw new Error('the home was not checked yet');
   }
 
-  /** The settings that a user confirmed count here. */
-  #governs({ approvals }: HomeRecord): boolean {
-    return this.#parts.isKeyturnApp || approvals === 'app';
+  /** The confirmed settings count here, not those that were last used. */
+  #usesConfirmed({ approver }: HomeRecord): boolean {
+    return this.#parts.isKeyturnApp || approver === 'app';
   }
 
   get #asked(): SettingsQuestion {
@@ -311,18 +323,18 @@ export class HomeCheck {
   }
 
   get #isUndecided(): boolean {
-    return this.#parts.isKeyturnApp && this.#record !== undefined && this.#record.settings === undefined;
+    return this.#parts.isKeyturnApp && this.#record !== undefined && this.#record.confirmed === undefined;
   }
 
   get #isWaiting(): boolean {
     return this.#isUndecided || (this.#record === undefined && this.#card.isOpen);
   }
 
-  #appState(): HomeState['keyturnApp'] {
+  #appUse(): HomeState['keyturnApp'] {
     const { isKeyturnApp } = this.#parts;
-    if (isKeyturnApp) return this.#record?.approvals === 'released' ? 'released' : 'running';
+    if (isKeyturnApp) return this.#record?.approver === 'either' ? 'optional' : 'running';
     if (!this.#record) return 'unknown';
-    return ({ command: 'none', app: 'closed', released: 'released' } as const)[this.#record.approvals];
+    return ({ command: 'none', app: 'closed', either: 'optional' } as const)[this.#record.approver];
   }
 
   #differencesFrom(confirmed: ConfirmedSettings): Difference[] {

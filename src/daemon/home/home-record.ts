@@ -1,29 +1,29 @@
 /**
- * What the document says of its home: who approves, and which settings the user confirmed. A list with one record,
+ * What the document says of its home: who may approve, and which settings the user confirmed. A list with one record,
  * beside those of the broker.
  */
 import { z } from 'zod';
 import { recordsOf } from '../../broker/records/records.ts';
 import type { Records } from '../../broker/records/records.ts';
-import { listOf, openDocument } from '../../store/authority.ts';
-import type { AuthorityParts, DocumentList } from '../../store/authority.ts';
+import { listOf, openDocument } from '../../store/home-document.ts';
+import type { DocumentOptions, DocumentList } from '../../store/home-document.ts';
 import { confirmedSchema } from '../settings/confirmed-settings.ts';
 
 export const homeRecordSchema = z.strictObject({
-  /** `command`: no app ever used this home. `app`: one did. `released`: the user gave the home free in its window. */
-  approvals: z.enum(['command', 'app', 'released']),
+  /** `command`: the Keyturn app was never used here. `app`: only its window. `either`: its user allowed the command too. */
+  approver: z.enum(['command', 'app', 'either']),
   /** The settings that the user confirmed in the app; absent: nobody was asked yet. */
-  settings: confirmedSchema.optional(),
+  confirmed: confirmedSchema.optional(),
   /** What the user denied there: it is shown, and not asked again. */
-  declined: confirmedSchema.optional(),
-  /** What a headless broker last went by, outside an app's home. */
-  seen: confirmedSchema.optional(),
+  denied: confirmedSchema.optional(),
+  /** What a headless broker last used, where the Keyturn app doesn't decide. */
+  lastUsed: confirmedSchema.optional(),
 });
 
 export type HomeRecord = z.infer<typeof homeRecordSchema>;
 
 /** All lists of a home's document. Reads nothing yet. */
-export function homeRecords(parts: AuthorityParts): Records & { readonly home: DocumentList<HomeRecord> } {
+export function homeRecords(parts: DocumentOptions): Records & { readonly home: DocumentList<HomeRecord> } {
   const document = openDocument(parts);
   return { ...recordsOf(document), home: listOf(document, 'home', homeRecordSchema) };
 }

@@ -9,7 +9,7 @@ import type { KeyObject } from 'node:crypto';
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { documentName, readPlace } from '../../store/authority.ts';
+import { documentName, readPlace } from '../../store/home-document.ts';
 import { homeIdSchema } from '../../store/document-text.ts';
 import type { Place } from '../../store/document-text.ts';
 import { jsonOf, shaped } from '../../store/record-formats.ts';

@@ -11,13 +11,13 @@ import { detailsOf, KeyturnError, reasonOf } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
 import type { AccessRecord, Pause } from '../../broker/records/pause.ts';
 import type { AccessPause } from '../../broker/refusals/access-pause.ts';
-import type { AuthorityDocument } from '../../store/document.ts';
-import type { AuthorityStore } from '../../store/authority.ts';
+import type { HomeDocument } from '../../store/document.ts';
+import type { RecordList } from '../../store/home-document.ts';
 
 export interface KeptPauseParts {
   readonly pause: AccessPause;
-  readonly access: Pick<AuthorityStore<AccessRecord>, 'items' | 'change'>;
-  readonly document: Pick<AuthorityDocument, 'isHeld' | 'isVerified'>;
+  readonly access: Pick<RecordList<AccessRecord>, 'items' | 'change'>;
+  readonly document: Pick<HomeDocument, 'isHeld' | 'isVerified'>;
   readonly audit: Pick<Audit, 'record' | 'note'>;
   readonly clock: Pick<Clock, 'wall'>;
   /** A pause began with the start, or came to its own end. */

@@ -28,12 +28,12 @@ export function decided(
   written: WrittenSettings,
   early: ConfirmedSettings | 'no' | undefined,
 ): HomeRecord {
-  if (item.settings) return item;
-  const settings = asConfirmed(written);
-  if (early === 'no') return { ...item, settings: countingAnyway(written), declined: settings };
-  if (early) return { ...item, settings: early };
+  if (item.confirmed) return item;
+  const confirmed = asConfirmed(written);
+  if (early === 'no') return { ...item, confirmed: countingAnyway(written), denied: confirmed };
+  if (early) return { ...item, confirmed: early };
   // Values that take access away are kept too: a file without them gives nothing back.
-  return differencesFrom(written, nothingConfirmed).length === 0 ? { ...item, settings } : item;
+  return differencesFrom(written, nothingConfirmed).length === 0 ? { ...item, confirmed } : item;
 }
 
 /**
@@ -45,18 +45,18 @@ export function answered(
   verdict: 'yes' | 'no',
   { asked, shown, now }: { asked: readonly Difference[]; shown: WrittenSettings; now: WrittenSettings },
 ): HomeRecord {
-  const { declined: _, ...rest } = item;
+  const { denied: _, ...rest } = item;
   if (verdict === 'no') {
-    return { ...rest, settings: item.settings ?? countingAnyway(now), declined: asConfirmed(shown) };
+    return { ...rest, confirmed: item.confirmed ?? countingAnyway(now), denied: asConfirmed(shown) };
   }
   // Settings that were changed meanwhile stay.
-  const settings = item.settings
+  const confirmed = item.confirmed
     ? asked.reduce(
         (held, { name, value }) => withSetting(held, name, value, shown.authorities),
-        item.settings,
+        item.confirmed,
       )
     : asConfirmed(shown);
-  return { ...rest, settings };
+  return { ...rest, confirmed };
 }
 
 export function unanswered({ different, allowed }: SettingsQuestion): KeyturnError {

@@ -61,14 +61,14 @@ export interface InProcessOwner {
   /** Whether this request gives somebody more than they have. Throws KeyturnError. */
   widens(method: OwnersMethod, params: unknown): Promise<boolean>;
   /** Gives the home free for brokers without a window, or takes that back. No method of the wire does so. */
-  release(isReleased: boolean): Promise<void>;
+  allowCommand(isAllowed: boolean): Promise<void>;
   /** Ends the subscription, and what waits for this owner. */
   close(): void;
 }
 
 /** `heard` gets the names of the notifications. */
 export function inProcessOwner(
-  services: Services & { readonly homeCheck: Pick<HomeCheck, 'release'> },
+  services: Services & { readonly homeCheck: Pick<HomeCheck, 'allowCommand'> },
   heard: (method: string) => void,
 ): InProcessOwner {
   const { broker, homeCheck } = services;
@@ -98,7 +98,7 @@ export function inProcessOwner(
       await services.document.verify();
       return widens(broker, method, params);
     },
-    release: (isReleased) => homeCheck.release(isReleased),
+    allowCommand: (isAllowed) => homeCheck.allowCommand(isAllowed),
     close: () => over.abort(appQuits()),
   };
 }
@@ -147,7 +147,7 @@ function answerVerified(request: CheckedRequest): unknown {
   const { method, caller, services } = request;
   // At its first use of a home, the app serves nothing before you have said what stays allowed.
   const isServed = caller.role === 'app' || methodRow(method).who === 'app';
-  const decision = isServed ? services.homeCheck.decision() : undefined;
+  const decision = isServed ? services.homeCheck.requireFirstUseAnswered() : undefined;
   return decision ? decision.then(() => perform(request)) : perform(request);
 }
 
@@ -160,7 +160,7 @@ async function widen(request: CheckedRequest): Promise<unknown> {
   const { services, caller, method, params } = request;
   const { broker, homeCheck, approve } = services;
   // While the app is closed, nobody gets more than they have: nobody could be asked. Nor before its first use is decided.
-  if (widens(broker, method, params)) await homeCheck.requireOpen();
+  if (widens(broker, method, params)) await homeCheck.requireMayWiden();
   // While the app runs, no command gives more before the user said yes.
   const approved = isWidening(method) ? await approve?.(caller, method, params) : undefined;
   return handle(request, approved);

@@ -11,7 +11,7 @@ import type { VaultLock } from '../vault/vault-lock.ts';
 import type { HomeCheck } from '../home/home-check.ts';
 import type { RunningProxies } from '../proxy/running-proxies.ts';
 import type { KeptPause } from '../home/kept-pause.ts';
-import type { AuthorityDocument } from '../../store/document.ts';
+import type { HomeDocument } from '../../store/document.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SignInAccess } from '../apps/sign-in-access.ts';
 import type { PermissionChange } from '../approvals/widening.ts';
@@ -26,8 +26,8 @@ export interface Services {
   readonly backupKeys: Pick<BackupKeys, 'seal' | 'open'>;
   readonly pause: Pick<KeptPause, 'begin' | 'end'>;
   readonly trail: Pick<AuditFile, 'about' | 'activity' | 'tail'>;
-  readonly homeCheck: Pick<HomeCheck, 'refuseMismatch' | 'decision' | 'requireOpen'>;
-  readonly document: Pick<AuthorityDocument, 'verify' | 'isVerified' | 'isOwed' | 'isUnverified'>;
+  readonly homeCheck: Pick<HomeCheck, 'refuseMismatch' | 'requireFirstUseAnswered' | 'requireMayWiden'>;
+  readonly document: Pick<HomeDocument, 'verify' | 'isVerified' | 'isOwed' | 'isUnverified'>;
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run(request: () => unknown): unknown };
   readonly proxies: Pick<RunningProxies, 'list' | 'add' | 'rotate' | 'remove'>;

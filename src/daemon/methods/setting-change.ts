@@ -16,7 +16,7 @@ import type { Settings } from '../settings/settings.ts';
 export interface ChangeParts {
   readonly book: SettingsBook;
   readonly parts: BrokerParts;
-  readonly homeCheck: Pick<HomeCheck, 'confirm' | 'hasRoot'>;
+  readonly homeCheck: Pick<HomeCheck, 'recordSetting' | 'hasOpenedVault'>;
 }
 
 /** Changes nothing. `value` null unsets. Throws `not_found`, `invalid_request`, `conflict`. */
@@ -36,7 +36,7 @@ export async function changeSetting(
   const { book, parts, homeCheck } = change;
   const checked = checkSetting(change, name, value);
   if (trustRequired[checked.name] === 'confirmed') {
-    await homeCheck.confirm(checked.name, checked.value ?? defaultSettings[checked.name]);
+    await homeCheck.recordSetting(checked.name, checked.value ?? defaultSettings[checked.name]);
   }
   const inForce = book.set(checked.name, checked.value);
   const outcome = `${checked.name} ${checked.value === undefined ? 'unset' : 'set'}`;
@@ -53,7 +53,7 @@ function isAnotherVault({ name, value }: CheckedSetting, current: Settings): boo
 }
 
 function refuseOccupied({ book, homeCheck, parts }: ChangeParts): void {
-  const hasRoot = homeCheck.hasRoot && book.current.vault !== 'memory';
+  const hasRoot = homeCheck.hasOpenedVault && book.current.vault !== 'memory';
   const living = parts.signIns
     .shown()
     .filter(({ state }) => state.kind !== 'revoked' || state.receipt === 'pending').length;

@@ -1,11 +1,11 @@
 /**
  * The settings that need a confirmation: how the document keeps them, and which written values differ from them.
  *
- * Invariant: values are compared as their schema parsed them, and a file of authorities by its content. A value that
+ * Invariant: values are compared as their schema parsed them, and a CA file by its content. A value that
  * takes access away (a shorter time until the lock, no plain http) needs no confirmation.
  */
 import { z } from 'zod';
-import type { AuthoritiesFile } from '../system/authorities.ts';
+import type { ExtraAuthorities } from '../system/authorities.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { defaultSettings, isSettingName, settingsSchema, trustRequired } from './settings.ts';
 import type { SettingName } from './setting-choices.ts';
@@ -16,8 +16,8 @@ export const confirmedSchema = z.object({
    * By name. Defaults are left out, so that they may change with a new Keyturn. Each is checked again where it is used.
    */
   values: z.record(z.string().max(64), z.union([z.string().max(maxLength.setting), z.number(), z.boolean()])),
-  /** SHA-256 of the file of authorities, base64url. */
-  authorities: z.string().max(64).optional(),
+  /** SHA-256 of the CA file, base64url. */
+  authoritiesHash: z.string().max(64).optional(),
 });
 
 export type ConfirmedSettings = z.infer<typeof confirmedSchema>;
@@ -41,14 +41,17 @@ const confirmedNames: readonly SettingName[] = Object.keys(trustRequired)
   .filter((name) => trustRequired[name] === 'confirmed');
 
 /** These settings as the vault keeps them. `authorities`: of the file that they name. */
-export function toConfirmed(settings: Settings, authorities: AuthoritiesFile | undefined): ConfirmedSettings {
+export function toConfirmed(
+  settings: Settings,
+  authorities: ExtraAuthorities | undefined,
+): ConfirmedSettings {
   const values: ConfirmedSettings['values'] = {};
   for (const name of confirmedNames) {
     const value = settings[name];
     if (value !== undefined && value !== defaultSettings[name]) values[name] = value;
   }
   const named = settings.extraAuthorities === undefined ? undefined : authorities?.hash;
-  return { values, authorities: named };
+  return { values, authoritiesHash: named };
 }
 
 /** The vault's value; the default if it has none, or one that this Keyturn can't use. */
@@ -60,7 +63,7 @@ function heldValue({ values }: ConfirmedSettings, name: SettingName): Settings[S
 export function differences(
   written: Settings,
   confirmed: ConfirmedSettings,
-  authorities: AuthoritiesFile | undefined,
+  authorities: ExtraAuthorities | undefined,
 ): Difference[] {
   return confirmedNames.flatMap((name) => differenceOf(name, written[name], confirmed, authorities) ?? []);
 }
@@ -70,11 +73,11 @@ export function differenceOf(
   name: SettingName,
   value: Settings[SettingName],
   confirmed: ConfirmedSettings,
-  authorities: AuthoritiesFile | undefined,
+  authorities: ExtraAuthorities | undefined,
 ): Difference | undefined {
   const held = heldValue(confirmed, name);
   const isContent =
-    name === 'extraAuthorities' && value !== undefined && authorities?.hash !== confirmed.authorities;
+    name === 'extraAuthorities' && value !== undefined && authorities?.hash !== confirmed.authoritiesHash;
   if (value === held) return isContent ? { name, value, isContent: true } : undefined;
   if (!needsConfirmation(name, value, held)) return undefined;
   return { name, value, inEffect: held };
@@ -108,24 +111,21 @@ export function withSetting(
   confirmed: ConfirmedSettings,
   name: SettingName,
   value: Settings[SettingName],
-  authorities: AuthoritiesFile | undefined,
+  authorities: ExtraAuthorities | undefined,
 ): ConfirmedSettings {
   const held = Object.fromEntries(confirmedNames.map((each) => [each, heldValue(confirmed, each)]));
   const settings = settingsSchema.parse({ ...held, [name]: value });
   const changed = toConfirmed(settings, authorities);
-  if (name === 'extraAuthorities' || confirmed.authorities === undefined) return changed;
-  return { ...changed, authorities: confirmed.authorities };
+  if (name === 'extraAuthorities' || confirmed.authoritiesHash === undefined) return changed;
+  return { ...changed, authoritiesHash: confirmed.authoritiesHash };
 }
 
 /** True if the user denied exactly these already. */
-export function isDeclined(
-  different: readonly Difference[],
-  declined: ConfirmedSettings | undefined,
-): boolean {
-  if (!declined) return false;
+export function isDenied(different: readonly Difference[], denied: ConfirmedSettings | undefined): boolean {
+  if (!denied) return false;
   return different.every(({ name, value, isContent }) => {
     // A content that was refused once may be another one now: it is asked again.
     if (isContent) return false;
-    return value === heldValue(declined, name);
+    return value === heldValue(denied, name);
   });
 }

@@ -1,10 +1,10 @@
 /**
- * The settings as the files have them, with the content of the file of authorities that they name.
+ * The settings as the files have them, with the content of the CA file that they name.
  *
  * Invariant: reads only. A file of authorities that can't be read certifies no server.
  */
-import { readAuthorities } from '../system/authorities.ts';
-import type { AuthoritiesFile } from '../system/authorities.ts';
+import { readExtraAuthorities } from '../system/authorities.ts';
+import type { ExtraAuthorities } from '../system/authorities.ts';
 import { differences, toConfirmed } from './confirmed-settings.ts';
 import type { ConfirmedSettings, Difference } from './confirmed-settings.ts';
 import type { Settings } from './settings.ts';
@@ -12,10 +12,10 @@ import type { Settings } from './settings.ts';
 export interface WrittenSettings {
   readonly settings: Settings;
   /** Undefined if no file is named, or it can't be read. */
-  readonly authorities: AuthoritiesFile | undefined;
+  readonly authorities: ExtraAuthorities | undefined;
 }
 
-/** Reads the file of authorities again. */
+/** Reads the CA file again. */
 export function readWritten(settings: Settings): WrittenSettings {
   const { extraAuthorities } = settings;
   const authorities = extraAuthorities === undefined ? undefined : readIfPossible(extraAuthorities);
@@ -35,15 +35,15 @@ export function differencesFrom(
 }
 
 /** The file, as long as its content is the one that was confirmed. */
-export function sameFile(file: string, { authorities }: ConfirmedSettings): AuthoritiesFile | undefined {
+export function sameFile(file: string, { authoritiesHash }: ConfirmedSettings): ExtraAuthorities | undefined {
   const found = readIfPossible(file);
-  return found?.hash === authorities ? found : undefined;
+  return found?.hash === authoritiesHash ? found : undefined;
 }
 
 /** Undefined if it can't be read: then it certifies no server. */
-function readIfPossible(file: string): AuthoritiesFile | undefined {
+function readIfPossible(file: string): ExtraAuthorities | undefined {
   try {
-    return readAuthorities(file);
+    return readExtraAuthorities(file);
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 /**
- * The file of further certificate authorities, read once: what is hashed, shown and trusted are the same bytes.
+ * The CA file (further certificate authorities), read once: what is hashed, shown and trusted are the same bytes.
  *
  * Invariants: a file that can't be read is an error, never an empty one. Nothing waits for a pipe or a device: another
  * program can write the name of one into the settings, and the whole broker would wait.
@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { KeyturnError } from '../../base/errors.ts';
 
-export interface AuthoritiesFile {
+export interface ExtraAuthorities {
   readonly pem: string;
   /** SHA-256, base64url. */
   readonly hash: string;
@@ -18,7 +18,7 @@ export interface AuthoritiesFile {
 const maxLength = 16 * 1024 * 1024;
 
 /** Throws `file_unreadable`. */
-export function readAuthorities(file: string): AuthoritiesFile {
+export function readExtraAuthorities(file: string): ExtraAuthorities {
   try {
     const pem = textIn(file);
     return { pem, hash: createHash('sha256').update(pem).digest('base64url') };
@@ -34,7 +34,7 @@ function textIn(file: string): string {
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const found = fstatSync(descriptor);
-    if (!found.isFile() || found.size > maxLength) throw new TypeError('it is no file of authorities');
+    if (!found.isFile() || found.size > maxLength) throw new TypeError('it is no CA file');
     return readFileSync(descriptor, 'utf8');
   } finally {
     closeSync(descriptor);

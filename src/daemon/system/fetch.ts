@@ -10,10 +10,10 @@ import { reachOf } from '../../base/addresses.ts';
 import type { Reach, Trust } from '../../base/addresses.ts';
 import type { AgentOptions } from '../../base/system/https-agent.ts';
 import type { Fetch } from '../../oauth/base/http.ts';
-import type { AuthoritiesFile } from './authorities.ts';
+import type { ExtraAuthorities } from './authorities.ts';
 
 export interface FetchOptions extends Omit<AgentOptions, 'authorities' | 'reach'> {
-  readonly authorities?: AuthoritiesFile | undefined;
+  readonly authorities?: ExtraAuthorities | undefined;
   readonly proxyFor?: ProxyFor | undefined;
 }
 
@@ -66,7 +66,7 @@ export function daemonFetch(inForce: () => Promise<FetchOptions>): DaemonFetch {
   };
 }
 
-/** `hash`: names the file of authorities. */
+/** `hash`: names the CA file. */
 async function agentOptions(
   { authorities, proxyFor, httpsProxy, ...rest }: FetchOptions,
   reach: Reach,

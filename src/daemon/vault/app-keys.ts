@@ -17,7 +17,7 @@ import { deriveAppKey } from '../../ipc/wire/handshake.ts';
 import type { NewPairing, PairRequest } from '../../ipc/server/server.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { Identity } from '../../ipc/wire/handshake-messages.ts';
-import type { AuthorityDocument } from '../../store/document.ts';
+import type { HomeDocument } from '../../store/document.ts';
 import { derivedKey } from '../../vault/base/item-store.ts';
 import type { Home } from '../home/home.ts';
 import { attested } from '../apps/app-processes.ts';
@@ -25,7 +25,7 @@ import { attested } from '../apps/app-processes.ts';
 export interface AppKeyParts {
   readonly home: Home;
   readonly root: () => Promise<KeyObject>;
-  readonly document: Pick<AuthorityDocument, 'verify'>;
+  readonly document: Pick<HomeDocument, 'verify'>;
   readonly apps: Apps;
   readonly approvalRequests: ApprovalRequests;
   readonly clock: Clock;

@@ -5,17 +5,17 @@ import { signInRules, type SignIn } from '../../../src/broker/records/sign-in.ts
 import { SignIns } from '../../../src/broker/records/sign-ins.ts';
 import { Apps, appSchema } from '../../../src/broker/records/app.ts';
 import { Permissions, permissionSchema, type Permission } from '../../../src/broker/records/permission.ts';
-import type { AuthorityStore } from '../../../src/store/authority.ts';
+import type { RecordList } from '../../../src/store/home-document.ts';
 import { Registrations } from '../../../src/broker/records/registrations.ts';
 import type { z } from 'zod';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { registrationAt } from '../../oauth/parties.ts';
-import { listOf } from '../../../src/store/authority.ts';
+import { listOf } from '../../../src/store/home-document.ts';
 import { itemsOf, newRecords, refusal, testDocument } from '../rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { getIfAny } from '../../../src/vault/base/vault.ts';
 
-async function file<Item>(schema: z.ZodType<Item>): Promise<AuthorityStore<Item>> {
+async function file<Item>(schema: z.ZodType<Item>): Promise<RecordList<Item>> {
   const document = testDocument(temporaryFolder());
   const records = listOf(document, 'records', schema);
   await document.verify();

@@ -11,15 +11,15 @@ import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { homeRecordSchema, type HomeRecord } from '../../../src/daemon/home/home-record.ts';
 import { recordsOf } from '../../../src/broker/records/records.ts';
-import type { AuthorityDocument } from '../../../src/store/document.ts';
-import { listOf, type DocumentList } from '../../../src/store/authority.ts';
+import type { HomeDocument } from '../../../src/store/document.ts';
+import { listOf, type DocumentList } from '../../../src/store/home-document.ts';
 import { testDocument, turnOfEvents } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { bound } from '../../vault/doubles.ts';
 
 interface Desk {
   readonly check: HomeCheck;
-  readonly document: AuthorityDocument;
+  readonly document: HomeDocument;
   readonly records: DocumentList<HomeRecord>;
   /** The person answers the card about the settings. Resolves once the answer counts. */
   readonly answer: (verdict: SettingsVerdict) => Promise<void>;
@@ -90,18 +90,18 @@ it('keeps the person’s yes to settings while the home is given free at the sam
     if (isHeld) writes.push('begun');
     if (isHeld) await held.promise;
   });
-  await expect(check.requireSettled()).rejects.toMatchObject({ reason: 'consent_pending' });
+  await expect(check.requireSettingsAnswered()).rejects.toMatchObject({ reason: 'consent_pending' });
   expect(records.items).toEqual([]);
   isHeld = true;
-  const released = check.release(true);
+  const released = check.allowCommand(true);
   await expect.poll(() => writes).toHaveLength(1);
   const answered = answer('yes');
   // The answer arrives while that write is under way.
   await turnOfEvents();
   held.resolve();
   await Promise.all([released, answered]);
-  await check.requireSettled();
-  expect(records.items).toMatchObject([{ approvals: 'released', settings: expect.anything() }]);
+  await check.requireSettingsAnswered();
+  expect(records.items).toMatchObject([{ approver: 'either', confirmed: expect.anything() }]);
 });
 
 it('serves nothing before the document says that the app used this home', async () => {
@@ -109,21 +109,21 @@ it('serves nothing before the document says that the app used this home', async 
   const { check, document, records } = await desk(async () => {
     if (!isWritable) throw lockedVault();
   }, {});
-  await expect(check.requireSettled()).rejects.toMatchObject({ reason: 'locked' });
+  await expect(check.requireSettingsAnswered()).rejects.toMatchObject({ reason: 'locked' });
   expect([document.isVerified, records.items]).toEqual([false, []]);
   isWritable = true;
-  await check.requireSettled();
-  expect(records.items).toMatchObject([{ approvals: 'app' }]);
+  await check.requireSettingsAnswered();
+  expect(records.items).toMatchObject([{ approver: 'app' }]);
 });
 
 it.each(['yes', 'no'] as const)(
   'notes a %s, and only a yes puts the written proxy in force',
   async (said) => {
     const { check, records, answer } = await desk(async () => undefined);
-    await expect(check.requireSettled()).rejects.toMatchObject({ reason: 'consent_pending' });
+    await expect(check.requireSettingsAnswered()).rejects.toMatchObject({ reason: 'consent_pending' });
     await answer(said);
     const [record] = records.items;
-    expect(JSON.stringify(record?.settings).includes(unconfirmedProxy.httpsProxy)).toBe(said === 'yes');
-    expect(record?.declined === undefined).toBe(said === 'yes');
+    expect(JSON.stringify(record?.confirmed).includes(unconfirmedProxy.httpsProxy)).toBe(said === 'yes');
+    expect(record?.denied === undefined).toBe(said === 'yes');
   },
 );

@@ -6,7 +6,7 @@ import { ProxiedApps } from '../../../src/daemon/proxy/proxied-apps.ts';
 import { RunningProxies } from '../../../src/daemon/proxy/running-proxies.ts';
 import { ProxyProcess } from '../../../src/daemon/proxy/proxy-process.ts';
 import type { ProxyEntry, ProxyOrder } from '../../../src/proxy/messages.ts';
-import { listOf } from '../../../src/store/authority.ts';
+import { listOf } from '../../../src/store/home-document.ts';
 import { nowhere } from '../../broker/nowhere.ts';
 import { brokerRig, testDocument } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';

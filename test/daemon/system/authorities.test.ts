@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { readAuthorities } from '../../../src/daemon/system/authorities.ts';
+import { readExtraAuthorities } from '../../../src/daemon/system/authorities.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 it.each<[string, (file: string) => void]>([
@@ -14,5 +14,5 @@ it.each<[string, (file: string) => void]>([
 ])('settings.json: the broker waits for no authorities in %s', (_what, make) => {
   const file = path.join(temporaryFolder(), 'authorities.pem');
   make(file);
-  expect(() => readAuthorities(file)).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
+  expect(() => readExtraAuthorities(file)).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
 });

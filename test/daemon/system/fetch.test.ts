@@ -6,7 +6,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { readAuthorities } from '../../../src/daemon/system/authorities.ts';
+import { readExtraAuthorities } from '../../../src/daemon/system/authorities.ts';
 import { daemonFetch, type FetchOptions } from '../../../src/daemon/system/fetch.ts';
 import { type Certificates, throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { openWorld, type TestWorld } from '../../support/world.ts';
@@ -82,7 +82,7 @@ describe('the daemon’s fetch', () => {
   });
 
   it('trusts a certificate authority that the user named, and no other', async () => {
-    expect(await statusWith({ authorities: readAuthorities(world.caFile) })).toBe(200);
+    expect(await statusWith({ authorities: readExtraAuthorities(world.caFile) })).toBe(200);
     await expect(statusWith({})).rejects.toMatchObject({
       cause: { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
     });
@@ -115,13 +115,13 @@ describe('the daemon’s fetch', () => {
   it('never sends a request to this machine through a proxy', async () => {
     // Nothing listens on the discard port: a request that went there would fail.
     const httpsProxy = 'http://127.0.0.1:9';
-    const authorities = readAuthorities(world.caFile);
+    const authorities = readExtraAuthorities(world.caFile);
     expect(await statusWith({ authorities, httpsProxy })).toBe(200);
     expect(await statusWith({ authorities, httpsProxy, noProxy: 'intern.example' })).toBe(200);
   });
 
   it('refuses to follow a public server’s documents to an address that is not public', async () => {
-    const authorities = readAuthorities(world.caFile);
+    const authorities = readExtraAuthorities(world.caFile);
     const net = daemonFetch(async () => ({ authorities }));
     const fetch = net.fetchFor('https://203.0.113.7.example.invalid/mcp');
     const named = url.replace('127.0.0.1', 'localhost');

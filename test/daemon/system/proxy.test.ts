@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readAuthorities } from '../../../src/daemon/system/authorities.ts';
+import { readExtraAuthorities } from '../../../src/daemon/system/authorities.ts';
 import { daemonFetch, type FetchOptions } from '../../../src/daemon/system/fetch.ts';
 import { resolveBy } from '../../support/servers/resolver.ts';
 
@@ -66,7 +66,7 @@ afterAll(async () => {
 beforeEach(() => asked.splice(0));
 
 async function bodyWith(options: FetchOptions): Promise<string> {
-  const daemon = daemonFetch(async () => ({ authorities: readAuthorities(caFile), ...options }));
+  const daemon = daemonFetch(async () => ({ authorities: readExtraAuthorities(caFile), ...options }));
   const signal = AbortSignal.timeout(60_000);
   const init = { method: 'GET', headers: {}, redirect: 'manual', signal } as const;
   try {

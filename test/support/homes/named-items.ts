@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { documentName } from '../../../src/store/authority.ts';
+import { documentName } from '../../../src/store/home-document.ts';
 
 const recordSchema = z.object({
   id: z.string().optional(),

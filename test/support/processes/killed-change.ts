@@ -29,7 +29,7 @@ export const changes: Readonly<Record<string, Act>> = {
   pair: ({ apps }) => apps.add('agent', 0),
   exception: ({ exceptions }) => exceptions.set(server, 'audience', true),
   proxy: ({ records }) => records.proxies.change(() => [proxy]),
-  setting: ({ records }) => records.home.change(() => [{ approvals: 'app' }]),
+  setting: ({ records }) => records.home.change(() => [{ approver: 'app' }]),
   pause: ({ records }) => records.access.change(() => [{ pause: { since: 0, until: 2 } }]),
   resume: ({ records }) => records.access.change(() => [{}]),
 };

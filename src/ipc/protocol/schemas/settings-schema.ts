@@ -51,4 +51,4 @@ export const allowedGroup = z.object({
 });
 
 /** `running`: the app is the broker. `closed`: an app's home whose app doesn't run. */
-export const keyturnAppState = z.literal(['unknown', 'none', 'running', 'closed', 'released']);
+export const keyturnAppState = z.literal(['unknown', 'none', 'running', 'closed', 'optional']);

@@ -9,7 +9,7 @@ import path from 'node:path';
 import type { z } from 'zod';
 import { readPrivate } from '../base/private-file.ts';
 import type { Vault } from '../vault/base/vault.ts';
-import { AuthorityDocument } from './document.ts';
+import { HomeDocument } from './document.ts';
 import { placeIn } from './document-text.ts';
 import type { Place } from './document-text.ts';
 import { Numbers } from './newest.ts';
@@ -17,7 +17,7 @@ import { rulesOf } from './list-rules.ts';
 import type { RecordRules, State } from './list-rules.ts';
 import { withUnused } from './unused-items.ts';
 
-export interface AuthorityParts {
+export interface DocumentOptions {
   readonly place: Place;
   /** The home's state folder. */
   readonly folder: string;
@@ -30,8 +30,8 @@ export interface AuthorityParts {
 export const documentName = 'authority.json';
 
 /** Reads no file and no vault yet. With a memory vault, whose root key is new at each start, there is no file. */
-export function openDocument({ folder, place, vault, root }: AuthorityParts): AuthorityDocument {
-  return new AuthorityDocument({
+export function openDocument({ folder, place, vault, root }: DocumentOptions): HomeDocument {
+  return new HomeDocument({
     file: vault.kind === 'memory' ? undefined : path.join(folder, documentName),
     place,
     key: async () => {
@@ -51,7 +51,7 @@ export async function readPlace(folder: string): Promise<Place | undefined> {
 
 /** One list of the document. */
 export function listOf<Item>(
-  document: AuthorityDocument,
+  document: HomeDocument,
   name: string,
   schema: z.ZodType<Item>,
   rules: RecordRules<Item> = {},
@@ -61,14 +61,14 @@ export function listOf<Item>(
 }
 
 /** One list of the document, in memory: reading it does no I/O. Its records decide only once the document was verified. */
-export type AuthorityStore<Item> = Pick<DocumentList<Item>, 'items' | 'shown' | 'readable' | 'change'>;
+export type RecordList<Item> = Pick<DocumentList<Item>, 'items' | 'shown' | 'readable' | 'change'>;
 
 export class DocumentList<Item> {
-  readonly #document: AuthorityDocument;
+  readonly #document: HomeDocument;
   readonly #name: string;
   readonly #itemsOf: RecordRules<Item>['itemsOf'];
 
-  constructor(document: AuthorityDocument, name: string, itemsOf?: RecordRules<Item>['itemsOf']) {
+  constructor(document: HomeDocument, name: string, itemsOf?: RecordRules<Item>['itemsOf']) {
     this.#document = document;
     this.#name = name;
     this.#itemsOf = itemsOf;
