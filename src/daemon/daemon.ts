@@ -16,7 +16,7 @@ import { lookPeriod } from '../broker/revocation/revocation-queue.ts';
 import { windowAccess } from './apps/sign-in-access.ts';
 import { clock, compose } from './composition.ts';
 import type { Composition, OpenedHome } from './composition.ts';
-import { checkFiles, keepOthersOut, openHome, prepareFolders, refuseEarlier } from './home/home.ts';
+import { checkFiles, keepOthersOut, openHome, prepareFolders } from './home/home.ts';
 import { clearLeftovers } from './home/leftovers.ts';
 import { homeMismatch } from './home/mismatched-home.ts';
 import { takeLock } from './home/single-instance.ts';
@@ -71,7 +71,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
  */
 async function openLockedHome(options: DaemonOptions, unlock: () => void): Promise<OpenedHome> {
   const { paths, env, log } = options;
-  await refuseEarlier(paths);
   await clearLeftovers(paths, log.write);
   const unshielded = await options.shield();
   for (const gap of unshielded) log.write(`not shielded: ${shieldGaps[gap]}`, 'warn');

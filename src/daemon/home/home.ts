@@ -14,7 +14,6 @@ import { homeIdSchema } from '../../store/document-text.ts';
 import type { Place } from '../../store/document-text.ts';
 import { jsonOf, shaped } from '../../store/record-formats.ts';
 import { systemCode } from '../../base/system-error.ts';
-import { KeyturnError } from '../../base/errors.ts';
 import { prepareFolder } from '../../base/private-folder.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import { type HomePaths, ownerKeyFile } from '../../base/paths.ts';
@@ -65,19 +64,6 @@ export async function checkFiles(paths: HomePaths): Promise<void> {
       if (names.test(name)) await checkFileIfAny(path.join(folder, name));
     }
   }
-}
-
-/** Files of the builds before authority.json had everything, and before the folder items. */
-const earlierFiles =
-  /^((home|registrations|clients|permissions|exceptions|proxies|keys)\.json|grants\.jsonl|vault\.sealed)$/;
-
-/** Throws `file_unreadable` for a home of an earlier build. Nothing is changed. */
-export async function refuseEarlier({ state }: Pick<HomePaths, 'state'>): Promise<void> {
-  const names = await readdir(state);
-  if (!names.some((name) => earlierFiles.test(name))) return;
-  throw new KeyturnError('file_unreadable', `An earlier build made this home (${state}).`, {
-    hint: 'Run `keyturn reset` with that build, then sign in again. Or use another KEYTURN_HOME.',
-  });
 }
 
 /**

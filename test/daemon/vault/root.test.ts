@@ -1,9 +1,9 @@
 /** The root key of a home: made once, read when first needed, and never made again over one that can't be seen. */
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { homePaths, ownerKeyFile, type HomePaths } from '../../../src/base/paths.ts';
-import { openHome, prepareFolders, refuseEarlier } from '../../../src/daemon/home/home.ts';
+import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
 import { defaultSettings } from '../../../src/daemon/settings/settings.ts';
 import { openSecrets, type Secrets } from '../../../src/daemon/vault/secrets.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -54,15 +54,4 @@ describe('the root key', () => {
     });
     expect(sets(emptied)).toEqual([]);
   });
-});
-
-it('a home of an earlier build (vault.sealed) is refused, and left untouched', async () => {
-  const file = path.join(paths.state, 'vault.sealed');
-  writeFileSync(file, 'keyturn-sealed-file/1 {}\n', { mode: 0o600 });
-  await expect(refuseEarlier(paths)).rejects.toMatchObject({
-    reason: 'file_unreadable',
-    message: expect.stringContaining('An earlier build made this home'),
-    hint: expect.stringContaining('keyturn reset'),
-  });
-  expect(readdirSync(paths.state)).toContain('vault.sealed');
 });
