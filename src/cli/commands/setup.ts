@@ -44,7 +44,7 @@ const check = defineCommand(
     operands: [],
     options: { project, json: jsonOption('it') },
     about:
-      'Show which entries `keyturn setup` would switch, and which hold a secret in plain text. Changes nothing, and exits with 9 if anything is left.',
+      'Show which entries `keyturn setup` would switch, and which hold a secret in plain text. Changes nothing.',
     exitCodes: { 9: 'there is an entry to switch, or a secret in plain text' },
     examples: ['keyturn setup check'],
   },
