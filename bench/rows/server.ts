@@ -28,7 +28,7 @@ async function check(): Promise<Row> {
   };
   const keys = createLocalJWKSet({ keys: [jwk] });
   const ours = async (): Promise<void> => {
-    if ((await guard.check(incoming)).kind !== 'passed') throw new Error('the token was refused');
+    if ((await guard.check(incoming)).kind !== 'passed') throw new Error('the token was rejected');
   };
   const options = { issuer, audience: resource, typ: 'at+jwt' };
   const figures = await inTurn(7, {

@@ -177,7 +177,7 @@ class Identity:
 class Token:
     """An access token. `expires_at`: seconds since 1970. `token_id` names it to `reject`.
 
-    `expires_at` and `expires_in` are None if the server stated no lifetime: use the token until it is refused.
+    `expires_at` and `expires_in` are None if the server stated no lifetime: use the token until it is rejected.
     """
 
     access_token: str = field(repr=False)
@@ -203,7 +203,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Rejection:
-    """What became of a refused token. `token`: the next one, if the broker gave it at once."""
+    """What became of a rejected token. `token`: the next one, if the broker gave it at once."""
 
     rejected: bool
     token: Optional[Token] = None
@@ -663,7 +663,7 @@ class Broker:
 
         With `interaction="allow"` the broker may ask the person and open the browser, and this waits up to
         `timeout` seconds (300) for them. `challenge`: the status (401 or 403) and the WWW-Authenticate header
-        with which the server refused the last token. `operation`: what the program was doing.
+        with which the server rejected the last token. `operation`: what the program was doing.
         """
         params = {
             "resource": resource,
@@ -706,7 +706,7 @@ class Broker:
         operation: Optional[str] = None,
         worked: Optional[bool] = None,
     ) -> Rejection:
-        """Tells the broker that the server refused a token. `worked`: the server took this very token before.
+        """Tells the broker that the server rejected a token. `worked`: the server took this very token before.
 
         Then use the answer's `token`, else ask `get_token` with the challenge. With `retry_after` there is no
         other token for so many seconds. Never send the same request again with the same token.

@@ -19,7 +19,7 @@ export interface AuditRow {
     | 'app'
     | 'revoke'
     | 'oauthClient'
-    /** An API key: set, removed, given to an app, refused by its server. */
+    /** An API key: set, removed, given to an app, rejected by its server. */
     | 'apiKey'
     | 'exception'
     | 'proxy'

@@ -63,10 +63,10 @@ export const reasons = {
   scope_insufficient: { code: -32043, exit: exitCodes.signInFailed },
   step_up_exhausted: { code: -32044, exit: exitCodes.signInFailed },
   authorization_not_required: { code: -32045, exit: exitCodes.signInFailed },
-  token_refused: { code: -32047, exit: exitCodes.signInFailed },
+  token_rejected: { code: -32047, exit: exitCodes.signInFailed },
   account_mismatch: { code: -32046, exit: exitCodes.signInFailed },
   client_rejected: { code: -32048, exit: exitCodes.signInFailed },
-  api_key_refused: { code: -32064, exit: exitCodes.signInFailed },
+  api_key_rejected: { code: -32064, exit: exitCodes.signInFailed },
   oauth_offered: { code: -32065, exit: exitCodes.signInFailed },
   assertion_invalid: { code: -32067, exit: exitCodes.signInFailed },
 

@@ -15,7 +15,7 @@ import { keySubject } from './records/api-key.ts';
 import type { ApiKey } from './records/api-key.ts';
 import type { Permission } from './records/permission.ts';
 import { stillPending } from './refusals/pending-refusals.ts';
-import { keyRefused, noKey } from './refusals/refusals.ts';
+import { apiKeyRejected, noKey } from './refusals/refusals.ts';
 
 /** What every try of one request has in common. */
 interface ApiKeyRequest {
@@ -35,7 +35,7 @@ export class ApiKeyRequests {
     this.#consent = consent;
   }
 
-  /** Undefined: the endpoint has no API key. Throws `consent_denied`, `consent_required`, `api_key_refused`, and what the vault throws. */
+  /** Undefined: the endpoint has no API key. Throws `consent_denied`, `consent_required`, `api_key_rejected`, and what the vault throws. */
   async answer(request: TokenRequest): Promise<HandedApiKey | undefined> {
     const { apiKeys, urlPolicy, clock } = this.#parts;
     const endpoint = exactEndpoint(request.resource, urlPolicy);
@@ -60,11 +60,11 @@ export class ApiKeyRequests {
     const { apiKeys, audit, apps, clock } = this.#parts;
     const key = apiKeys.byId(keyId);
     if (!key || !this.#handedTo.get(keyId)?.has(appId)) return;
-    if (!apiKeys.refused(keyId, clock.wall())) return;
+    if (!apiKeys.noteRejected(keyId, clock.wall())) return;
     const app = apps.nameOf(appId);
     await audit.record({
       event: 'apiKey',
-      outcome: 'refused by the server',
+      outcome: 'rejected by the server',
       app: app,
       endpoint: key.endpoint,
     });
@@ -85,7 +85,7 @@ export class ApiKeyRequests {
       if (!permission) await this.#consent.askUnlessAllowed(access, deadline);
       else if (request.challenge?.status === 401) {
         await this.reject(request.appId, key.id);
-        throw keyRefused(endpoint);
+        throw apiKeyRejected(endpoint);
       } else {
         const value = apiKeys.held(key.id);
         if (value !== undefined) return this.#handOut(asked, permission, { key, value });

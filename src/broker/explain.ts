@@ -124,7 +124,7 @@ function active(parts: BrokerParts, signIn: SignIn): Sentences {
   const end =
     isAlive && Number.isFinite(token.expiresAt) ? moment(toWall(clock, token.expiresAt)) : undefined;
   const inMemory = isAlive
-    ? `a token is in memory, good until ${end ?? 'the server refuses it'}`
+    ? `a token is in memory, good until ${end ?? 'the server rejects it'}`
     : 'no token is in memory';
   const trouble = refresher.failures.backoff.trouble(signIn.id);
   if (trouble && !parts.pause.current) {

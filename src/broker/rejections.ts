@@ -1,5 +1,5 @@
 /**
- * What follows when an MCP server refuses a token that should have been good: the token is replaced, within a
+ * What follows when an MCP server rejects a token that should have been good: the token is replaced, within a
  * bound, and its sign-in is suspect until the MCP server was asked which issuer and which tokens it wants now.
  *
  * Invariant: only a token in memory that this app received is replaced.
@@ -9,31 +9,31 @@ import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './request.ts';
 import { isStepUp } from './request.ts';
 import type { SignIn, SignInState } from './records/sign-in.ts';
-import { tokensRefused } from './refusals/refusals.ts';
-import { expiryGrace, TokenRefusals } from './refusals/token-refusals.ts';
-import type { RefusalPause, Rejection, RejectionOutcome } from './refusals/token-refusals.ts';
+import { tokensRejected } from './refusals/refusals.ts';
+import { expiryGrace, RejectionLimits } from './rejection-limits.ts';
+import type { RejectionPause, Rejection, RejectionOutcome } from './rejection-limits.ts';
 import { isAlive } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 import { stillNames } from './destination/asked-resource.ts';
 
 export class Rejections {
   readonly #parts: BrokerParts;
-  readonly #refusals: TokenRefusals;
-  /** By the ids of sign-ins whose token was refused: what their MCP servers are being asked since then. */
+  readonly #limits: RejectionLimits;
+  /** By the ids of sign-ins whose token was rejected: what their MCP servers are being asked since then. */
   readonly #suspects = new Map<string, Map<string, ReturnType<typeof stillNames>>>();
 
   constructor(parts: BrokerParts) {
     this.#parts = parts;
-    this.#refusals = new TokenRefusals(() => parts.clock.now());
+    this.#limits = new RejectionLimits(() => parts.clock.now());
   }
 
   /**
-   * An MCP server refused this token. For one that isn't in memory, or that another app received, nothing
+   * An MCP server rejected this token. For one that isn't in memory, or that another app received, nothing
    * happens: the newer one is returned next time. A token at its end is replaced without being
    * counted: every app that keeps its token until then reports one.
    */
   reject({ appId, token: named, operation, hasWorked = false, challenge }: Rejection): RejectionOutcome {
-    // The token is good, and another one of the same scopes would be refused as well.
+    // The token is good, and another one of the same scopes would be rejected as well.
     if (isStepUp(challenge)) return { isReplaced: false };
     const isNamed = (token: AccessToken): boolean =>
       'tokenId' in named ? token.tokenId === named.tokenId : token.accessToken === named.accessToken;
@@ -45,26 +45,26 @@ export class Rejections {
         // The newest set is last. RFC 6749 §6: a refresh for one set says nothing about the token of another one.
         if (cache.of(signInId).at(-1) !== token) refresher.sawOtherEnd(signInId);
         const use = { appId, signInId, operation };
-        const pause = this.#refusals.left(use);
+        const pause = this.#limits.left(use);
         if (pause > 0) return { isReplaced: false, pause };
-        this.#refusals.add(use, hasWorked);
-        // An answer to a question from before this refusal may be out of date: requests from now on ask again.
+        this.#limits.add(use, hasWorked);
+        // An answer to a question from before this rejection may be out of date: requests from now on ask again.
         this.#suspects.set(signInId, new Map());
       }
-      cache.refuse(signInId, token);
+      cache.reject(signInId, token);
       return { isReplaced: true };
     }
     return { isReplaced: false };
   }
 
-  /** The pauses after refused tokens, for an explanation of the sign-in. */
-  pausesOf({ id }: SignIn): RefusalPause[] {
-    return this.#refusals.pausesOf(id);
+  /** The pauses after rejected tokens, for an explanation of the sign-in. */
+  pausesOf({ id }: SignIn): RejectionPause[] {
+    return this.#limits.pausesOf(id);
   }
 
   /** The user signed in or allowed something: the count starts again. */
   clear({ id }: SignIn): void {
-    this.#refusals.clear(id);
+    this.#limits.clear(id);
   }
 
   /** Before the next token of this sign-in is handed out, its MCP server must be asked (`isStillNamed`). */
@@ -73,7 +73,7 @@ export class Rejections {
   }
 
   /**
-   * A refused token may mean that the MCP server moved to another issuer, or takes no Bearer tokens any more: then
+   * A rejected token may mean that the MCP server moved to another issuer, or takes no Bearer tokens any more: then
    * the sign-in must be renewed.
    */
   async isStillNamedByServer({ endpoint, request }: PendingRequest, signIn: SignIn): Promise<boolean> {
@@ -108,7 +108,7 @@ export class Rejections {
     return false;
   }
 
-  /** Requests with the same question share its answer: many programs may hear of one refusal at once. */
+  /** Requests with the same question share its answer: many programs may hear of one rejection at once. */
   async #ask(
     question: Parameters<typeof stillNames>[1],
     signIn: SignIn,
@@ -125,13 +125,13 @@ export class Rejections {
   }
 
   /**
-   * The caller says that its last token was refused, and during a pause no other one takes its place (spec,
+   * The caller says that its last token was rejected, and during a pause no other one takes its place (spec,
    * Retries). A caller that says nothing gets the token there is.
    */
   throwWhileNotReplacing({ request, endpoint }: PendingRequest, signIn: SignIn): void {
     if (request.challenge?.status !== 401 || isStepUp(request.challenge)) return;
     const { appId, operation } = request;
-    const pause = this.#refusals.left({ appId, signInId: signIn.id, operation });
-    if (pause > 0) throw tokensRefused(endpoint, pause);
+    const pause = this.#limits.left({ appId, signInId: signIn.id, operation });
+    if (pause > 0) throw tokensRejected(endpoint, pause);
   }
 }

@@ -207,7 +207,7 @@ export class TokenRequests {
     return again;
   }
 
-  /** The MCP server wants scopes that it doesn't name, or refused a token of this sign-in: there is more to find out. */
+  /** The MCP server wants scopes that it doesn't name, or rejected a token of this sign-in: there is more to find out. */
   async #serveAfterCheck(permitted: PermittedRequest, signIn: SignIn): Promise<Outcome> {
     const { pending, permission } = permitted;
     if (

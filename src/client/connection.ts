@@ -57,7 +57,7 @@ export interface Connection {
    * does. Throws `not_found` if the broker no longer has the token: ask for one again.
    */
   proveToken(params: TokenProveParams, options?: RequestOptions): Promise<string>;
-  /** Tells the broker that an MCP server refused a token or a key. Waits for a broker as `getToken` does. */
+  /** Tells the broker that an MCP server rejected a token or a key. Waits for a broker as `getToken` does. */
   rejectToken(params: TokenRejectParams, options?: RequestOptions): Promise<TokenRejectResult>;
   /** Calls `listener` for each notification, until the returned function is called. Ends with the channel. */
   onNotification(listener: NotificationListener): () => void;

@@ -4,7 +4,7 @@
  *
  * Invariant: a token travels in the Authorization header only (RFC 6750 §2.1), a key in its own header only, both to
  * the endpoint's origin and path only, redirects included. A token that is bound to a DPoP key has a new proof each time.
- * Attempts are bounded; a 400 is never sent again, and neither is a key that the server refused.
+ * Attempts are bounded; a 400 is never sent again, and neither is a key that the server rejected.
  */
 import { KeyturnError, quoted, reasonOf, shellWord } from '../base/errors.ts';
 import { isBound } from '../ipc/wire/token-messages.ts';
@@ -92,7 +92,7 @@ type Credential = TokenResult | ApiKeyResult;
 /** Tokens in use by one app at one moment: the present one, and those of requests that are still under way. */
 const maxAccepted = 8;
 
-/** Which of the latest tokens the server has taken: a later refusal of one says less about the token. */
+/** Which of the latest tokens the server has taken: a later rejection of one says less about the token. */
 class AcceptedTokens {
   readonly #ids = new Set<string>();
 
@@ -158,7 +158,7 @@ class AuthorizedRequest {
       } else {
         if ('kind' in credential && response.status === 401) {
           throw this.#takesKey(request)
-            ? await this.#refused(response, credential)
+            ? await this.#apiKeyRejected(response, credential)
             : outside(request, credential);
         }
         const next =
@@ -186,13 +186,13 @@ class AuthorizedRequest {
     );
   }
 
-  /** The same key would be refused again. */
-  async #refused(response: Response, { apiKeyId, resource }: ApiKeyResult): Promise<KeyturnError> {
+  /** The same key would be rejected again. */
+  async #apiKeyRejected(response: Response, { apiKeyId, resource }: ApiKeyResult): Promise<KeyturnError> {
     await response.body?.cancel();
     // The owner's lists then show it. Where the broker can't be told, the error below says it all the same.
     await this.#connection.rejectToken({ apiKeyId, status: 401 }).catch(() => undefined);
-    return new KeyturnError('api_key_refused', `${resource} refused the API key.`, {
-      rule: 'A refused API key is not sent again: only the user can replace it',
+    return new KeyturnError('api_key_rejected', `${resource} rejected the API key.`, {
+      rule: 'A rejected API key is not sent again: only the user can replace it',
       hint: `Make a new key at the server, and set it: keyturn api-key set ${shellWord(resource)} --api-key-stdin`,
     });
   }
@@ -236,7 +236,7 @@ class AuthorizedRequest {
     return next?.tokenId === token.tokenId ? undefined : next;
   }
 
-  /** Undefined: the broker replaces no refused token for now, so the server's answer stands. */
+  /** Undefined: the broker replaces no rejected token for now, so the server's answer stands. */
   async #answer(
     challenge: Challenge,
     request: ReplayableRequest,
@@ -254,7 +254,7 @@ class AuthorizedRequest {
   }
 }
 
-/** The key was not sent, so the refusal says nothing of it. */
+/** The key was not sent, so the rejection says nothing of it. */
 function outside({ url }: ReplayableRequest, { resource }: ApiKeyResult): KeyturnError {
   return new KeyturnError(
     'resource_mismatch',

@@ -1,5 +1,5 @@
 /**
- * What a request is about to do, in a few words. The broker counts step-ups and refused tokens for each apart
+ * What a request is about to do, in a few words. The broker counts step-ups and rejected tokens for each apart
  * (spec, Step-up authorization: "per resource and operation").
  *
  * Invariant: the name is bounded, and has nothing of the request but its HTTP method, its path and what the

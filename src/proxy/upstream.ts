@@ -78,7 +78,7 @@ export async function askServer(
 
 function refusalIn({ status }: Response): KeyturnError | undefined {
   if (status === 401) {
-    return new KeyturnError('token_refused', 'the MCP server refuses the token, and a new one as well', {
+    return new KeyturnError('token_rejected', 'the MCP server rejects the token, and a new one as well', {
       hint: 'Run `keyturn sign-in show URL` to see why; `keyturn login URL` signs in again.',
     });
   }

@@ -163,14 +163,14 @@ describe('a stream that breaks', () => {
   });
 });
 
-describe('a token that is refused', () => {
+describe('a token that is rejected', () => {
   /** Answers each call of a tool that carries the first token. */
   const atFirstToken =
     (mishap: Mishap): ProtocolServer['mishap'] =>
     ({ method, headers }) =>
       method === 'tools/call' && headers.get('authorization') === 'Bearer secret-1' ? mishap : undefined;
 
-  it('BR-15: replaces a token that is refused, and the call runs once', async () => {
+  it('BR-15: replaces a token that is rejected, and the call runs once', async () => {
     const { server, client } = await session();
     server.mishap = atFirstToken({ status: 401 });
     expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
@@ -189,12 +189,12 @@ describe('a token that is refused', () => {
     expect(server.count('tools/call')).toBe(2);
   });
 
-  it('BR-15: sends refused tokens a bounded number of times', async () => {
+  it('BR-15: sends rejected tokens a bounded number of times', async () => {
     const { server, client, said } = await session();
     server.mishap = ({ method }) => (method === 'tools/list' ? { status: 401 } : undefined);
-    await expect(client.listTools()).rejects.toMatchObject({ data: { reason: 'token_refused' } });
+    await expect(client.listTools()).rejects.toMatchObject({ data: { reason: 'token_rejected' } });
     expect(server.count('tools/list')).toBe(3);
-    expect(said).toEqual([expect.stringMatching(/refuses every token.*\(token_refused\)$/)]);
+    expect(said).toEqual([expect.stringMatching(/rejects every token.*\(token_rejected\)$/)]);
   });
 });
 

@@ -128,16 +128,16 @@ describe('a token in memory', () => {
     const token = cache.put('g', 'a', fields);
     const other = cache.put('g', 'b', { ...fields, accessToken: 'u' });
     expect(cache.holds('g', token)).toBe(true);
-    cache.refuse('g', token);
+    cache.reject('g', token);
     expect(cache.holds('g', token)).toBe(false);
     expect(cache.of('g')).toEqual([other]);
-    expect([cache.isRefused('g', 't'), cache.isRefused('g', 'u'), cache.isRefused('h', 't')]).toEqual([
+    expect([cache.isRejected('g', 't'), cache.isRejected('g', 'u'), cache.isRejected('h', 't')]).toEqual([
       true,
       false,
       false,
     ]);
     cache.dropSignIn('g');
     expect(cache.of('g')).toEqual([]);
-    expect(cache.isRefused('g', 't')).toBe(false);
+    expect(cache.isRejected('g', 't')).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** `token.reject`: an MCP server refused a token. Who may report it, its effects, and its limits. */
+/** `token.reject`: an MCP server rejected a token. Who may report it, its effects, and its limits. */
 import { describe, expect, it } from 'vitest';
 import { oddServer } from './odd-server.ts';
 import { worldAndSite } from './places.ts';
@@ -15,7 +15,7 @@ async function allowed(): Promise<Rig> {
 const reject = ({ broker }: Rig, token: { tokenId: string } | { accessToken: string }, appId = 'editor') =>
   broker.rejections.reject({ appId, token }).isReplaced;
 
-describe('a refused token', () => {
+describe('a rejected token', () => {
   it('makes many requests at once ask its MCP server no more than one does', async () => {
     const rig = await allowed();
     const asked = async (requests: number): Promise<number> => {
@@ -53,7 +53,7 @@ async function threeRefused(rig: Rig, operation?: string): Promise<void> {
   }
 }
 
-it('a program whose every token is refused locks out no other program', async () => {
+it('a program whose every token is rejected locks out no other program', async () => {
   const rig = await allowed();
   await rig.allow('agent');
   await threeRefused(rig);
@@ -62,7 +62,7 @@ it('a program whose every token is refused locks out no other program', async ()
   expect((await rig.ask({ appId: 'agent', ...refusedOnce })).accessToken).toBeTypeOf('string');
 });
 
-describe('one path that refuses every token', () => {
+describe('one path that rejects every token', () => {
   it('pauses its own operation and no other one', async () => {
     const rig = await allowed();
     await threeRefused(rig, 'GET /closed');

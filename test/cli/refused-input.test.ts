@@ -37,7 +37,7 @@ it.each([
   ['a lease without a unit that exists', ['app', 'allow', 'cli', resource, '--for', '3 weeks']],
   ['a lease of a thousand years', ['app', 'allow', 'cli', resource, '--for', '365000d']],
   ['another status than 401 and 403', ['token', resource, '--status', '500']],
-  ['a refused token that nobody named', ['token', resource, '--status', '401']],
+  ['a rejected token that nobody named', ['token', resource, '--status', '401']],
   ['a question without an id', ['request', 'approve', '']],
   ['a verb that there is not', ['request', 'postpone', 'abcd1234']],
   ['a noun without a verb', ['broker']],

@@ -43,7 +43,7 @@ const patience = isWriting ? 20_000 : 100_000;
 /** What happens elsewhere, by the words that a line begins with; the rest are its arguments. */
 const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = {
   'the server takes': async ({ world }, token) => expect((await verdictOn(world, token)).status).toBe(200),
-  'the server refuses': async ({ world }, token) => expect((await verdictOn(world, token)).status).toBe(401),
+  'the server rejects': async ({ world }, token) => expect((await verdictOn(world, token)).status).toBe(401),
   'the access tokens end': ({ world }) => world.expireAccessTokens(),
   'the sign-ins end': ({ world }) => world.endGrants(),
   'the next token request fails': ({ world }) => world.failTokenRequests(1),

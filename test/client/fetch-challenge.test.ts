@@ -37,7 +37,7 @@ describe('a challenge', () => {
     });
   });
 
-  test('of 401 is left standing while the broker replaces no refused token', async () => {
+  test('of 401 is left standing while the broker replaces no rejected token', async () => {
     const { origin, seen } = await startHttp(() => [401]);
     const verdict = { rejected: false, retryAfter: 60 };
     const { authorized, calls, resource } = await startFetch(origin, {}, { verdict });

@@ -51,7 +51,7 @@ describe('the token', () => {
     const { authorized, calls } = await startFetch(origin, options, { tokens: [key] });
     await expect(authorized(named)).rejects.toMatchObject({ reason: 'resource_mismatch' });
     expect(methodsOf(calls)).toEqual(['token.get']);
-    await expect(authorized(`${origin}/api`)).rejects.toMatchObject({ reason: 'api_key_refused' });
+    await expect(authorized(`${origin}/api`)).rejects.toMatchObject({ reason: 'api_key_rejected' });
     expect(methodsOf(calls)).toContain('token.reject');
   });
 

@@ -80,7 +80,7 @@ describe('a slash at the end of an endpoint', () => {
       const first = await rig.ask({ resource: protectedServer.url });
       expect(first.resource).toBe(protectedServer.url);
       expect(parameter(rig.pages[0], 'resource')).toBe(protectedServer.url);
-      // The next probe, after a refused token, is of the same spelling.
+      // The next probe, after a rejected token, is of the same spelling.
       reject(rig, first);
       await rig.ask({ resource: protectedServer.url });
       expect(bareVisits()).toBe(0);

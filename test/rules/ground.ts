@@ -132,7 +132,7 @@ export async function use({ world, protectedServer }: Ground, accessToken: strin
   return { status: response.status, ...(bearer ? { bearer } : {}) };
 }
 
-/** The access token is refused by its MCP server, as an app reports it. */
+/** The access token is rejected by its MCP server, as an app reports it. */
 export function reject({ broker }: Rig, { tokenId }: { readonly tokenId: string }): void {
   broker.rejections.reject({ appId: 'editor', token: { tokenId } });
 }

@@ -121,7 +121,7 @@ async function moved(): Promise<
 }
 
 describe('an MCP server that names another authorization server', () => {
-  it('B-30 N-5: the sign-in after a refused token names old and new issuer', async () => {
+  it('B-30 N-5: the sign-in after a rejected token names old and new issuer', async () => {
     const { rig, world, authorizationServer, second, tokenId } = await moved();
     reject(rig, { tokenId });
     rig.person.isThere = false;

@@ -27,11 +27,13 @@ describe('a step-up', () => {
     expect(scopeOf(rig.pages[1])?.toSorted()).toEqual(['read', 'write']);
   });
 
-  it('B-22: after three refused tokens opens its page and gets its token', async () => {
+  it('B-22: after three rejected tokens opens its page and gets its token', async () => {
     const { rig } = await ground();
     await rig.login({ scope: ['read'] });
     for (let n = 0; n < 4; n += 1) reject(rig, await rig.ask());
-    expect(await refused(rig.ask({ challenge: { status: 401 } }))).toMatchObject({ reason: 'token_refused' });
+    expect(await refused(rig.ask({ challenge: { status: 401 } }))).toMatchObject({
+      reason: 'token_rejected',
+    });
     expect((await rig.ask(stepUp('write'))).scope).toContain('write');
     for (let n = 0; n < 4; n += 1) reject(rig, await rig.ask());
     expect((await rig.ask(challenged(401, ['admin']))).scope).toContain('admin');

@@ -1,4 +1,4 @@
-/** Scopes, step-up, refresh and refused tokens, as an MCP server and its issuer get them wrong. */
+/** Scopes, step-up, refresh and rejected tokens, as an MCP server and its issuer get them wrong. */
 import { describe, expect, it } from 'vitest';
 import { reasonOf } from '../../src/base/errors.ts';
 import { json } from '../support/bent/server.ts';
@@ -77,11 +77,13 @@ describe('an MCP server that answers 401 without end', () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
-    expect(await obedient(all)).toMatchObject({ reason: 'token_refused' });
+    expect(await obedient(all)).toMatchObject({ reason: 'token_rejected' });
     const { refreshes, authorizations } = authorizationServer.counts;
     expect(refreshes).toBeLessThanOrEqual(3);
     expect(authorizations).toBe(1);
-    expect(await refused(rig.ask({ challenge: { status: 401 } }))).toMatchObject({ reason: 'token_refused' });
+    expect(await refused(rig.ask({ challenge: { status: 401 } }))).toMatchObject({
+      reason: 'token_rejected',
+    });
     expect(authorizationServer.counts).toMatchObject({ refreshes, authorizations });
     protectedServer.always(undefined);
     await rig.login();
@@ -91,7 +93,7 @@ describe('an MCP server that answers 401 without end', () => {
   it('B-22: and gives no refresh tokens gets a bounded number of sign-ins', async () => {
     const all = await ground({ authorization: { refreshTokens: 'never' } });
     all.protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
-    expect(await obedient(all)).toMatchObject({ reason: 'token_refused' });
+    expect(await obedient(all)).toMatchObject({ reason: 'token_rejected' });
     expect(all.authorizationServer.counts.authorizations).toBeLessThanOrEqual(4);
   });
 });

@@ -72,7 +72,7 @@ export const activity = {
       'key: run over': 'API key: app quit',
       'key: consent_required': 'API key: no permission',
       'key: consent_denied': 'API key: denied before',
-      'key: api_key_refused': 'API key refused by the server',
+      'key: api_key_rejected': 'API key rejected by the server',
       void: 'cancelled: a different program is running now',
       paused: 'all access is paused',
       'key: paused': 'API key: all access is paused',

@@ -43,7 +43,7 @@ export const servers = {
     nextTry: 'next try',
     troubles: {
       authorization_server_unreachable: 'the sign-in provider can’t be reached',
-      client_rejected: 'the sign-in provider refuses Keyturn’s client',
+      client_rejected: 'the sign-in provider rejects Keyturn’s client',
       resource_mismatch: 'the sign-in provider gives no tokens for this server',
       scope_insufficient: 'the sign-in provider refuses these permissions',
       login_failed: 'the sign-in provider refuses to renew it',
@@ -88,9 +88,9 @@ export const servers = {
       'The sign-in provider’s clock is {seconds} s ahead of this computer’s. Keyturn allows for it; one of the two is wrong.',
     clockBehind:
       'The sign-in provider’s clock is {seconds} s behind this computer’s. Keyturn allows for it; one of the two is wrong.',
-    refused: 'Refused tokens',
-    refusedOf: 'The server refused several tokens of',
-    refusedUntil: 'Keyturn gets no new one before',
+    rejected: 'Rejected tokens',
+    rejectedOf: 'The server rejected several tokens of',
+    rejectedUntil: 'Keyturn gets no new one before',
     nextBy: {
       underWay: 'A renewal is under way.',
       itself: 'Automatically, because an app uses it:',
@@ -132,7 +132,7 @@ export const servers = {
     header: 'Header',
     set: 'Set',
     unchecked: 'You set it without asking whether the server offers a sign-in.',
-    refused: 'The server refused this API key',
+    rejected: 'The server rejected this API key',
     remove: 'Remove…',
     removeAt: 'Remove the API key for {server}',
     removeTitle: 'Remove this API key?',

@@ -20,7 +20,7 @@ const words = strings.apiKeys;
 export const keyItem = (resource: string): string => `key:${resource}`;
 
 export function ApiKey({ of }: { readonly of: ListedApiKey }) {
-  const { resource, setAt, refusedAt, unchecked, apps } = of;
+  const { resource, setAt, rejectedAt, unchecked, apps } = of;
   return (
     <article class="card">
       <header>
@@ -30,13 +30,13 @@ export function ApiKey({ of }: { readonly of: ListedApiKey }) {
           </h3>
           <p class="dim">{words.hint}</p>
         </div>
-        <Mark tone={refusedAt === undefined ? 'good' : 'warn'} icon="key">
+        <Mark tone={rejectedAt === undefined ? 'good' : 'warn'} icon="key">
           {strings.servers.apiKey}
         </Mark>
       </header>
-      {refusedAt !== undefined && (
+      {rejectedAt !== undefined && (
         <Notice kind="warn">
-          {words.refused} <When at={refusedAt} />
+          {words.rejected} <When at={rejectedAt} />
         </Notice>
       )}
       <Facts isGrid>

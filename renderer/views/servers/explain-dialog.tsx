@@ -63,7 +63,7 @@ function useExplanation(signInId: string): ExplanationState {
 }
 
 function ExplanationFacts({ explanation }: { readonly explanation: Explanation }) {
-  const { signIn, signedInAt, refresh, clockAhead, refusals = [] } = explanation;
+  const { signIn, signedInAt, refresh, clockAhead, rejections = [] } = explanation;
   return (
     <>
       <SignInNotices signIn={signIn} />
@@ -78,10 +78,10 @@ function ExplanationFacts({ explanation }: { readonly explanation: Explanation }
         )}
         <Fact name={words.next}>{refresh ? <NextToken {...refresh} /> : words.nextBy.over}</Fact>
         {clockAhead !== undefined && <Fact name={words.clock}>{clockWords(clockAhead)}</Fact>}
-        {refusals.length > 0 && (
-          <Fact name={words.refused}>
-            {refusals.map((refusal) => (
-              <RefusedTokens key={`${refusal.app} ${refusal.operation ?? ''}`} {...refusal} />
+        {rejections.length > 0 && (
+          <Fact name={words.rejected}>
+            {rejections.map((rejection) => (
+              <RejectedTokens key={`${rejection.app} ${rejection.operation ?? ''}`} {...rejection} />
             ))}
           </Fact>
         )}
@@ -98,13 +98,13 @@ function clockWords(ahead: number): string {
   return ahead > 0 ? words.clockAhead({ seconds }) : words.clockBehind({ seconds });
 }
 
-type RefusedTokensProps = NonNullable<Explanation['refusals']>[number];
+type RejectedTokensProps = NonNullable<Explanation['rejections']>[number];
 
-/** An app whose refused tokens are not replaced for now. */
-function RefusedTokens({ app, operation, until }: RefusedTokensProps) {
+/** An app whose rejected tokens are not replaced for now. */
+function RejectedTokens({ app, operation, until }: RejectedTokensProps) {
   return (
     <p>
-      {words.refusedOf} <UntrustedText text={app} bound={60} />
+      {words.rejectedOf} <UntrustedText text={app} bound={60} />
       {operation !== undefined && (
         <>
           {' ('}
@@ -112,7 +112,7 @@ function RefusedTokens({ app, operation, until }: RefusedTokensProps) {
         </>
       )}
       {'. '}
-      {words.refusedUntil} <When at={until} />.
+      {words.rejectedUntil} <When at={until} />.
     </p>
   );
 }

@@ -27,14 +27,14 @@ export function SignInRow({ signIn }: { readonly signIn: SignIn }) {
 }
 
 export function ApiKeyRow({ listed }: { readonly listed: ListedApiKey }) {
-  const { resource, apps, refusedAt } = listed;
+  const { resource, apps, rejectedAt } = listed;
   return (
     <>
       <span class="pick-name">
         <Address url={resource} />
       </span>
       <span class="pick-state">
-        <Mark tone={refusedAt === undefined ? 'good' : 'warn'} icon="key">
+        <Mark tone={rejectedAt === undefined ? 'good' : 'warn'} icon="key">
           {words.apiKey}
         </Mark>
       </span>

@@ -297,8 +297,8 @@ function redirected(to: string, from: string, method: string): NoAnswer {
 function refusedFor(status: 401 | 403, words: string): KeyturnError {
   return status === 401
     ? new KeyturnError(
-        'token_refused',
-        `The server refuses every token that Keyturn has for it (401).${words}`,
+        'token_rejected',
+        `The server rejects every token that Keyturn has for it (401).${words}`,
         { hint: 'keyturn sign-in show says why; keyturn login signs in again.' },
       )
     : new KeyturnError(

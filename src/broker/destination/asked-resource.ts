@@ -94,7 +94,7 @@ export function bindsTokens(server: AuthorizationServer, { wantsBoundTokens }: A
 }
 
 /**
- * After an MCP server refused a fresh token: does it still name the issuer of that token, and does it still take
+ * After an MCP server rejected a fresh token: does it still name the issuer of that token, and does it still take
  * Bearer tokens? Its answer decides, even if the new issuer doesn't work. `unknown` if it can't be asked now; nothing
  * changes then.
  */

@@ -67,8 +67,8 @@ export class ApiKeys {
   /** By id, the values that were read since the vault was opened. */
   readonly #values = new Map<string, string>();
   #clearings = 0;
-  /** When a server last refused one, by id, in milliseconds since 1970. */
-  readonly #refusedAt = new Map<string, number>();
+  /** When a server last rejected one, by id, in milliseconds since 1970. */
+  readonly #rejectedAt = new Map<string, number>();
 
   constructor(file: RecordList<ApiKey>, items: VaultItems) {
     this.#file = file;
@@ -141,15 +141,15 @@ export class ApiKeys {
     await this.#items.tidy();
   }
 
-  /** An app says that the server refused it. True for the first time since it was set. */
-  refused(id: string, now: number): boolean {
-    const isNew = !this.#refusedAt.has(id);
-    this.#refusedAt.set(id, now);
+  /** An app says that the server rejected it. True for the first time since it was set. */
+  noteRejected(id: string, now: number): boolean {
+    const isNew = !this.#rejectedAt.has(id);
+    this.#rejectedAt.set(id, now);
     return isNew;
   }
 
-  refusedAt(id: string): number | undefined {
-    return this.#refusedAt.get(id);
+  rejectedAt(id: string): number | undefined {
+    return this.#rejectedAt.get(id);
   }
 
   /** Forgets every value: the vault is locked. */
@@ -160,7 +160,7 @@ export class ApiKeys {
 
   #forget(id: string): void {
     this.#values.delete(id);
-    this.#refusedAt.delete(id);
+    this.#rejectedAt.delete(id);
   }
 }
 

@@ -74,9 +74,9 @@ export function keyInstead(endpoint: string): KeyturnError {
 }
 
 /** The app reports a 401 for the key: another try brings the same answer. */
-export function keyRefused(endpoint: string): KeyturnError {
-  return new KeyturnError('api_key_refused', `${endpoint} refused the API key.`, {
-    rule: 'A refused API key is not sent again until you replace it',
+export function apiKeyRejected(endpoint: string): KeyturnError {
+  return new KeyturnError('api_key_rejected', `${endpoint} rejected the API key.`, {
+    rule: 'A rejected API key is not sent again until you replace it',
     hint: `Create a new key at the server, and set it: keyturn api-key set ${shellWord(endpoint)} --api-key-stdin`,
   });
 }
@@ -161,12 +161,12 @@ export function stepUpExhausted(endpoint: string): KeyturnError {
 }
 
 /** `pause` in milliseconds: until then a refusal replaces no token. */
-export function tokensRefused(endpoint: string, pause: number): KeyturnError {
+export function tokensRejected(endpoint: string, pause: number): KeyturnError {
   return new KeyturnError(
-    'token_refused',
-    `${endpoint} refused several tokens that should have been valid.`,
+    'token_rejected',
+    `${endpoint} rejected several tokens that should have been valid.`,
     {
-      rule: 'After 3 refused tokens within 10 minutes, Keyturn fetches no further one for a while',
+      rule: 'After 3 rejected tokens within 10 minutes, Keyturn fetches no further one for a while',
       hint: `Ask the operator of the server. The pause ends automatically, or with: keyturn login ${shellWord(endpoint)}`,
       retryAfter: Math.ceil(pause / 1000),
     },

@@ -2,7 +2,7 @@
  * Access tokens in memory, by sign-in and scope set.
  *
  * Invariant: an access token is here only while its sign-in may use it. It is removed when the sign-in ends or the
- * MCP server refuses it. A sign-in has at most eight scope sets (invariant 10, dev/internals.md).
+ * MCP server rejects it. A sign-in has at most eight scope sets (invariant 10, dev/internals.md).
  */
 import { randomBytes } from 'node:crypto';
 import { toWall } from '../../base/clock.ts';
@@ -15,7 +15,7 @@ export interface AccessToken {
   readonly accessToken: string;
   /** Milliseconds, steady. */
   readonly issuedAt: number;
-  /** Infinity: nobody knows. Then it is good until its server refuses it. */
+  /** Infinity: nobody knows. Then it is good until its server rejects it. */
   readonly expiresAt: number;
   /** It is refreshed when no more than this is left of it, in milliseconds. */
   readonly margin: number;
@@ -119,8 +119,8 @@ export function liveUntil(
 
 export class TokenCache {
   readonly #signIns = new Map<string, Map<string, AccessToken>>();
-  /** By sign-in, the last access token that its MCP server refused: it must not come back from the vault. */
-  readonly #refused = new Map<string, string>();
+  /** By sign-in, the last access token that its MCP server rejected: it must not come back from the vault. */
+  readonly #rejected = new Map<string, string>();
 
   /** By sign-in that ended, the tokens that were in use: nobody gets them any more, the server is yet to be told. */
   readonly #retired = new Map<string, AccessToken[]>();
@@ -175,15 +175,15 @@ export class TokenCache {
     return this.of(signInId).includes(token);
   }
 
-  /** The MCP server refused this token: removes it, for every scope set. */
-  refuse(signInId: string, refused: AccessToken): void {
+  /** The MCP server rejected this token: removes it, for every scope set. */
+  reject(signInId: string, rejected: AccessToken): void {
     const sets = this.#signIns.get(signInId);
-    for (const [key, token] of sets ?? []) if (token === refused) sets?.delete(key);
-    this.#refused.set(signInId, refused.accessToken);
+    for (const [key, token] of sets ?? []) if (token === rejected) sets?.delete(key);
+    this.#rejected.set(signInId, rejected.accessToken);
   }
 
-  isRefused(signInId: string, accessToken: string): boolean {
-    return this.#refused.get(signInId) === accessToken;
+  isRejected(signInId: string, accessToken: string): boolean {
+    return this.#rejected.get(signInId) === accessToken;
   }
 
   /**
@@ -204,16 +204,16 @@ export class TokenCache {
     this.#retired.delete(signInId);
   }
 
-  /** Forgets every token, the refused and the retired ones too: the vault is locked. */
+  /** Forgets every token, the rejected and the retired ones too: the vault is locked. */
   clear(): void {
     this.#signIns.clear();
-    this.#refused.clear();
+    this.#rejected.clear();
     this.#retired.clear();
   }
 
   dropSignIn(signInId: string): void {
     this.#signIns.delete(signInId);
-    this.#refused.delete(signInId);
+    this.#rejected.delete(signInId);
   }
 
   #token(fields: IssuedToken): AccessToken {

@@ -2,7 +2,7 @@
  * Where a sign-in's access token comes from when none in memory is fresh enough: a refresh, or the vault for a sign-in
  * without a refresh token.
  *
- * Invariant: a token that the MCP server refused never comes back.
+ * Invariant: a token that the MCP server rejected never comes back.
  */
 import { reasonOf, Unreachable } from '../../base/errors.ts';
 import { fromWall } from '../../base/clock.ts';
@@ -82,7 +82,7 @@ async function storedToken(
   signIn: SignIn,
 ): Promise<AccessToken | undefined> {
   const { accessToken: stored, proofKey: kept } = await refresher.secrets.read(signIn);
-  if (!stored || cache.isRefused(signIn.id, stored.value) || !signIns.isCurrent(signIn)) return undefined;
+  if (!stored || cache.isRejected(signIn.id, stored.value) || !signIns.isCurrent(signIn)) return undefined;
   const { value: accessToken, scope } = stored;
   const issuedAt = fromWall(clock, stored.issuedAt);
   const expiresAt = stored.expiresAt === undefined ? Infinity : fromWall(clock, stored.expiresAt);

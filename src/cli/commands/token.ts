@@ -2,7 +2,7 @@
  * `keyturn token URL`: prints an access token. The lean path: loads the client library and no package.
  *
  * Invariant: stdout gets the token and a newline, the headers of one request, or the JSON answer, and nothing else
- * ever. A refused token comes in by standard input, never as an argument: argv is public.
+ * ever. A rejected token comes in by standard input, never as an argument: argv is public.
  */
 import type { Connection } from '../../client/connection.ts';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
@@ -137,10 +137,10 @@ function proofRequestFrom(
   return nonce === undefined ? request : { ...request, nonce };
 }
 
-/** Otherwise the broker would answer with the refused token: it can't know which one that was. */
+/** Otherwise the broker would answer with the rejected token: it can't know which one that was. */
 function whichToken(): KeyturnError {
-  return new KeyturnError('invalid_request', '--status 401 does not say which token was refused.', {
-    rule: 'A token is replaced once it is known which one its server refused',
+  return new KeyturnError('invalid_request', '--status 401 does not say which token was rejected.', {
+    rule: 'A token is replaced once it is known which one its server rejected',
     hint: 'Give that token on standard input: --rejected-token-stdin. Or name the answer: --challenge TEXT',
   });
 }

@@ -24,9 +24,9 @@ export function apiKeyPlaceWords({ header, scheme }: Pick<ListedApiKey, 'header'
   return `${header}: ${scheme === undefined ? '' : `${scheme} `}…`;
 }
 
-function stateOf({ refusedAt, unchecked }: ListedApiKey): string {
+function stateOf({ rejectedAt, unchecked }: ListedApiKey): string {
   const notes = [
-    ...(refusedAt === undefined ? [] : [`refused by the server ${when(refusedAt)}`]),
+    ...(rejectedAt === undefined ? [] : [`rejected by the server ${when(rejectedAt)}`]),
     ...(unchecked ? ['server not asked about a sign-in'] : []),
   ];
   return notes.join(', ') || 'in use';

@@ -119,12 +119,12 @@ export function explanationAnswer(
 ): ResultOf<'signIn.show'>['signIns'][number] {
   const own = caller.role === 'owner' ? undefined : broker.parts.apps.nameOf(caller.appId);
   const { refresh, ...sentences } = explainSignIn(broker.parts, signIn);
-  const refusals = refusalAnswers(broker, signIn).filter(({ app }) => own === undefined || app === own);
+  const rejections = rejectionAnswers(broker, signIn).filter(({ app }) => own === undefined || app === own);
   return {
     signIn: signInAnswer(broker, signIn, caller),
     signedInAt: wholeSeconds(signIn.createdAt),
     ...sentences,
-    ...(refusals.length === 0 ? {} : { refusals }),
+    ...(rejections.length === 0 ? {} : { rejections }),
     ...(refresh === undefined ? {} : { refresh: refreshAnswer(refresh) }),
     // A row for repeats is written after their minute, and stands where the last of them was.
     timeline: rows
@@ -140,9 +140,9 @@ export function explanationAnswer(
   };
 }
 
-type RefusalAnswer = NonNullable<ResultOf<'signIn.show'>['signIns'][number]['refusals']>[number];
+type RejectionAnswer = NonNullable<ResultOf<'signIn.show'>['signIns'][number]['rejections']>[number];
 
-function refusalAnswers(broker: Broker, signIn: SignIn): RefusalAnswer[] {
+function rejectionAnswers(broker: Broker, signIn: SignIn): RejectionAnswer[] {
   const { apps, clock } = broker.parts;
   return broker.rejections.pausesOf(signIn).map(({ appId, operation, until }) => ({
     app: apps.nameOf(appId),

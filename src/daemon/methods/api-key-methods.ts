@@ -124,13 +124,13 @@ function keyAnswer({ parts }: Broker, key: ApiKey): KeyAnswer {
   const wall = clock.wall();
   const subject = keySubject(key);
   const allowed = [...permissions.shownFor(subject, wall), ...leases.forEndpoint(subject, wall)];
-  const refusedAt = apiKeys.refusedAt(key.id);
+  const rejectedAt = apiKeys.rejectedAt(key.id);
   return {
     resource: key.endpoint,
     ...shownApiKey(key),
     setAt: Math.floor(key.setAt / 1000),
     ...(key.isUnchecked ? { unchecked: true as const } : {}),
-    ...(refusedAt === undefined ? {} : { refusedAt: Math.floor(refusedAt / 1000) }),
+    ...(rejectedAt === undefined ? {} : { rejectedAt: Math.floor(rejectedAt / 1000) }),
     apps: [...new Set(allowed.map(({ appId }) => apps.nameOf(appId)))],
   };
 }

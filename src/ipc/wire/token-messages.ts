@@ -99,7 +99,7 @@ export interface TokenProveResult {
   readonly proof: string;
 }
 
-/** Names what was refused by exactly one of `tokenId`, `access_token` and `apiKeyId`. */
+/** Names what was rejected by exactly one of `tokenId`, `access_token` and `apiKeyId`. */
 export interface TokenRejectParams {
   readonly tokenId?: string;
   /** An API key. It is marked for the user, and nothing replaces it. */
@@ -107,15 +107,15 @@ export interface TokenRejectParams {
   readonly access_token?: string;
   readonly status: number;
   readonly challenge?: Challenge;
-  /** What the app was about to do, e.g. `POST /reports`: refusals are counted for each. */
+  /** What the app was about to do, e.g. `POST /reports`: rejections are counted for each. */
   readonly operation?: string;
-  /** The MCP server took this very token before: then the refusal says less about the token. */
+  /** The MCP server took this very token before: then the rejection says less about the token. */
   readonly worked?: boolean;
 }
 
 /**
- * `rejected` true: the next `token.get` brings another token. False: the refused token was no longer current, and
- * `token` is the newer one where the broker gives it; or, with `retryAfter` (seconds), too many tokens were refused,
+ * `rejected` true: the next `token.get` brings another token. False: the rejected token was no longer current, and
+ * `token` is the newer one where the broker gives it; or, with `retryAfter` (seconds), too many tokens were rejected,
  * and none is replaced until then.
  */
 export interface TokenRejectResult {

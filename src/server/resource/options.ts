@@ -55,7 +55,7 @@ export interface ProtectedServerOptions {
     readonly perClient?: Limit;
     /** By address, before the token is looked at, and pages in browsers apart; no limit unless given. */
     readonly perAddress?: Limit;
-    /** Refused tokens by address; 100 in 60 seconds unless given. */
+    /** Rejected tokens by address; 100 in 60 seconds unless given. */
     readonly failedTokens?: Limit;
   };
   /** Addresses and ranges of proxies whose X-Forwarded-* and Forwarded headers are read. */

@@ -10,7 +10,7 @@ const world = worldOfFile();
 const hour = 3_600_000;
 
 describe('a pause of all access', () => {
-  it('refuses a token that lies in memory, and says what to do and when it ends', async () => {
+  it('refuses a token that is in memory, and says what to do and when it ends', async () => {
     const rig = await signedInRig(inWorld(world));
     await rig.ask();
     const { pause, clock } = rig.parts;

@@ -119,7 +119,7 @@ describe('an attempt', () => {
       `The answer to the refresh of ${moment(startedAt)} was lost, so the provider may have replaced the token`,
     ],
   ])(
-    '%s is reported if the server refuses the token, with no more than is known',
+    '%s is reported if the server refuses the refresh token, with no more than is known',
     async (_what, more, known) => {
       const { rig, server } = await needingRefresh();
       const attempt = { startedAt, ...more };

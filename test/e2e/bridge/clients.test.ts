@@ -152,7 +152,7 @@ describe('unlike clients on one server', () => {
     expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codesRedeemed: 2 });
   });
 
-  it('DOOR-5: make 300 calls while tokens are refused, each of which runs once', async () => {
+  it('DOOR-5: make 300 calls while tokens are rejected, each of which runs once', async () => {
     // Calls for two minutes: test/e2e/broker/short-tokens.test.ts in its long form.
     const keys = Array.from({ length: 300 }, (_, n) => `call ${n}`);
     const calls = client('sdk-2').ask<Outcome[]>('calls', keys, 8);

@@ -48,19 +48,19 @@ it('a server that refuses the key is not sent it again, and the list shows it', 
   const { home, server, fetch, resource, key, set, program, listed } = await allowedScene();
   expect((await fetch(resource)).status).toBe(200);
   server.expected = 'another';
-  await expect(fetch(resource)).rejects.toMatchObject({ reason: 'api_key_refused' });
+  await expect(fetch(resource)).rejects.toMatchObject({ reason: 'api_key_rejected' });
   expect(server.server.holding(key)).toHaveLength(2);
-  expect(await listed()).toMatchObject([{ refusedAt: expect.any(Number) as number }]);
-  expect(await home.ok(['sign-in', 'list'])).toContain('refused by the server');
+  expect(await listed()).toMatchObject([{ rejectedAt: expect.any(Number) as number }]);
+  expect(await home.ok(['sign-in', 'list'])).toContain('rejected by the server');
   expect(await home.ok(['sign-in', 'show', resource])).toMatch(
-    /refused +The server[^]*apiKey +refused by the server +editor/,
+    /rejected +The server[^]*apiKey +rejected by the server +editor/,
   );
   const challenge = { status: 401 } as const;
   await expect(program.getCredential({ resource, kinds, challenge })).rejects.toMatchObject({
-    reason: 'api_key_refused',
+    reason: 'api_key_rejected',
   });
   server.expected = newKey();
   await set(server.expected);
   expect((await fetch(resource)).status).toBe(200);
-  expect((await listed())[0]).not.toHaveProperty('refusedAt');
+  expect((await listed())[0]).not.toHaveProperty('rejectedAt');
 });

@@ -34,7 +34,7 @@ it('the Python client pairs by the code on its card, and prints a token', async 
   expect((await verdictOn(world, asked.stdout.trim())).status).toBe(200);
 });
 
-/** A whole program: calls tools, reports a refused token, answers a step-up, and names its error by class. */
+/** A whole program: calls tools, reports a rejected token, answers a step-up, and names its error by class. */
 const program = `
 import json, ssl, sys, urllib.error, urllib.request
 import keyturn
@@ -69,7 +69,7 @@ with keyturn.connect("notes-py") as broker:
         print(error.reason, token.access_token in repr(token) + repr(broker) + repr(error))
 `;
 
-it('the Python client replaces a refused token, and answers a step-up', async () => {
+it('the Python client replaces a rejected token, and answers a step-up', async () => {
   const { home, world, resource } = await homeInWorld();
   await pairedPy(home);
   await owner.allow(home, 'notes-py', resource);

@@ -23,7 +23,7 @@ async function refusedRotation(answer: object): Promise<unknown> {
 }
 
 it.each([{ token_type: 'mac' }, { token_type: 'N_A' }, { token_type: 7 }])(
-  'A-3 T-4: refuses the token type in %j, and keeps a rotated refresh token',
+  'A-3 T-4: rejects the token type in %j, and keeps a rotated refresh token',
   async (changes) => expect(await refusedRotation(changes)).toMatchObject({ reason: 'token_invalid' }),
 );
 

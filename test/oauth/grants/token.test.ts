@@ -74,7 +74,7 @@ describe('an answer', () => {
     expect(await refreshed()).toMatchObject(expected);
   });
 
-  it('A-3: refuses a token with a line break, without repeating it', async () => {
+  it('A-3: rejects a token with a line break, without repeating it', async () => {
     site.lay('/token', { body: { ...good, access_token: 'acc3ss\r\nx: y' } });
     const refusal = await refusalOf(() => refreshed());
     expect(refusal.reason).toBe('token_invalid');

@@ -58,7 +58,7 @@ describe('a token', () => {
     ['that is an ID token', { ...active, typ: 'ID' }, 'not an access token'],
     ['of nobody', { ...active, client_id: undefined, sub: undefined }, 'lacks a claim'],
     ['bound to a certificate', { ...active, cnf: { 'x5t#S256': 'a' } }, 'bound to a key'],
-  ])('RS-6 RS-9: an introspected token is refused %s', async (_what, answer, problem) => {
+  ])('RS-6 RS-9: an introspected token is rejected %s', async (_what, answer, problem) => {
     const { call, handled } = asking(issuerThatSays(answer));
     const refused = await call('opaque');
     expect([refused.status, await refused.text()]).toEqual([401, expect.stringContaining(problem)]);

@@ -217,7 +217,7 @@ describe('without a preset', () => {
       (name) => (name.startsWith('https') ? anyHost(name) : undefined),
       { iss: [iss] },
     ],
-  ])('refuses a token %s', async (_what, issuers, changes) => {
+  ])('rejects a token %s', async (_what, issuers, changes) => {
     const { call } = trusting(iss, issuers);
     expect([401, 403]).toContain((await call(await tokenOf(key, changes))).status);
   });

@@ -136,7 +136,7 @@ export class LocalProgram {
     return { status: response.status, challenge: response.headers.get('www-authenticate') };
   }
 
-  /** As docs/reference/cli.md has it: the status, the header as it came, and a refused token on standard input. */
+  /** As docs/reference/cli.md has it: the status, the header as it came, and a rejected token on standard input. */
   async #askKeyturn(status: number, challenge: string | null): Promise<Run> {
     const refused = status === 401 ? this.#token : undefined;
     const args = [

@@ -182,7 +182,7 @@ export const troubled: Lists = {
         ...keyPlace,
         resource: 'https://keys.example/v1',
         setAt: ago(9 * hour),
-        refusedAt: ago(hour),
+        rejectedAt: ago(hour),
         unchecked: true,
         apps: ['Quill'],
       },

@@ -53,7 +53,7 @@ function show({
   audience,
   key,
   clock,
-  refusals = [],
+  rejections = [],
   timeline,
 }: Explanation): void {
   print(`${signIn.id}  ${signIn.endpoint}`);
@@ -64,9 +64,9 @@ function show({
   if (audience !== undefined) print(`audience   ${audience}`);
   if (key !== undefined) print(`key        ${key}`);
   if (clock !== undefined) print(`clock      ${clock}`);
-  for (const { app, operation, until } of refusals) {
+  for (const { app, operation, until } of rejections) {
     const use = operation === undefined ? '' : ` for ${operation}`;
-    print(`refused    The server refused several tokens of ${app}${use}; the next one after ${when(until)}`);
+    print(`rejected   The server rejected several tokens of ${app}${use}; the next one after ${when(until)}`);
   }
   showTimeline(timeline);
 }
@@ -112,7 +112,7 @@ async function timelineOf({ resource }: ListedApiKey): Promise<ExplainedApiKey['
 }
 
 async function showKey({ apiKey: key, timeline }: ExplainedApiKey): Promise<void> {
-  const { resource, setAt, refusedAt, unchecked, apps } = key;
+  const { resource, setAt, rejectedAt, unchecked, apps } = key;
   print(`API key    ${resource}`);
   print(
     `set        ${when(setAt)}${unchecked ? ', without asking whether the server offers a sign-in' : ''}`,
@@ -120,9 +120,9 @@ async function showKey({ apiKey: key, timeline }: ExplainedApiKey): Promise<void
   print(`goes in    ${apiKeyPlaceWords(key)}`);
   print(`apps       ${apps.join(', ') || 'none may have it'}`);
   print(
-    refusedAt === undefined
+    rejectedAt === undefined
       ? 'now        Apps that may have it get it. Keyturn knows of no end.'
-      : `refused    The server refused it ${when(refusedAt)}. Make a new one there, and set it: keyturn api-key set`,
+      : `rejected   The server rejected it ${when(rejectedAt)}. Make a new one there, and set it: keyturn api-key set`,
   );
   const { pause } = await ask('status', {});
   if (pause) print(`paused     You paused all access ${pauseEnd(pause)}.`);

@@ -26,8 +26,8 @@ export const keyListed = keyPlace.extend({
   resource: url,
   setAt: instant,
   unchecked: z.literal(true).optional(),
-  /** When the server last refused it, since the broker started. */
-  refusedAt: instant.optional(),
+  /** When the server last rejected it, since the broker started. */
+  rejectedAt: instant.optional(),
   /** Names of the apps that may have it. */
   apps: z.array(z.string().max(maxLength.id)),
 });

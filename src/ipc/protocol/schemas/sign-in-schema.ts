@@ -76,8 +76,8 @@ export const explanation = z.object({
   clock: sentence.optional(),
   /** How far the issuer’s clock is ahead of ours, where `clock` speaks of it; negative: behind. */
   clockAhead: z.int().optional(),
-  /** Apps whose refused tokens are not replaced for now; an app sees its own. */
-  refusals: z
+  /** Apps whose rejected tokens are not replaced for now; an app sees its own. */
+  rejections: z
     .array(
       z.object({
         app: shownName,

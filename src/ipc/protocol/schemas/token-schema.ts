@@ -97,7 +97,7 @@ export const tokenReject = z
   .refine(
     ({ tokenId, access_token, apiKeyId }) =>
       [tokenId, access_token, apiKeyId].filter((named) => named !== undefined).length === 1,
-    'exactly one of tokenId, access_token and apiKeyId names what was refused',
+    'exactly one of tokenId, access_token and apiKeyId names what was rejected',
   );
 
 export const tokenRejectResult = z.object({

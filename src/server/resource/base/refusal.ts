@@ -29,7 +29,7 @@ const refusalRows = {
   path_ambiguous: { ...malformed, description: 'The path can be read in more than one way' },
   unknown_path: { status: 404, description: 'There is nothing here' },
   rate_limited: { status: 429, description: 'Too many requests' },
-  too_many_failures: { status: 429, description: 'Too many tokens were refused' },
+  too_many_failures: { status: 429, description: 'Too many tokens were rejected' },
 
   authorization_unreadable: {
     ...malformed,

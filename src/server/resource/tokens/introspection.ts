@@ -85,7 +85,7 @@ const otherUse = /^(?:refresh|offline|id)(?:_?token)?$/i;
 /** Seconds that the clock of the authorization server may be ahead: it found the token active. */
 const clockTolerance = 5;
 
-/** Refused tokens that are remembered at once; each is a digest. */
+/** Rejected tokens that are remembered at once; each is a digest. */
 const maxInactive = 10_000;
 
 /** Seconds, where the authorization server names no time. */

@@ -4,7 +4,7 @@
  * issuers send instead.
  *
  * Invariant: a shape only says where to look. Signature, issuer, audience and expiry are checked for each token, and
- * a token that may be an ID token is refused.
+ * a token that may be an ID token is rejected.
  */
 import { z } from 'zod';
 import { Refusal } from '../base/refusal.ts';

@@ -1,13 +1,13 @@
 /**
- * Access tokens that an MCP server refused although they should have been valid.
+ * Access tokens that an MCP server rejected although they should have been valid.
  *
- * Invariants: a refusal replaces the token, so a server that refuses every token could cause endless refreshes. After
- * a few refusals, further ones replace no token for a while. That pause ends automatically, and doubles if the refusals
+ * Invariants: a rejection replaces the token, so a server that rejects every token could cause endless refreshes. After
+ * a few rejections, further ones replace no token for a while. That pause ends automatically, and doubles if the rejections
  * continue. It applies to one app, sign-in and operation, and in total to one app and sign-in. It withholds no
  * token: apps still get a token that is in memory.
  */
-import { doubled } from '../../base/backoff.ts';
-import type { AppChallenge } from '../request.ts';
+import { doubled } from '../base/backoff.ts';
+import type { AppChallenge } from './request.ts';
 
 /** 3 tries in 10 minutes (milliseconds). */
 const maxOfOperation = 3;
@@ -29,8 +29,8 @@ const maxOperations = 64;
  */
 export const expiryGrace = 1000;
 
-/** The app that reports a refusal, and the sign-in of the token. */
-export interface RefusedUse {
+/** The app that reports a rejection, and the sign-in of the token. */
+export interface RejectedUse {
   readonly appId: string;
   readonly signInId: string;
   /** The operation that the token was for; absent if the app names none. */
@@ -48,15 +48,15 @@ export interface Rejection {
   readonly challenge?: AppChallenge | undefined;
 }
 
-/** The result of a refusal: the next request replaces the token, or keeps it. */
+/** The result of a rejection: the next request replaces the token, or keeps it. */
 export interface RejectionOutcome {
   readonly isReplaced: boolean;
-  /** Milliseconds until a refusal replaces a token again; absent without a pause. */
+  /** Milliseconds until a rejection replaces a token again; absent without a pause. */
   readonly pause?: number;
 }
 
 /** A pause that applies now. */
-export interface RefusalPause {
+export interface RejectionPause {
   readonly appId: string;
   /** Absent: the pause holds for all operations. */
   readonly operation?: string;
@@ -64,8 +64,8 @@ export interface RefusalPause {
   readonly until: number;
 }
 
-/** Counts refusals and computes the pause. */
-class RefusalLimit {
+/** Counts rejections and computes the pause. */
+class RejectionLimit {
   readonly #max: number;
   #times: readonly number[] = [];
   #pauses = 0;
@@ -85,22 +85,22 @@ class RefusalLimit {
   }
 }
 
-interface RefusalCounts {
-  readonly all: RefusalLimit;
-  readonly byOperation: Map<string, RefusalLimit>;
+interface RejectionCounts {
+  readonly all: RejectionLimit;
+  readonly byOperation: Map<string, RejectionLimit>;
 }
 
-export class TokenRefusals {
+export class RejectionLimits {
   readonly #now: () => number;
   /** By sign-in, then by app. */
-  readonly #counted = new Map<string, Map<string, RefusalCounts>>();
+  readonly #counted = new Map<string, Map<string, RejectionCounts>>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Milliseconds until a refusal replaces a token again; 0: it does so now. */
-  left({ appId, signInId, operation = '' }: RefusedUse): number {
+  /** Milliseconds until a rejection replaces a token again; 0: it does so now. */
+  left({ appId, signInId, operation = '' }: RejectedUse): number {
     const counted = this.#counted.get(signInId)?.get(appId);
     if (!counted) return 0;
     const own = counted.byOperation.get(keyOf(counted, operation));
@@ -108,21 +108,21 @@ export class TokenRefusals {
   }
 
   /**
-   * Counts a refusal. `hasWorked`: the server accepted this token before, so the operation isn't the cause; only the
+   * Counts a rejection. `hasWorked`: the server accepted this token before, so the operation isn't the cause; only the
    * bound over all operations counts it.
    */
-  add({ appId, signInId, operation = '' }: RefusedUse, hasWorked: boolean): void {
+  add({ appId, signInId, operation = '' }: RejectedUse, hasWorked: boolean): void {
     const counted = this.#of(signInId, appId);
     counted.all.add(this.#now());
     if (hasWorked) return;
     const key = keyOf(counted, operation);
-    const own = counted.byOperation.get(key) ?? new RefusalLimit(maxOfOperation);
+    const own = counted.byOperation.get(key) ?? new RejectionLimit(maxOfOperation);
     counted.byOperation.set(key, own);
     own.add(this.#now());
   }
 
   /** The present pauses of a sign-in. */
-  pausesOf(signInId: string): RefusalPause[] {
+  pausesOf(signInId: string): RejectionPause[] {
     const now = this.#now();
     return [...(this.#counted.get(signInId) ?? [])].flatMap(([appId, { all, byOperation }]) => [
       ...(all.until > now ? [{ appId, until: all.until }] : []),
@@ -137,16 +137,16 @@ export class TokenRefusals {
     this.#counted.delete(signInId);
   }
 
-  #of(signInId: string, appId: string): RefusalCounts {
-    const apps = this.#counted.get(signInId) ?? new Map<string, RefusalCounts>();
+  #of(signInId: string, appId: string): RejectionCounts {
+    const apps = this.#counted.get(signInId) ?? new Map<string, RejectionCounts>();
     this.#counted.set(signInId, apps);
-    const counted = apps.get(appId) ?? { all: new RefusalLimit(maxOfApp), byOperation: new Map() };
+    const counted = apps.get(appId) ?? { all: new RejectionLimit(maxOfApp), byOperation: new Map() };
     apps.set(appId, counted);
     return counted;
   }
 }
 
 /** Operations beyond the bound share the key of requests that name none. */
-function keyOf({ byOperation }: RefusalCounts, operation: string): string {
+function keyOf({ byOperation }: RejectionCounts, operation: string): string {
   return byOperation.has(operation) || byOperation.size < maxOperations ? operation : '';
 }
