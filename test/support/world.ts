@@ -8,12 +8,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type LoopbackAnswer, signInAt, type UserAgentOptions } from '../../demo/user-agent.ts';
+import { signInAt, type UserAgentOptions } from '../../demo/user-agent.ts';
 import { introspection } from '../../src/server/index.ts';
 import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
 import {
-  type BentAuthorizationServer,
-  type BentCounts,
   openBentAuthorizationServer,
   type Settings,
   type TokenVerdict,
@@ -21,13 +19,7 @@ import {
 import { sharedCertificates } from './bent/server.ts';
 import { browserHere } from './browsers/browser-here.ts';
 import { notebookScopes } from './world/notebook.ts';
-import {
-  basicScopes,
-  type ProtectedServer,
-  type ProtectedService,
-  type RequestCounts,
-  startProtectedServer,
-} from './world/protected-server.ts';
+import { basicScopes, type ProtectedService, startProtectedServer } from './world/protected-server.ts';
 
 export interface WorldOptions extends Partial<
   Pick<Settings, 'accessTokenLifetime' | 'sharesGrants' | 'refreshGrace'>
@@ -40,35 +32,10 @@ export interface WorldOptions extends Partial<
   readonly cacheSeconds?: number;
 }
 
-export interface TestWorld {
-  /** PEM text of the authority, and the same as a file for NODE_EXTRA_CA_CERTS. */
-  readonly ca: string;
-  readonly caFile: string;
-  readonly authorizationServer: BentAuthorizationServer;
-  readonly protectedServer: ProtectedServer;
-  /** Trusts this world's authority only. */
-  readonly fetch: typeof globalThis.fetch;
-  /** A copy of all numbers as they are now. */
-  counts(): { authorizationServer: BentCounts; protectedServer: RequestCounts };
-  /** A headless person: follows an authorization URL to the loopback address. */
-  signIn(url: string | URL, person?: Partial<UserAgentOptions>): Promise<LoopbackAnswer>;
-  /** A person who does that wherever a broker opens a browser; `flags`: those of demo/user-agent.ts, e.g. `--deny`. */
-  browser(flags?: string): string;
-  /** The next `count` token requests get this answer instead of a token; 503 unless told otherwise. */
-  failTokenRequests(count: number, verdict?: TokenVerdict): void;
-  /** Token requests wait from now on, until `release`. `arrived` resolves when one waits. */
-  holdTokenRequests(): { readonly arrived: Promise<void>; release(): void };
-  /** Ends all access tokens that were issued, as if they had expired. */
-  expireAccessTokens(): void;
-  /** Ends all grants: access tokens and refresh tokens are worth nothing from now on. */
-  endGrants(): void;
-  close(): Promise<void>;
-}
-
 /** RFC 7662: what the MCP server shows the authorization server to ask about tokens. */
 const introspecting = { clientId: 'protected-server', secret: 'only the MCP server has this' };
 
-export async function openWorld(options: WorldOptions = {}): Promise<TestWorld> {
+export async function openWorld(options: WorldOptions = {}) {
   const { service, takesBoundTokens = false, cacheSeconds = 0, ...settings } = options;
   const certificates = await sharedCertificates();
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-world-'));
@@ -101,25 +68,32 @@ export async function openWorld(options: WorldOptions = {}): Promise<TestWorld> 
     ...(service ? { service } : {}),
     ...(takesBoundTokens ? { dpop: { required: true, nonceSeconds: 60 } } : {}),
   });
-  const signIn: TestWorld['signIn'] = (url, person = {}) =>
+  const signIn = (url: string | URL, person: Partial<UserAgentOptions> = {}) =>
     signInAt(url, { account: 'alice', ca: certificates.ca, ...person });
   const browser = browserHere(path.join(folder, 'tabs'), signIn);
   return {
+    /** PEM text of the authority, and the same as a file for NODE_EXTRA_CA_CERTS. */
     ca: certificates.ca,
     caFile,
     authorizationServer,
     protectedServer,
+    /** Trusts this world's authority only. */
     fetch: trusting.fetch,
+    /** A copy of all numbers as they are now. */
     counts: () => ({
       authorizationServer: { ...authorizationServer.counts },
       protectedServer: { ...protectedServer.counts },
     }),
+    /** A headless person: follows an authorization URL to the loopback address. */
     signIn,
-    browser: (flags) => browser.command(flags),
-    failTokenRequests(count, verdict = { status: 503 }) {
+    /** A person who does that wherever a broker opens a browser; `flags`: those of demo/user-agent.ts, e.g. `--deny`. */
+    browser: (flags?: string) => browser.command(flags),
+    /** The next `count` token requests get this answer instead of a token; 503 unless told otherwise. */
+    failTokenRequests(count: number, verdict: TokenVerdict = { status: 503 }) {
       let left = count;
       authorizationServer.setTokenGate(() => (left-- > 0 ? verdict : 'pass'));
     },
+    /** Token requests wait from now on, until `release`. `arrived` resolves when one waits. */
     holdTokenRequests() {
       const arrived = Promise.withResolvers<void>();
       const released = Promise.withResolvers<TokenVerdict>();
@@ -129,7 +103,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<TestWorld> 
       });
       return { arrived: arrived.promise, release: () => released.resolve('pass') };
     },
+    /** Ends all access tokens that were issued, as if they had expired. */
     expireAccessTokens: () => authorizationServer.expireAccessTokens(),
+    /** Ends all grants: access tokens and refresh tokens are worth nothing from now on. */
     endGrants: () => authorizationServer.endGrants(),
     async close() {
       await trusting.close();
@@ -139,3 +115,5 @@ export async function openWorld(options: WorldOptions = {}): Promise<TestWorld> 
     },
   };
 }
+
+export type TestWorld = Awaited<ReturnType<typeof openWorld>>;

@@ -6,8 +6,6 @@
  * end with the test, or with the last test of a home that several share.
  */
 import { onTestFinished } from 'vitest';
-import type { BentAuthorizationServer } from './authorization-server.ts';
-import type { BentProtectedServer } from './protected-server.ts';
 import { type BentWorld, type BentWorldOptions, openBentWorld } from './world.ts';
 import { type HomeOptions, newHome, type Run, TestHome } from '../home.ts';
 import { allow, startBroker } from '../homes/owner-acts.ts';
@@ -21,26 +19,7 @@ export interface BentHomeOptions extends BentWorldOptions {
   readonly shared?: SharedHome;
 }
 
-/** One home and one broker, which runs already, for several tests, each with servers of its own. */
-export interface SharedHome {
-  readonly home: TestHome;
-  /** The one that the home was opened with: its authority and its browser. */
-  readonly world: BentWorld;
-  /** Kept until the end: a later world on the port of an earlier one would find what Keyturn keeps of that one. */
-  readonly worlds: BentWorld[];
-  close(): Promise<void>;
-}
-
-export interface BentHome {
-  readonly home: TestHome;
-  readonly world: BentWorld;
-  readonly authorizationServer: BentAuthorizationServer;
-  readonly protectedServer: BentProtectedServer;
-  /** The MCP server's endpoint. */
-  readonly url: string;
-}
-
-export async function homeInBentWorld(options: BentHomeOptions = {}): Promise<BentHome> {
+export async function homeInBentWorld(options: BentHomeOptions = {}) {
   const world = await openBentWorld(options);
   if (options.shared) options.shared.worlds.push(world);
   else onTestFinished(() => world.close());
@@ -49,15 +28,19 @@ export async function homeInBentWorld(options: BentHomeOptions = {}): Promise<Be
   return { home, world, authorizationServer, protectedServer, url: protectedServer.url };
 }
 
+export type BentHome = Awaited<ReturnType<typeof homeInBentWorld>>;
+
 /** For `beforeAll`; `close` it in `afterAll`. */
-export async function openSharedHome(options: Omit<BentHomeOptions, 'shared'> = {}): Promise<SharedHome> {
+export async function openSharedHome(options: Omit<BentHomeOptions, 'shared'> = {}) {
   const world = await openBentWorld(options);
   const home = new TestHome(homeOptions(world, options));
   const worlds = [world];
   await startBroker(home);
   return {
     home,
+    /** The one that the home was opened with: its authority and its browser. */
     world,
+    /** Kept until the end: a later world on the port of an earlier one would find what Keyturn keeps of that one. */
     worlds,
     async close() {
       const ends = await Promise.allSettled([home.close(), ...worlds.map((one) => one.close())]);
@@ -66,6 +49,9 @@ export async function openSharedHome(options: Omit<BentHomeOptions, 'shared'> = 
     },
   };
 }
+
+/** One home and one broker, which runs already, for several tests, each with servers of its own. */
+export type SharedHome = Awaited<ReturnType<typeof openSharedHome>>;
 
 function homeOptions({ env: worldEnv }: BentWorld, options: BentHomeOptions): HomeOptions {
   const { env, vault, launcher, plain = false } = options;

@@ -67,24 +67,6 @@ export interface Visit {
   readonly status: number;
 }
 
-export interface BentProtectedServer {
-  readonly server: BentServer;
-  /** The endpoint that a user types. */
-  readonly url: string;
-  readonly settings: ProtectedSettings;
-  readonly bend: ProtectedBends;
-  /** Requests to the endpoint, in their order. Requests elsewhere are in `server.requests`. */
-  readonly visits: Visit[];
-  readonly metadataUrls: Readonly<Record<ResourceMetadataPlace, string>>;
-  /** The document as it is served, unbent: for a test that puts it on another server. */
-  document(): Record<string, unknown>;
-  /** The next request to the endpoint gets this verdict, whatever it brings; then it judges again. */
-  next(verdict: Verdict): void;
-  /** Every request gets this verdict from now on: endless 401s or 403s. Undefined: it judges again. */
-  always(verdict: Verdict | (() => Verdict) | undefined): void;
-  close(): Promise<void>;
-}
-
 export interface BentProtectedServerOptions extends Partial<ProtectedSettings> {
   /** The path of the endpoint; `/mcp` unless told otherwise. `/` is one too. */
   readonly path?: string;
@@ -102,9 +84,7 @@ interface Parts {
   always: (() => Verdict) | undefined;
 }
 
-export async function openBentProtectedServer(
-  options: BentProtectedServerOptions = {},
-): Promise<BentProtectedServer> {
+export async function openBentProtectedServer(options: BentProtectedServerOptions = {}) {
   const { path = '/mcp', certificates, plain, server: given, ...settings } = options;
   const server =
     given ?? (await openBentServer({ ...(certificates && { certificates }), ...(plain && { plain }) }));
@@ -131,8 +111,11 @@ export async function openBentProtectedServer(
       ...settings,
     },
     bend: {},
+    /** Requests to the endpoint, in their order. Requests elsewhere are in `server.requests`. */
     visits: [],
+    /** The next request to the endpoint gets this verdict, whatever it brings; then it judges again. */
     next: undefined,
+    /** Every request gets this verdict from now on: endless 401s or 403s. Undefined: it judges again. */
     always: undefined,
   };
   const document = (): Record<string, unknown> => metadataDocument(parts.settings);
@@ -150,17 +133,22 @@ export async function openBentProtectedServer(
   });
   return {
     server,
+    /** The endpoint that a user types. */
     url,
     settings: parts.settings,
     bend: parts.bend,
     visits: parts.visits,
     metadataUrls,
+    /** The document as it is served, unbent: for a test that puts it on another server. */
     document,
-    next: (verdict) => void (parts.next = verdict),
-    always: (verdict) => void (parts.always = typeof verdict === 'object' ? () => verdict : verdict),
+    next: (verdict: Verdict) => void (parts.next = verdict),
+    always: (verdict: Verdict | (() => Verdict) | undefined) =>
+      void (parts.always = typeof verdict === 'object' ? () => verdict : verdict),
     close: async () => (given === undefined ? server.close() : undefined),
   };
 }
+
+export type BentProtectedServer = Awaited<ReturnType<typeof openBentProtectedServer>>;
 
 function metadataPaths(path: string): Readonly<Record<ResourceMetadataPlace, string>> {
   const root = '/.well-known/oauth-protected-resource';

@@ -8,17 +8,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
-import {
-  type BentAuthorizationServer,
-  type BentAuthorizationServerOptions,
-  openBentAuthorizationServer,
-} from './authorization-server.ts';
-import {
-  type BentProtectedServer,
-  type BentProtectedServerOptions,
-  openBentProtectedServer,
-} from './protected-server.ts';
-import { type BentServer, type BentServerOptions, openBentServer, sharedCertificates } from './server.ts';
+import { type BentAuthorizationServerOptions, openBentAuthorizationServer } from './authorization-server.ts';
+import { type BentProtectedServerOptions, openBentProtectedServer } from './protected-server.ts';
+import { type BentServerOptions, openBentServer, sharedCertificates } from './server.ts';
 import { browserHere } from '../browsers/browser-here.ts';
 
 export interface BentWorldOptions {
@@ -32,25 +24,7 @@ export interface BentWorldOptions {
   readonly visit?: (url: string, ca: string) => Promise<unknown>;
 }
 
-export interface BentWorld {
-  /** PEM text, and the same as a file for NODE_EXTRA_CA_CERTS. */
-  readonly ca: string;
-  readonly caFile: string;
-  readonly authorizationServer: BentAuthorizationServer;
-  readonly protectedServer: BentProtectedServer;
-  /** Trusts this world's authority only. Follows redirects as the platform's does. */
-  readonly fetch: typeof globalThis.fetch;
-  /** What a process needs to live in this world: NODE_EXTRA_CA_CERTS and a KEYTURN_BROWSER that follows redirects. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Another server, e.g. a hostile one; it ends with the world. */
-  openServer(options?: BentServerOptions): Promise<BentServer>;
-  openAuthorizationServer(options?: BentAuthorizationServerOptions): Promise<BentAuthorizationServer>;
-  openProtectedServer(options?: BentProtectedServerOptions): Promise<BentProtectedServer>;
-  /** Ends the servers and waits for the browsers that they were opened in. Throws what a route threw. */
-  close(): Promise<void>;
-}
-
-export async function openBentWorld(options: BentWorldOptions = {}): Promise<BentWorld> {
+export async function openBentWorld(options: BentWorldOptions = {}) {
   const { ca } = await sharedCertificates();
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-bent-'));
   const caFile = path.join(folder, 'ca.pem');
@@ -78,15 +52,22 @@ export async function openBentWorld(options: BentWorldOptions = {}): Promise<Ben
     }),
   );
   return {
+    /** PEM text, and the same as a file for NODE_EXTRA_CA_CERTS. */
     ca,
     caFile,
     authorizationServer,
     protectedServer,
+    /** Trusts this world's authority only. Follows redirects as the platform's does. */
     fetch: trusting.fetch,
+    /** What a process needs to live in this world: NODE_EXTRA_CA_CERTS and a KEYTURN_BROWSER that follows redirects. */
     env: { NODE_EXTRA_CA_CERTS: caFile, KEYTURN_BROWSER: browser.command() },
-    openServer: async (more) => kept(await openBentServer(more)),
-    openAuthorizationServer: async (more) => kept(await openBentAuthorizationServer(more)),
-    openProtectedServer: async (more) => kept(await openBentProtectedServer(more)),
+    /** Another server, e.g. a hostile one; it ends with the world. */
+    openServer: async (more: BentServerOptions = {}) => kept(await openBentServer(more)),
+    openAuthorizationServer: async (more: BentAuthorizationServerOptions = {}) =>
+      kept(await openBentAuthorizationServer(more)),
+    openProtectedServer: async (more: BentProtectedServerOptions = {}) =>
+      kept(await openBentProtectedServer(more)),
+    /** Ends the servers and waits for the browsers that they were opened in. Throws what a route threw. */
     async close() {
       await trusting.close();
       const ends = await Promise.allSettled(opened.map((one) => one.close()));
@@ -98,3 +79,5 @@ export async function openBentWorld(options: BentWorldOptions = {}): Promise<Ben
     },
   };
 }
+
+export type BentWorld = Awaited<ReturnType<typeof openBentWorld>>;

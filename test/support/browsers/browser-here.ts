@@ -9,17 +9,6 @@ import { mkdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
-export interface BrowserHere {
-  /**
-   * For KEYTURN_BROWSER: words parted by single spaces; the URL is appended by who opens it.
-   *
-   * @param flags Those of demo/user-agent.ts, e.g. `--deny`.
-   */
-  command(flags?: string): string;
-  /** Follows nothing more, and resolves once all that was begun has ended. */
-  close(): Promise<void>;
-}
-
 export interface Flags {
   readonly account: string;
   readonly deny: boolean;
@@ -28,10 +17,7 @@ export interface Flags {
 const script = path.join(import.meta.dirname, 'hand-over.sh');
 
 /** @param folder Made here, and removed by the caller. */
-export function browserHere(
-  folder: string,
-  follow: (url: string, flags: Flags) => Promise<unknown>,
-): BrowserHere {
+export function browserHere(folder: string, follow: (url: string, flags: Flags) => Promise<unknown>) {
   mkdirSync(folder);
   const begun = new Set<Promise<void>>();
   const watcher = watch(folder, (_event, name) => {
@@ -50,7 +36,13 @@ export function browserHere(
     void one.then(() => begun.delete(one));
   });
   return {
+    /**
+     * For KEYTURN_BROWSER: words parted by single spaces; the URL is appended by who opens it.
+     *
+     * @param flags Those of demo/user-agent.ts, e.g. `--deny`.
+     */
     command: (flags = '') => ['sh', script, folder, ...flags.split(' ').filter(Boolean)].join(' '),
+    /** Follows nothing more, and resolves once all that was begun has ended. */
     async close() {
       watcher.close();
       await Promise.all(begun);

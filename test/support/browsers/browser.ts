@@ -54,14 +54,7 @@ export interface LastPage {
   readonly text: string;
 }
 
-export interface BrowserProfile {
-  readonly page: Page;
-  /** Goes to a URL as an opened browser does, signs in and consents where a page asks, up to a page that asks nothing. */
-  open(url: string, person?: Person): Promise<LastPage>;
-  close(): Promise<void>;
-}
-
-export async function openBrowserProfile(options: BrowserProfileOptions): Promise<BrowserProfile> {
+export async function openBrowserProfile(options: BrowserProfileOptions) {
   const pins = await Promise.all(httpsOrigins(options.origins).map(async (url) => keyPin(url, options.ca)));
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-browser-'));
   try {
@@ -80,7 +73,8 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
     const page = context.pages()[0] ?? (await context.newPage());
     return {
       page,
-      open: (url, person = {}) => goThrough(page, url, person),
+      /** Goes to a URL as an opened browser does, signs in and consents where a page asks, up to a page that asks nothing. */
+      open: (url: string, person: Person = {}) => goThrough(page, url, person),
       async close() {
         await context.close();
         await removeProfile(folder);

@@ -54,15 +54,6 @@ export interface PageWindow {
   readonly load: (hash: string) => Promise<void>;
 }
 
-/** A page that shows one window after another: a new page costs as much as three that are loaded into it. */
-export interface WindowPage {
-  readonly page: Page;
-  /** Ends the window before. */
-  readonly open: (options: WindowOptions) => Promise<PageWindow>;
-  /** What is shown gets no answer any more. */
-  readonly end: () => void;
-}
-
 interface Shown {
   /** Which load of the page it is: what an earlier one still asks, nobody answers. */
   turn: number;
@@ -70,7 +61,7 @@ interface Shown {
   readonly complaints: string[];
 }
 
-export async function windowPage(context: BrowserContext): Promise<WindowPage> {
+export async function windowPage(context: BrowserContext) {
   const page = await context.newPage();
   let shown: Shown | undefined;
   let turns = 0;
@@ -97,8 +88,10 @@ export async function windowPage(context: BrowserContext): Promise<WindowPage> {
   };
   return {
     page,
+    /** What is shown gets no answer any more. */
     end: () => void (shown = undefined),
-    async open(options) {
+    /** Ends the window before. */
+    async open(options: WindowOptions): Promise<PageWindow> {
       const { hash = '', scheme = 'light', width = 900, height = 800 } = options;
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
       await page.setViewportSize({ width, height });
@@ -110,11 +103,14 @@ export async function windowPage(context: BrowserContext): Promise<WindowPage> {
         page,
         complaints: window.complaints,
         change: () => page.evaluate('window.dispatchEvent(new Event("keyturn-change"))'),
-        load: (to) => load(window, to),
+        load: (to: string) => load(window, to),
       };
     },
   };
 }
+
+/** A page that shows one window after another: a new page costs as much as three that are loaded into it. */
+export type WindowPage = Awaited<ReturnType<typeof windowPage>>;
 
 /** In a page of its own. */
 export async function openPage(context: BrowserContext, options: WindowOptions): Promise<PageWindow> {

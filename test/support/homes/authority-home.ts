@@ -13,15 +13,6 @@ import type { Vault } from '../../../src/vault/base/vault.ts';
 import type { HomeOptions } from '../../vault/doubles.ts';
 import { bound, fresh, memoryKeychain } from '../../vault/doubles.ts';
 
-export interface AuthorityBroker {
-  readonly records: ReturnType<typeof homeRecords>;
-  readonly apps: Apps;
-  readonly permissions: Permissions;
-  readonly exceptions: ExceptionRecords;
-  /** What `keyturn status` lists as unreadable. */
-  troubles(): string[];
-}
-
 /** A keychain that no broker's end empties. */
 export function lastingVault(home: Partial<HomeOptions> = {}): Vault {
   const vault = new ItemVault({ kind: 'keychain', store: memoryKeychain(), ...fresh, ...home });
@@ -29,7 +20,7 @@ export function lastingVault(home: Partial<HomeOptions> = {}): Vault {
 }
 
 /** What a broker that starts now on this folder counts. */
-export async function startOn(folder: string, vault: Vault): Promise<AuthorityBroker> {
+export async function startOn(folder: string, vault: Vault) {
   const paths = homePaths({ KEYTURN_HOME: folder });
   prepareFolders(paths);
   const home = await openHome(paths);
@@ -43,6 +34,9 @@ export async function startOn(folder: string, vault: Vault): Promise<AuthorityBr
     apps: new Apps(records.apps),
     permissions: new Permissions(records.permissions),
     exceptions: new ExceptionRecords(records.exceptions),
+    /** What `keyturn status` lists as unreadable. */
     troubles: () => (document.trouble ? [document.trouble.why] : []),
   };
 }
+
+export type AuthorityBroker = Awaited<ReturnType<typeof startOn>>;

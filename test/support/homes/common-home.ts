@@ -5,24 +5,11 @@
  * looks asks the broker from the test's own process, since a command costs a process; what is tested is the command.
  */
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
+import type { MethodName, ParamsOf } from '../../../src/ipc/protocol/methods.ts';
 import { type HomeOptions, TestHome, until } from '../home.ts';
 import { askBroker, type Question } from './ask-broker.ts';
 import { startBroker } from './owner-acts.ts';
 import { openWorld, type TestWorld, type WorldOptions } from '../world.ts';
-
-export interface CommonHome {
-  readonly home: TestHome;
-  readonly world: TestWorld;
-  /** The MCP server of the world. */
-  readonly resource: string;
-  /** As `askBroker`. */
-  readonly ask: <M extends MethodName>(method: M, params: ParamsOf<M>) => Promise<ResultOf<M>>;
-  /** The same home with servers of the test's own, where nobody is signed in yet. They end with the home. */
-  readonly newWorld: () => Promise<{ home: TestHome; world: TestWorld; resource: string }>;
-  /** The one question that waits. */
-  readonly onlyQuestion: (kind: Question['kind']) => Promise<Question>;
-}
 
 interface Opened {
   readonly home: TestHome;
@@ -44,9 +31,7 @@ export function tellStoryOf(homes: () => readonly TestHome[]): void {
 }
 
 /** For the body of a `describe`: opened before its first test and ended after its last. */
-export function commonHome(
-  options: Omit<HomeOptions, 'world'> & { readonly issuing?: WorldOptions } = {},
-): CommonHome {
+export function commonHome(options: Omit<HomeOptions, 'world'> & { readonly issuing?: WorldOptions } = {}) {
   let opened: Opened | undefined;
   const there = (): Opened => {
     if (!opened) throw new Error('this home is open during its tests only');
@@ -64,7 +49,8 @@ export function commonHome(
     await home.close();
     await Promise.all(worlds.map((one) => one.close()));
   });
-  const ask: CommonHome['ask'] = (method, params) => askBroker(there().home, method, params);
+  const ask = <M extends MethodName>(method: M, params: ParamsOf<M>) =>
+    askBroker(there().home, method, params);
   return {
     get home() {
       return there().home;
@@ -72,17 +58,20 @@ export function commonHome(
     get world() {
       return there().world;
     },
+    /** The MCP server of the world. */
     get resource() {
       return there().world.protectedServer.resource;
     },
     ask,
+    /** The same home with servers of the test's own, where nobody is signed in yet. They end with the home. */
     async newWorld() {
       const { home, worlds } = there();
       const world = await openWorld(options.issuing);
       worlds.push(world);
       return { home, world, resource: world.protectedServer.resource };
     },
-    onlyQuestion: (kind) =>
+    /** The one question that waits. */
+    onlyQuestion: (kind: Question['kind']) =>
       until(`a question of kind ${kind}`, async () => {
         const { requests } = await ask('request.list', {});
         return requests.length === 1 && requests[0]?.kind === kind ? requests[0] : undefined;

@@ -10,47 +10,25 @@ import type { Connection } from '../../../src/client/connection.ts';
 import { pair } from '../../../src/client/pair.ts';
 import { startDaemon } from '../../../src/daemon/daemon.ts';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import type { InProcessOwner } from '../../../src/daemon/methods/dispatch.ts';
 import { terminalLog } from '../../../src/daemon/system/log.ts';
 import { methods, type ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { type TestHome, until } from '../home.ts';
 
 type Card = ResultOf<'request.list'>['requests'][number];
-type Client = ResultOf<'app.list'>['apps'][number];
-
-export interface Desk {
-  readonly home: TestHome;
-  readonly owner: InProcessOwner;
-  /** The notifications that the windows would have got. */
-  readonly heard: readonly string[];
-  /** The owner's key, as the command line uses it. */
-  readonly line: Connection;
-  readonly cards: () => Promise<Card[]>;
-  readonly card: () => Promise<Card>;
-  readonly answer: (id: string, answer: 'yes' | 'no' | 'later') => Promise<unknown>;
-  readonly permissions: () => Promise<Client['permissions']>;
-  /** The browser commands that pages were given to; undefined for the system's own. */
-  readonly browsers: readonly (string | undefined)[];
-  /** Ends it before the test does. */
-  readonly stop: () => Promise<void>;
-}
-
-/** A broker in this process that nobody sits at, with the owner's key at hand. */
-export interface Headless {
-  readonly line: Connection;
-  /** The lines of its log. */
-  readonly said: readonly string[];
-  /** The addresses that a browser was given. */
-  readonly pages: readonly string[];
-  readonly stop: () => Promise<void>;
-}
 
 /** Starts a headless broker on this home, as `keyturn broker run` in a terminal with these variables. Ends with the test. */
-export async function openHeadless(home: TestHome, env: NodeJS.ProcessEnv = {}): Promise<Headless> {
+export async function openHeadless(home: TestHome, env: NodeJS.ProcessEnv = {}) {
   const said: string[] = [];
   const pages: string[] = [];
   const { daemon, line } = await started(home, { env: { ...home.env, ...env }, said, pages });
-  return { line, said, pages, stop: () => daemon.stop() };
+  return {
+    line,
+    /** The lines of its log. */
+    said,
+    /** The addresses that a browser was given. */
+    pages,
+    stop: () => daemon.stop(),
+  };
 }
 
 interface Starting {
@@ -94,7 +72,7 @@ async function started(
 export async function openDesk(
   home: TestHome,
   { leaves = false, ...more }: { readonly leaves?: boolean } & Pick<Starting, 'visit' | 'atEnd'> = {},
-): Promise<Desk> {
+) {
   const browsers: (string | undefined)[] = [];
   const { daemon, line } = await started(home, { env: home.env, keyturnApp: true, browsers, ...more });
   const heard: string[] = [];
@@ -113,19 +91,25 @@ export async function openDesk(
   return {
     home,
     owner,
+    /** The notifications that the windows would have got. */
     heard,
+    /** The owner's key, as the command line uses it. */
     line,
     cards,
     card: () => until('a card', async () => (await cards())[0]),
-    answer: (id, answer) => owner.call('request.answer', { id, answer }),
+    answer: (id: string, answer: 'yes' | 'no' | 'later') => owner.call('request.answer', { id, answer }),
     permissions: async () => {
       const { apps: clients } = methods['app.list'].result.parse(await owner.call('app.list', {}));
       return clients.flatMap(({ permissions }) => permissions);
     },
+    /** The browser commands that pages were given to; undefined for the system's own. */
     browsers,
+    /** Ends it before the test does. */
     stop: () => daemon.stop(),
   };
 }
+
+export type Desk = Awaited<ReturnType<typeof openDesk>>;
 
 /** Pairs a program, which its person wants. */
 export async function pairAt({ home, card, answer }: Desk, name: string): Promise<void> {

@@ -4,13 +4,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 
-export interface BusDaemon {
-  readonly address: string;
-  readonly end: () => void;
-}
-
 /** `configuration`: the option that names it. */
-export async function busDaemon(configuration: string): Promise<BusDaemon> {
+export async function busDaemon(configuration: string) {
   const daemon = spawn('dbus-daemon', [configuration, '--nofork', '--print-address'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });

@@ -6,18 +6,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 
 const root = path.join(import.meta.dirname, '..', '..', '..');
 
-export interface Clone {
-  readonly folder: string;
-  git(...args: string[]): string;
-  /** `npm run release`; without the set-up before it, which builds, unless told. */
-  release(options?: { readonly withSetUp: boolean }): {
-    readonly code: number | null;
-    readonly stdout: string;
-    readonly stderr: string;
-  };
-}
-
-export function cloned(): Clone {
+export function cloned() {
   const folder = path.join(temporaryFolder(), 'clone');
   execFileSync('git', ['clone', '--quiet', '--no-tags', '--depth', '1', `file://${root}`, folder]);
   // As a link it isn't the folder that .gitignore names.
@@ -25,7 +14,8 @@ export function cloned(): Clone {
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   return {
     folder,
-    git: (...args) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' }),
+    git: (...args: string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' }),
+    /** `npm run release`; without the set-up before it, which builds, unless told. */
     release({ withSetUp } = { withSetUp: false }) {
       const script = path.join('scripts', 'release.ts');
       const words = withSetUp ? [path.join('scripts', 'setup.mjs'), '--run', script] : [script];

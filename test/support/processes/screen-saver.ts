@@ -10,18 +10,13 @@ import { BusListener } from '../../../electron/system/bus-listener.ts';
 import { screenSavers } from '../../../electron/system/screen-savers.ts';
 import { busDaemon } from './bus-daemon.ts';
 
-export interface ScreenSession {
-  /** Where its buses are. */
-  readonly env: { readonly DBUS_SESSION_BUS_ADDRESS: string; readonly DBUS_SYSTEM_BUS_ADDRESS: string };
-  /** Says as `interfaceName` that the screen saver runs, or doesn't. */
-  readonly say: (interfaceName: string, isActive: boolean) => void;
-}
-
-export async function screenSession(): Promise<ScreenSession> {
+export async function screenSession() {
   const { address } = await busDaemon('--session');
   return {
+    /** Where its buses are. */
     env: { DBUS_SESSION_BUS_ADDRESS: address, DBUS_SYSTEM_BUS_ADDRESS: address },
-    say: (interfaceName, isActive) => {
+    /** Says as `interfaceName` that the screen saver runs, or doesn't. */
+    say: (interfaceName: string, isActive: boolean) => {
       const signal = [`${interfaceName}.ActiveChanged`, `boolean:${isActive}`];
       execFileSync('dbus-send', ['--session', '--type=signal', '/screen', ...signal], {
         env: { ...process.env, DBUS_SESSION_BUS_ADDRESS: address },
@@ -29,6 +24,8 @@ export async function screenSession(): Promise<ScreenSession> {
     },
   };
 }
+
+export type ScreenSession = Awaited<ReturnType<typeof screenSession>>;
 
 /** Another listener on that bus, which is there already; the answer says whether it heard a lock. */
 export async function listenBeside(env: ScreenSession['env']): Promise<() => boolean> {

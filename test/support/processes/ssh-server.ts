@@ -13,25 +13,8 @@ import { until } from '../home.ts';
 import { killTree } from './process-table.ts';
 import { freePort } from '../servers/port.ts';
 
-export interface SshServer {
-  /** What `ssh` takes. */
-  readonly host: string;
-  /** Goes before the system's own commands in PATH. */
-  readonly commands: string;
-  /** The folder in which a forward's socket lies at the other end. */
-  readonly far: string;
-  /** `SHA256:…` */
-  readonly hostKey: string;
-  /** Ends it with all its connections. */
-  readonly stop: () => void;
-}
-
 /** `host` is the name that ssh knows it by, by its key, or by its certificate's authority. Ends with the test. */
-export async function sshServer(
-  folder: string,
-  host: string,
-  { isKnownByAuthority = false } = {},
-): Promise<SshServer> {
+export async function sshServer(folder: string, host: string, { isKnownByAuthority = false } = {}) {
   const at = (...names: string[]): string => path.join(folder, ...names);
   for (const name of ['commands', 'far']) mkdirSync(at(name), { recursive: true, mode: 0o700 });
   for (const name of ['host', 'user', 'authority']) {
@@ -90,7 +73,16 @@ export async function sshServer(
   const [, hostKey = ''] = execFileSync('ssh-keygen', ['-l', '-f', at('host.pub')], {
     encoding: 'utf8',
   }).split(' ');
-  return { host, commands: at('commands'), far: at('far', 'keyturn-forward'), hostKey, stop };
+  return {
+    /** What `ssh` takes. */
+    host,
+    /** Goes before the system's own commands in PATH. */
+    commands: at('commands'),
+    /** The folder in which a forward's socket lies at the other end. */
+    far: at('far', 'keyturn-forward'),
+    hostKey,
+    stop,
+  };
 }
 
 /** As root it wants a folder in /run, which a container may lack: it gets a /run of its own. */

@@ -28,15 +28,8 @@ const policy = (socket: string): string => `<busconfig>
   </policy>
 </busconfig>`;
 
-export interface SystemBus {
-  /** Where it is. */
-  readonly env: { readonly DBUS_SYSTEM_BUS_ADDRESS: string };
-  readonly socket: string;
-  end(): void;
-}
-
 /** Ends with the test. */
-export async function systemBus(): Promise<SystemBus> {
+export async function systemBus() {
   const folder = temporaryFolder();
   const socket = path.join(folder, 'bus');
   const config = path.join(folder, 'bus.conf');
@@ -44,6 +37,8 @@ export async function systemBus(): Promise<SystemBus> {
   const { address, end } = await busDaemon(`--config-file=${config}`);
   return { env: { DBUS_SYSTEM_BUS_ADDRESS: address }, socket, end };
 }
+
+export type SystemBus = Awaited<ReturnType<typeof systemBus>>;
 
 const manager = '/org/freedesktop/login1';
 const login = 'org.freedesktop.login1';

@@ -6,19 +6,8 @@ import { onTestFinished } from 'vitest';
 import { isAlive, type TestHome, until } from '../home.ts';
 import { python } from './interpreter.ts';
 
-export interface Terminal {
-  readonly ended: Promise<unknown>;
-  type(text: string): void;
-  shown(): string;
-  shows(pattern: RegExp): Promise<RegExpExecArray>;
-}
-
 /** A command in a terminal of its own. */
-export function inTerminal(
-  home: TestHome,
-  command: readonly string[],
-  more: NodeJS.ProcessEnv = {},
-): Terminal {
+export function inTerminal(home: TestHome, command: readonly string[], more: NodeJS.ProcessEnv = {}) {
   const script = path.join(import.meta.dirname, 'terminal.py');
   const child = spawn(python(), [script, ...command], {
     env: { ...home.env, ...more, HISTFILE: '/dev/null', PS1: '$ ', TERM: 'dumb' },
@@ -34,8 +23,10 @@ export function inTerminal(
   });
   return {
     ended,
-    type: (typed) => void child.stdin.write(typed),
+    type: (typed: string) => void child.stdin.write(typed),
     shown: () => text,
-    shows: async (pattern) => until(`the terminal shows ${pattern}`, () => pattern.exec(text)),
+    shows: async (pattern: RegExp) => until(`the terminal shows ${pattern}`, () => pattern.exec(text)),
   };
 }
+
+export type Terminal = ReturnType<typeof inTerminal>;

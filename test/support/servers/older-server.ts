@@ -5,24 +5,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { onTestFinished } from 'vitest';
 
-export interface OlderServer {
-  readonly url: URL;
-  /** Requests as `GET /sse Bearer secret-1`. */
-  readonly requests: readonly string[];
-  /** The session of each message, in their order. */
-  readonly sessions: readonly string[];
-  /** Names of the tools that ran. */
-  readonly ran: readonly string[];
-  /** Takes messages without an answer from now on, until it drops them. */
-  silence(): void;
-  /** Knows no session any more, and leaves the streams open. */
-  forget(): void;
-  /** Ends every stream, as a restart does, and refuses so many new ones. */
-  drop(refused?: number): void;
-}
-
 /** Its one tool `hold` says nothing until the stream is gone; `hello` says hello. */
-export async function olderServer(): Promise<OlderServer> {
+export async function olderServer() {
   const open = new Map<string, SSEServerTransport>();
   const requests: string[] = [];
   const sessions: string[] = [];
@@ -64,11 +48,17 @@ export async function olderServer(): Promise<OlderServer> {
   const port = typeof address === 'object' && address ? address.port : 0;
   return {
     url: new URL(`http://127.0.0.1:${port}/sse`),
+    /** Requests as `GET /sse Bearer secret-1`. */
     requests,
+    /** The session of each message, in their order. */
     sessions,
+    /** Names of the tools that ran. */
     ran,
+    /** Takes messages without an answer from now on, until it drops them. */
     silence: () => void (isSilent = true),
+    /** Knows no session any more, and leaves the streams open. */
     forget: () => open.clear(),
+    /** Ends every stream, as a restart does, and refuses so many new ones. */
     drop,
   };
 }

@@ -19,16 +19,10 @@ export const postgresPrograms: string | undefined = (existsSync(installed) ? rea
   .map((version) => path.join(installed, version, 'bin'))
   .findLast((folder) => existsSync(path.join(folder, 'initdb')));
 
-export interface PostgresServer {
-  /** For `postgresStorage`. */
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
 /** PostgreSQL refuses to run as root: root starts it as the user that owns nothing. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
 
-export async function startPostgres(programs: string): Promise<PostgresServer> {
+export async function startPostgres(programs: string) {
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-pg-'));
   if (nobody) chownSync(folder, nobody.uid, nobody.gid);
   chmodSync(folder, 0o700);
@@ -59,6 +53,7 @@ export async function startPostgres(programs: string): Promise<PostgresServer> {
   if (server.exitCode !== null) throw new Error(`PostgreSQL did not start: ${said.join('\n')}`);
   server.stderr.resume();
   return {
+    /** For `postgresStorage`. */
     url: `postgresql://keyturn@/postgres?host=${encodeURIComponent(folder)}`,
     async stop() {
       // Its "fast" end: it waits for no client.

@@ -3,14 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-export interface ProxyEar {
-  readonly url: string;
-  /** `HOST:PORT` of each tunnel that was asked for. */
-  readonly asked: readonly string[];
-}
-
-/** Ends with the test. */
-export async function proxyEar(answer = '502 Bad Gateway'): Promise<ProxyEar> {
+/** Ends with the test. `asked`: `HOST:PORT` of each tunnel that was asked for. */
+export async function proxyEar(answer = '502 Bad Gateway') {
   const asked: string[] = [];
   const server = createServer((_request, response) => response.writeHead(502).end());
   server.on('connect', (request, socket) => {

@@ -8,22 +8,9 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { type CallToolResult, UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
+import type { Request, Response } from 'express';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { ProtectedService } from '../world/protected-server.ts';
-
-export interface Workshop extends ProtectedService {
-  /** How often a tool ran with this key. */
-  ran(key: string): number;
-  /** How many keys ran more than once. */
-  readonly doubled: number;
-  /** Calls of `wait` that their client has cancelled. */
-  readonly cancelled: ReadonlySet<string>;
-  /** Lets the call of `wait` with this key answer. */
-  release(key: string): void;
-  /** Forgets every session, as a restart does. */
-  forget(): void;
-}
 
 /** The page that two of the tools want opened. The middle letter of its host is Cyrillic. */
 export const payPage = {
@@ -40,7 +27,7 @@ const key = z.string();
 
 const text = (value: string): CallToolResult => ({ content: [{ type: 'text', text: value }] });
 
-export function workshop(): Workshop {
+export function workshop() {
   const runs = new Map<string, number>();
   const cancelled = new Set<string>();
   const waiting = new Map<string, () => void>();
@@ -114,18 +101,23 @@ export function workshop(): Workshop {
 
   return {
     limit,
-    ran: (one) => runs.get(one) ?? 0,
+    /** How often a tool ran with this key. */
+    ran: (one: string) => runs.get(one) ?? 0,
+    /** How many keys ran more than once. */
     get doubled() {
       return [...runs.values()].filter((times) => times > 1).length;
     },
+    /** Calls of `wait` that their client has cancelled. */
     cancelled,
-    release: (one) => waiting.get(one)?.(),
+    /** Lets the call of `wait` with this key answer. */
+    release: (one: string) => waiting.get(one)?.(),
+    /** Forgets every session, as a restart does. */
     forget() {
       const lost = [...sessions.values()];
       sessions.clear();
       for (const transport of lost) void transport.close();
     },
-    async answer(request, response) {
+    async answer(request: Request, response: Response) {
       const id = request.headers['mcp-session-id'];
       const known = typeof id === 'string' ? sessions.get(id) : undefined;
       if (known) return known.handleRequest(request, response, request.body);

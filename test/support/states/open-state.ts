@@ -1,5 +1,5 @@
 /** One page that shows one state of the windows after another. */
-import type { BrowserContext, Page } from 'playwright';
+import type { BrowserContext } from 'playwright';
 import { window as words } from '../../../words/en/window.ts';
 import { exampleLater } from '../homes/example-desk.ts';
 import { drawn, openPage, settled } from '../electron/window-page.ts';
@@ -17,22 +17,12 @@ interface Size {
 const mainSize: Size = { width: 960, height: 680 };
 const cardSize: Size = { width: 480, height: 640 };
 
-export interface StatePage {
-  readonly page: Page;
-  /** As of `openPage`. A reader empties it. */
-  readonly complaints: string[];
-  /** Ends when the page is drawn in its new size, with what it changed for that. */
-  readonly resize: (size: Size) => Promise<void>;
-  /** Opens the state, in the size that its window has at first. Nothing of the state before it is left. */
-  readonly show: (state: DeskState) => Promise<void>;
-}
-
 export async function openStatePage(
   context: BrowserContext,
   options: Pick<WindowOptions, 'scheme'> = {},
   /** What the broker answers in place of what the state says. */
   change: (answer: Answer) => Answer = (answer) => answer,
-): Promise<StatePage> {
+) {
   let shown = nothing;
   let isLoaded = false;
   const { page, complaints, load } = await openPage(context, {
@@ -43,12 +33,15 @@ export async function openStatePage(
   });
   return {
     page,
+    /** As of `openPage`. A reader empties it. */
     complaints,
-    async resize(size) {
+    /** Ends when the page is drawn in its new size, with what it changed for that. */
+    resize: async (size: Size) => {
       await page.setViewportSize(size);
       await page.evaluate(`${drawn}()`);
     },
-    async show(state) {
+    /** Opens the state, in the size that its window has at first. Nothing of the state before it is left. */
+    show: async (state: DeskState) => {
       const before = shown;
       const goTo = async (next: DeskState): Promise<void> => {
         shown = next;
@@ -96,6 +89,8 @@ export async function openStatePage(
     },
   };
 }
+
+export type StatePage = Awaited<ReturnType<typeof openStatePage>>;
 
 /** The window of cards without one: nothing of a view or a card outlasts it. */
 const nothing: DeskState = { name: 'nothing', hash: 'card', sign: '.empty' };

@@ -44,18 +44,6 @@ export interface RequestCounts {
   served: number;
 }
 
-export interface ProtectedServer {
-  /** The endpoint, which is its `resource` as well. */
-  readonly url: string;
-  readonly resource: string;
-  readonly metadataUrl: string;
-  /** Live: read it again for newer numbers. */
-  readonly counts: Readonly<RequestCounts>;
-  /** Ends every connection, waits for `meanwhile`, and listens at the same port again. */
-  restart(meanwhile?: () => Promise<void>): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** The least that any request needs; `scopes_supported` and the first challenge say the same. */
 export const basicScopes = ['notes:read'] as const;
 
@@ -64,7 +52,7 @@ const endpointPath = '/mcp';
 /** Everybody here has one address, and many tests end tokens on purpose. */
 const manyFailures = { requests: 100_000, seconds: 60 };
 
-export async function startProtectedServer(options: ProtectedServerOptions): Promise<ProtectedServer> {
+export async function startProtectedServer(options: ProtectedServerOptions) {
   let listener = await listenOnLoopback(options.certificates, options.port ?? 0);
   const { port } = listener;
   const resource = `${listener.origin}${endpointPath}`;
@@ -92,11 +80,14 @@ export async function startProtectedServer(options: ProtectedServerOptions): Pro
   app.use(refuseMalformed);
   listener.serve(app);
   return {
+    /** The endpoint, which is its `resource` as well. */
     url: resource,
     resource,
     metadataUrl: server.metadataUrl,
+    /** Live: read it again for newer numbers. */
     counts,
-    async restart(meanwhile) {
+    /** Ends every connection, waits for `meanwhile`, and listens at the same port again. */
+    async restart(meanwhile?: () => Promise<void>) {
       await listener.close();
       await meanwhile?.();
       listener = await listenOnLoopback(options.certificates, port);
@@ -105,6 +96,8 @@ export async function startProtectedServer(options: ProtectedServerOptions): Pro
     close: async () => listener.close(),
   };
 }
+
+export type ProtectedServer = Awaited<ReturnType<typeof startProtectedServer>>;
 
 /** Bytes: a note is short. */
 const maxNoteMessage = 100 * 1024;
