@@ -21,22 +21,14 @@ import { AuditFile, type AuditRow } from '../../src/audit/audit.ts';
 import { refusal } from '../broker/rig.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-interface Rig {
-  readonly folder: string;
-  readonly file: string;
-  readonly clock: { time: number };
-  readonly audit: AuditFile;
-  readonly names: () => string[];
-}
-
 /** About three rows a file, and two full files. */
-function rigIn(folder = temporaryFolder(), limits = { fileSize: 250, fullFiles: 2 }): Rig {
+function rigIn(folder = temporaryFolder(), limits = { fileSize: 250, fullFiles: 2 }) {
   const clock = { time: 1_800_000_000_000 };
   const audit = new AuditFile(folder, () => clock.time, limits);
   return { folder, file: path.join(folder, 'audit.jsonl'), clock, audit, names: () => readdirSync(folder) };
 }
 
-async function rigWith(rows: number): Promise<Rig> {
+async function rigWith(rows: number) {
   const rig = rigIn();
   for (let n = 1; n <= rows; n += 1) await rig.audit.record({ event: 'permission', outcome: `row ${n}` });
   return rig;

@@ -49,16 +49,8 @@ export interface Tray {
 /** Takes what ends something: with the test, or with a group of tests that share it. */
 export type AtEnd = (end: () => void | Promise<void>) => void;
 
-/** Tests that share a home and its app. There is one double: no other app may run until they are over. */
-export interface Group {
-  /** What was started last ends first. */
-  readonly atEnd: AtEnd;
-  /** Each test of the group that fails tells what its commands said. */
-  newHome(options: HomeOptions): TestHome;
-}
-
 /** Called in the `describe` of those tests. */
-export function openGroup(): Group {
+export function openGroup() {
   const ends: Parameters<AtEnd>[0][] = [];
   const homes: TestHome[] = [];
   tellStoryOf(() => homes);
@@ -69,8 +61,10 @@ export function openGroup(): Group {
     if (failures.length > 0) throw failures[0];
   });
   return {
-    atEnd: (end) => void ends.push(end),
-    newHome(options) {
+    /** What was started last ends first. */
+    atEnd: (end: Parameters<AtEnd>[0]) => void ends.push(end),
+    /** Each test of the group that fails tells what its commands said. */
+    newHome(options: HomeOptions) {
       const home = new TestHome(options);
       homes.push(home);
       ends.push(() => home.close());
@@ -78,6 +72,9 @@ export function openGroup(): Group {
     },
   };
 }
+
+/** Tests that share a home and its app. There is one double: no other app may run until they are over. */
+export type Group = ReturnType<typeof openGroup>;
 
 /**
  * Starts the app on this home; it ends with the test, unless told otherwise. Where the app asks at its start about the

@@ -9,7 +9,6 @@ import { prepareSocket } from '../../src/ipc/wire/socket-path.ts';
 import { brokerProof, clientProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
 import type { PairRequest } from '../../src/ipc/server/pairing.ts';
 import {
-  type BrokerServer,
   type ServerDeps,
   type ServerEvent,
   type SocketLimit,
@@ -48,26 +47,9 @@ export class HandClock {
 
 export const homeId = 'aG9tZS1mb3ItdGVzdHMtMQ';
 
-export interface Rig {
-  readonly paths: HomePaths;
-  readonly socket: string;
-  readonly server: BrokerServer;
-  readonly clock: HandClock;
-  readonly events: ServerEvent[];
-  /** The limits at which a connection was turned away, one for each. */
-  readonly limits: SocketLimit[];
-  readonly keys: Map<string, KeyObject>;
-  /** Adds a client that the broker knows. */
-  enrol(appId?: string): Identity;
-  /** Waits until an event has been logged. */
-  seen(match: (event: ServerEvent) => boolean): Promise<ServerEvent>;
-  stop(): Promise<void>;
-  start(): Promise<void>;
-}
-
 type Exceptions = Partial<Omit<ServerDeps, 'path' | 'homeId' | 'log' | 'turnedAway' | 'now' | 'after'>>;
 
-export async function startRig(exceptions: Exceptions = {}): Promise<Rig> {
+export async function startRig(exceptions: Exceptions = {}) {
   const paths = temporaryHome();
   const socket = prepareSocket(paths, {});
   const clock = new HandClock();
@@ -106,6 +88,7 @@ export async function startRig(exceptions: Exceptions = {}): Promise<Rig> {
     socket,
     clock,
     events,
+    /** The limits at which a connection was turned away, one for each. */
     limits,
     keys,
     get server() {
@@ -115,12 +98,14 @@ export async function startRig(exceptions: Exceptions = {}): Promise<Rig> {
     start: async () => {
       server = await start();
     },
+    /** Adds a client that the broker knows. */
     enrol: (appId = randomBytes(16).toString('base64url')) => {
       const key = randomBytes(32);
       keys.set(appId, createSecretKey(key));
       return { appId, key: key.toString('base64url'), brokerId: homeId };
     },
-    seen: async (match) => {
+    /** Waits until an event has been logged. */
+    seen: async (match: (event: ServerEvent) => boolean) => {
       const { promise, resolve } = Promise.withResolvers<ServerEvent>();
       const look = () => {
         const found = events.find(match);
@@ -133,12 +118,14 @@ export async function startRig(exceptions: Exceptions = {}): Promise<Rig> {
   };
 }
 
+export type Rig = Awaited<ReturnType<typeof startRig>>;
+
 /** A rig whose vault answers when the test says so; `asked` resolves at the given question to it. */
 export async function startSlowRig(question = 1, exceptions: Exceptions = {}) {
   const asked = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
   let times = 0;
-  const rig: Rig = await startRig({
+  const rig = await startRig({
     keyFor: async (appId) => {
       times += 1;
       if (times === question) asked.resolve();

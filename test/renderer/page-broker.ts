@@ -21,42 +21,12 @@ import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
 import { exportTrail } from '../../src/daemon/home/audit-export.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import type { Daemon } from '../../src/daemon/daemon.ts';
 import { terminalLog } from '../../src/daemon/system/log.ts';
 import { homePaths } from '../../src/base/paths.ts';
-import type { Answer } from '../support/electron/window-page.ts';
 import { openWorld } from '../support/world.ts';
-import type { TestWorld } from '../support/world.ts';
 import { getIfAny } from '../../src/vault/base/vault.ts';
 
-export interface PageBroker {
-  readonly world: TestWorld;
-  readonly daemon: Daemon;
-  readonly resource: string;
-  readonly owner: Connection;
-  readonly answer: Answer;
-  /** The person's home folder, in which the clients keep their files. Nothing is in it. */
-  readonly personHome: string;
-  /** What the main process keeps for itself. */
-  readonly preferences: ShownPreferences;
-  /** Ids of the questions whose card was on the screen. */
-  readonly shownCards: string[];
-  /** Ids of the sign-ins whose page the person had opened. */
-  readonly openedPages: string[];
-  /** Everything that crossed, as JSON: what the page asked, noted as it came, and what it was answered. */
-  readonly asked: string[];
-  readonly answered: string[];
-  /** False: nobody signs in at the pages that open. */
-  person: boolean;
-  /** Waits for the person's word; `onCode` gets the six digits. */
-  pairing(name: string, onCode: (code: string) => void): Promise<Connection>;
-  /** A program that was paired and answered without a window. */
-  program(name: string): Promise<Connection>;
-  /** Every token that the servers handed to this broker so far. */
-  secrets(handedOut: readonly string[]): Promise<string[]>;
-}
-
-export async function startPageBroker(): Promise<PageBroker> {
+export async function startPageBroker() {
   const world = await openWorld();
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
   const env = { KEYTURN_HOME: folder, KEYTURN_VAULT: 'memory', NODE_EXTRA_CA_CERTS: world.caFile };
@@ -154,33 +124,42 @@ export async function startPageBroker(): Promise<PageBroker> {
     world,
     daemon,
     owner,
+    /** The person's home folder, in which the clients keep their files. Nothing is in it. */
     personHome: person,
+    /** What the main process keeps for itself. */
     preferences,
+    /** Ids of the questions whose card was on the screen. */
     shownCards,
+    /** Ids of the sign-ins whose page the person had opened. */
     openedPages,
+    /** Everything that crossed, as JSON: what the page asked, noted as it came, and what it was answered. */
     asked,
     answered,
+    /** Waits for the person's word; `onCode` gets the six digits. */
     pairing,
     resource: world.protectedServer.resource,
+    /** False: nobody signs in at the pages that open. */
     get person() {
       return state.person;
     },
     set person(isThere) {
       state.person = isThere;
     },
-    async answer(channel, params) {
+    answer: async (channel: unknown, params: unknown) => {
       asked.push(JSON.stringify([channel, params]));
       const envelope = await answerCall(handler, channel, params);
       answered.push(JSON.stringify(envelope));
       return envelope;
     },
-    async program(name) {
+    /** A program that was paired and answered without a window. */
+    program: async (name: string) => {
       const paired = pairing(name, () => undefined);
       const id = await questionId(owner, 'pair');
       await owner.request('request.answer', { id, answer: 'yes' });
       return paired;
     },
-    async secrets(handedOut) {
+    /** Every token that the servers handed to this broker so far. */
+    secrets: async (handedOut: readonly string[]) => {
       const { signIns, vault } = daemon.broker.parts;
       const kept: string[] = [];
       for (const { item = '' } of signIns.all()) kept.push((await getIfAny(vault, item)) ?? '');
@@ -189,6 +168,8 @@ export async function startPageBroker(): Promise<PageBroker> {
     },
   };
 }
+
+export type PageBroker = Awaited<ReturnType<typeof startPageBroker>>;
 
 interface Listed {
   readonly requests: readonly { readonly id: string; readonly kind: string }[];

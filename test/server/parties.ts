@@ -101,18 +101,6 @@ export class Issuer {
   };
 }
 
-export interface Rig {
-  /** Sends a request; `address` is that of the connection. */
-  readonly send: (request: Request, address?: string) => Promise<Response>;
-  /** A POST to the resource with this token, by the Bearer scheme unless told otherwise. */
-  readonly call: (token: string | undefined, changes?: CallChanges) => Promise<Response>;
-  /** Moves the clock. */
-  readonly pass: (seconds: number) => void;
-  /** What the handler got, in order. */
-  readonly handled: { readonly request: Request; readonly access: Access }[];
-  readonly events: ServerEvent[];
-}
-
 export interface CallChanges {
   readonly method?: string;
   readonly url?: string;
@@ -122,9 +110,9 @@ export interface CallChanges {
   readonly address?: string;
 }
 
-export function rig(from: Issuer, options: Partial<ProtectedServerOptions> = {}): Rig {
+export function rig(from: Issuer, options: Partial<ProtectedServerOptions> = {}) {
   let now = start;
-  const handled: Rig['handled'] = [];
+  const handled: { readonly request: Request; readonly access: Access }[] = [];
   const events: ServerEvent[] = [];
   const server = protectedServer({
     resource,
@@ -140,15 +128,20 @@ export function rig(from: Issuer, options: Partial<ProtectedServerOptions> = {})
     handled.push({ request, access });
     return new Response('handled');
   });
-  const send: Rig['send'] = (request, address) => handle(request, { address });
+  const send = (request: Request, address?: string): Promise<Response> => handle(request, { address });
   return {
+    /** Sends a request; `address` is that of the connection. */
     send,
-    call(token, { method = 'POST', url = server.resource, scheme = 'Bearer', headers, body, address } = {}) {
+    /** A POST to the resource with this token, by the Bearer scheme unless told otherwise. */
+    call: (token: string | undefined, changes: CallChanges = {}) => {
+      const { method = 'POST', url = server.resource, scheme = 'Bearer', headers, body, address } = changes;
       const authorization = token === undefined ? {} : { authorization: `${scheme} ${token}` };
       const init: RequestInit = { method, headers: { ...authorization, ...headers } };
       return send(new Request(url, body === undefined ? init : { ...init, body }), address);
     },
-    pass: (seconds) => void (now += seconds * 1000),
+    /** Moves the clock. */
+    pass: (seconds: number) => void (now += seconds * 1000),
+    /** What the handler got, in order. */
     handled,
     events,
   };

@@ -5,7 +5,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import { Agent, fetch, type RequestInit, type Response } from 'undici';
+import { Agent, fetch, type RequestInit } from 'undici';
 import { signInAt } from '../../../demo/user-agent.ts';
 import { Browser } from '../browser.ts';
 import { throwAwayCertificates, type Certificates } from '../../../src/serve/certificate.ts';
@@ -14,7 +14,6 @@ import { freeRedirect } from '../../support/servers/port.ts';
 import { authorizationServer, developmentLogin } from '../../../src/server/authorization/index.ts';
 import type {
   AuthorizationEvent,
-  AuthorizationServer,
   AuthorizationServerOptions,
 } from '../../../src/server/authorization/index.ts';
 
@@ -23,23 +22,11 @@ export const files = 'https://files.example/mcp';
 export const redirectUri = await freeRedirect();
 export const editor = 'editor-at-the-desk';
 
-export interface Rig {
-  readonly issuer: string;
-  readonly server: AuthorizationServer;
-  readonly origin: string;
-  readonly certificates: Certificates;
-  readonly events: AuthorizationEvent[];
-  /** A request to a path of the server, or to a URL. */
-  request(path: string, init?: RequestInit): Promise<Response>;
-  browser(): Browser;
-  close(): Promise<void>;
-}
-
 export async function startServer(
   options: Partial<AuthorizationServerOptions> = {},
   path = '',
   open?: { readonly certificates: Certificates; readonly listener?: TlsListener },
-): Promise<Rig> {
+) {
   const certificates = open?.certificates ?? (await throwAwayCertificates());
   const listener = open?.listener ?? (await listenOnLoopback(certificates, 0));
   const issuer = listener.origin + path;
@@ -71,7 +58,8 @@ export async function startServer(
     origin: listener.origin,
     certificates,
     events,
-    request: async (target, init) =>
+    /** A request to a path of the server, or to a URL. */
+    request: async (target: string, init?: RequestInit) =>
       fetch(new URL(target, listener.origin), { redirect: 'manual', dispatcher, ...init }),
     browser: () => new Browser(dispatcher, [listener.origin]),
     async close() {
@@ -81,6 +69,8 @@ export async function startServer(
     },
   };
 }
+
+export type Rig = Awaited<ReturnType<typeof startServer>>;
 
 export interface Asked {
   readonly [parameter: string]: string | undefined;

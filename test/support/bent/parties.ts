@@ -8,9 +8,12 @@ import type { JsonWebKey } from 'node:crypto';
 import type { Answer, BentServer, RecordedRequest, Reply } from './server.ts';
 import { json } from './answer.ts';
 import type { Json, SigningKey } from './jwt.ts';
+import type { Settings } from './authorization-server.ts';
 import type { TokenStore } from './token-store.ts';
 
-export type AuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+export const authMethods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
+
+export type AuthMethod = (typeof authMethods)[number];
 
 export interface BentClient {
   readonly clientId: string;
@@ -34,80 +37,6 @@ export type MetadataPlace = 'oauth' | 'oidc' | 'oidcAppended';
 export interface IdentityProvider {
   readonly issuer: string;
   readonly jwk: JsonWebKey;
-}
-
-export interface Settings {
-  /** Where the metadata is served; the other places answer 404. */
-  metadataAt: readonly MetadataPlace[];
-  /** `scopes_supported`; undefined leaves it out. Any scope is granted all the same. */
-  scopesSupported: readonly string[] | undefined;
-  /** Granted to a request without scope. */
-  defaultScope: readonly string[];
-  /** What stands between the scopes of a token answer; GitHub writes commas (RFC 6749 §3.3 has spaces). */
-  scopeSeparator: ' ' | ',';
-  accessTokenFormat: 'opaque' | 'jwt';
-  /** Seconds; undefined: tokens don't end and answers have no `expires_in`. */
-  accessTokenLifetime: number | undefined;
-  /** `afterConsent`: for offline_access with `prompt=consent` only (OpenID Connect Core §11), as oidc-provider does. */
-  refreshTokens: 'always' | 'offline_access' | 'afterConsent' | 'never';
-  /** A request with a `prompt` gets an error page, as better-auth answers select_account, or is sent back with an error. */
-  failsOnPrompts: 'page' | 'redirect' | false;
-  /** `rotate`: a used one ends the grant; `same`: no new one comes. */
-  rotation: 'rotate' | 'same';
-  /** Seconds in which a used refresh token may come again, because its answer may be lost (RFC 9700 §4.14.2). */
-  refreshGrace: number;
-  /** Revoking a grant ends all grants of its client and user. */
-  sharesGrants: boolean;
-  /** Issues tokens that are bound to the key of a proof, and wants its nonce in it (RFC 9449 §8). */
-  dpop: boolean;
-  /**
-   * What a refresh with less scope changes: RFC 6749 §6 says the access token; `forGood`: the refresh token too;
-   * `endsOthers`: each refresh ends the earlier access tokens.
-   */
-  narrowing: 'accessToken' | 'forGood' | 'endsOthers';
-  /** RFC 8707: a code or refresh request without `resource` is refused. */
-  resourceRequired: boolean;
-  /** `auto`: a redirect at once; `page`: a consent page that a person clicks; `signIn`: before it, a page that asks for an account. */
-  consent: 'auto' | 'page' | 'signIn';
-  /** Who can sign in at that page. */
-  accounts: readonly string[];
-  /** RFC 9207: `iss` in the redirect, and said in the metadata. */
-  issInResponse: boolean;
-  /** `exact` (OAuth 2.1), or any port on a loopback address, not on `localhost` (RFC 8252 §7.3). */
-  redirectMatching: 'exact' | 'anyLoopbackPort';
-  /** `absent`: no endpoint at all; `closed`: it refuses everybody. */
-  registration: 'open' | 'closed' | 'absent';
-  /** What a registered client gets whatever it asked for; undefined: what it asked for. */
-  registeredAuthMethod: AuthMethod | undefined;
-  /** Which redirect URIs may be registered; others are `invalid_redirect_uri`. */
-  acceptsRedirect: (uri: string, request: Json) => boolean;
-  /** Which grants may be registered together; others are `invalid_client_metadata`. */
-  acceptsGrants: (types: readonly string[]) => boolean;
-  /** Whether a client may be registered for these scopes. */
-  acceptsScopes: (scopes: readonly string[]) => boolean;
-  /** A client gets the scopes that it registered, and else the default ones, whatever it asks for. */
-  scopesByClient: boolean;
-  authMethods: readonly AuthMethod[];
-  /** How it reads the halves of Basic credentials; RFC 6749 §2.3.1 has them form-encoded. */
-  basicDecoding: 'lenient' | 'strict' | 'none';
-  /** Of a client that registers. */
-  newSecret: () => string;
-  /** Takes the URL of a document as a client id, and reads what is hosted there. */
-  clientIdMetadataDocuments: boolean;
-  /** Refuses every document all the same, as a server does that can't fetch one. */
-  refusesDocuments: boolean;
-  /** What a client that isn't known gets: a page without a redirect, as OAuth 2.1 §4.1.2.1 has it, or a redirect with this error. */
-  unknownClients: 'page' | 'invalid_client' | 'unauthorized_client' | 'invalid_request';
-  deviceAuthorization: boolean;
-  grantTypes: readonly string[];
-  /** Whose ID-JAGs are redeemed here. */
-  identityProviders: readonly IdentityProvider[];
-  /** Platforms whose word on a workload is taken here. */
-  platforms: readonly IdentityProvider[];
-  /** Who signs in. */
-  subject: string;
-  /** Milliseconds since the epoch. */
-  now: () => number;
 }
 
 type Bend<Arguments extends readonly unknown[], Result> = ((...given: Arguments) => Result) | undefined;

@@ -7,7 +7,15 @@ import { z } from 'zod';
 import type { Answer, RecordedRequest } from './server.ts';
 import { authenticate } from './client-authentication.ts';
 import type { Json } from './jwt.ts';
-import { answerJson, type BentClient, type Parts, Refusal, refuseRepeated, required } from './parties.ts';
+import {
+  answerJson,
+  authMethods,
+  type BentClient,
+  type Parts,
+  Refusal,
+  refuseRepeated,
+  required,
+} from './parties.ts';
 import { type BentGrant, randomValue, validToken } from './token-store.ts';
 
 const registrationRequest = z.looseObject({
@@ -17,9 +25,7 @@ const registrationRequest = z.looseObject({
   scope: z.string().optional(),
   response_types: z.array(z.string()).default(['code']),
   // RFC 7591 §2: what is meant by a client that says nothing.
-  token_endpoint_auth_method: z
-    .enum(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'])
-    .default('client_secret_basic'),
+  token_endpoint_auth_method: z.enum(authMethods).default('client_secret_basic'),
   jwks: z.object({ keys: z.array(z.record(z.string(), z.unknown())).min(1) }).optional(),
 });
 

@@ -36,31 +36,6 @@ export interface RecordedRequest {
 /** An answer, or what decides on one; undefined passes the request on to the route before. */
 export type Route = Answer | ((request: RecordedRequest) => Answer | undefined | Promise<Answer | undefined>);
 
-export interface BentServer {
-  /** `https://127.0.0.1:PORT`. */
-  readonly origin: string;
-  /** The origin that the server's own documents name: the plain one if there is one. */
-  readonly base: string;
-  /** PEM text of the authority to trust. */
-  readonly ca: string;
-  /** In the order of their arrival. */
-  readonly requests: RecordedRequest[];
-  /** `*` stands for any method or any path. The result takes the route away again. */
-  on(method: string, path: string, route: Route): () => void;
-  /** As `on`, for the next `times` requests only. */
-  next(method: string, path: string, route: Route, times?: number): void;
-  /** The recorded requests for a path. */
-  asked(path: string, method?: string): RecordedRequest[];
-  /** The recorded requests that hold this text anywhere: target, header or body, decoded or not. */
-  holding(text: string): RecordedRequest[];
-  /** The server's clock, which dates its answers. Milliseconds since the epoch. */
-  now: () => number;
-  /** True while anybody is connected, or a request is being served though its client may be gone. */
-  isBusy(): boolean;
-  /** Ends every connection. Throws what a route threw. */
-  close(): Promise<void>;
-}
-
 export interface BentServerOptions {
   /** One authority for all bent servers of a process unless given. */
   readonly certificates?: Certificates;
@@ -87,7 +62,7 @@ interface Entry {
   readonly route: Route;
 }
 
-export async function openBentServer(options: BentServerOptions = {}): Promise<BentServer> {
+export async function openBentServer(options: BentServerOptions = {}) {
   const certificates = options.certificates ?? (await sharedCertificates());
   const entries: Entry[] = [];
   const requests: RecordedRequest[] = [];
@@ -117,14 +92,21 @@ export async function openBentServer(options: BentServerOptions = {}): Promise<B
     entries.push(entry);
     return () => void entries.splice(entries.indexOf(entry), entries.includes(entry) ? 1 : 0);
   };
-  const server: BentServer = {
+  const server = {
+    /** The server's clock, which dates its answers. Milliseconds since the epoch. */
     now: Date.now,
+    /** `https://127.0.0.1:PORT`. */
     origin: secure.origin,
+    /** The origin that the server's own documents name: the plain one if there is one. */
     base: plain?.origin ?? secure.origin,
+    /** PEM text of the authority to trust. */
     ca: certificates.ca,
+    /** In the order of their arrival. */
     requests,
+    /** `*` stands for any method or any path. The result takes the route away again. */
     on,
-    next(method, path, route, times = 1) {
+    /** As `on`, for the next `times` requests only. */
+    next(method: string, path: string, route: Route, times = 1) {
       let left = times;
       on(method, path, (request) => {
         if (left <= 0) return undefined;
@@ -132,10 +114,14 @@ export async function openBentServer(options: BentServerOptions = {}): Promise<B
         return typeof route === 'function' ? route(request) : route;
       });
     },
-    asked: (path, method) =>
+    /** The recorded requests for a path. */
+    asked: (path: string, method?: string) =>
       requests.filter((request) => request.path === path && (method ?? request.method) === request.method),
+    /** True while anybody is connected, or a request is being served though its client may be gone. */
     isBusy: () => secure.connections() > 0 || underWay > 0,
-    holding: (wanted) => requests.filter((request) => holds(request, wanted)),
+    /** The recorded requests that hold this text anywhere: target, header or body, decoded or not. */
+    holding: (wanted: string) => requests.filter((request) => holds(request, wanted)),
+    /** Ends every connection. Throws what a route threw. */
     async close() {
       await Promise.all([secure.close(), plain?.close()]);
       if (failures.length > 0) throw failures[0];
@@ -143,6 +129,8 @@ export async function openBentServer(options: BentServerOptions = {}): Promise<B
   };
   return server;
 }
+
+export type BentServer = Awaited<ReturnType<typeof openBentServer>>;
 
 async function decide(entries: readonly Entry[], request: RecordedRequest): Promise<Answer> {
   // The newest first; and a copy, since a route may add routes.

@@ -61,18 +61,9 @@ export function rawItems(
   };
 }
 
-/** A D-Bus session with a keyring of its own, which a test may lock without disturbing others. */
-export interface KeyringSession {
-  readonly env: NodeJS.ProcessEnv;
-  lock(): Promise<void>;
-  /** Replaces the running keyring daemon with a new, unlocked one; the items stay. */
-  restartUnlocked(): Promise<void>;
-  end(): Promise<void>;
-}
-
 const sessionVariables = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'XDG_DATA_HOME'];
 
-export async function ownKeyring(): Promise<KeyringSession> {
+export async function ownKeyring() {
   // Without a display no unlock window can open on the screen of the person who runs the tests.
   const { DISPLAY: _, WAYLAND_DISPLAY: __, ...withoutDisplay } = process.env;
   const show = sessionVariables.map((name) => `"$${name}"`).join(' ');
@@ -89,6 +80,7 @@ export async function ownKeyring(): Promise<KeyringSession> {
   return {
     env,
     lock: () => lockDefaultCollection(env),
+    /** Replaces the running keyring daemon with a new, unlocked one; the items stay. */
     restartUnlocked: () => replaceDaemon(env),
     async end() {
       const ended = once(shell, 'exit');
@@ -97,6 +89,9 @@ export async function ownKeyring(): Promise<KeyringSession> {
     },
   };
 }
+
+/** A D-Bus session with a keyring of its own, which a test may lock without disturbing others. */
+export type KeyringSession = Awaited<ReturnType<typeof ownKeyring>>;
 
 async function lockDefaultCollection(env: NodeJS.ProcessEnv): Promise<void> {
   const collection = "[objectpath '/org/freedesktop/secrets/aliases/default']";
