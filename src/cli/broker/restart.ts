@@ -4,28 +4,27 @@
  * Invariant: the next one is started only when the process of the last is gone, and with it the
  * home's lock; what that owed is in the vault by then.
  */
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { startBroker } from './auto-start.ts';
-import { brokerEnded, ended, isAlive } from './broker-end.ts';
+import { brokerEnded, isFree, watchBroker } from './broker-end.ts';
 import { connectIfRunning } from './connection.ts';
 import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { say } from '../terminal/output.ts';
 
 /**
- * False if none ran. Throws `broker_running` where one runs that can't be ended from here. Works with a broker of any
+ * False if none ran. Throws `broker_running` if one still runs. Works with a broker of any
  * version: any answer will do.
  */
 export async function stopBroker(): Promise<boolean> {
   const connection = await ownConnection();
   if (typeof connection === 'boolean') return connection;
   try {
-    const pid = pidIn(await connection.request('broker.stop'));
-    await ended(() => (pid === undefined ? !connection.isOpen : !isAlive(pid)));
+    const ended = watchBroker(homePaths().state);
+    await connection.request('broker.stop');
+    if (!(await ended())) throw stays();
   } finally {
     connection.close();
   }
@@ -50,6 +49,12 @@ async function ownConnection(): Promise<Connection | boolean> {
   }
 }
 
+function stays(): KeyturnError {
+  return new KeyturnError('broker_running', 'The broker was told to stop, and still runs.', {
+    hint: 'Try again in a minute. If it still runs, end its process.',
+  });
+}
+
 async function endHolder({ state }: HomePaths): Promise<boolean> {
   const pid = lockHolder(state);
   if (pid === undefined) return refuseHeld(state);
@@ -62,14 +67,7 @@ async function endHolder({ state }: HomePaths): Promise<boolean> {
 
 /** False: nobody holds the lock. The system doesn't tell of a holder in another container, or on another machine. */
 async function refuseHeld(state: string): Promise<false> {
-  if (!existsSync(path.join(state, 'broker.lock'))) return false;
-  try {
-    const { takeLock } = await import('../../daemon/home/single-instance.ts');
-    (await takeLock(state))();
-    return false;
-  } catch (error) {
-    if (reasonOf(error) !== 'broker_running') throw error;
-  }
+  if (await isFree(state)) return false;
   throw new KeyturnError(
     'broker_running',
     `A broker holds this home (${state}), and can't be reached from here.`,
@@ -77,11 +75,6 @@ async function refuseHeld(state: string): Promise<false> {
       hint: 'It runs where this terminal does not see it, such as in another container: end it there.',
     },
   );
-}
-
-function pidIn(answer: unknown): number | undefined {
-  const pid: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'pid') : undefined;
-  return typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0 ? pid : undefined;
 }
 
 export async function restartBroker(): Promise<void> {

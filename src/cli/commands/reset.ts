@@ -13,7 +13,7 @@ import { readPrivate } from '../../base/private-file.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Connection } from '../../client/connection.ts';
-import { brokerEnded } from '../broker/broker-end.ts';
+import { watchBroker } from '../broker/broker-end.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { jsonOption, yesOption } from '../terminal/statement.ts';
@@ -125,11 +125,12 @@ async function endHome(connection: Connection, paths: HomePaths, isSure: boolean
   try {
     const status = await call(connection, 'status', {});
     if (!isSure) await confirm(paths, status);
+    const brokerEnded = watchBroker(paths.state);
     const ended = await sayIfSlow(
       'keyturn: revoking the sign-ins at their authorization servers; one that does not answer takes half a minute…',
       call(connection, 'home.reset', { withoutVault: isSure }),
     );
-    const isGone = await sayIfSlow('keyturn: waiting for the broker to stop…', brokerEnded(status.pid));
+    const isGone = await sayIfSlow('keyturn: waiting for the broker to stop…', brokerEnded());
     if (isGone) return ended;
     throw new KeyturnError('broker_running', `The broker (pid ${status.pid}) does not stop.`, {
       hint: 'Every sign-in is revoked and the vault is empty. End that process, then: keyturn reset --yes',

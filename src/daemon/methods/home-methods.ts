@@ -47,7 +47,7 @@ export const homeMethods: Pick<
 
   'broker.stop': async (services) => {
     await services.stop();
-    return { pid: process.pid };
+    return {};
   },
 
   subscribe: (services, caller) => {

@@ -116,14 +116,14 @@ export const homeMethods = {
     params: display,
     result: empty,
   },
-  /** Answers when every rotated token is in the vault. `pid`: the process that ends now. */
+  /** Answers when every rotated token is in the vault. */
   'broker.stop': {
     who: 'owner',
     effect: 'narrows',
     inMismatchedHome: true,
     stopsBroker: true,
     params: empty,
-    result: z.object({ pid: z.int().positive() }),
+    result: empty,
   },
   'home.reset': {
     who: 'owner',

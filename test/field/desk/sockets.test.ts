@@ -53,6 +53,19 @@ test('a command in a sandbox that hides the socket says where it is, and leaves 
   expect(desk.broker()).toBe(pid);
 });
 
+// stellar-core#652: each container counts its processes from 1.
+test.each([
+  ['from outside', ['env']],
+  ['from a third one', ['unshare', '-p', '-f']],
+])('broker stop ends the broker of another container, %s', async (_where, here) => {
+  const desk = newDesk();
+  const container = desk.keyturnWithin(['unshare', '-p', '-f', '--mount-proc'], 'broker', 'run');
+  await until('the broker listens', async () => (await desk.keyturn('status')).code === 0);
+  expect(await desk.keyturnWithin(here, 'broker', 'stop')).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(desk.broker()).toBeUndefined();
+  expect(await container).toMatchObject({ code: 0 });
+});
+
 test('broker stop ends a broker without a socket, and broker restart replaces one', async () => {
   const { desk, pid } = await withBroker();
   rmSync(path.join(desk.run, 'keyturn'), { recursive: true });

@@ -16,7 +16,8 @@ export async function startBroker(home: TestHome): Promise<void> {
 
 /** As `keyturn broker stop`: resolves when its process is gone. */
 export async function stopBroker(home: TestHome): Promise<void> {
-  const { pid } = await askBroker(home, 'broker.stop', {});
+  const { pid } = await askBroker(home, 'status', {});
+  await askBroker(home, 'broker.stop', {});
   await until('the broker is gone', () => !isAlive(pid));
 }
 
