@@ -135,10 +135,10 @@ it('starts nothing any more once it was closed', async () => {
 
 describe('logind', () => {
   /** Listens beside a double of logind that knows `own` as the app's session. */
-  async function listenTo(own: string | undefined) {
+  async function listenTo(own: string) {
     const { env } = await screenSession();
     const bus = await systemBus();
-    const logind = await fakeLogind(bus, own);
+    const logind = fakeLogind(bus, own);
     const watched = listen({ ...process.env, ...env, ...bus.env });
     await until('it listens', () => watched.lock.state === 'listening');
     return { bus, logind, watched };
@@ -180,12 +180,12 @@ describe('logind', () => {
 
   it('hears logind again after a restart, and no impostor', async () => {
     const heard = await listenTo('_32');
-    const liar = await fakeLogind(heard.bus, undefined, 'org.example.Other');
+    const liar = fakeLogind(heard.bus, '_33', 'org.example.Other');
     liar.lock('_32');
     liar.changed('_32', { Active: false });
     expect(await sleep(heard)).toBe(1);
     heard.logind.close();
-    const next = await fakeLogind(heard.bus, '_32');
+    const next = fakeLogind(heard.bus, '_32');
     next.changed('_32', { Active: false });
     await until('the lock is heard', () => heard.watched.locked > 1);
   });

@@ -4,13 +4,12 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 
-/** `configuration`: the option that names it. */
-export async function busDaemon(configuration: string) {
+/** Answers its address. `configuration`: the option that names it. */
+export async function busDaemon(configuration: string): Promise<string> {
   const daemon = spawn('dbus-daemon', [configuration, '--nofork', '--print-address'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const end = (): void => void daemon.kill();
-  onTestFinished(end);
+  onTestFinished(() => void daemon.kill());
   const [address] = (await once(createInterface({ input: daemon.stdout }), 'line')) as [string];
-  return { address, end };
+  return address;
 }

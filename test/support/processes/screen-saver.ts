@@ -11,7 +11,7 @@ import { screenSavers } from '../../../electron/system/screen-savers.ts';
 import { busDaemon } from './bus-daemon.ts';
 
 export async function screenSession() {
-  const { address } = await busDaemon('--session');
+  const address = await busDaemon('--session');
   return {
     /** Where its buses are. */
     env: { DBUS_SESSION_BUS_ADDRESS: address, DBUS_SYSTEM_BUS_ADDRESS: address },
