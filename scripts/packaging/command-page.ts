@@ -7,7 +7,7 @@ import { exitStatuses } from './manual.ts';
 
 const introduction = `# Commands
 
-\`keyturn help COMMAND\` and the man pages say the same as this page.
+\`keyturn help COMMAND\` says the same as this page.
 
 - URL is the address of an MCP server, as you know it. APP is the name or the id of a paired app; the command line itself is the app \`cli\`. ISSUER is the URL of an authorization server.
 - You can shorten an id to its first four characters, or more if several begin with them.
@@ -75,7 +75,9 @@ const optionList = (options: readonly (readonly [string, Option])[]): string =>
   options
     .map(([name, option]) => {
       const short = option.short === undefined ? '' : `\`-${option.short}\`, `;
-      const words = name === 'json' ? '' : `: ${escaped(`${option.summary}${option.more ?? ''}`)}`;
+      const said =
+        name === 'json' ? (option.more?.replace('; ', '') ?? '') : `${option.summary}${option.more ?? ''}`;
+      const words = said && `: ${escaped(said)}`;
       return `- ${short}\`${optionText(name, option)}\`${words}`;
     })
     .join('\n');

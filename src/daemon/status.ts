@@ -84,7 +84,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     browser: settings.browser,
     display: parts.isKeyturnApp ? undefined : display.name,
     insecureLoopback: settings.insecureLoopback,
-    signIns: parts.signIns.shown().length,
+    signIns: parts.signIns.shown().filter(isLiving).length,
     apiKeys: records.keys.readable.length,
     apps: records.apps.readable.length,
     requests: parts.approvalRequests.list().length,

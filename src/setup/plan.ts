@@ -175,7 +175,8 @@ function shownChange(
   const last = Math.min(same(old.toReversed(), fresh.toReversed()), old.length - first, fresh.length - first);
   const secrets = secretsOf(place.members).filter((value) => !never.includes(value));
   // The whole entry: a comment may begin on a line that stays.
-  const shown = (whole: string): string[] => covered(whole, dialect, secrets).split(/\r?\n/);
+  const shown = (whole: string): string[] =>
+    covered(whole, dialect, secrets).replaceAll('\t', '  ').split(/\r?\n/);
   const going = shown(text.slice(place.from, place.to)).slice(first, old.length - last);
   const coming = shown(after.slice(place.from, after.length - end)).slice(first, fresh.length - last);
   return [...going.map((line) => `- ${line}`), ...coming.map((line) => `+ ${line}`)];

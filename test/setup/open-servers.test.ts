@@ -1,23 +1,19 @@
 /** Which servers setup asks before anybody said yes. */
 import { expect, it } from 'vitest';
-import { leaveOpenServers } from '../../src/setup/open-servers.ts';
+import { leaveOpenServers, type NetworkFor } from '../../src/setup/open-servers.ts';
 import type { SurveyedConfig } from '../../src/setup/survey.ts';
 
-it.each([
-  ['user', 1],
-  ['project', 0],
-] as const)('of the file of a %s setup asks %i servers whether they need a sign-in', async (scope, count) => {
-  const asked: string[] = [];
-  const endpoint = 'https://127.0.0.1:1/mcp';
-  const finding = {
-    kind: 'switch',
-    entry: 'notes',
-    way: [],
-    as: 'x',
-    endpoint,
-    edits: [],
-    shown: [],
-  } as const;
+const finding = {
+  kind: 'switch',
+  entry: 'notes',
+  way: [],
+  as: 'x',
+  endpoint: 'https://127.0.0.1:1/mcp',
+  edits: [],
+  shown: [],
+} as const;
+
+function fileOf(scope: 'user' | 'project'): SurveyedConfig {
   const config = {
     client: 'cursor',
     title: 'Cursor',
@@ -26,11 +22,32 @@ it.each([
     ways: [],
     dialect: 'usual',
   } as const;
-  const file: SurveyedConfig = { config, findings: [finding], text: '', mark: '' };
+  return { config, findings: [finding], text: '', mark: '' };
+}
+
+it.each([
+  ['user', 1],
+  ['project', 0],
+] as const)('of the file of a %s setup asks %i servers whether they need a sign-in', async (scope, count) => {
+  const asked: string[] = [];
+  const file = fileOf(scope);
   const found = await leaveOpenServers([file], (url) => {
     asked.push(url);
     throw new TypeError('no network');
   });
   expect(asked).toHaveLength(count);
   expect(found).toEqual([file]);
+});
+
+it('leaves an entry that Keyturn would refuse, with a key or without', async () => {
+  const http: NetworkFor = () => ({ fetch, now: Date.now, wall: Date.now, allowInsecureLoopback: false });
+  const plain = { ...finding, endpoint: 'http://127.0.0.1:1/mcp' };
+  const key = { header: 'X-Api-Key', value: 'a-key' };
+  const files = [{ ...fileOf('user'), findings: [plain, { ...plain, key }] }];
+  const [file] = await leaveOpenServers(files, http);
+  const left = { kind: 'left', why: expect.stringContaining('insecureLoopback true') };
+  expect(file?.findings).toMatchObject([
+    { ...left, exposed: [] },
+    { ...left, exposed: ['X-Api-Key'] },
+  ]);
 });

@@ -15,7 +15,7 @@ type Texts = Readonly<Record<Page, { readonly title: string; readonly body: stri
 const texts: Texts = {
   done: {
     title: 'Signed in',
-    body: 'Keyturn has what it needs. You can close this tab. Wrong account? <code>keyturn login --account NAME</code> asks again.',
+    body: 'Keyturn has what it needs. You can close this tab. Wrong account? <code>keyturn login URL --account NAME</code> asks again.',
   },
   asking: {
     title: 'Another account signed in',

@@ -103,7 +103,7 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
 /** For a client that shows this, and gives up before the answer to its `initialize` says more. */
 function sayWaiting({ name, resource }: { readonly name: string; readonly resource: string }): void {
   say(
-    `keyturn: ${name} waits for your answer or sign-in at ${resource}. See Keyturn’s window, or: keyturn request`,
+    `keyturn: ${name} waits for your answer or sign-in at ${resource}. Answer in the Keyturn app, or with: keyturn request`,
   );
 }
 

@@ -6,7 +6,7 @@
 import { detailsOf, exitCodes, KeyturnError, shellWord } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { bridgeFetch } from '../../bridge/network.ts';
-import { connectIfRunning } from '../broker/connection.ts';
+import { connectIfRunning, requireBroker } from '../broker/connection.ts';
 import { ask } from '../broker/request.ts';
 import { clientsHere } from '../programs/configured-entry.ts';
 import type { Together } from '../programs/prompts.ts';
@@ -36,7 +36,7 @@ interface SetupChoice extends CheckChoice {
 
 /** Shows what is left to do, and answers the exit code. */
 export async function checkSetup({ json, project }: CheckChoice): Promise<number> {
-  const files = await surveyed(project);
+  const files = await surveyed(project, false);
   if (json) printJson(surveyJson(files));
   else for (const line of surveyLines(files, true)) print(line);
   if (!json && !hasWork(files)) say('keyturn: there is nothing to switch.');
@@ -45,7 +45,7 @@ export async function checkSetup({ json, project }: CheckChoice): Promise<number
 
 /** Answers the exit code: with `connects` that of the first entry that got no access. */
 export async function runSetup({ yes, json, project, connects }: SetupChoice): Promise<number> {
-  const files = await surveyed(project);
+  const files = await surveyed(project, true);
   const hasSwitches = files.some((file) => switchesIn(file).length > 0);
   if (!json) for (const line of surveyLines(files, true)) print(line);
   else if (!hasSwitches) printJson(surveyJson(files));
@@ -74,12 +74,13 @@ function nothingChanged(error: unknown): unknown {
   return new KeyturnError(error.reason, `${error.message} No file was changed.`, detailsOf(error));
 }
 
-const surveyed = async (project: boolean): Promise<readonly SurveyedConfig[]> =>
-  withoutOpenServers(await survey({ ...clientsHere(), withVersioned: project }));
-
-/** Asks by the network of a broker that runs, else by that of this environment. */
-async function withoutOpenServers(files: readonly SurveyedConfig[]): Promise<readonly SurveyedConfig[]> {
-  if (!files.some((file) => switchesIn(file).length > 0)) return files;
+/** Asks servers by the network of a broker that runs, else by that of this environment. */
+async function surveyed(project: boolean, mayStart: boolean): Promise<readonly SurveyedConfig[]> {
+  const files = await survey({ ...clientsHere(), withVersioned: project });
+  const endpoints = files.flatMap(switchesIn).map(({ endpoint }) => endpoint);
+  if (endpoints.length === 0) return files;
+  // Only a broker knows whether plain http is allowed.
+  if (mayStart && endpoints.some((endpoint) => endpoint.startsWith('http:'))) await requireBroker();
   const running = await connectIfRunning().catch(() => undefined);
   const network = running ?? { request: async () => ({}) };
   try {

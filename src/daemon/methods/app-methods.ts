@@ -129,7 +129,7 @@ export async function endPermission(
       ? `the API key for ${apiKeys.shownOf(endpoint)?.endpoint}`
       : endpoint;
     throw new KeyturnError('not_found', `${apps.nameOf(appId)} has no permission for ${what}.`, {
-      hint: '`keyturn app list` shows the permissions there are.',
+      hint: "`keyturn app list` shows an app's permissions. One for an API key ends with --api-key.",
     });
   }
   await audit.record({ ...permissionRow(apiKeys, endpoint, outcome), app: apps.nameOf(appId) });

@@ -7,7 +7,7 @@ import type { TestHome } from '../home.ts';
 
 /** What a first start says on standard error while it waits. */
 export function waitingLine(name: string, resource: string): string {
-  return `keyturn: ${name} waits for your answer or sign-in at ${resource}. See Keyturn’s window, or: keyturn request\n`;
+  return `keyturn: ${name} waits for your answer or sign-in at ${resource}. Answer in the Keyturn app, or with: keyturn request\n`;
 }
 
 /** Ends with the test. `connected` rejects with what the bridge answers to `initialize`. */
