@@ -11,10 +11,11 @@
  *     $ keyturn … &   goes on beside the next lines; what follows is what it says first
  *     $ wait          its end: all that it said, and its code
  *     @ words         what happens elsewhere: `acts` has them all
+ *     @ only where …  the part goes on only where this line for sh succeeds
  *
  * In output, [..] is anything in a line, ... is any lines, and [=id] is a word that later lines call $id. $NOTES and
- * $ISSUER are the servers, $ALICE and $BOB browsers. BROKER=none begins without a broker, TOKEN_LIFETIME is in seconds. With
- * KEYTURN_TRANSCRIPTS=write, what came takes the place of what was expected.
+ * $ISSUER are the servers, $ALICE and $BOB browsers, $ROOT is the checkout. BROKER=none begins without a broker,
+ * WORLD has options of `openWorld` as JSON. With KEYTURN_TRANSCRIPTS=write, what came takes the place of what was expected.
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -26,13 +27,15 @@ import * as owner from '../support/homes/owner-acts.ts';
 import { paired } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { fits, type Names, type Step, stepOf, valued, written } from '../support/transcript.ts';
-import { openWorld, type TestWorld } from '../support/world.ts';
+import { openWorld, type TestWorld, type WorldOptions } from '../support/world.ts';
 
 interface Place {
   readonly home: TestHome;
   readonly world: TestWorld;
   readonly running: Running[];
   readonly names: Names;
+  /** Ends what was done to the world. */
+  readonly held: (() => void)[];
 }
 
 const isWriting = process.env['KEYTURN_TRANSCRIPTS'] === 'write';
@@ -47,7 +50,15 @@ const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = 
   'the access tokens end': ({ world }) => world.expireAccessTokens(),
   'the sign-ins end': ({ world }) => world.endGrants(),
   'the next token request fails': ({ world }) => world.failTokenRequests(1),
+  'token requests wait': ({ world, held }) => held.push(world.holdTokenRequests().release),
+  'token requests go on': ({ held }) => held.pop()?.(),
+  'the authorization server is away': ({ world, held }) =>
+    held.push(world.authorizationServer.server.on('*', '*', 'destroy')),
+  'the authorization server is back': ({ held }) => held.pop()?.(),
+  'the authorization server counts': ({ world }, numbers) =>
+    expect(world.counts().authorizationServer).toMatchObject(JSON.parse(numbers) as object),
   'the person opens': ({ world }, url) => world.signIn(url),
+  'the person enters': ({ world }, code) => world.authorizationServer.approveDevice(code),
   'the broker is killed': ({ home }) => owner.killBroker(home),
   'an app pairs as': ({ home }, name) => paired(home, name),
   'the user says yes to': async ({ home }, kind) =>
@@ -82,18 +93,20 @@ describe.concurrent.each(globSync('*.txt', { cwd: import.meta.dirname }))('%s', 
     const env = Object.fromEntries(
       [...(blocks[0] ?? '').matchAll(/^([A-Z_]+)=(.*)$/gm)].map((found) => found.slice(1)),
     );
-    const { BROKER: broker, TOKEN_LIFETIME: lifetime, ...more } = env as Record<string, string>;
-    const world = await openWorld(lifetime === undefined ? {} : { accessTokenLifetime: Number(lifetime) });
+    const { BROKER: broker, WORLD: options = '{}', ...more } = env as Record<string, string>;
+    const world = await openWorld(JSON.parse(options) as WorldOptions);
     const isKeychain = more['KEYTURN_VAULT'] === 'keychain';
     // The constructor looks where temporary files belong.
     vi.stubEnv('TMPDIR', more['TMPDIR'] ?? process.env['TMPDIR']);
     const home = new TestHome({ world, env: more, vault: isKeychain ? 'keychain' : 'memory' });
     vi.unstubAllEnvs();
-    mkdirSync(path.join(home.folder, '..', 'made'));
+    const made = path.join(home.folder, '..', 'made');
+    mkdirSync(made);
     const names = { NOTES: world.protectedServer.resource, ISSUER: world.authorizationServer.issuer };
     const people = { ALICE: world.browser('--account alice'), BOB: world.browser('--account bob') };
-    const folders = { KEYTURN_HOME: home.folder, HOME: home.env['HOME'] ?? '' };
-    place = { home, world, running: [], names: { ...names, ...people, ...folders } };
+    const root = path.join(import.meta.dirname, '..', '..');
+    const folders = { KEYTURN_HOME: home.folder, HOME: home.env['HOME'] ?? '', PWD: made, ROOT: root };
+    place = { home, world, running: [], held: [], names: { ...names, ...people, ...folders } };
     if (broker !== 'none') await owner.startBroker(home);
   });
   afterAll(async () => {
@@ -105,10 +118,15 @@ describe.concurrent.each(globSync('*.txt', { cwd: import.meta.dirname }))('%s', 
   const parts = titles.map(
     (at, index) => [blocks[at]?.split('\n')[0]?.slice(2), at, titles[index + 1]] as const,
   );
-  it.sequential.each(parts)('%s', async (_title, from, to = blocks.length) => {
+  it.sequential.for(parts)('%s', async ([, from, to = blocks.length], { skip }) => {
     for (let at = from + 1; at < to; at += 1) {
       const step = stepOf(blocks[at] ?? '');
       const [words = '', act] = Object.entries(acts).find(([start]) => step.act.startsWith(start)) ?? [];
+      const [, condition] = /^only where (.*)/.exec(step.act) ?? [];
+      if (condition !== undefined) {
+        if ((await place.home.startLines(`${condition}\n`).ended).code !== 0) skip(`not here: ${condition}`);
+        continue;
+      }
       if (step.act !== '') {
         await act?.(place, valued(step.act.slice(words.length + 1), place.names));
         expect(act, step.act).toBeDefined();

@@ -178,7 +178,8 @@ export class TestHome {
 
   /** Lines of a shell, in which `keyturn` is the command; they end at the first one that fails. The search for secrets goes by the last `keyturn` in them. */
   startLines(lines: string, options: RunOptions = {}): Running {
-    const [, args = ''] = [...lines.matchAll(/(?:^|"\$|^(?:\w+=\S* )+)keyturn"? (.*)$/gm)].at(-1) ?? [];
+    const [, args = ''] =
+      [...lines.matchAll(/(?:^|"\$|\/|^(?:\w+=\S* )+)keyturn(?:\.py)?"? (.*)$/gm)].at(-1) ?? [];
     // A single command takes the shell's place, so that a signal reaches it.
     const script = /^(?:\w+=\S* )*keyturn [^|;&\n]*\n$/.test(lines) ? `exec env ${lines}` : lines;
     return this.#start(['sh', '-euc', script], args.split(' '), options);
@@ -306,7 +307,7 @@ export class TestHome {
       .map(Number)
       .filter((pid) => {
         const { argv, environ } = processFacts(pid);
-        const isOurs = pid === holder || environ.includes(`KEYTURN_HOME=${this.folder}`);
+        const isOurs = pid === holder || environ.some((variable) => variable.includes(`${this.#base}/`));
         return isBroker(argv) && isOurs && isAlive(pid);
       });
   }

@@ -22,7 +22,7 @@ import { notebookScopes } from './world/notebook.ts';
 import { basicScopes, type ProtectedService, startProtectedServer } from './world/protected-server.ts';
 
 export interface WorldOptions extends Partial<
-  Pick<Settings, 'accessTokenLifetime' | 'sharesGrants' | 'refreshGrace'>
+  Pick<Settings, 'accessTokenLifetime' | 'sharesGrants' | 'refreshGrace' | 'deviceAuthorization'>
 > {
   /** What is protected; notebooks unless told otherwise. */
   readonly service?: ProtectedService;

@@ -1,12 +1,9 @@
 /** The environment that a broker gets which nobody started on purpose. */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { environmentFor } from '../../../src/cli/broker/auto-start.ts';
-
-const bin = path.join(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'bin.ts');
 
 let home: string;
 
@@ -59,19 +56,5 @@ describe('an auto-started broker', () => {
 
   it('is started for no home that a relative path names', () => {
     expect(() => environmentFor({ KEYTURN_HOME: 'here' })).toThrow(/KEYTURN_HOME is "here"/);
-  });
-
-  it('starts where the folder that HOME names is missing', () => {
-    const env = {
-      PATH: process.env['PATH'],
-      HOME: path.join(home, 'missing'),
-      KEYTURN_HOME: path.join(home, 'k'),
-      KEYTURN_VAULT: 'memory',
-    };
-    const keyturn = (...args: string[]): string =>
-      execFileSync(process.execPath, [bin, ...args], { encoding: 'utf8', env, stdio: 'pipe' });
-    expect(keyturn('sign-in', 'list', '--json')).toBe('[]\n');
-    keyturn('broker', 'stop');
-    expect(readdirSync(home)).toEqual(['k']);
   });
 });

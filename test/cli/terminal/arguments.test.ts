@@ -1,4 +1,4 @@
-/** What the options' values mean. Refusals of whole command lines: refused-input.test.ts. */
+/** What the options' values mean. Refusals of whole command lines: test/cli/refusals.txt. */
 import { describe, expect, it } from 'vitest';
 import {
   accountFrom,
