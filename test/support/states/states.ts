@@ -26,8 +26,7 @@ import {
 } from './lists.ts';
 import { exampleLook } from '../homes/example-setup.ts';
 import type { Lists } from './lists.ts';
-import { questions } from './questions.ts';
-import { severalStates } from './several.ts';
+import { longBreath, oneBreath, questions } from './questions.ts';
 
 /** A selector, or the name of a button: an ICU message whose arguments fit any text. */
 export type Pressed = string | ((words: typeof english) => string);
@@ -80,6 +79,19 @@ const [passphraseVault] = [{ vault: 'sealed-file', vaultKey: 'passphrase' }] as 
 const emptyHome = { homeState: { ...exampleStatus.homeState, isEmpty: true } };
 const { allow, pair, url, command } = exampleQuestions;
 
+type Row = readonly [name: string, sign: string, press?: DeskState['press'], refused?: DeskState['refused']];
+
+/** States at one address, over the same lists. */
+const statesAt = (hash: string, lists: Lists | undefined, ...rows: readonly Row[]): readonly DeskState[] =>
+  rows.map(([name, sign, press, refused]) => ({
+    name,
+    hash,
+    sign,
+    ...(lists && { lists }),
+    ...(press && { press }),
+    ...(refused && { refused }),
+  }));
+
 /** The main window's views, in order and out of it. */
 const mainStates: readonly DeskState[] = [
   ...inEachView('', {}),
@@ -111,28 +123,19 @@ const mainStates: readonly DeskState[] = [
     sign: 'article',
     lists: troubled,
   })),
-  { name: 'programs-forwards', hash: 'programs', sign: '#forwards-title', lists: forwarding },
-  {
-    name: 'end-forward',
-    hash: 'programs',
-    sign: 'dialog',
-    lists: forwarding,
-    press: [({ forwards }) => forwards.endOf],
-  },
+  ...statesAt(
+    'programs',
+    forwarding,
+    ['programs-forwards', '#forwards-title'],
+    ['end-forward', 'dialog', [({ forwards }) => forwards.endOf]],
+  ),
   { name: 'program-command', hash: 'programs/c1', sign: 'article', lists: troubled },
   { name: 'program-long', hash: 'programs/c1', sign: 'article', lists: long },
-  {
-    name: 'paused',
-    hash: 'servers',
-    sign: '.banner',
-    lists: withStatus({ pause: { since: ago(60), until: ahead(hour) } }),
-  },
-  {
-    name: 'paused-for-good',
-    hash: 'settings/security',
-    sign: '.banner',
-    lists: withStatus({ pause: { since: ago(60) } }),
-  },
+  ...statesAt('servers', withStatus({ pause: { since: ago(60), until: ahead(hour) } }), [
+    'paused',
+    '.banner',
+  ]),
+  ...statesAt('settings/security', withStatus({ pause: { since: ago(60) } }), ['paused-for-good', '.banner']),
   ...(['new', 'locked', 'keychainLocked', 'waiting', 'absent', 'crashed', 'full', 'damaged'] as const).map(
     (state) => ({
       name: `vault-${state}`,
@@ -141,12 +144,7 @@ const mainStates: readonly DeskState[] = [
       lists: vault(state, state === 'new' || state === 'locked' ? passphraseVault : emptyHome),
     }),
   ),
-  {
-    name: 'waiting',
-    hash: 'servers',
-    sign: '.waiting',
-    lists: { ...vault('locked'), ...waiting(allow, pair) },
-  },
+  ...statesAt('servers', { ...vault('locked'), ...waiting(allow, pair) }, ['waiting', '.waiting']),
   {
     name: 'everything-waits',
     hash: 'servers',
@@ -164,99 +162,52 @@ const mainStates: readonly DeskState[] = [
 
 const explainButton: Pressed = ({ servers }) => servers.explainAt;
 const revokeButton: Pressed = ({ servers }) => servers.revokeAt;
-const manageButton: Pressed = ({ programs }) => programs.manageAt;
+const longCard = questions['allow-long'] ?? allow;
+const login = questions['login'] ?? allow;
+
+const firstWaiting = ['.waiting button'];
+const searched = { hash: 'servers', sign: 'dialog .search', press: ['.search-button'] };
 
 /** What opens over the main window. States with the same lists stand together: the page needn't be loaded between them. */
 const dialogStates: readonly DeskState[] = [
-  {
-    name: 'search',
-    hash: 'servers',
-    sign: 'dialog .search',
-    press: ['.search-button'],
-    type: [['dialog input', 'e']],
-  },
-  {
-    name: 'search-nothing',
-    hash: 'servers',
-    sign: 'dialog .search',
-    press: ['.search-button'],
-    type: [['dialog input', 'nowhere']],
-  },
-  {
-    name: 'manage-access',
-    hash: 'programs/c1',
-    sign: 'dialog .scopes.choice',
-    press: [manageButton],
-  },
-  {
-    name: 'remove-program',
-    hash: 'programs/c1',
-    sign: 'dialog .danger',
-    press: [({ programs }) => programs.removeProgram],
-  },
-  {
-    name: 'remove-client',
-    hash: 'settings/providers',
-    sign: 'dialog .danger.filled',
-    press: [({ registered }) => registered.removeAt],
-  },
-  {
-    name: 'remove-proxy',
-    hash: 'settings/advanced',
-    sign: 'dialog .danger.filled',
-    press: [({ proxies }) => proxies.removeOf],
-  },
-  {
-    name: 'new-proxy-address',
-    hash: 'settings/advanced',
-    sign: 'dialog',
-    press: [({ proxies }) => proxies.rotateOf],
-  },
-  {
-    name: 'unlock',
-    hash: 'servers',
-    sign: 'dialog input',
-    press: ['.banner button'],
-    lists: vault('locked', passphraseVault),
-  },
-  {
-    name: 'choose-passphrase',
-    hash: 'servers',
-    sign: 'dialog input',
-    press: ['.banner button'],
-    lists: vault('new', passphraseVault),
-  },
-  {
-    name: 'card-in-main-window',
-    hash: 'servers',
-    sign: 'dialog .question',
-    press: ['.waiting button'],
-    lists: waiting(allow),
-  },
-  {
-    name: 'long-card-in-main-window',
-    hash: 'servers',
-    sign: 'dialog .question',
-    press: ['.waiting button'],
-    lists: waiting(questions['allow-long'] ?? allow),
-  },
-  { name: 'explain', hash: 'servers/g1', sign: 'dialog .timeline', press: [explainButton] },
-  {
-    name: 'explain-refused',
-    hash: 'servers/g1',
-    sign: 'dialog .refused',
-    press: [explainButton],
-    refused: ['signIn.show'],
-  },
-  { name: 'revoke', hash: 'servers/g1', sign: 'dialog .danger', press: [revokeButton] },
-  {
-    name: 'revoke-refused',
-    hash: 'servers/g1',
-    sign: 'dialog .refused',
-    press: [revokeButton, 'dialog button.danger'],
-    refused: ['signIn.revoke'],
-  },
+  { name: 'search', ...searched, type: [['dialog input', 'e']] },
+  { name: 'search-nothing', ...searched, type: [['dialog input', 'nowhere']] },
+  ...statesAt(
+    'programs/c1',
+    undefined,
+    ['manage-access', 'dialog .scopes.choice', [({ programs }) => programs.manageAt]],
+    ['remove-program', 'dialog .danger', [({ programs }) => programs.removeProgram]],
+  ),
+  ...statesAt('settings/providers', undefined, [
+    'remove-client',
+    'dialog .danger.filled',
+    [({ registered }) => registered.removeAt],
+  ]),
+  ...statesAt(
+    'settings/advanced',
+    undefined,
+    ['remove-proxy', 'dialog .danger.filled', [({ proxies }) => proxies.removeOf]],
+    ['new-proxy-address', 'dialog', [({ proxies }) => proxies.rotateOf]],
+  ),
+  ...statesAt('servers', vault('locked', passphraseVault), ['unlock', 'dialog input', ['.banner button']]),
+  ...statesAt('servers', vault('new', passphraseVault), [
+    'choose-passphrase',
+    'dialog input',
+    ['.banner button'],
+  ]),
+  ...statesAt('servers', waiting(allow), ['card-in-main-window', 'dialog .question', firstWaiting]),
+  ...statesAt('servers', waiting(longCard), ['long-card-in-main-window', 'dialog .question', firstWaiting]),
+  ...statesAt(
+    'servers/g1',
+    undefined,
+    ['explain', 'dialog .timeline', [explainButton]],
+    ['explain-refused', 'dialog .refused', [explainButton], ['signIn.show']],
+    ['revoke', 'dialog .danger', [revokeButton]],
+    ['revoke-refused', 'dialog .refused', [revokeButton, 'dialog button.danger'], ['signIn.revoke']],
+  ),
 ];
+
+const submit = '.question [type=submit]';
 
 /** The window of cards. */
 const cardStates: readonly DeskState[] = [
@@ -274,83 +225,60 @@ const cardStates: readonly DeskState[] = [
     isLarge: true,
   })),
   { name: 'card-1-of-4', hash: 'card', sign: '.position', lists: waiting(allow, pair, url, command) },
-  ...severalStates,
-  { name: 'card-nothing', hash: 'card', sign: '.empty' },
-  { name: 'card-unreadable', hash: 'card', sign: '.refused', refused: ['request.list'] },
-  {
-    name: 'card-without-lists',
-    hash: 'card',
-    sign: '.refused',
-    lists: waiting(allow),
-    refused: ['app.list', 'signIn.list'],
-  },
-  {
-    name: 'card-refused',
-    hash: 'card',
-    sign: '.refused',
-    press: ['.question [type=submit]'],
-    lists: waiting(allow),
-    refused: ['request.answer'],
-  },
-  {
-    name: 'card-login-refused',
-    hash: 'card',
-    sign: '.refused',
-    press: ['.question button.danger'],
-    lists: waiting(questions['login'] ?? allow),
-    refused: ['request.answer'],
-  },
-  {
-    name: 'card-details',
-    hash: 'card',
-    sign: 'details[open]',
-    press: ['.evidence > summary'],
-    lists: waiting(allow),
-  },
-  {
-    name: 'card-dont-ask-again',
-    hash: 'card',
-    sign: '.remember :checked',
-    press: ['.remember input'],
-    lists: waiting(allow),
-  },
-  {
-    name: 'card-none-ticked',
-    hash: 'card',
-    sign: '.question',
-    press: [
-      '.scopes li:nth-child(1) input',
-      '.scopes li:nth-child(2) input',
-      '.scopes li:nth-child(3) input',
+  ...statesAt(
+    'card',
+    undefined,
+    ['card-nothing', '.empty'],
+    ['card-unreadable', '.refused', undefined, ['request.list']],
+  ),
+  ...statesAt('card', waiting(login), [
+    'card-login-refused',
+    '.refused',
+    ['.question button.danger'],
+    ['request.answer'],
+  ]),
+  ...statesAt(
+    'card',
+    waiting(allow),
+    ['card-without-lists', '.refused', undefined, ['app.list', 'signIn.list']],
+    ['card-refused', '.refused', [submit], ['request.answer']],
+    ['card-details', 'details[open]', ['.evidence > summary']],
+    ['card-dont-ask-again', '.remember :checked', ['.remember input']],
+    ['card-none-ticked', '.question', [1, 2, 3].map((n) => `.scopes li:nth-child(${n}) input`)],
+  ),
+  // What one run of an app asks in one breath.
+  ...statesAt('card', waiting(...longBreath), ['card-several-long', '.one-of-several']),
+  ...statesAt(
+    'card',
+    waiting(...oneBreath),
+    ['card-several', '.one-of-several'],
+    ['card-several-left-out', '.left-out', ['.one-of-several .party-name input']],
+    [
+      'card-several-none-ticked',
+      '.left-out',
+      oneBreath.map((_, n) => `.parties > :nth-child(${n + 2}) .party-name input`),
     ],
-    lists: waiting(allow),
-  },
+    ['card-several-refused', '.refused', [submit], ['card.answer']],
+  ),
+  ...statesAt('servers', waiting(...oneBreath), ['several-in-main-window', 'dialog .question', firstWaiting]),
 ];
 
 const nextButton = ({ welcome }: typeof english): string => welcome.next;
 
 /** The first run, and the apps on this computer wherever they are connected. */
 const setupStates: readonly DeskState[] = [
-  {
-    name: 'welcome',
-    hash: 'welcome',
-    sign: '.setup .client',
-    lists: { 'setup.look': { ...exampleLook, runs: 0 } },
-  },
-  { name: 'welcome-server', hash: 'welcome', sign: '.step input', press: [nextButton] },
-  { name: 'welcome-login', hash: 'welcome', sign: '.step .toggle', press: [nextButton, nextButton] },
-  {
-    name: 'welcome-change',
-    hash: 'welcome',
-    sign: '.setup details[open] .change',
-    press: ['.setup summary'],
-  },
-  {
-    name: 'welcome-no-command',
-    hash: 'welcome',
-    sign: '.setup .copy',
-    lists: { 'setup.look': { look: 'look', runs: 0, clients: [] } },
-  },
+  ...statesAt('welcome', { 'setup.look': { ...exampleLook, runs: 0 } }, ['welcome', '.setup .client']),
+  ...statesAt(
+    'welcome',
+    undefined,
+    ['welcome-server', '.step input', [nextButton]],
+    ['welcome-login', '.step .toggle', [nextButton, nextButton]],
+    ['welcome-change', '.setup details[open] .change', ['.setup summary']],
+  ),
+  ...statesAt('welcome', { 'setup.look': { look: 'look', runs: 0, clients: [] } }, [
+    'welcome-no-command',
+    '.setup .copy',
+  ]),
   {
     name: 'programs-connected',
     hash: 'programs',
