@@ -46,11 +46,11 @@ export class AccountChoices {
    * `conflict` if the permission changed meanwhile, `rate_limited`, and the deadline's reason.
    */
   async choose(pending: PendingRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
-    const { endpoint, access, deadline } = pending;
-    const name = this.#parts.apps.nameOf(access.appId);
+    const { endpoint, wanted, deadline } = pending;
+    const name = this.#parts.apps.nameOf(wanted.appId);
     const asked = { name, endpoint, isNamed: isBound(permission) };
     const required = accountRefusals.accountRequired(asked, accounts);
-    if (access.interaction === 'never') throw required;
+    if (wanted.interaction === 'never') throw required;
     const key = JSON.stringify(['accounts', ...this.#sharedKeyOf(pending), ...accounts]);
     await this.#questions.join(
       key,
@@ -70,7 +70,7 @@ export class AccountChoices {
   }
 
   async #ask(
-    { endpoint, access: { appId, appProcess: process } }: PendingRequest,
+    { endpoint, wanted: { appId, appProcess: process } }: PendingRequest,
     accounts: readonly string[],
     signal: AbortSignal,
   ): Promise<Decision> {
@@ -94,7 +94,7 @@ export class AccountChoices {
     return decision;
   }
 
-  async #record({ endpoint, access: { appId } }: PendingRequest, signIn: SignIn | undefined): Promise<void> {
+  async #record({ endpoint, wanted: { appId } }: PendingRequest, signIn: SignIn | undefined): Promise<void> {
     await this.#parts.audit.record({
       event: 'account',
       outcome: 'chosen',
@@ -105,7 +105,7 @@ export class AccountChoices {
   }
 
   /** What comes and goes shares one question. */
-  #sharedKeyOf({ endpoint, access: { appId, appProcess, isDetached } }: PendingRequest): string[] {
+  #sharedKeyOf({ endpoint, wanted: { appId, appProcess, isDetached } }: PendingRequest): string[] {
     return [appId, endpoint, appId === cliAppId || isDetached ? '' : (appProcess?.run ?? '')];
   }
 }

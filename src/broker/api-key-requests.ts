@@ -8,14 +8,14 @@ import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
 import { exactEndpoint } from '../oauth/base/resource.ts';
 import type { Consent } from './consent/consent.ts';
-import type { AccessRequest } from './consent/current-permissions.ts';
+import type { WantedAccess } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { HandedApiKey, TokenRequest } from './request.ts';
-import { keySubject } from './records/api-key.ts';
+import { apiKeySubject } from './records/api-key.ts';
 import type { ApiKey } from './records/api-key.ts';
 import type { Permission } from './records/permission.ts';
 import { stillPending } from './refusals/pending-refusals.ts';
-import { apiKeyRejected, noKey } from './refusals/refusals.ts';
+import { apiKeyRejected, noApiKey } from './refusals/refusals.ts';
 
 /** What every try of one request has in common. */
 interface ApiKeyRequest {
@@ -79,16 +79,16 @@ export class ApiKeyRequests {
       pause.throwIfPaused();
       // Read again each time: the owner may have set another one meanwhile, or removed it.
       const key = apiKeys.servingAt(endpoint);
-      if (!key) throw noKey(endpoint);
-      const access = accessTo(key, request);
-      const permission = this.#consent.current.covering(access)?.[0];
-      if (!permission) await this.#consent.askUnlessAllowed(access, deadline);
+      if (!key) throw noApiKey(endpoint);
+      const wanted = wantedKey(key, request);
+      const permission = this.#consent.current.covering(wanted)?.[0];
+      if (!permission) await this.#consent.askUnlessAllowed(wanted, deadline);
       else if (request.challenge?.status === 401) {
         await this.reject(request.appId, key.id);
         throw apiKeyRejected(endpoint);
       } else {
         const value = apiKeys.held(key.id);
-        if (value !== undefined) return this.#handOut(asked, permission, { key, value });
+        if (value !== undefined) return this.#handOut(asked, permission, { apiKey: key, value });
         await apiKeys.read(key);
       }
     }
@@ -98,10 +98,10 @@ export class ApiKeyRequests {
     const { audit, apps, clock, leases } = this.#parts;
     const { appId } = request;
     if (request.isCallerGone) return handed;
-    leases.used(permission, handed.key.id);
+    leases.used(permission, handed.apiKey.id);
     apps.used(permission, clock.wall());
-    const receivers = this.#handedTo.get(handed.key.id) ?? new Set();
-    this.#handedTo.set(handed.key.id, receivers.add(appId));
+    const receivers = this.#handedTo.get(handed.apiKey.id) ?? new Set();
+    this.#handedTo.set(handed.apiKey.id, receivers.add(appId));
     const fingerprint = audit.fingerprint(handed.value);
     const shown = fingerprint === undefined ? {} : { fingerprint };
     this.#note(request, endpoint, { event: 'apiKey', outcome: 'given', ...shown });
@@ -119,12 +119,12 @@ export class ApiKeyRequests {
   }
 }
 
-function accessTo(key: ApiKey, { appId, appProcess, interaction, isDetached }: TokenRequest): AccessRequest {
+function wantedKey(key: ApiKey, { appId, appProcess, interaction, isDetached }: TokenRequest): WantedAccess {
   return {
     appId,
     appProcess,
-    endpoint: keySubject(key),
-    key,
+    endpoint: apiKeySubject(key),
+    apiKey: key,
     scope: [],
     interaction,
     isDetached,

@@ -29,7 +29,7 @@ export interface Explanation {
   /** Where its newest token isn't bound to this server. */
   readonly audience?: string;
   /** Where its tokens are bound to a DPoP key. */
-  readonly key?: string;
+  readonly dpopKey?: string;
   /** How far the issuer's clock is from ours, if that is more than a minute. */
   readonly clock?: string;
   /** The same in seconds; negative: behind. */
@@ -54,7 +54,7 @@ export function explainSignIn(parts: BrokerParts, signIn: SignIn): Explanation {
     ...sentences(parts, signIn),
     ...(attempt === undefined ? {} : { attempt: attemptSentence(attempt) }),
     ...audienceSentence(signIn),
-    ...(signIn.isKeyBound && signIn.state.kind !== 'revoked' ? { key: boundSentence } : {}),
+    ...(signIn.isKeyBound && signIn.state.kind !== 'revoked' ? { dpopKey: boundSentence } : {}),
     ...(Math.abs(skew) > notableSkew
       ? { clock: skewSentence(skew), clockAhead: Math.round(skew / 1000) }
       : {}),

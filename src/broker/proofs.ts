@@ -90,7 +90,7 @@ export class Proofs {
     const [endpoint] = around;
     if (endpoint === undefined) throw outside(url, signIn);
     throw this.#current.consentRequired({
-      ...accessOf(appId, endpoint, signIn, token),
+      ...wantedFor(appId, endpoint, signIn, token),
       interaction: 'never',
     });
   }
@@ -102,14 +102,14 @@ export class Proofs {
   #isAllowed(appId: string, endpoint: string, signIn: SignIn, token: AccessToken): boolean {
     const { leases, clock } = this.#parts;
     const now = clock.wall();
-    const access = accessOf(appId, endpoint, signIn, token);
+    const wanted = wantedFor(appId, endpoint, signIn, token);
     const leased = leases.of(appId, now).map(({ permission }) => permission);
-    const onDisk = this.#current.onDisk(access);
+    const onDisk = this.#current.onDisk(wanted);
     const there = [...leased, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
-    if (there.some((permission) => isDenied(permission, access)))
-      throw this.#current.consentDenied({ ...access, interaction: 'never' });
-    if (leases.gave(token.tokenId, access)) return true;
-    return there.some((permission) => covers(permission, access));
+    if (there.some((permission) => isDenied(permission, wanted)))
+      throw this.#current.consentDenied({ ...wanted, interaction: 'never' });
+    if (leases.gave(token.tokenId, wanted)) return true;
+    return there.some((permission) => covers(permission, wanted));
   }
 
   #limit(appId: string): void {
@@ -160,7 +160,7 @@ interface Access {
   readonly scope: readonly string[];
 }
 
-function accessOf(appId: string, endpoint: string, { id }: SignIn, token: AccessToken): Access {
+function wantedFor(appId: string, endpoint: string, { id }: SignIn, token: AccessToken): Access {
   return { appId, endpoint, signInId: id, scope: withoutOfflineAccess(token.scope) };
 }
 

@@ -9,7 +9,7 @@
 import type { KeyturnError } from '../base/errors.ts';
 import { asTyped, queryOf } from '../oauth/base/resource.ts';
 import { isWithin, stepUpScope, union } from '../oauth/base/scope.ts';
-import type { AccessRequest } from './consent/current-permissions.ts';
+import type { WantedAccess } from './consent/current-permissions.ts';
 import type { Consent } from './consent/consent.ts';
 import { scopesToNarrowTo } from './consent/sign-in-choice.ts';
 import type { BrokerParts } from './parts.ts';
@@ -67,16 +67,16 @@ export class RequestSignIns {
 
   /** `signIn`: the one that served once, if there is any. */
   async signIn(permitted: PermittedRequest, signIn: SignIn | undefined): Promise<void> {
-    const { access, pending, permission } = permitted;
+    const { wanted, pending, permission } = permitted;
     const { endpoint, request } = pending;
     if (signIn && this.#hasOwnEnded(signIn)) this.#endedByOwn.add(signIn.id);
     if (signIn?.state.kind === 'revoked') throw refusals.signInRevoked(endpoint);
     if (signIn && waitsForUser(signIn, permission)) throw refusals.endedAlong(endpoint, signIn);
     if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
-    if (!signIn) this.#consent.refuseKeyOnly(access);
+    if (!signIn) this.#consent.refuseWhereApiKeyOnly(wanted);
     this.#refuseUnattended(pending, signIn ? refusals.whyAgain(signIn) : 'nobody has signed in there yet');
     await this.#start(permitted, {
-      ...(signIn ? stepUpScope(signIn, access.scope) : { scope: access.scope }),
+      ...(signIn ? stepUpScope(signIn, wanted.scope) : { scope: wanted.scope }),
       account: request.account ?? (signIn && accountLabel(signIn)),
       signIn,
     });
@@ -84,18 +84,18 @@ export class RequestSignIns {
 
   /** Spec, Step-up: a new authorization with the union of what was asked before and what is needed now. */
   async stepUp(permitted: PermittedRequest, signIn: SignIn): Promise<void> {
-    const { access, pending } = permitted;
+    const { wanted, pending } = permitted;
     const { endpoint, request } = pending;
-    if (isWithin(access.scope, signIn.requestedScope)) {
-      throw refusals.notGranted(endpoint, access.scope, signIn);
+    if (isWithin(wanted.scope, signIn.requestedScope)) {
+      throw refusals.notGranted(endpoint, wanted.scope, signIn);
     }
     const stepUp = { appId: request.appId, endpoint, operation: request.operation ?? '' };
     if (this.#stepUps.isExhausted(stepUp)) throw refusals.stepUpExhausted(endpoint);
-    const missing = access.scope.filter((scope) => !signIn.scope.includes(scope));
+    const missing = wanted.scope.filter((scope) => !signIn.scope.includes(scope));
     this.#refuseUnattended(pending, `it needs a new sign-in for ${missing.join(' ')}`);
     this.#stepUps.add(stepUp);
     await this.#start(permitted, {
-      ...stepUpScope(signIn, access.scope),
+      ...stepUpScope(signIn, wanted.scope),
       account: accountLabel(signIn),
       signIn,
       isStepUp: true,
@@ -108,15 +108,15 @@ export class RequestSignIns {
    * signed in.
    */
   async stepUpToAdvertisedScopes(permitted: PermittedRequest, signIn: SignIn): Promise<boolean> {
-    const { access, pending, permission } = permitted;
+    const { wanted, pending, permission } = permitted;
     if (pending.hasSignedIn) return false;
     const listed = await this.#listedFor(permitted, signIn);
     const had = union(signIn.requestedScope, signIn.scope, permission.deniedScope ?? []);
     const more = listed.filter((name) => !had.includes(name));
     if (more.length === 0) return false;
-    const wider = { ...access, scope: union(access.scope, more) };
+    const wider = { ...wanted, scope: union(wanted.scope, more) };
     await this.#consent.askUnlessAllowed(wider, pending.deadline);
-    await this.stepUp({ ...permitted, access: wider }, signIn);
+    await this.stepUp({ ...permitted, wanted: wider }, signIn);
     return true;
   }
 
@@ -132,11 +132,11 @@ export class RequestSignIns {
 
   /** One sign-in brings back what a narrower token took (lost-scope.ts). */
   async restore(permitted: PermittedRequest, signIn: SignIn, lost: readonly string[]): Promise<void> {
-    const { access, pending } = permitted;
+    const { wanted, pending } = permitted;
     if (pending.hasSignedIn) throw refusals.notGranted(pending.endpoint, lost, signIn);
     this.#refuseUnattended(pending, refusals.scopesLost(signIn.issuer, lost));
     await this.#start(permitted, {
-      scope: union(signIn.requestedScope, signIn.scope, lost, access.scope),
+      scope: union(signIn.requestedScope, signIn.scope, lost, wanted.scope),
       account: accountLabel(signIn),
       signIn,
     });
@@ -147,7 +147,7 @@ export class RequestSignIns {
    * (lost-scope.ts). It is of the same account and gives no more than the permission does, so no card is needed for it.
    */
   async signInForThisAppAlone(permitted: PermittedRequest, shared: SignIn): Promise<void> {
-    const { access, pending, permission } = permitted;
+    const { wanted, pending, permission } = permitted;
     const { endpoint, request } = pending;
     const { signIns } = this.#parts;
     const scope = shared.scope.filter((name) => permission.scope?.includes(name));
@@ -166,7 +166,7 @@ export class RequestSignIns {
     if (own.some((one) => isEndedAfter(one, shared))) throw refusals.signInRevoked(endpoint);
     this.#refuseUnattended(pending, 'it needs a sign-in for this app alone');
     await this.#start(permitted, {
-      scope: union(scope, access.scope),
+      scope: union(scope, wanted.scope),
       account: accountLabel(shared),
       signIn: shared,
       onlyFor: request.appId,
@@ -230,9 +230,9 @@ export class RequestSignIns {
   }
 
   /** The user signed in, and not for the one to renew. No permission names the other one yet. */
-  async #goOnWith({ access, pending }: PermittedRequest, meant: SignIn, signedIn: SignIn): Promise<void> {
+  async #goOnWith({ wanted, pending }: PermittedRequest, meant: SignIn, signedIn: SignIn): Promise<void> {
     const { request, endpoint, deadline } = pending;
-    const chosen: AccessRequest = { ...access, signInId: signedIn.id };
+    const chosen: WantedAccess = { ...wanted, signInId: signedIn.id };
     // The server may name another issuer now.
     const isMoved = signedIn.issuer !== meant.issuer || signedIn.resource !== meant.resource;
     if (!isMoved && request.account !== undefined) {
@@ -241,7 +241,7 @@ export class RequestSignIns {
     }
     await this.#consent.askUnlessAllowed(chosen, deadline);
     // What the user chose answers this request. The next one goes on with the sign-in that the permission names first.
-    if (!isMoved) pending.access = chosen;
+    if (!isMoved) pending.wanted = chosen;
   }
 }
 

@@ -7,7 +7,7 @@ import type { RequestDeadline } from '../base/request-deadline.ts';
 import { endpointOf, queryOf } from '../oauth/base/resource.ts';
 import { union, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { BearerChallenge } from '../oauth/discovery/challenge.ts';
-import type { AccessRequest } from './consent/current-permissions.ts';
+import type { WantedAccess } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { AppProcess } from './approval-requests/app-process.ts';
 import type { ApiKey } from './records/api-key.ts';
@@ -42,7 +42,7 @@ export interface TokenRequest {
 
 /** An API key, as an app gets it. */
 export interface HandedApiKey {
-  readonly key: ApiKey;
+  readonly apiKey: ApiKey;
   /** The key without its scheme. */
   readonly value: string;
 }
@@ -91,8 +91,8 @@ export function hintOf(
 export interface PendingRequest {
   readonly request: TokenRequest;
   readonly endpoint: string;
-  /** What the answer must carry. Names a sign-in once the user has chosen one for this request. */
-  access: AccessRequest;
+  /** What the app asks for. Names a sign-in once the user has chosen one for this request. */
+  wanted: WantedAccess;
   readonly deadline: RequestDeadline;
   /** One sign-in for one request, besides a step-up. */
   hasSignedIn: boolean;
@@ -101,7 +101,7 @@ export interface PendingRequest {
 /** One try to answer it, under one permission. */
 export interface PermittedRequest {
   readonly pending: PendingRequest;
-  readonly access: AccessRequest;
+  readonly wanted: WantedAccess;
   readonly permission: Permission;
 }
 
@@ -129,7 +129,7 @@ export function pendingRequests({
     return {
       request,
       endpoint,
-      access: {
+      wanted: {
         appId,
         appProcess,
         account,

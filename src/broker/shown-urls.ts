@@ -16,7 +16,7 @@ import type { BrokerParts } from './parts.ts';
 import type { Verdict } from './approval-requests/answer.ts';
 import { answerInTime } from './approval-requests/approval-requests.ts';
 import type { AppProcess } from './approval-requests/app-process.ts';
-import { keySubject } from './records/api-key.ts';
+import { apiKeySubject } from './records/api-key.ts';
 import { askedTooSoon } from './refusals/refusals.ts';
 
 export interface UrlRequest {
@@ -79,7 +79,7 @@ export class ShownUrls {
 
   #refuse({ appId, endpoint, appProcess }: Shown): void {
     const name = this.#parts.apps.nameOf(appId);
-    const access = {
+    const wanted = {
       appId,
       endpoint,
       scope: [],
@@ -89,8 +89,8 @@ export class ShownUrls {
     const key = this.#parts.apiKeys.for(endpoint);
     // By tokens or by an API key; what was denied of either is denied here.
     const allowed = [
-      ...this.#current.all(access),
-      ...(key ? this.#current.all({ ...access, endpoint: keySubject(key), key }) : []),
+      ...this.#current.all(wanted),
+      ...(key ? this.#current.all({ ...wanted, endpoint: apiKeySubject(key), apiKey: key }) : []),
     ];
     if (allowed.length === 0) throw notAllowed(name, endpoint);
     const retryAfter = this.#waits.left(appId);

@@ -1,7 +1,6 @@
 /**
- * `token.get`, from the request to the answer: permission → sign-in → token in memory →
- * answer. Where memory has no fresh
- * token: refresh (tokens/token-source.ts), or sign-in (request-sign-ins.ts).
+ * `token.get`, from the request to the answer: permission → sign-in → token in memory → answer. If memory has no fresh
+ * token, the broker refreshes it (tokens/token-source.ts) or signs in (request-sign-ins.ts).
  *
  * Invariants (4, 6 and 10, dev/internals.md): no permission, no token. An app gets a token only if the token's
  * granted scopes lie within its permission, as literal sets. A token belongs to a sign-in, which is found by the endpoint
@@ -30,7 +29,7 @@ import { pendingRequests, isStepUpWithoutScopes } from './request.ts';
 import type { PermittedRequest, PendingRequest, Token, TokenRequest } from './request.ts';
 import { isLiving } from './records/sign-in.ts';
 import type { SignIn } from './records/sign-in.ts';
-import { hasLostProviderSignIn } from './records/company.ts';
+import { lacksCompanySignIn } from './records/company.ts';
 import { isBoundTo } from './records/permission.ts';
 import { cliAppId } from './records/app.ts';
 import { unknownAccount } from './refusals/account-refusals.ts';
@@ -82,7 +81,7 @@ export class TokenRequests {
     try {
       // Before anything else: during a pause no card and no page opens.
       this.#parts.pause.throwIfPaused();
-      const permissions = this.#consent.current.covering(pending.access);
+      const permissions = this.#consent.current.covering(pending.wanted);
       const first = permissions && this.#tryOnce(pending, permissions);
       // Without an await, see above.
       if (first && !(first instanceof Promise) && first.kind === 'token') return first.token;
@@ -117,24 +116,24 @@ export class TokenRequests {
    */
   async #untilToken(pending: PendingRequest, first: MaybePromise<Outcome> | undefined): Promise<Token> {
     const { leases } = this.#parts;
-    let spent = leases.spentBy(pending.access.appId);
+    let spent = leases.spentBy(pending.wanted.appId);
     let begun = first;
     for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
       // Read again each time: signing in may have chosen one for this request.
-      const { access, deadline } = pending;
-      if (tries === 0 && !begun && !this.#consent.current.covering(access))
-        await this.#consent.askUnlessAllowed(access, deadline);
+      const { wanted, deadline } = pending;
+      if (tries === 0 && !begun && !this.#consent.current.covering(wanted))
+        await this.#consent.askUnlessAllowed(wanted, deadline);
       try {
         // Race: a try before this one waited, and a permission may have ended meanwhile.
         const outcome = await (begun ??
-          this.#tryOnce(pending, this.#consent.current.coveringOrThrow(access)));
+          this.#tryOnce(pending, this.#consent.current.coveringOrThrow(wanted)));
         if (outcome.kind === 'token') return outcome.token;
       } catch (error) {
         // Race: somebody else changed the sign-in. The newer state decides.
         if (reasonOf(error) === 'conflict') continue;
         // Race: another request used up what was allowed once, while this one waited.
-        const spentNow = leases.spentBy(access.appId);
-        const mayAsk = reasonOf(error) === 'consent_required' && access.interaction !== 'never';
+        const spentNow = leases.spentBy(wanted.appId);
+        const mayAsk = reasonOf(error) === 'consent_required' && wanted.interaction !== 'never';
         if (spentNow <= spent || !mayAsk) throw error;
         [spent, tries] = [spentNow, -1];
       }
@@ -146,60 +145,63 @@ export class TokenRequests {
   #tryOnce(pending: PendingRequest, permissions: Covering): MaybePromise<Outcome> {
     // Race: the owner may have paused while a card was open. No sign-in begins then.
     this.#parts.pause.throwIfPaused();
-    const { access, endpoint, deadline } = pending;
-    const there = this.#signInsFor(pending);
-    const choice = chooseSignIn(there, access, permissions);
+    const { wanted, endpoint, deadline } = pending;
+    const signIns = this.#signInsFor(pending);
+    const choice = chooseSignIn(signIns, wanted, permissions);
     switch (choice.kind) {
       case 'use':
-        return this.#serve({ pending, access, permission: choice.permission }, choice.signIn);
+        return this.#tokenOf({ pending, wanted, permission: choice.permission }, choice.signIn);
       case 'signIn':
         return againAfter(
-          this.#signIns.signIn({ pending, access, permission: permissions[0] }, choice.signIn),
+          this.#signIns.signIn({ pending, wanted, permission: permissions[0] }, choice.signIn),
         );
       case 'choose':
         return againAfter(this.#choices.choose(pending, choice.permission, choice.accounts));
       case 'ask':
         return againAfter(
-          this.#consent.askUnlessAllowed({ ...access, signInId: choice.signIn.id }, deadline),
+          this.#consent.askUnlessAllowed({ ...wanted, signInId: choice.signIn.id }, deadline),
         );
       case 'unknownAccount':
         // An app doesn't learn of accounts that it may not use. The command line is the owner's.
         throw unknownAccount(
           endpoint,
           choice.account,
-          access.appId === cliAppId ? accountsIn(there.filter(isLiving)) : choice.known,
+          wanted.appId === cliAppId ? accountsIn(signIns.filter(isLiving)) : choice.known,
         );
     }
   }
 
   /** Those of the endpoint. One whose resource has a query is for that URL only. */
   #signInsFor({ endpoint, request }: PendingRequest): SignIn[] {
-    const there = this.#parts.signIns.forEndpoint(endpoint);
-    return there.every(({ resource }) => !resource.includes('?'))
-      ? there
-      : there.filter(({ resource }) => isResourceOf(resource, request.resource));
+    const signIns = this.#parts.signIns.forEndpoint(endpoint);
+    return signIns.every(({ resource }) => !resource.includes('?'))
+      ? signIns
+      : signIns.filter(({ resource }) => isResourceOf(resource, request.resource));
   }
 
-  /** What the permission gives of this sign-in. */
-  #serve(permitted: PermittedRequest, signIn: SignIn): MaybePromise<Outcome> {
-    const { pending, access, permission } = permitted;
+  /** A token of this sign-in; or a new sign-in, if this one isn't active or lacks scopes. */
+  #tokenOf(permitted: PermittedRequest, signIn: SignIn): MaybePromise<Outcome> {
+    const { pending, wanted, permission } = permitted;
     if (signIn.state.kind !== 'active') {
-      const mayRevive = this.#parts.refresher.failures.mayRevive(signIn);
+      const mayRevive = this.#parts.refresher.failures.mayRefreshAgain(signIn);
       return mayRevive
-        ? this.#revive(permitted, signIn)
+        ? this.#tryRefreshAgain(permitted, signIn)
         : againAfter(this.#signIns.signIn(permitted, signIn));
     }
-    const lost = scopesMissingFor(signIn, permission, access.scope);
-    if (lost.length > 0) return againAfter(this.#signIns.restore(permitted, signIn, lost));
-    if (!isWithin(access.scope, signIn.scope)) return againAfter(this.#signIns.stepUp(permitted, signIn));
+    const missing = scopesMissingFor(signIn, permission, wanted.scope);
+    if (missing.length > 0) return againAfter(this.#signIns.restore(permitted, signIn, missing));
+    if (!isWithin(wanted.scope, signIn.scope)) return againAfter(this.#signIns.stepUp(permitted, signIn));
     if (isStepUpWithoutScopes(pending.request.challenge) || this.#rejections.hadTokenRejected(signIn))
-      return this.#serveAfterCheck(permitted, signIn);
+      return this.#askServerFirst(permitted, signIn);
     requireSameResource(permission, signIn);
-    return this.#serveFresh(permitted, signIn);
+    return this.#tokenFromMemoryOrNew(permitted, signIn);
   }
 
-  /** Before a sign-in: the server may take the refresh token again. A failure rests, so that this is tried once. */
-  async #revive({ pending }: PermittedRequest, { id }: SignIn): Promise<Outcome> {
+  /**
+   * Before a sign-in page opens: the authorization server may accept the refresh token now. After a failure it isn't
+   * asked again for a while, so the next try signs in.
+   */
+  async #tryRefreshAgain({ pending }: PermittedRequest, { id }: SignIn): Promise<Outcome> {
     const { signal } = pending.deadline;
     await this.#parts.refresher.refresh(id, undefined, signal).catch((error: unknown) => {
       if (reasonOf(error) !== 'login_required') throw error;
@@ -207,8 +209,8 @@ export class TokenRequests {
     return again;
   }
 
-  /** The MCP server wants scopes that it doesn't name, or rejected a token of this sign-in: there is more to find out. */
-  async #serveAfterCheck(permitted: PermittedRequest, signIn: SignIn): Promise<Outcome> {
+  /** The MCP server wants scopes that it doesn't name, or rejected a token of this sign-in: asks it what it wants now. */
+  async #askServerFirst(permitted: PermittedRequest, signIn: SignIn): Promise<Outcome> {
     const { pending, permission } = permitted;
     if (
       isStepUpWithoutScopes(pending.request.challenge) &&
@@ -221,11 +223,15 @@ export class TokenRequests {
       !(await this.#rejections.isStillNamedByServer(pending, signIn))
     )
       return again;
-    return this.#serveFresh(permitted, signIn, true);
+    return this.#tokenFromMemoryOrNew(permitted, signIn, true);
   }
 
   /** The token in memory, or one that replaces it. */
-  #serveFresh(permitted: PermittedRequest, signIn: SignIn, hasWaited = false): MaybePromise<Outcome> {
+  #tokenFromMemoryOrNew(
+    permitted: PermittedRequest,
+    signIn: SignIn,
+    hasWaited = false,
+  ): MaybePromise<Outcome> {
     const { pending, permission } = permitted;
     const { cache, clock } = this.#parts;
     const { challenge, minimumValidity } = pending.request;
@@ -235,73 +241,83 @@ export class TokenRequests {
     const token = cache.get(signIn.id, scopeKey(narrow));
     if (token && challenge) this.#rejections.throwWhileNotReplacing(pending, signIn);
     if (!token || !isFresh(token, clock.now(), minimumValidity))
-      return this.#serveRenewed(permitted, signIn, { cached: token, narrow });
-    return hasWaited ? this.#handOutStill(permitted, signIn, token) : this.#handOut(permitted, signIn, token);
+      return this.#refreshedToken(permitted, signIn, { cached: token, narrow });
+    return hasWaited
+      ? this.#handOutIfUnchanged(permitted, signIn, token)
+      : this.#handOut(permitted, signIn, token);
   }
 
-  async #serveRenewed(
+  async #refreshedToken(
     permitted: PermittedRequest,
     signIn: SignIn,
     { cached, narrow }: Pick<TokenNeed, 'cached' | 'narrow'>,
   ): Promise<Outcome> {
     const { deadline, request } = permitted.pending;
     const { minimumValidity } = request;
-    if (hasLostProviderSignIn(this.#parts, signIn))
-      return againAfter(this.#signIns.signIn(permitted, signIn));
+    if (lacksCompanySignIn(this.#parts, signIn)) return againAfter(this.#signIns.signIn(permitted, signIn));
     const need = { cached, narrow, minimumValidity, deadline };
     const token = await renewedToken(this.#parts, signIn, need);
     if (token === 'signIn') return againAfter(this.#signIns.signIn(permitted, signIn));
     if (token === 'separateSignIn') return againAfter(this.#signIns.signInForThisAppAlone(permitted, signIn));
-    return token === 'changed' ? again : this.#handOutStill(permitted, signIn, token);
+    return token === 'changed' ? again : this.#handOutIfUnchanged(permitted, signIn, token);
   }
 
-  /** After a wait: checks what may have changed. */
-  #handOutStill(permitted: PermittedRequest, signIn: SignIn, token: AccessToken): MaybePromise<Outcome> {
-    const current = this.#stillServing(permitted, signIn, token);
+  /** After a wait: permission, sign-in and token may have changed. */
+  #handOutIfUnchanged(
+    permitted: PermittedRequest,
+    signIn: SignIn,
+    token: AccessToken,
+  ): MaybePromise<Outcome> {
+    const current = this.#signInIfUnchanged(permitted, signIn, token);
     return current ? this.#handOut(permitted, current, token) : again;
   }
 
   /**
-   * The sign-in as it is now. Undefined if it no longer serves. Races, while the request waited: the user may have
-   * ended the permission or the sign-in, a lease may be over, and the refresh may have come back with fewer scopes than
-   * before.
+   * The sign-in as it is now; undefined if its token may no longer be handed out. Races, while the request waited: the
+   * user may have revoked the permission or the sign-in, a temporary permission may be over, and the refresh may have
+   * brought fewer scopes than before.
    */
-  #stillServing(
-    { access, permission }: PermittedRequest,
+  #signInIfUnchanged(
+    { wanted, permission }: PermittedRequest,
     { id }: SignIn,
     token: AccessToken,
   ): SignIn | undefined {
     const { cache, signIns } = this.#parts;
     const signIn = signIns.byId(id);
-    const isAllowed = this.#consent.current.covering(access)?.includes(permission) === true;
+    const isAllowed = this.#consent.current.covering(wanted)?.includes(permission) === true;
     if (!signIn || !isAllowed || !cache.holds(id, token)) return undefined;
-    return scopesMissingFor(signIn, permission, access.scope).length > 0 ? undefined : signIn;
+    return scopesMissingFor(signIn, permission, wanted.scope).length > 0 ? undefined : signIn;
   }
 
   #handOut(permitted: PermittedRequest, signIn: SignIn, token: AccessToken): MaybePromise<Outcome> {
-    const { pending, access, permission } = permitted;
+    const { pending, wanted, permission } = permitted;
     const { endpoint } = pending;
     requireEndpoint(signIn, endpoint);
-    if (!isWithin(access.scope, token.scope)) throw refusals.notGranted(endpoint, access.scope, signIn);
+    if (!isWithin(wanted.scope, token.scope)) throw refusals.notGranted(endpoint, wanted.scope, signIn);
     return isBoundTo(permission, signIn.id)
-      ? this.#give(permitted, signIn, token)
-      : this.#giveFirst(permitted, signIn, token);
+      ? this.#answerWith(permitted, signIn, token)
+      : this.#bindAndAnswer(permitted, signIn, token);
   }
 
-  /** The first token fixes what the permission is for. */
-  async #giveFirst(
-    { pending, access, permission }: PermittedRequest,
+  /** The permission's first token: from now on the permission is for this sign-in. */
+  async #bindAndAnswer(
+    { pending, wanted, permission }: PermittedRequest,
     signIn: SignIn,
     token: AccessToken,
   ): Promise<Outcome> {
     const bound = await this.#consent.changes.bind(permission, signIn, token.scope);
-    // Race: the user may have ended the permission or the sign-in while that was written.
-    const isAllowed = this.#consent.current.covering(access)?.includes(bound) === true;
+    // Race: the user may have revoked the permission or the sign-in while that was written.
+    const isAllowed = this.#consent.current.covering(wanted)?.includes(bound) === true;
     if (!isAllowed || !this.#parts.cache.holds(signIn.id, token)) return again;
-    return this.#give({ pending, access, permission: bound }, signIn, token);
+    return this.#answerWith({ pending, wanted, permission: bound }, signIn, token);
   }
 
-  #give({ pending, access, permission }: PermittedRequest, signIn: SignIn, token: AccessToken): Outcome {
+  /** The last step: notes that the app gets the token. */
+  #answerWith(
+    { pending, wanted, permission }: PermittedRequest,
+    signIn: SignIn,
+    token: AccessToken,
+  ): Outcome {
     const { request, endpoint } = pending;
     const { accessToken, tokenId, expiresAt, scope } = token;
     const { id, resource, account, issuer } = signIn;
@@ -313,7 +329,7 @@ export class TokenRequests {
     pause.throwIfPaused();
     if (!request.isCallerGone) {
       leases.used(permission, tokenId);
-      token.handedTo.add(access.appId);
+      token.handedTo.add(wanted.appId);
       apps.used(permission, clock.wall());
       // A row of the audit log names a token by a MAC over all of it, which is computed once.
       token.fingerprint ??= audit.fingerprint(accessToken);

@@ -18,13 +18,13 @@ export type CommandApproval =
       /** Milliseconds since 1970; absent: until the owner ends it. */
       readonly until?: number;
       /** It is about the endpoint's API key, and about no token. */
-      readonly key?: ShownApiKey;
+      readonly apiKey?: ShownApiKey;
     }
   | {
       /** An API key would be set. The key itself isn't here. */
       readonly command: 'apiKey';
       readonly endpoint: string;
-      readonly key: ShownApiKey;
+      readonly apiKey: ShownApiKey;
       /** True if a key there ends: its value, or its header as well. */
       readonly replaces: boolean;
       /** Keyturn would not ask whether the server offers a sign-in. */
@@ -55,7 +55,7 @@ export type CommandApproval =
       /** When the denial would end, in milliseconds since 1970; absent: now. */
       readonly until?: number;
       /** It is about the endpoint's API key, and about no token. */
-      readonly key?: ShownApiKey;
+      readonly apiKey?: ShownApiKey;
     }
   | {
       readonly command: 'signIn';
@@ -139,7 +139,7 @@ export type Question =
       /**
        * The question is about the endpoint's API key, and about no token. `subject`: what its permission is stored under.
        */
-      readonly key?: ShownApiKey & { readonly subject: string };
+      readonly apiKey?: ShownApiKey & { readonly subject: string };
       /** What a yes allows; absent if only the first sign-in shows it. */
       readonly scope?: readonly string[];
       /** The sign-in to use; a yes names it in the permission. Absent if nobody has signed in yet. */

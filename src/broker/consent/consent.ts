@@ -18,17 +18,17 @@ import { cliAppId } from '../records/app.ts';
 import type { ForwardOrigin } from '../records/app.ts';
 import { carriedOver } from '../records/permission.ts';
 import type { AsRead, Permission } from '../records/permission.ts';
-import { askedTooSoon, keyInstead } from '../refusals/refusals.ts';
+import { askedTooSoon, apiKeyInstead } from '../refusals/refusals.ts';
 import { RequestWaits } from './request-waits.ts';
 import { offerFor } from './consent-offer.ts';
 import type { Offer } from './consent-offer.ts';
 import { CurrentPermissions } from './current-permissions.ts';
-import type { AccessRequest } from './current-permissions.ts';
+import type { WantedAccess } from './current-permissions.ts';
 import { permissionRow, PermissionChanges } from './permission-changes.ts';
 import type { ShownOffer } from './permission-changes.ts';
 
 /** A key has no scopes and no sign-in. */
-const keyOffer: Offer = { scope: [], signInIds: [], namedSignIn: undefined };
+const apiKeyOffer: Offer = { scope: [], signInIds: [], namedSignIn: undefined };
 
 export class Consent {
   /** The permissions and leases of this moment. */
@@ -58,22 +58,22 @@ export class Consent {
    * Resolves when a permission covers the request; asks the user where none does. Throws `consent_denied`,
    * `consent_required`, `rate_limited` or the deadline's reason.
    */
-  async askUnlessAllowed(access: AccessRequest, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
-    if (this.current.covering(access)) return;
-    if (!access.key) this.refuseKeyOnly(access);
-    if (access.interaction === 'never') throw this.current.consentRequired(access);
-    const { appId, endpoint, scope, account = '', signInId = '', isDetached = false } = access;
+  async askUnlessAllowed(wanted: WantedAccess, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
+    if (this.current.covering(wanted)) return;
+    if (!wanted.apiKey) this.refuseWhereApiKeyOnly(wanted);
+    if (wanted.interaction === 'never') throw this.current.consentRequired(wanted);
+    const { appId, endpoint, scope, account = '', signInId = '', isDetached = false } = wanted;
     // A card is about one process, so that the user can allow just that one. What comes and goes shares one.
-    const run = appId === cliAppId || isDetached ? '' : (access.appProcess?.run ?? '');
+    const run = appId === cliAppId || isDetached ? '' : (wanted.appProcess?.run ?? '');
     const key = JSON.stringify([appId, endpoint, scope.toSorted(), run, account, signInId, isDetached]);
-    await this.#questions.join(key, (signal) => this.#ask(access, signal), deadline.signal);
+    await this.#questions.join(key, (signal) => this.#ask(wanted, signal), deadline.signal);
   }
 
   /** Where the owner set a key instead of signing in, a question about tokens, or a sign-in, would only mislead. */
-  refuseKeyOnly({ endpoint, query = '' }: Pick<AccessRequest, 'endpoint' | 'query'>): void {
+  refuseWhereApiKeyOnly({ endpoint, query = '' }: Pick<WantedAccess, 'endpoint' | 'query'>): void {
     const { signIns, apiKeys } = this.#parts;
     if (apiKeys.servingAt(`${endpoint}${query}`) && signIns.forEndpoint(endpoint).length === 0)
-      throw keyInstead(endpoint);
+      throw apiKeyInstead(endpoint);
   }
 
   /**
@@ -100,78 +100,78 @@ export class Consent {
     await this.#questions.end(reason);
   }
 
-  async #ask(access: AccessRequest, signal: AbortSignal): Promise<void> {
-    this.#refuseTooSoon(access);
+  async #ask(wanted: WantedAccess, signal: AbortSignal): Promise<void> {
+    this.#refuseTooSoon(wanted);
     const { apps } = this.#parts;
-    const offer = this.#offer(access);
-    const appProcess = access.appProcess?.look();
+    const offer = this.#offer(wanted);
+    const appProcess = wanted.appProcess?.look();
     const decision = await answerInTime(
       this.#parts,
       {
         kind: 'allow',
-        appId: access.appId,
-        appName: apps.nameOf(access.appId),
-        endpoint: access.key?.endpoint ?? access.endpoint,
-        ...(access.query && !access.key ? { query: access.query } : {}),
-        ...(access.key === undefined
+        appId: wanted.appId,
+        appName: apps.nameOf(wanted.appId),
+        endpoint: wanted.apiKey?.endpoint ?? wanted.endpoint,
+        ...(wanted.query && !wanted.apiKey ? { query: wanted.query } : {}),
+        ...(wanted.apiKey === undefined
           ? {}
-          : { key: { ...shownApiKey(access.key), subject: access.endpoint } }),
+          : { apiKey: { ...shownApiKey(wanted.apiKey), subject: wanted.endpoint } }),
         ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
         signIn: offer.namedSignIn,
         appProcess,
-        ...(apps.isProxied(access.appId) ? { proxied: true } : {}),
-        ...(access.isDetached ? { isDetached: true } : {}),
-        ...forwardOf(apps.originOf(access.appId)),
-        isAllowed: () => this.changes.extendable(access) !== undefined,
+        ...(apps.isProxied(wanted.appId) ? { proxied: true } : {}),
+        ...(wanted.isDetached ? { isDetached: true } : {}),
+        ...forwardOf(apps.originOf(wanted.appId)),
+        isAllowed: () => this.changes.extendable(wanted) !== undefined,
       },
       signal,
     ).catch((error: unknown) => {
-      if (signal.aborted) this.#waits.lengthen(access.appId, access.endpoint);
+      if (signal.aborted) this.#waits.lengthen(wanted.appId, wanted.endpoint);
       throw error;
     });
-    if (decision.verdict === 'yes' && this.#isOutdated(access, offer)) {
-      await this.changes.record(access, 'void', offer.scope);
-      return this.#ask(access, signal);
+    if (decision.verdict === 'yes' && this.#isOutdated(wanted, offer)) {
+      await this.changes.record(wanted, 'void', offer.scope);
+      return this.#ask(wanted, signal);
     }
-    await this.#settle(access, { ...offer, appProcess }, decision);
+    await this.#settle(wanted, { ...offer, appProcess }, decision);
   }
 
-  #offer(access: AccessRequest): Offer {
-    if (access.key) return keyOffer;
-    return offerFor(this.#parts.signIns, access, this.current.all(access));
+  #offer(wanted: WantedAccess): Offer {
+    if (wanted.apiKey) return apiKeyOffer;
+    return offerFor(this.#parts.signIns, wanted, this.current.all(wanted));
   }
 
   /** Somebody signed in since: a yes would give scopes that the card couldn't list. The next card lists them. */
-  #isOutdated(access: AccessRequest, shown: Offer): boolean {
-    return shown.scope.length === 0 && !this.current.covering(access) && this.#offer(access).scope.length > 0;
+  #isOutdated(wanted: WantedAccess, shown: Offer): boolean {
+    return shown.scope.length === 0 && !this.current.covering(wanted) && this.#offer(wanted).scope.length > 0;
   }
 
-  async #settle(access: AccessRequest, card: ShownOffer, decision: Decision): Promise<void> {
+  async #settle(wanted: WantedAccess, card: ShownOffer, decision: Decision): Promise<void> {
     switch (decision.verdict) {
       case 'void':
-        await this.changes.record(access, 'void', card.scope);
-        return this.#putOff(access);
+        await this.changes.record(wanted, 'void', card.scope);
+        return this.#putOff(wanted);
       case 'later':
-        return this.#putOff(access);
+        return this.#putOff(wanted);
       case 'no':
-        await this.changes.deny(access);
-        throw this.current.consentDenied(access);
+        await this.changes.deny(wanted);
+        throw this.current.consentDenied(wanted);
       case 'yes':
-        this.#waits.end(access.appId);
-        await this.changes.allow(access, card, decision);
+        this.#waits.end(wanted.appId);
+        await this.changes.allow(wanted, card, decision);
         // Race: the user may have ended it while it was written.
-        this.current.coveringOrThrow(access);
+        this.current.coveringOrThrow(wanted);
     }
   }
 
   /** There was no yes, unless a command of the owner closed the card. */
-  #putOff(access: AccessRequest): void {
-    if (this.current.covering(access)) return;
-    this.#waits.lengthen(access.appId, access.endpoint);
-    throw this.current.consentRequired(access);
+  #putOff(wanted: WantedAccess): void {
+    if (this.current.covering(wanted)) return;
+    this.#waits.lengthen(wanted.appId, wanted.endpoint);
+    throw this.current.consentRequired(wanted);
   }
 
-  #refuseTooSoon({ appId }: AccessRequest): void {
+  #refuseTooSoon({ appId }: WantedAccess): void {
     const retryAfter = this.#waits.left(appId);
     if (retryAfter > 0) throw askedTooSoon(this.#parts.apps.nameOf(appId), retryAfter);
   }

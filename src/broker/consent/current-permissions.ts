@@ -9,7 +9,7 @@ import type { KeyturnError } from '../../base/errors.ts';
 import type { ApiKey } from '../records/api-key.ts';
 import type { AppProcess } from '../approval-requests/app-process.ts';
 import { covers, isDenied } from '../records/permission.ts';
-import type { Need, Permission, PermissionKey } from '../records/permission.ts';
+import type { Need, Permission, AppAtEndpoint } from '../records/permission.ts';
 import * as refusals from '../refusals/refusals.ts';
 import type { WantedSignIn } from './sign-in-choice.ts';
 
@@ -17,8 +17,8 @@ import type { WantedSignIn } from './sign-in-choice.ts';
  * What an app asks for. `scope` is empty if it named none. For an API key, `endpoint` is the key's subject
  * (records/api-key.ts), and permissions, leases and denials are looked up under that.
  */
-export interface AccessRequest extends WantedSignIn, Need {
-  readonly key?: ApiKey;
+export interface WantedAccess extends WantedSignIn, Need {
+  readonly apiKey?: ApiKey;
   /** Of the URL that is asked for: for the card only. */
   readonly query?: string;
   readonly appProcess?: AppProcess | undefined;
@@ -38,7 +38,7 @@ export class CurrentPermissions {
   }
 
   /** The decision on disk, an allowance or a denial. */
-  onDisk({ appId, endpoint }: PermissionKey): Permission | undefined {
+  onDisk({ appId, endpoint }: AppAtEndpoint): Permission | undefined {
     return this.#parts.permissions.find(appId, endpoint, this.#parts.clock.wall());
   }
 
@@ -46,38 +46,38 @@ export class CurrentPermissions {
    * All that is allowed there, even if it doesn't cover the request: first the permission on disk, then the leases.
    * Throws `consent_denied` if one of them refuses a part of the request.
    */
-  all(access: AccessRequest): Permission[] {
-    const { appId, endpoint, appProcess } = access;
+  all(wanted: WantedAccess): Permission[] {
+    const { appId, endpoint, appProcess } = wanted;
     const leased = this.#parts.leases.find(appId, endpoint, appProcess, this.#parts.clock.wall());
-    const onDisk = this.onDisk(access);
+    const onDisk = this.onDisk(wanted);
     const all = onDisk ? [onDisk, ...leased] : leased;
-    if (all.some((permission) => isDenied(permission, access))) throw this.consentDenied(access);
+    if (all.some((permission) => isDenied(permission, wanted))) throw this.consentDenied(wanted);
     return all;
   }
 
   /** Those that cover the request; undefined if none does. Throws as `all`. */
-  covering(access: AccessRequest): Covering | undefined {
-    const [first, ...others] = this.all(access).filter((permission) => covers(permission, access));
+  covering(wanted: WantedAccess): Covering | undefined {
+    const [first, ...others] = this.all(wanted).filter((permission) => covers(permission, wanted));
     return first && [first, ...others];
   }
 
   /** The same where there must be one. Throws `consent_required`, and as `all`. */
-  coveringOrThrow(access: AccessRequest): Covering {
-    const covering = this.covering(access);
-    if (!covering) throw this.consentRequired(access);
+  coveringOrThrow(wanted: WantedAccess): Covering {
+    const covering = this.covering(wanted);
+    if (!covering) throw this.consentRequired(wanted);
     return covering;
   }
 
-  consentDenied({ appId, endpoint, signInId, key }: AccessRequest): KeyturnError {
-    if (key) return refusals.keyDenied(this.#parts.apps.nameOf(appId), key);
+  consentDenied({ appId, endpoint, signInId, apiKey: key }: WantedAccess): KeyturnError {
+    if (key) return refusals.apiKeyDenied(this.#parts.apps.nameOf(appId), key);
     const signIn = signInId === undefined ? undefined : this.#parts.signIns.byId(signInId);
     return refusals.consentDenied(this.#parts.apps.nameOf(appId), endpoint, signIn);
   }
 
-  consentRequired(access: AccessRequest): KeyturnError {
-    const { appId, endpoint, scope, signInId, key } = access;
-    if (key) return refusals.keyNotAllowed(this.#parts.apps.nameOf(appId), key);
-    const current = this.all(access);
+  consentRequired(wanted: WantedAccess): KeyturnError {
+    const { appId, endpoint, scope, signInId, apiKey: key } = wanted;
+    if (key) return refusals.apiKeyNotAllowed(this.#parts.apps.nameOf(appId), key);
+    const current = this.all(wanted);
     // `keyturn app allow` replaces: what the app has already must be in the command that the hint shows.
     const kept = scope.length === 0 ? [] : (current[0]?.scope ?? []);
     return refusals.consentRequired({

@@ -5,7 +5,7 @@
  * one token, whichever comes first. It never changes the permission or denial on disk.
  */
 import type { AppProcess, AppProcessView } from '../approval-requests/app-process.ts';
-import type { Permission, PermissionKey } from '../records/permission.ts';
+import type { Permission, AppAtEndpoint } from '../records/permission.ts';
 
 export interface Lease {
   readonly permission: Permission;
@@ -16,7 +16,7 @@ export interface Lease {
 }
 
 /** A lease for one token that is over: which token it gave, by its id, or which API key. */
-interface UsedUp extends PermissionKey {
+interface UsedUp extends AppAtEndpoint {
   readonly given: string;
 }
 
@@ -76,7 +76,7 @@ export class Leases {
   }
 
   /** Whether this app got this very token there under a lease, and the user has decided nothing about it since. */
-  gave(token: string, key: PermissionKey): boolean {
+  gave(token: string, key: AppAtEndpoint): boolean {
     return this.#usedUp.some((one) => one.given === token && isLike(key)(one));
   }
 
@@ -116,7 +116,7 @@ export class Leases {
     return this.#drop((lease) => lease.run?.run === run).map(({ permission }) => permission);
   }
 
-  #end(isOver: (key: PermissionKey) => boolean): Lease[] {
+  #end(isOver: (key: AppAtEndpoint) => boolean): Lease[] {
     this.#usedUp = this.#usedUp.filter((one) => !isOver(one));
     return this.#drop(({ permission }) => isOver(permission));
   }
@@ -134,6 +134,6 @@ export class Leases {
   }
 }
 
-function isLike({ appId, endpoint }: PermissionKey): (other: PermissionKey) => boolean {
+function isLike({ appId, endpoint }: AppAtEndpoint): (other: AppAtEndpoint) => boolean {
   return (other) => other.appId === appId && other.endpoint === endpoint;
 }

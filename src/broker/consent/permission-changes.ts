@@ -15,9 +15,9 @@ import type { SignIn } from '../records/sign-in.ts';
 import type { ApiKeys } from '../records/api-key.ts';
 import { cliAppId } from '../records/app.ts';
 import { covers, isBoundTo, isDenied } from '../records/permission.ts';
-import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
+import type { AsRead, Permission, AppAtEndpoint } from '../records/permission.ts';
 import { keptAccount } from './sign-in-choice.ts';
-import type { AccessRequest, CurrentPermissions } from './current-permissions.ts';
+import type { WantedAccess, CurrentPermissions } from './current-permissions.ts';
 
 /** What the user was shown. */
 export interface ShownOffer {
@@ -27,7 +27,7 @@ export interface ShownOffer {
   readonly appProcess: AppProcessView | undefined;
 }
 
-type ApprovedAccess = Pick<ShownOffer, 'scope' | 'signInIds'>;
+type ApprovedScope = Pick<ShownOffer, 'scope' | 'signInIds'>;
 
 /**
  * Every program of the user can ask under the name of the command line, so a card allows it for one hour
@@ -71,20 +71,20 @@ export class PermissionChanges {
   }
 
   /** A yes. */
-  allow(access: AccessRequest, card: ShownOffer, decision: Decision): Promise<void> {
-    return this.#inTurn(keyOf(access), () => this.#allow(access, card, decision));
+  allow(wanted: WantedAccess, card: ShownOffer, decision: Decision): Promise<void> {
+    return this.#inTurn(keyOf(wanted), () => this.#allow(wanted, card, decision));
   }
 
-  async #allow(access: AccessRequest, card: ShownOffer, decision: Decision): Promise<void> {
+  async #allow(wanted: WantedAccess, card: ShownOffer, decision: Decision): Promise<void> {
     const allowed = { scope: decision.scope ?? card.scope, signInIds: card.signInIds };
-    if (decision.asBefore) return this.#extend(access, allowed);
-    const found = this.#current.onDisk(access);
+    if (decision.asBefore) return this.#extend(wanted, allowed);
+    const found = this.#current.onDisk(wanted);
     const before = found?.decision === 'allow' ? found : undefined;
     // The owner decided by a command while the card was open.
-    if (before && covers(before, { ...access, scope: allowed.scope })) return;
-    const permission = this.#widened(access, before, allowed, decision.time);
+    if (before && covers(before, { ...wanted, scope: allowed.scope })) return;
+    const permission = this.#widened(wanted, before, allowed, decision.time);
     // A permission without an end must not get one from a shorter answer, nor fewer scopes.
-    const isShorter = decision.time !== undefined || (isCli(access) && before?.until === undefined);
+    const isShorter = decision.time !== undefined || (isCli(wanted) && before?.until === undefined);
     if (decision.run || decision.once || (before && isShorter)) await this.#lease(permission, card, decision);
     else await this.set(permission);
   }
@@ -102,16 +102,16 @@ export class PermissionChanges {
   }
 
   /** A no. */
-  deny(access: AccessRequest): Promise<void> {
-    return this.#inTurn(keyOf(access), () => this.#refuse(access));
+  deny(wanted: WantedAccess): Promise<void> {
+    return this.#inTurn(keyOf(wanted), () => this.#refuse(wanted));
   }
 
-  async #refuse(access: AccessRequest): Promise<void> {
-    const { appId, endpoint, signInId } = access;
+  async #refuse(wanted: WantedAccess): Promise<void> {
+    const { appId, endpoint, signInId } = wanted;
     const createdAt = this.#parts.clock.wall();
-    const [before] = this.#current.all(access);
+    const [before] = this.#current.all(wanted);
     if (!before) return this.set({ appId, endpoint, decision: 'deny', createdAt });
-    const more = access.scope.filter((name) => !before.scope?.includes(name));
+    const more = wanted.scope.filter((name) => !before.scope?.includes(name));
     await this.#replace(before, {
       ...before,
       ...(signInId === undefined
@@ -122,7 +122,7 @@ export class PermissionChanges {
   }
 
   /** The permission on disk, else a lease with an end time. A denial on disk can't be extended. */
-  extendable(key: PermissionKey): Permission | undefined {
+  extendable(key: AppAtEndpoint): Permission | undefined {
     const { appId, endpoint } = key;
     const onDisk = this.#current.onDisk(key);
     if (onDisk) return onDisk.decision === 'allow' ? onDisk : undefined;
@@ -132,7 +132,7 @@ export class PermissionChanges {
 
   /** The row in the audit log. */
   async record(
-    { appId, endpoint }: PermissionKey,
+    { appId, endpoint }: AppAtEndpoint,
     outcome: 'allow' | 'deny' | 'allow once' | 'allow for a run' | 'allow for a time' | 'void',
     scope: readonly string[] | undefined,
   ): Promise<void> {
@@ -148,13 +148,13 @@ export class PermissionChanges {
    * Adds to what is allowed at this very moment, and keeps its end. The write compares: where the permission was
    * ended or changed since it was read, the yes is void, and the app has to ask again.
    */
-  async #extend(access: AccessRequest, allowed: ApprovedAccess): Promise<void> {
-    const before = this.extendable(access);
-    if (before && covers(before, { ...access, scope: allowed.scope })) return;
-    const after = before && this.#widened(access, before, allowed, undefined);
+  async #extend(wanted: WantedAccess, allowed: ApprovedScope): Promise<void> {
+    const before = this.extendable(wanted);
+    if (before && covers(before, { ...wanted, scope: allowed.scope })) return;
+    const after = before && this.#widened(wanted, before, allowed, undefined);
     if (!before || !after || !(await this.#isReplaced(before, after))) {
-      await this.record(access, 'void', allowed.scope);
-      throw this.#current.consentRequired(access);
+      await this.record(wanted, 'void', allowed.scope);
+      throw this.#current.consentRequired(wanted);
     }
     await this.record(after, this.#parts.leases.holding(after) ? 'allow for a time' : 'allow', after.scope);
     this.#closeAnswered(after);
@@ -193,12 +193,12 @@ export class PermissionChanges {
    * the card asked for scopes or an account, not for more time.
    */
   #widened(
-    access: AccessRequest,
+    wanted: WantedAccess,
     before: Permission | undefined,
-    allowed: ApprovedAccess,
+    allowed: ApprovedScope,
     time: number | undefined,
   ): Permission {
-    const { appId, endpoint } = access;
+    const { appId, endpoint } = wanted;
     const createdAt = this.#parts.clock.wall();
     const scope = union(before?.scope ?? [], allowed.scope);
     const signInIds = union(before?.signInIds ?? [], allowed.signInIds);
@@ -207,7 +207,7 @@ export class PermissionChanges {
     const deniedSignInIds = before?.deniedSignInIds?.filter((id) => !signInIds.includes(id)) ?? [];
     const { fixAtFirstToken: _, ...stays } = before ?? {};
     return {
-      ...(isCli(access) ? { until: createdAt + cliLease } : {}),
+      ...(isCli(wanted) ? { until: createdAt + cliLease } : {}),
       ...stays,
       ...(time === undefined ? {} : { until: createdAt + time }),
       deniedScope,
@@ -216,7 +216,7 @@ export class PermissionChanges {
       endpoint,
       decision: 'allow',
       createdAt,
-      ...(scope.length > 0 ? { scope } : access.key ? {} : { fixAtFirstToken: true }),
+      ...(scope.length > 0 ? { scope } : wanted.apiKey ? {} : { fixAtFirstToken: true }),
       ...(before && signInIds.length > (before.signInIds ?? []).length
         ? keptAccount(this.#parts.signIns, before)
         : {}),
@@ -228,7 +228,7 @@ export class PermissionChanges {
   #closeAnswered(permission: Permission): void {
     for (const { id, question } of this.#parts.approvalRequests.list()) {
       if (question.kind !== 'allow') continue;
-      const subject = question.key?.subject ?? question.endpoint;
+      const subject = question.apiKey?.subject ?? question.endpoint;
       if (question.appId !== permission.appId || subject !== permission.endpoint) continue;
       const { scope = [], signIn } = question;
       const need = { scope, signInId: signIn?.isAnother ? signIn.id : undefined };
@@ -239,9 +239,9 @@ export class PermissionChanges {
   }
 }
 
-const isCli = ({ appId }: AccessRequest): boolean => appId === cliAppId;
+const isCli = ({ appId }: WantedAccess): boolean => appId === cliAppId;
 
-const keyOf = ({ appId, endpoint }: PermissionKey): string => JSON.stringify([appId, endpoint]);
+const keyOf = ({ appId, endpoint }: AppAtEndpoint): string => JSON.stringify([appId, endpoint]);
 
 /** A row of the audit log about a permission: one for an API key says so, and names the endpoint of the key. */
 export function permissionRow(

@@ -48,7 +48,7 @@ const subjectPrefix = 'key:';
  * What a permission for a key is stored under, instead of an endpoint. No endpoint looks like this, so that a
  * permission for tokens never gives a key, and a permission for a key never gives a token.
  */
-export const keySubject = ({ id }: Pick<ApiKey, 'id'>): string => `${subjectPrefix}${id}`;
+export const apiKeySubject = ({ id }: Pick<ApiKey, 'id'>): string => `${subjectPrefix}${id}`;
 
 export const isApiKeySubject = (subject: string): boolean => subject.startsWith(subjectPrefix);
 
@@ -96,7 +96,7 @@ export class ApiKeys {
   /** For lists and rows of the log: the key whose permission is stored under `subject`. Verified or not. */
   shownOf(subject: string): ApiKey | undefined {
     if (!isApiKeySubject(subject)) return undefined;
-    return this.#file.readable.find((key) => keySubject(key) === subject);
+    return this.#file.readable.find((key) => apiKeySubject(key) === subject);
   }
 
   /** The value, if it was read already. */

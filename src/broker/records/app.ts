@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
-import type { PermissionKey } from './permission.ts';
+import type { AppAtEndpoint } from './permission.ts';
 import type { ProxyRecord } from './proxy.ts';
 import type { RecordList } from '../../store/home-document.ts';
 
@@ -223,7 +223,7 @@ export class Apps {
   }
 
   /** A token or an API key was handed out under this permission. */
-  used({ appId, endpoint }: PermissionKey, now: number): void {
+  used({ appId, endpoint }: AppAtEndpoint, now: number): void {
     const uses = this.#lastUsed.get(appId) ?? new Map<string, number>();
     this.#lastUsed.set(appId, uses.set(endpoint, now));
   }
@@ -235,7 +235,7 @@ export class Apps {
   }
 
   /** The same, of one endpoint or API key. */
-  lastUseAt({ appId, endpoint }: PermissionKey): number | undefined {
+  lastUseAt({ appId, endpoint }: AppAtEndpoint): number | undefined {
     return this.#lastUsed.get(appId)?.get(endpoint);
   }
 

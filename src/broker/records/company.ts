@@ -43,7 +43,7 @@ export function companySignIn(signIns: SignIns, provider: string): SignIn | unde
 }
 
 /** True if the user revoked the sign-in at this provider and has not signed in there since. */
-export function hasEndedCompany(signIns: SignIns, provider: string): boolean {
+export function wasCompanySignInRevoked(signIns: SignIns, provider: string): boolean {
   const there = signInsAt(signIns, provider);
   return there.length > 0 && !there.some(isLiving);
 }
@@ -57,8 +57,8 @@ export interface CompanyRecords {
   readonly signIns: SignIns;
 }
 
-/** True for a sign-in that the company's is behind, while there is none: they end together. */
-export function hasLostProviderSignIn(
+/** True if a sign-in depends on the user's sign-in at the company's provider, and that one isn't active: both end together. */
+export function lacksCompanySignIn(
   { registrations, signIns }: CompanyRecords,
   { registrationId }: Pick<SignIn, 'registrationId'>,
 ): boolean {

@@ -47,7 +47,7 @@ export const permissionSchema = z.object({
 export type Permission = z.infer<typeof permissionSchema>;
 
 /** There is one permission of an app for an endpoint. */
-const keyOf = ({ appId, endpoint }: PermissionKey): string => JSON.stringify([appId, endpoint]);
+const keyOf = ({ appId, endpoint }: AppAtEndpoint): string => JSON.stringify([appId, endpoint]);
 
 const contains = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
   other.every((each) => one.includes(each));
@@ -111,7 +111,7 @@ export class Permissions {
   }
 
   /** In force or not. */
-  asRead(key: PermissionKey): AsRead {
+  asRead(key: AppAtEndpoint): AsRead {
     return { read: recordAt(this.#file.items, key) };
   }
 
@@ -217,17 +217,17 @@ export function carriedOver(
   };
 }
 
-export type PermissionKey = Pick<Permission, 'appId' | 'endpoint'>;
+export type AppAtEndpoint = Pick<Permission, 'appId' | 'endpoint'>;
 
-function recordAt(items: readonly Permission[], { appId, endpoint }: PermissionKey): Permission | undefined {
+function recordAt(items: readonly Permission[], { appId, endpoint }: AppAtEndpoint): Permission | undefined {
   return items.find((p) => p.appId === appId && p.endpoint === endpoint);
 }
 
-function refuseOther(items: readonly Permission[], key: PermissionKey, from: AsRead | undefined): void {
+function refuseOther(items: readonly Permission[], key: AppAtEndpoint, from: AsRead | undefined): void {
   if (from && recordAt(items, key) !== from.read) throw changedMeanwhile(key);
 }
 
-function others(items: readonly Permission[], { appId, endpoint }: PermissionKey): Permission[] {
+function others(items: readonly Permission[], { appId, endpoint }: AppAtEndpoint): Permission[] {
   return items.filter((p) => p.appId !== appId || p.endpoint !== endpoint);
 }
 
@@ -239,7 +239,7 @@ function allows(permission: Permission, now: number): boolean {
   return permission.decision === 'allow' && isInForce(permission, now);
 }
 
-function changedMeanwhile({ endpoint }: PermissionKey): KeyturnError {
+function changedMeanwhile({ endpoint }: AppAtEndpoint): KeyturnError {
   return new KeyturnError('conflict', `The permission for ${endpoint} changed in the meantime.`, {
     hint: 'Try again: the newer decision counts.',
   });

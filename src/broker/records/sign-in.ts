@@ -41,7 +41,7 @@ const stateSchema = z.discriminatedUnion('kind', [
     /** The server refused to refresh it, and said nothing against its refresh token. */
     isRefused: z.boolean().optional(),
     /** The server refused in words of its own: a later refresh may succeed, and makes the sign-in active. */
-    mayRevive: z.boolean().optional(),
+    mayRefreshAgain: z.boolean().optional(),
   }),
   revokedSchema,
 ]);

@@ -57,7 +57,7 @@ export class RefreshRefusals {
     this.#unclearSince.set(signInId, since);
     if (now - since < unclearFor) return undefined;
     const why = 'the sign-in provider refused to refresh it, without a reason that Keyturn knows';
-    return { kind: 'signInRequired', why, isRefused: true, mayRevive: true };
+    return { kind: 'signInRequired', why, isRefused: true, mayRefreshAgain: true };
   }
 
   last(key: string): KeyturnError | undefined {

@@ -38,14 +38,14 @@ export function consentDenied(name: string, endpoint: string, signIn: SignIn | u
   });
 }
 
-export function keyDenied(name: string, { endpoint }: ApiKey): KeyturnError {
+export function apiKeyDenied(name: string, { endpoint }: ApiKey): KeyturnError {
   return new KeyturnError('consent_denied', `The user denied ${name} the API key for ${endpoint}.`, {
     rule: 'A denial is remembered until the user changes it',
     hint: `To change it: keyturn app allow ${shellWord(name)} ${shellWord(endpoint)} --api-key`,
   });
 }
 
-export function keyNotAllowed(name: string, { endpoint }: ApiKey): KeyturnError {
+export function apiKeyNotAllowed(name: string, { endpoint }: ApiKey): KeyturnError {
   return new KeyturnError(
     'consent_required',
     `${name} asks for the API key for ${endpoint}; nobody has allowed that.`,
@@ -56,14 +56,14 @@ export function keyNotAllowed(name: string, { endpoint }: ApiKey): KeyturnError 
   );
 }
 
-export function noKey(endpoint: string): KeyturnError {
+export function noApiKey(endpoint: string): KeyturnError {
   return new KeyturnError('not_found', `There is no API key for ${endpoint}.`, {
     hint: `\`keyturn api-key list\` shows the keys there are. To set one: keyturn api-key set ${shellWord(endpoint)} --api-key-stdin`,
   });
 }
 
 /** Tokens of a server where the owner set a key and nobody signed in. */
-export function keyInstead(endpoint: string): KeyturnError {
+export function apiKeyInstead(endpoint: string): KeyturnError {
   return new KeyturnError(
     'login_required',
     `You set an API key for ${endpoint}, but you are not signed in there.`,

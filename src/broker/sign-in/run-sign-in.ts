@@ -14,7 +14,7 @@ import { ProofKey } from '../../oauth/client/proof-key.ts';
 import { RegistrationRequired, requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withoutOfflineAccess, withOfflineAccess } from '../../oauth/base/scope.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
-import { companySignIn, hasEndedCompany } from '../records/company.ts';
+import { companySignIn, wasCompanySignInRevoked } from '../records/company.ts';
 import { CompanySignInNeeded } from './company-session.ts';
 import { withLessOffline } from './asked-scope.ts';
 import { storeConfirmed, storeUnattended } from './issued-tokens.ts';
@@ -89,7 +89,7 @@ async function signInNow(
     return visit().catch(async (error: unknown) => {
       if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
       // Only the user starts again what the user ended.
-      if (request.isAutomatic && hasEndedCompany(parts.signIns, error.provider)) throw error;
+      if (request.isAutomatic && wasCompanySignInRevoked(parts.signIns, error.provider)) throw error;
       // One sign-in at the company serves all of its servers.
       await signInNow(parts, companyRequest(parts, request, error.provider), onPage, signal);
       return visit();

@@ -94,8 +94,8 @@ export function registrationForgotten({ registration }: RegistrationRecord): Key
 }
 
 /** Its server refused it in words of its own: a later refresh may succeed. */
-const isRevivable = ({ state, hasRefreshToken }: SignIn): boolean =>
-  state.kind === 'signInRequired' && state.mayRevive === true && hasRefreshToken;
+const maySucceedAgain = ({ state, hasRefreshToken }: SignIn): boolean =>
+  state.kind === 'signInRequired' && state.mayRefreshAgain === true && hasRefreshToken;
 
 /** A sign-in with tokens in the vault. */
 export type HeldSignIn = SignIn & { readonly item: string };
@@ -105,7 +105,7 @@ export const isHeld = (signIn: SignIn): signIn is HeldSignIn => signIn.item !== 
 /** A sign-in that may be refreshed. Throws `login_required`. */
 export function activeSignIn(signIns: SignIns, signInId: string): HeldSignIn {
   const signIn = signIns.byId(signInId);
-  if (signIn && isHeld(signIn) && (signIn.state.kind === 'active' || isRevivable(signIn))) return signIn;
+  if (signIn && isHeld(signIn) && (signIn.state.kind === 'active' || maySucceedAgain(signIn))) return signIn;
   throw new KeyturnError('login_required', `The sign-in ${signInId} is no longer active.`, {
     hint: signIn
       ? `Sign in again: keyturn login ${shellWord(signIn.endpoints[0] ?? signIn.resource)}`
@@ -172,8 +172,8 @@ export class RefreshFailures {
   }
 
   /** Its server refused it in words of its own, and may be asked again now. */
-  mayRevive(signIn: SignIn): boolean {
-    return isRevivable(signIn) && this.backoff.left(signIn.id) <= 0;
+  mayRefreshAgain(signIn: SignIn): boolean {
+    return maySucceedAgain(signIn) && this.backoff.left(signIn.id) <= 0;
   }
 
   /** What the server said to the last refresh, where that was a clear no. */

@@ -105,7 +105,7 @@ function permissionChangeOf(
 
 /** The row says so where it is about an API key. */
 function commandName(request: CommandApproval): string {
-  const isAboutKey = (request.command === 'allow' || request.command === 'endDenial') && request.key;
+  const isAboutKey = (request.command === 'allow' || request.command === 'endDenial') && request.apiKey;
   return isAboutKey ? `${request.command} key` : request.command;
 }
 

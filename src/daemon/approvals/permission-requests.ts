@@ -4,7 +4,7 @@
  */
 import type { Broker } from '../../broker/broker.ts';
 import type { CommandApproval } from '../../broker/approval-requests/question.ts';
-import { keySubject, shownApiKey } from '../../broker/records/api-key.ts';
+import { apiKeySubject, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { decisionOf, denialOf, requireKey, widensApiKey, widensPermission } from './widening.ts';
@@ -60,7 +60,7 @@ export function keyPermissionRequest(
     command: 'allow',
     appName: broker.parts.apps.nameOf(appId),
     endpoint: key.endpoint,
-    key: shownApiKey(key),
+    apiKey: shownApiKey(key),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
   };
 }
@@ -71,6 +71,6 @@ export function keyDenialEndRequest(
   key: ApiKey,
   until?: number,
 ): CommandApproval | undefined {
-  const request = denialEndRequest(broker, appId, keySubject(key), until);
-  return request && { ...request, endpoint: key.endpoint, key: shownApiKey(key) };
+  const request = denialEndRequest(broker, appId, apiKeySubject(key), until);
+  return request && { ...request, endpoint: key.endpoint, apiKey: shownApiKey(key) };
 }

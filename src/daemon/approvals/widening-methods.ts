@@ -77,7 +77,7 @@ const wideningMethods: {
       return {
         command: 'apiKey',
         endpoint,
-        key: scheme === undefined ? { header } : { header, scheme },
+        apiKey: scheme === undefined ? { header } : { header, scheme },
         replaces: broker.parts.apiKeys.for(endpoint) !== undefined,
         isUnchecked: unchecked,
       };

@@ -9,11 +9,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../../broker/broker.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { signInsOfAccount, keptAccount } from '../../broker/consent/sign-in-choice.ts';
-import { keySubject } from '../../broker/records/api-key.ts';
+import { apiKeySubject } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { namesSignIn } from '../../broker/records/permission.ts';
 import type { AsRead, Permission } from '../../broker/records/permission.ts';
-import { noKey } from '../../broker/refusals/refusals.ts';
+import { noApiKey } from '../../broker/refusals/refusals.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
@@ -61,14 +61,14 @@ export function endsDenial(broker: Broker, { app, resource }: EndParams): boolea
 /** The same for the API key that the endpoint has now. Throws `not_found` as well where there is none. */
 export function endsApiKeyDenial(broker: Broker, { app, resource }: EndParams): boolean {
   const appId = broker.parts.apps.resolve(app);
-  return denialOf(broker, appId, keySubject(requireKey(broker, resource))) !== undefined;
+  return denialOf(broker, appId, apiKeySubject(requireKey(broker, resource))) !== undefined;
 }
 
 /** Throws `not_found`. */
 export function requireKey(broker: Broker, resource: string): ApiKey {
   const endpoint = broker.exact(resource);
   const key = broker.parts.apiKeys.for(endpoint);
-  if (!key) throw noKey(endpoint);
+  if (!key) throw noApiKey(endpoint);
   return key;
 }
 
@@ -129,7 +129,7 @@ export function keyPermissionChange(broker: Broker, params: ApiKeyPermissionPara
   const appId = apps.resolve(params.app);
   const decided = {
     appId,
-    endpoint: keySubject(requireKey(broker, params.resource)),
+    endpoint: apiKeySubject(requireKey(broker, params.resource)),
     decision: params.decision,
     createdAt: clock.wall(),
     ...(params.until === undefined ? {} : { until: params.until * 1000 }),
@@ -142,9 +142,9 @@ export function widensApiKey(broker: Broker, params: ApiKeyPermissionParams): bo
   const { apps, permissions, clock } = broker.parts;
   const appId = apps.resolve(params.app);
   const key = requireKey(broker, params.resource);
-  const refused = denialOf(broker, appId, keySubject(key));
+  const refused = denialOf(broker, appId, apiKeySubject(key));
   if (params.decision === 'deny') return refused !== undefined && isOverSooner(params.until, refused.until);
-  const held = permissions.find(appId, keySubject(key), clock.wall());
+  const held = permissions.find(appId, apiKeySubject(key), clock.wall());
   return held?.decision !== 'allow' || !endsBy(params.until, held.until);
 }
 

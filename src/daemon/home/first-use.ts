@@ -5,7 +5,7 @@
  * Invariant: denials and a pause are never removed. All that is removed ends at once, in one document.
  */
 import { quoted } from '../../base/errors.ts';
-import { keySubject } from '../../broker/records/api-key.ts';
+import { apiKeySubject } from '../../broker/records/api-key.ts';
 import { isLiving } from '../../broker/records/sign-in.ts';
 import type { Records } from '../../broker/records/records.ts';
 import type { AllowedGroup } from '../../broker/approval-requests/question.ts';
@@ -24,7 +24,7 @@ export function allowedIn(records: AllowedRecords): readonly AllowedGroup[] {
   const { signIns, registrations, apps, permissions, exceptions, proxies, keys } = records;
   const nameOf = (id: string): string => apps.items.find((app) => app.id === id)?.name ?? id;
   const placeOf = (subject: string): string => {
-    const key = keys.items.find((one) => keySubject(one) === subject);
+    const key = keys.items.find((one) => apiKeySubject(one) === subject);
     return key ? `the API key for ${key.endpoint}` : subject;
   };
   const all: Record<AllowedGroup['what'], readonly string[]> = {

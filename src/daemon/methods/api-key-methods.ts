@@ -5,7 +5,7 @@
  * owner asked not to look. What ends a key ends the permissions for it.
  */
 import type { Broker } from '../../broker/broker.ts';
-import { isSamePlace, keySubject, shownApiKey } from '../../broker/records/api-key.ts';
+import { isSamePlace, apiKeySubject, shownApiKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { requireApiKeyHeader } from '../../broker/records/api-key-header.ts';
 import { KeyturnError, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
@@ -36,7 +36,7 @@ export const apiKeyMethods: Pick<
   'apiKey.permission.set': async ({ broker }, _caller, params, approved) => {
     const { decided, from } = approved ?? keyPermissionChange(broker, params);
     // Race: while the card was open, the owner may have set another key there, or removed it.
-    if (decided.endpoint !== keySubject(requireKey(broker, params.resource)))
+    if (decided.endpoint !== apiKeySubject(requireKey(broker, params.resource)))
       throw anotherKey(params.resource);
     await broker.consent.decide({ ...decided, createdAt: broker.parts.clock.wall() }, from);
     return {};
@@ -44,7 +44,7 @@ export const apiKeyMethods: Pick<
 
   'apiKey.permission.end': async ({ broker }, _caller, { app, resource }) => {
     const appId = broker.parts.apps.resolve(app);
-    await endPermission(broker, appId, keySubject(requireKey(broker, resource)), 'ended');
+    await endPermission(broker, appId, apiKeySubject(requireKey(broker, resource)), 'ended');
     return {};
   },
 };
@@ -100,7 +100,7 @@ async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<voi
 }
 
 async function endPermissionsFor({ parts }: Broker, key: ApiKey): Promise<void> {
-  const subject = keySubject(key);
+  const subject = apiKeySubject(key);
   parts.leases.endAllFor(subject);
   await parts.permissions.endAllFor(subject);
 }
@@ -122,7 +122,7 @@ function keyAnswers(broker: Broker): KeyAnswer[] {
 function keyAnswer({ parts }: Broker, key: ApiKey): KeyAnswer {
   const { apiKeys, permissions, leases, apps, clock } = parts;
   const wall = clock.wall();
-  const subject = keySubject(key);
+  const subject = apiKeySubject(key);
   const allowed = [...permissions.shownFor(subject, wall), ...leases.forEndpoint(subject, wall)];
   const rejectedAt = apiKeys.rejectedAt(key.id);
   return {

@@ -71,7 +71,7 @@ export function approvalRequestAnswer(
         ...(question.isDetached ? { detached: true as const } : {}),
         forward: question.forward,
         resource: question.endpoint + (question.query ?? ''),
-        ...(question.key === undefined ? {} : { apiKey: shownApiKey(question.key) }),
+        ...(question.apiKey === undefined ? {} : { apiKey: shownApiKey(question.apiKey) }),
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
         ...offeredAnswer(question.signIn),
       };
@@ -205,7 +205,7 @@ function requestAnswer(request: CommandApproval): Partial<ApprovalRequestAnswer>
         app: request.appName,
         resource: request.endpoint,
         ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
-        apiKey: request.key,
+        apiKey: request.apiKey,
         ...whoseAnswer(request),
         ...(request.until === undefined ? {} : { until: wholeSeconds(request.until) }),
       };
@@ -213,7 +213,7 @@ function requestAnswer(request: CommandApproval): Partial<ApprovalRequestAnswer>
       return {
         command,
         resource: request.endpoint,
-        apiKey: request.key,
+        apiKey: request.apiKey,
         replaces: request.replaces,
         unchecked: request.isUnchecked,
       };

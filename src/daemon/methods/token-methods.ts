@@ -1,8 +1,8 @@
 /** The methods by which an app gets, rejects and gives up tokens. */
 import type { Broker } from '../../broker/broker.ts';
-import { noKey } from '../../broker/refusals/refusals.ts';
+import { noApiKey } from '../../broker/refusals/refusals.ts';
 import type { AppChallenge, HandedApiKey, Token, TokenRequest } from '../../broker/request.ts';
-import { isApiKeySubject, keySubject } from '../../broker/records/api-key.ts';
+import { isApiKeySubject, apiKeySubject } from '../../broker/records/api-key.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
@@ -84,7 +84,7 @@ export const tokenMethods: Pick<
     const appId = brokerAppId(caller);
     const endpoint = broker.canonical(resource);
     const subjects = subjectsAt(broker, { endpoint, url: broker.exact(resource) }, kinds);
-    if (subjects.length === 0) throw noKey(endpoint);
+    if (subjects.length === 0) throw noApiKey(endpoint);
     const refused = subjects.find((subject) => denialOf(broker, appId, subject));
     if (refused !== undefined) throw deniedByUser(broker, appId, { endpoint, subject: refused });
     await releaseAll(broker, appId, subjects);
@@ -106,7 +106,7 @@ async function keyOrToken(
 ): Promise<Answer> {
   const key = await broker.keyRequests.answer(request);
   if (key) return keyAnswer(key);
-  if (!kinds.includes('token')) throw noKey(broker.canonical(request.resource));
+  if (!kinds.includes('token')) throw noApiKey(broker.canonical(request.resource));
   return tokenFor(broker, request);
 }
 
@@ -117,7 +117,7 @@ function subjectsAt(
   kinds: NonNullable<ParamsOf<'permission.release'>['kinds']>,
 ): string[] {
   const key = kinds.includes('apiKey') ? parts.apiKeys.servingAt(url) : undefined;
-  return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [keySubject(key)] : [])];
+  return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [apiKeySubject(key)] : [])];
 }
 
 /** Throws `not_found` if the app has none of them. */
@@ -134,7 +134,7 @@ async function releaseAll(broker: Broker, appId: string, subjects: readonly stri
   if (missing.length === subjects.length) throw missing[0];
 }
 
-function keyAnswer({ key, value }: HandedApiKey): ResultOf<'token.get'> {
+function keyAnswer({ apiKey: key, value }: HandedApiKey): ResultOf<'token.get'> {
   const { id, endpoint, header, scheme } = key;
   return {
     kind: 'apiKey',

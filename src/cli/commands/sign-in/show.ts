@@ -51,7 +51,7 @@ function show({
   next,
   attempt,
   audience,
-  key,
+  dpopKey,
   clock,
   rejections = [],
   timeline,
@@ -62,7 +62,7 @@ function show({
   if (attempt !== undefined) print(`attempt    ${attempt}`);
   print(`next       ${next}`);
   if (audience !== undefined) print(`audience   ${audience}`);
-  if (key !== undefined) print(`key        ${key}`);
+  if (dpopKey !== undefined) print(`DPoP key   ${dpopKey}`);
   if (clock !== undefined) print(`clock      ${clock}`);
   for (const { app, operation, until } of rejections) {
     const use = operation === undefined ? '' : ` for ${operation}`;

@@ -72,7 +72,7 @@ export const explanation = z.object({
   /** Where a token isn't bound to this server. */
   audience: sentence.optional(),
   /** Where its tokens are bound to a DPoP key. */
-  key: sentence.optional(),
+  dpopKey: sentence.optional(),
   clock: sentence.optional(),
   /** How far the issuer’s clock is ahead of ours, where `clock` speaks of it; negative: behind. */
   clockAhead: z.int().optional(),
