@@ -143,7 +143,7 @@ export const channels = {
   /** Those that the window offers. The others name programs, proxies and authorities: for the command line only. */
   'settings.set': {
     params: methods['settings.set'].params.extend({
-      name: z.literal(['lockAfter', 'defaultLease', 'clientMetadataUrl']),
+      name: z.literal(['lockAfter', 'defaultDuration', 'clientMetadataUrl']),
     }),
     result: methods['settings.set'].result,
   },

@@ -155,7 +155,7 @@ const settingSections: readonly (readonly [label: string, section: Section])[] =
   [settings.openAtLogin, 'general'],
   [settings.notifications, 'general'],
   [settings.lockWithScreen, 'general'],
-  [settings.defaultLease, 'general'],
+  [settings.defaultDuration, 'general'],
   [pause.pause, 'security'],
   [pause.revokeAll, 'security'],
   [settings.lock, 'security'],

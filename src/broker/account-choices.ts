@@ -78,7 +78,7 @@ export class AccountChoices {
     const appName = apps.nameOf(appId);
     const retryAfter = this.#pauses.left(appId);
     if (retryAfter > 0) throw refusals.askedTooSoon(appName, retryAfter);
-    const appProcess = process?.look();
+    const appProcess = process?.currentFacts();
     const question = { kind: 'choice', appId, appName, endpoint, accounts } as const;
     const shown = {
       ...question,

@@ -95,10 +95,10 @@ export class ApiKeyRequests {
   }
 
   #handOut({ request, endpoint }: ApiKeyRequest, permission: Permission, handed: HandedApiKey): HandedApiKey {
-    const { audit, apps, clock, leases } = this.#parts;
+    const { audit, apps, clock, temporary } = this.#parts;
     const { appId } = request;
     if (request.isCallerGone) return handed;
-    leases.used(permission, handed.apiKey.id);
+    temporary.used(permission, handed.apiKey.id);
     apps.used(permission, clock.wall());
     const receivers = this.#handedTo.get(handed.apiKey.id) ?? new Set();
     this.#handedTo.set(handed.apiKey.id, receivers.add(appId));

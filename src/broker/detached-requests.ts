@@ -50,10 +50,10 @@ export class DetachedRequests {
     const over = new AbortController();
     this.#open.set(key, { appId, over });
     // The process may be gone at the next card, which shows what it was.
-    const seen = appProcess?.look();
+    const seen = appProcess?.currentFacts();
     const without: TokenRequest = {
       ...request,
-      appProcess: appProcess && seen && { run: appProcess.run, look: () => seen },
+      appProcess: appProcess && seen && { run: appProcess.run, currentFacts: () => seen },
       timeout: questionTimeout,
       isCallerGone: true,
       signal: over.signal,

@@ -12,7 +12,7 @@ import type { HomeDocument } from '../store/document.ts';
 import { VaultItems } from '../store/vault-items.ts';
 import { requireStorable } from '../vault/base/vault.ts';
 import type { Vault } from '../vault/base/vault.ts';
-import { Leases } from './consent/lease.ts';
+import { TemporaryPermissions } from './consent/temporary-permissions.ts';
 import type { Loopback } from './loopback/loopback.ts';
 import type { ApprovalRequests } from './approval-requests/approval-requests.ts';
 import { ApiKeys } from './records/api-key.ts';
@@ -56,7 +56,7 @@ export interface BrokerParts {
   readonly apps: Apps;
   readonly apiKeys: ApiKeys;
   readonly permissions: Permissions;
-  readonly leases: Leases;
+  readonly temporary: TemporaryPermissions;
   readonly exceptions: ExceptionRecords;
   readonly servers: AuthorizationServers;
   readonly rests: ServerRests;
@@ -137,7 +137,7 @@ export function brokerParts(
     apps: new Apps(records.apps),
     apiKeys: new ApiKeys(records.keys, items),
     permissions: new Permissions(records.permissions),
-    leases: new Leases(),
+    temporary: new TemporaryPermissions(),
     requireVault: async () => {
       await requireSettingsAnswered();
       await requireStorable(vault);

@@ -100,15 +100,15 @@ export class Proofs {
    * for that token until the owner decides otherwise, as long as it lives. Throws `consent_denied`.
    */
   #isAllowed(appId: string, endpoint: string, signIn: SignIn, token: AccessToken): boolean {
-    const { leases, clock } = this.#parts;
+    const { temporary, clock } = this.#parts;
     const now = clock.wall();
     const wanted = wantedFor(appId, endpoint, signIn, token);
-    const leased = leases.of(appId, now).map(({ permission }) => permission);
+    const forNow = temporary.of(appId, now).map(({ permission }) => permission);
     const onDisk = this.#current.onDisk(wanted);
-    const there = [...leased, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
+    const there = [...forNow, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
     if (there.some((permission) => isDenied(permission, wanted)))
       throw this.#current.consentDenied({ ...wanted, interaction: 'never' });
-    if (leases.gave(token.tokenId, wanted)) return true;
+    if (temporary.gaveOnce(token.tokenId, wanted)) return true;
     return there.some((permission) => covers(permission, wanted));
   }
 

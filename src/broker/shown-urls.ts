@@ -104,7 +104,7 @@ export class ShownUrls {
     this.#refuse(shown);
     const { apps, openBrowser } = this.#parts;
     const appName = apps.nameOf(appId);
-    const appProcess = process?.look();
+    const appProcess = process?.currentFacts();
     const question = { kind: 'url', appId, appName, endpoint, url, message } as const;
     const asked = { ...question, appProcess };
     const { verdict } = await answerInTime(this.#parts, asked, signal).catch((error: unknown) => {

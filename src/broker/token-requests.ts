@@ -115,8 +115,8 @@ export class TokenRequests {
    * ask again. That begins a new series of tries.
    */
   async #untilToken(pending: PendingRequest, first: MaybePromise<Outcome> | undefined): Promise<Token> {
-    const { leases } = this.#parts;
-    let spent = leases.spentBy(pending.wanted.appId);
+    const { temporary } = this.#parts;
+    let spent = temporary.countUsedOnce(pending.wanted.appId);
     let begun = first;
     for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
       // Read again each time: signing in may have chosen one for this request.
@@ -132,7 +132,7 @@ export class TokenRequests {
         // Race: somebody else changed the sign-in. The newer state decides.
         if (reasonOf(error) === 'conflict') continue;
         // Race: another request used up what was allowed once, while this one waited.
-        const spentNow = leases.spentBy(wanted.appId);
+        const spentNow = temporary.countUsedOnce(wanted.appId);
         const mayAsk = reasonOf(error) === 'consent_required' && wanted.interaction !== 'never';
         if (spentNow <= spent || !mayAsk) throw error;
         [spent, tries] = [spentNow, -1];
@@ -321,14 +321,14 @@ export class TokenRequests {
     const { request, endpoint } = pending;
     const { accessToken, tokenId, expiresAt, scope } = token;
     const { id, resource, account, issuer } = signIn;
-    const { apps, audit, clock, leases, pause } = this.#parts;
+    const { apps, audit, clock, temporary, pause } = this.#parts;
     // Invariant 10: literal sets, checked on what the server really granted.
     if (permission.scope && !isWithin(withoutOfflineAccess(scope), permission.scope))
       throw refusals.notNarrowed(permission, signIn);
     // Race: the owner may have paused while this request waited.
     pause.throwIfPaused();
     if (!request.isCallerGone) {
-      leases.used(permission, tokenId);
+      temporary.used(permission, tokenId);
       token.handedTo.add(wanted.appId);
       apps.used(permission, clock.wall());
       // A row of the audit log names a token by a MAC over all of it, which is computed once.

@@ -55,7 +55,7 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
       spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),
     );
     expect(view).toMatchObject({ verified: true, pid: child.pid, executable: editor });
-    expect(view.standing()).toBe('same');
+    expect(view.nowIs()).toBe('same');
     renameSync(programAt(`${editor}.new`), editor);
     child.stdin?.end('\n');
     // The first command line holds the whole script, and so the words of the second one too.
@@ -63,7 +63,7 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
       'it is another program',
       () => !readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').includes('connect('),
     );
-    expect(view.standing()).toBe('changed');
+    expect(view.nowIs()).toBe('changed');
   });
 
   it('stays the same when its file is replaced on disk, as an update does', async () => {
@@ -72,7 +72,7 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
       spawn(editor, ['-e', changeling, socket, editor], { stdio: ['pipe', 'ignore', 'inherit'] }),
     );
     renameSync(programAt(`${editor}.new`), editor);
-    expect(view.standing()).toBe('same');
+    expect(view.nowIs()).toBe('same');
   });
 
   it.runIf(ownMounts)(
@@ -110,12 +110,12 @@ describe('a process identifier', () => {
       peerNow: () => ({ ...peer, startTicks: starts.shift() ?? '' }),
       isOpen: () => true,
     });
-    expect(view.standing()).toBe('changed');
+    expect(view.nowIs()).toBe('changed');
   });
 
   it('of a process that has ended tells nothing of the one that has it now', () => {
     const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid, startTicks: '1' } as const;
-    const { standing: _, ...facts } = attested({ peerNow: () => peer, isOpen: () => true });
+    const { nowIs: _, ...facts } = attested({ peerNow: () => peer, isOpen: () => true });
     expect(facts).toMatchObject({ verified: true, file: 'unreadable' });
     expect(facts).not.toHaveProperty('executable');
   });

@@ -89,8 +89,8 @@ it('the answer to a card goes to each question that still needs one', async () =
   await lookAtCard(page, [id('one'), id('two'), id('three')]);
   expect((await home.keyturn(['request', 'deny', id('two'), '--remember'])).code).toBe(0);
   const answers = [
-    { id: id('one'), answer: 'yes' as const, lease: { seconds: 60 } },
-    { id: id('two'), answer: 'yes' as const, lease: { seconds: 60 } },
+    { id: id('one'), answer: 'yes' as const, duration: { seconds: 60 } },
+    { id: id('two'), answer: 'yes' as const, duration: { seconds: 60 } },
     { id: id('three'), answer: 'later' as const },
   ];
   valueOf(await pressFor(page, 'card.answer', { answers }));

@@ -21,8 +21,8 @@ const openWindow = windowsOfTests();
 
 /** The words of each duration, without what explains it. */
 const choicesOf = (page: Page): Promise<string[]> =>
-  page.locator('.leases label > :nth-child(2)').allInnerTexts();
-const chosenChoice = '.leases label:has(:checked) > :nth-child(2)';
+  page.locator('.durations label > :nth-child(2)').allInnerTexts();
+const chosenChoice = '.durations label:has(:checked) > :nth-child(2)';
 
 it('a card of 60 scopes can be allowed only after the last was in view', async () => {
   const scope = Array.from(
@@ -78,7 +78,7 @@ describe('how long it is allowed', () => {
       'app.list': {
         apps: [{ ...client, permissions: had ? [{ ...granted, ...had }] : [] }],
       },
-      'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
+      'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], keyturnApp: 'running' },
     });
     const { page } = await openWindow({
       hash: 'card',
@@ -104,21 +104,21 @@ describe('how long it is allowed', () => {
     await expect
       .poll(() => answers)
       .toEqual([
-        { ...yes, lease: { once: true } },
-        { ...yes, lease: { seconds: 3600 } },
-        { ...yes, lease: { run: true } },
+        { ...yes, duration: { once: true } },
+        { ...yes, duration: { seconds: 3600 } },
+        { ...yes, duration: { run: true } },
         yes,
       ]);
   });
 
   it('is proposed as the setting says', async () => {
-    let defaultLease = 'once';
+    let defaultDuration = 'once';
     const { page, change } = await openWindow({
       hash: 'card',
       answer: async (channel, params) =>
         exampleAnswer({
           'request.list': { requests: [question] },
-          'settings.get': { settings: { defaultLease }, details: [], keyturnApp: 'running' },
+          'settings.get': { settings: { defaultDuration }, details: [], keyturnApp: 'running' },
         })(channel, params),
     });
     await approvable(page);
@@ -129,7 +129,7 @@ describe('how long it is allowed', () => {
       ['untilRevoked', 'Until you revoke it'],
       ['for ever', 'Just this time'],
     ] as const) {
-      defaultLease = setting;
+      defaultDuration = setting;
       await change();
       await expect.poll(() => page.locator(chosenChoice).innerText()).toBe(label);
     }
@@ -158,7 +158,7 @@ describe('how long it is allowed', () => {
     expect(await card.innerText()).toContain(
       'The keyturn command. Every program on this computer can use it.',
     );
-    await page.locator('.leases label').first().waitFor();
+    await page.locator('.durations label').first().waitFor();
     expect(await choicesOf(page)).toEqual(['Just this time', 'For 1 hour']);
     await page.evaluate('location.hash = "card/nobody"');
     await page.getByText('can’t tell which program this is').waitFor();
@@ -183,7 +183,7 @@ describe('how long it is allowed', () => {
       ]);
       expect(chosen).toBe('As long as its current access');
       await button(page, 'Allow').click();
-      await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', lease: { asBefore: true } }]);
+      await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', duration: { asBefore: true } }]);
     }
   });
 
@@ -198,7 +198,7 @@ describe('how long it is allowed', () => {
       'request.list': { requests: [question] },
       'app.list': { apps: [{ ...client, permissions: [had] }] },
       'signIn.list': { signIns: [] as unknown[] },
-      'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
+      'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], keyturnApp: 'running' },
     };
     const calls: string[] = [];
     const { page, change } = await openWindow({
@@ -267,7 +267,7 @@ describe('how long it is allowed', () => {
     }
     await page.keyboard.press('Enter');
     await page.keyboard.press('Space');
-    await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', lease: { run: true } }]);
+    await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', duration: { run: true } }]);
     await idle(page);
     await page.getByLabel('Just this time').focus();
     await page.keyboard.press('Enter');

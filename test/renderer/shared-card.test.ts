@@ -48,7 +48,7 @@ async function card({ questions = three, permissions = [], ...options }: Options
     'request.list': { requests: [...questions] },
     'app.list': { apps: [{ appId: 'c1', name: 'editor', pairedAt: 1, permissions }] },
     'signIn.list': { signIns: [] },
-    'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
+    'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], keyturnApp: 'running' },
   };
   const calls: unknown[] = [];
   const shown: unknown[] = [];
@@ -94,10 +94,10 @@ describe('the card of several questions of one run', () => {
     await approvable(page);
     await page.getByLabel('For 1 hour').check();
     await button(page, 'Allow').click();
-    const lease = { seconds: 3600 };
+    const duration = { seconds: 3600 };
     await expect
       .poll(() => calls)
-      .toEqual([['card.answer', { answers: ['q1', 'q2', 'q3'].map((id) => ({ ...yes(id), lease })) }]]);
+      .toEqual([['card.answer', { answers: ['q1', 'q2', 'q3'].map((id) => ({ ...yes(id), duration })) }]]);
   });
 
   it('puts off a server without its tick, and gives what is ticked elsewhere', async () => {

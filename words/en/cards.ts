@@ -58,7 +58,7 @@ export const cards = {
     changed: 'This request has changed since it opened. Read it again before you decide.',
     howLong: 'For how long',
     endsEarlier: 'You can end any of these at any time under Connected apps.',
-    leases: {
+    durations: {
       once: 'Just this time',
       hour: 'For 1 hour',
       run: 'Until the app quits',

@@ -77,8 +77,8 @@ export const settings = {
     lockAfterWhat: 'If no app asks for that long.',
     lockAfterNever: 'Never',
     asking: 'Access requests',
-    defaultLease: 'Default access duration',
-    defaultLeaseWhat: 'How long an app gets access, unless you choose otherwise on its card.',
+    defaultDuration: 'Default access duration',
+    defaultDurationWhat: 'How long an app gets access, unless you choose otherwise on its card.',
     clientMetadata: 'Client metadata document',
     clientMetadataUrl: 'URL of the client metadata document',
     clientMetadataHint:

@@ -18,8 +18,8 @@ import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { approvalsOf, obstacleOf, useKeptAccess } from './kept-access.ts';
 import type { KeptAccess } from './kept-access.ts';
 import { appKind, commandName } from '../../../words/app-kind.ts';
-import type { LeaseChoice } from './lease-choices.ts';
-import { LeasePicker } from './lease-picker.tsx';
+import type { DurationChoice } from './duration-choices.ts';
+import { DurationPicker } from './duration-picker.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { RequestingProgram } from '../base/requesting-program.tsx';
@@ -39,10 +39,13 @@ interface AccessCardProps {
 
 export function AccessCard({ questions, onDone }: AccessCardProps) {
   const { context, refusal } = useAccessContext(questions);
-  const { pairedApp, leases, first } = context ?? emptyContext;
+  const { pairedApp, durations, first } = context ?? emptyContext;
   const content = context && JSON.stringify([questions, context]);
   // A choice was made among what the card said then; of anything else it says nothing.
-  const [wanted, choose] = useState<{ readonly choice: LeaseChoice; readonly content: string | undefined }>();
+  const [wanted, choose] = useState<{
+    readonly choice: DurationChoice;
+    readonly content: string | undefined;
+  }>();
   const chosen = wanted !== undefined && wanted.content === content ? wanted.choice : first;
   const kept = useKeptAccess();
   const requests = requestsOf(questions, context);
@@ -70,8 +73,8 @@ export function AccessCard({ questions, onDone }: AccessCardProps) {
       {questions.length > 1 && <GuessNote names={questions.flatMap(({ scope }) => scopeNames(scope))} />}
       <Warnings questions={questions} />
       {context && (
-        <LeasePicker
-          leases={leases}
+        <DurationPicker
+          durations={durations}
           chosen={chosen}
           client={questions[0].app ?? ''}
           onChoose={(choice) => choose({ choice, content })}

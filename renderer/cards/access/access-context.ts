@@ -5,8 +5,8 @@
  * not an empty one. It holds only what the card shows, so that nothing else counts as a change of it.
  */
 import type { Questions } from '../../base/cards.ts';
-import { defaultChoice, endpointIn, leaseChoices, currentPermission } from './lease-choices.ts';
-import type { LeaseChoice } from './lease-choices.ts';
+import { defaultChoice, endpointIn, durationChoices, currentPermission } from './duration-choices.ts';
+import type { DurationChoice } from './duration-choices.ts';
 import { useList } from '../../state/store.ts';
 import type { PairedApp, Permission, Refusal } from '../../base/views.ts';
 
@@ -23,13 +23,18 @@ export interface AccessContext {
   /** Of each question, in their order. */
   readonly servers: readonly ServerContext[];
   /** What every one of the questions can be given. */
-  readonly leases: readonly LeaseChoice[];
+  readonly durations: readonly DurationChoice[];
   /** What is chosen before the user chose. */
-  readonly first: LeaseChoice;
+  readonly first: DurationChoice;
 }
 
 /** Until the lists were read. */
-export const emptyContext: AccessContext = { pairedApp: undefined, servers: [], leases: [], first: 'hour' };
+export const emptyContext: AccessContext = {
+  pairedApp: undefined,
+  servers: [],
+  durations: [],
+  first: 'hour',
+};
 
 /** `refusal`: of a list that can't be read. */
 export function useAccessContext(questions: Questions): {
@@ -54,7 +59,7 @@ export function useAccessContext(questions: Questions): {
       issuers: question.issuer === undefined ? [...new Set(there)] : [question.issuer],
     };
   });
-  const leases = leaseChoices(
+  const durations = durationChoices(
     questions[0],
     servers.map(({ permission }) => permission),
   );
@@ -62,8 +67,8 @@ export function useAccessContext(questions: Questions): {
     context: {
       pairedApp: pairedApp && { appId: pairedApp.appId, executable: pairedApp.executable },
       servers,
-      leases,
-      first: defaultChoice(leases, settings.value.settings['defaultLease']),
+      durations,
+      first: defaultChoice(durations, settings.value.settings['defaultDuration']),
     },
   };
 }

@@ -8,8 +8,8 @@ import { useState } from 'preact/hooks';
 import { scopeNames } from '../../base/scopes.ts';
 import type { ServerContext } from './access-context.ts';
 import type { AnswerParams } from '../base/consent-form.tsx';
-import { leaseParams } from './lease-choices.ts';
-import type { LeaseChoice } from './lease-choices.ts';
+import { durationParams } from './duration-choices.ts';
+import type { DurationChoice } from './duration-choices.ts';
 import { strings } from '../../base/strings.ts';
 import type { Question } from '../../base/views.ts';
 
@@ -58,17 +58,18 @@ export function obstacleOf(questions: readonly Question[], kept: KeptAccess): st
 export function approvalsOf(
   requests: readonly { readonly question: Question; readonly context: ServerContext | undefined }[],
   kept: KeptAccess,
-  chosen: LeaseChoice,
+  chosen: DurationChoice,
 ): readonly AnswerParams[] | undefined {
   const [allowed, putOff]: [AnswerParams[], AnswerParams[]] = [[], []];
   for (const { question, context } of requests) {
     const { id, scope } = question;
     const ticks = kept.of(question);
-    const lease = leaseParams(chosen, context?.permission);
-    if (lease === undefined) return undefined;
+    const duration = durationParams(chosen, context?.permission);
+    if (duration === undefined) return undefined;
     const isReduced = ticks.kept.length < scopeNames(scope).length;
     if (!ticks.isIncluded) putOff.push({ id, answer: 'later' });
-    else allowed.push({ id, answer: 'yes', ...lease, ...(isReduced ? { scope: ticks.kept.join(' ') } : {}) });
+    else
+      allowed.push({ id, answer: 'yes', ...duration, ...(isReduced ? { scope: ticks.kept.join(' ') } : {}) });
   }
   return [...allowed, ...putOff];
 }

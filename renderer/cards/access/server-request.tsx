@@ -9,7 +9,7 @@ import { AccountName } from '../../parts/account-name.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedLines } from '../../parts/untrusted-text.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { newScopes } from './lease-choices.ts';
+import { newScopes } from './duration-choices.ts';
 import { ApiKeyPlace } from '../../parts/api-key-place.tsx';
 import { GuessNote, ScopeChoice } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';

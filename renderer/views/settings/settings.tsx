@@ -146,20 +146,20 @@ function AppSettings() {
   );
 }
 
-const leases = ['once', 'hour', 'run', 'untilRevoked'] as const;
+const durations = ['once', 'hour', 'run', 'untilRevoked'] as const;
 
 /** Nothing where the broker doesn't know the setting. */
 function QuestionSettings({ details }: { readonly details: readonly SettingDetail[] }) {
-  if (details.every(({ name }) => name !== 'defaultLease')) return null;
+  if (details.every(({ name }) => name !== 'defaultDuration')) return null;
   return (
     <section class="card" aria-labelledby="asking-title">
       <h3 id="asking-title">{words.asking}</h3>
       <SettingChoice
-        name="defaultLease"
+        name="defaultDuration"
         details={details}
-        label={words.defaultLease}
-        hint={words.defaultLeaseWhat}
-        options={leases.map((value) => ({ value, label: strings.card.leases[value] }))}
+        label={words.defaultDuration}
+        hint={words.defaultDurationWhat}
+        options={durations.map((value) => ({ value, label: strings.card.durations[value] }))}
         valueOf={(option) => option}
       />
     </section>

@@ -50,7 +50,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
     );
   }
   refuseWider(question, terms);
-  if (asBefore === true && question.isAllowed?.() !== true) throw nothingBefore(question.appName);
+  if (asBefore === true && question.hasPermission?.() !== true) throw nothingBefore(question.appName);
   if (run !== true && once !== true) return;
   if (question.isDetached === true) {
     throw new KeyturnError('invalid_request', `${question.appName} can’t be allowed once or for one run.`, {
@@ -70,7 +70,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
       hint: 'Allow it once, or for a time.',
     });
   }
-  if (question.appProcess?.standing() === 'same') return;
+  if (question.appProcess?.nowIs() === 'same') return;
   throw new KeyturnError('conflict', `The run of ${question.appName} that asked has ended.`, {
     rule: 'A permission for a run, or for once, ends with the run’s last connection',
     hint: 'Allow it for a time, or wait until it asks again.',
@@ -114,7 +114,7 @@ function nothingBefore(name: string): KeyturnError {
 export function changedApp(question: Question): KeyturnError | undefined {
   // The other kinds of question show no process.
   if (!('appProcess' in question)) return undefined;
-  if (question.appProcess?.standing() !== 'changed') return undefined;
+  if (question.appProcess?.nowIs() !== 'changed') return undefined;
   const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.appName}`;
   return new KeyturnError('conflict', `The process that ${who} is no longer the same program.`, {
     rule: 'Keyturn checks again who asks when you answer; if that changed, the request is void',

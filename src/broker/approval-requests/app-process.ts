@@ -1,5 +1,5 @@
 /**
- * The process that asks, as the system attests it: for the card, the audit log and a lease of one run.
+ * The process that asks, as the system attests it: for the card, the audit log and a permission for one run.
  *
  * Invariant: these facts prove nothing about what a program does. They are read again when the user answers, and
  * the card is void if the process has changed by then.
@@ -47,12 +47,12 @@ export type ProcessState = 'same' | 'changed' | 'gone';
 export interface AppProcessView extends ProcessFacts {
   /** As in `ClientProcess`. */
   readonly run: string;
-  readonly standing: () => ProcessState;
+  readonly nowIs: () => ProcessState;
 }
 
 export interface AppProcess {
   /** Names one run of a program: all connections of one process; where the system can't tell, one connection. */
   readonly run: string;
   /** Reads the facts now. */
-  look(): AppProcessView;
+  currentFacts(): AppProcessView;
 }

@@ -256,7 +256,7 @@ function sharedCard(question: Question, open: readonly CardQuestion[]): string |
 
 function isOfOneRun(earlier: Question, later: Question): boolean {
   if (earlier.kind !== 'allow' || later.kind !== 'allow' || earlier.appProcess === undefined) return false;
-  return saidOf(earlier) === saidOf(later) && earlier.appProcess.standing() === 'same';
+  return saidOf(earlier) === saidOf(later) && earlier.appProcess.nowIs() === 'same';
 }
 
 /** What a card says of the app, and the run that only the broker sees. */

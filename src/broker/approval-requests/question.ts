@@ -153,7 +153,7 @@ export type Question =
       /** The app runs elsewhere; `appProcess` is what passes its requests on. */
       readonly forward?: ForwardOrigin;
       /** Whether the app has a permission there now, which a yes "as before" could keep. */
-      readonly isAllowed?: () => boolean;
+      readonly hasPermission?: () => boolean;
     }
   | {
       readonly kind: 'pair';

@@ -31,11 +31,11 @@ import type { ShownOffer } from './permission-changes.ts';
 const apiKeyOffer: Offer = { scope: [], signInIds: [], namedSignIn: undefined };
 
 export class Consent {
-  /** The permissions and leases of this moment. */
+  /** The permissions and temporary permissions of this moment. */
   readonly current: CurrentPermissions;
   readonly changes: PermissionChanges;
   readonly #parts: BrokerParts;
-  readonly #questions = new SharedWork<void>();
+  readonly #openRequests = new SharedWork<void>();
   /** By app. */
   readonly #waits: RequestWaits;
 
@@ -66,7 +66,7 @@ export class Consent {
     // A card is about one process, so that the user can allow just that one. What comes and goes shares one.
     const run = appId === cliAppId || isDetached ? '' : (wanted.appProcess?.run ?? '');
     const key = JSON.stringify([appId, endpoint, scope.toSorted(), run, account, signInId, isDetached]);
-    await this.#questions.join(key, (signal) => this.#ask(wanted, signal), deadline.signal);
+    await this.#openRequests.join(key, (signal) => this.#ask(wanted, signal), deadline.signal);
   }
 
   /** Where the owner set a key instead of signing in, a question about tokens, or a sign-in, would only mislead. */
@@ -77,19 +77,19 @@ export class Consent {
   }
 
   /**
-   * Stores the user's decision before any event leaves. Closes open cards that it answers, and ends leases. Throws
+   * Stores the user's decision before any event leaves. Closes open cards that it answers, and ends temporary permissions. Throws
    * `conflict` if `from` is no longer the stored permission.
    */
   async decide(permission: Permission, from?: AsRead): Promise<void> {
-    this.#parts.leases.end(permission.appId, permission.endpoint);
+    this.#parts.temporary.end(permission.appId, permission.endpoint);
     const before = this.current.onDisk(permission);
     await this.changes.set({ ...permission, ...carriedOver(before, permission) }, from);
     if (permission.decision === 'allow') this.#waits.end(permission.appId);
   }
 
-  /** A run of an app is over: ends its leases. */
+  /** A run of an app is over: ends its temporary permissions. */
   endRun(run: string): void {
-    for (const { appId, endpoint } of this.#parts.leases.endRun(run)) {
+    for (const { appId, endpoint } of this.#parts.temporary.endRun(run)) {
       const app = this.#parts.apps.nameOf(appId);
       this.#parts.audit.note({ ...permissionRow(this.#parts.apiKeys, endpoint, 'run over'), app: app });
     }
@@ -97,14 +97,14 @@ export class Consent {
 
   /** Withdraws the questions and refuses new ones with `reason`. Resolves when the answers that came are on disk. */
   async end(reason: KeyturnError): Promise<void> {
-    await this.#questions.end(reason);
+    await this.#openRequests.end(reason);
   }
 
   async #ask(wanted: WantedAccess, signal: AbortSignal): Promise<void> {
     this.#refuseTooSoon(wanted);
     const { apps } = this.#parts;
     const offer = this.#offer(wanted);
-    const appProcess = wanted.appProcess?.look();
+    const appProcess = wanted.appProcess?.currentFacts();
     const decision = await answerInTime(
       this.#parts,
       {
@@ -122,7 +122,7 @@ export class Consent {
         ...(apps.isProxied(wanted.appId) ? { proxied: true } : {}),
         ...(wanted.isDetached ? { isDetached: true } : {}),
         ...forwardOf(apps.originOf(wanted.appId)),
-        isAllowed: () => this.changes.extendable(wanted) !== undefined,
+        hasPermission: () => this.changes.permissionToKeep(wanted) !== undefined,
       },
       signal,
     ).catch((error: unknown) => {

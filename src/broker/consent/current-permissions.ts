@@ -1,5 +1,5 @@
 /**
- * What an app may have at this moment: its permission on disk, and its leases in memory.
+ * What an app may have at this moment: its permission on disk, and temporary ones in memory.
  *
  * Invariant: nothing here waits. An answer holds until the caller's next `await`. After that the caller asks again,
  * because the user may have ended or denied something in between.
@@ -15,7 +15,7 @@ import type { WantedSignIn } from './sign-in-choice.ts';
 
 /**
  * What an app asks for. `scope` is empty if it named none. For an API key, `endpoint` is the key's subject
- * (records/api-key.ts), and permissions, leases and denials are looked up under that.
+ * (records/api-key.ts), and permissions and denials are looked up under that.
  */
 export interface WantedAccess extends WantedSignIn, Need {
   readonly apiKey?: ApiKey;
@@ -27,7 +27,7 @@ export interface WantedAccess extends WantedSignIn, Need {
   readonly isDetached?: boolean | undefined;
 }
 
-/** Permissions and leases that cover a request, the longest-lasting first. */
+/** Permissions that cover a request, the longest-lasting first. */
 export type Covering = readonly [Permission, ...Permission[]];
 
 export class CurrentPermissions {
@@ -37,20 +37,20 @@ export class CurrentPermissions {
     this.#parts = parts;
   }
 
-  /** The decision on disk, an allowance or a denial. */
+  /** The user's decision on disk. `decision` says whether it allows or denies. */
   onDisk({ appId, endpoint }: AppAtEndpoint): Permission | undefined {
     return this.#parts.permissions.find(appId, endpoint, this.#parts.clock.wall());
   }
 
   /**
-   * All that is allowed there, even if it doesn't cover the request: first the permission on disk, then the leases.
+   * All permissions there, even if they don't cover the request: first the one on disk, then the temporary ones.
    * Throws `consent_denied` if one of them refuses a part of the request.
    */
   all(wanted: WantedAccess): Permission[] {
     const { appId, endpoint, appProcess } = wanted;
-    const leased = this.#parts.leases.find(appId, endpoint, appProcess, this.#parts.clock.wall());
+    const forNow = this.#parts.temporary.find(appId, endpoint, appProcess, this.#parts.clock.wall());
     const onDisk = this.onDisk(wanted);
-    const all = onDisk ? [onDisk, ...leased] : leased;
+    const all = onDisk ? [onDisk, ...forNow] : forNow;
     if (all.some((permission) => isDenied(permission, wanted))) throw this.consentDenied(wanted);
     return all;
   }

@@ -1,9 +1,9 @@
 /**
- * Writes down what the user decided about an app: permissions on disk, and leases in memory.
+ * Stores what the user decided about an app: permissions on disk, and temporary ones in memory.
  *
- * Invariants: a change is valid only while what it was made from is still there, so that a slow yes never revives what
- * the user ended. A yes allows the scopes and the sign-in that the card showed, and no more. A refusal takes nothing
- * away that was allowed before. A lease exists beside what is on disk, and leaves that as it was.
+ * Invariants: a change is valid only while what it was made from is still there, so that a slow approval never brings
+ * back what the user ended. An approval allows the scopes and the sign-in that the card showed, and no more. A denial
+ * takes nothing away that was allowed before. A temporary permission leaves what is on disk as it was.
  */
 import type { BrokerParts } from '../parts.ts';
 import { reasonOf } from '../../base/errors.ts';
@@ -22,18 +22,18 @@ import type { WantedAccess, CurrentPermissions } from './current-permissions.ts'
 /** What the user was shown. */
 export interface ShownOffer {
   readonly scope: readonly string[];
-  /** Ids of the sign-ins that a yes names. */
+  /** Ids of the sign-ins that an approval names. */
   readonly signInIds: readonly string[];
   readonly appProcess: AppProcessView | undefined;
 }
 
-type ApprovedScope = Pick<ShownOffer, 'scope' | 'signInIds'>;
+type ApprovedOffer = Pick<ShownOffer, 'scope' | 'signInIds'>;
 
 /**
  * Every program of the user can ask under the name of the command line, so a card allows it for one hour
  * (milliseconds).
  */
-const cliLease = 3_600_000;
+const cliDuration = 3_600_000;
 
 export class PermissionChanges {
   readonly #parts: BrokerParts;
@@ -70,14 +70,14 @@ export class PermissionChanges {
     return bound;
   }
 
-  /** A yes. */
+  /** The user approved. */
   allow(wanted: WantedAccess, card: ShownOffer, decision: Decision): Promise<void> {
     return this.#inTurn(keyOf(wanted), () => this.#allow(wanted, card, decision));
   }
 
   async #allow(wanted: WantedAccess, card: ShownOffer, decision: Decision): Promise<void> {
     const allowed = { scope: decision.scope ?? card.scope, signInIds: card.signInIds };
-    if (decision.asBefore) return this.#extend(wanted, allowed);
+    if (decision.asBefore) return this.#allowAsBefore(wanted, allowed);
     const found = this.#current.onDisk(wanted);
     const before = found?.decision === 'allow' ? found : undefined;
     // The owner decided by a command while the card was open.
@@ -85,7 +85,8 @@ export class PermissionChanges {
     const permission = this.#widened(wanted, before, allowed, decision.time);
     // A permission without an end must not get one from a shorter answer, nor fewer scopes.
     const isShorter = decision.time !== undefined || (isCli(wanted) && before?.until === undefined);
-    if (decision.run || decision.once || (before && isShorter)) await this.#lease(permission, card, decision);
+    if (decision.run || decision.once || (before && isShorter))
+      await this.#allowForNow(permission, card, decision);
     else await this.set(permission);
   }
 
@@ -101,12 +102,12 @@ export class PermissionChanges {
     });
   }
 
-  /** A no. */
+  /** The user denied, and the denial is remembered. */
   deny(wanted: WantedAccess): Promise<void> {
-    return this.#inTurn(keyOf(wanted), () => this.#refuse(wanted));
+    return this.#inTurn(keyOf(wanted), () => this.#deny(wanted));
   }
 
-  async #refuse(wanted: WantedAccess): Promise<void> {
+  async #deny(wanted: WantedAccess): Promise<void> {
     const { appId, endpoint, signInId } = wanted;
     const createdAt = this.#parts.clock.wall();
     const [before] = this.#current.all(wanted);
@@ -121,13 +122,13 @@ export class PermissionChanges {
     await this.record(before, 'deny', more);
   }
 
-  /** The permission on disk, else a lease with an end time. A denial on disk can't be extended. */
-  extendable(key: AppAtEndpoint): Permission | undefined {
-    const { appId, endpoint } = key;
-    const onDisk = this.#current.onDisk(key);
+  /** What an approval "as before" adds to: the permission on disk, else a temporary one with an end time; never a denial. */
+  permissionToKeep(place: AppAtEndpoint): Permission | undefined {
+    const { appId, endpoint } = place;
+    const onDisk = this.#current.onDisk(place);
     if (onDisk) return onDisk.decision === 'allow' ? onDisk : undefined;
-    const leases = this.#parts.leases.of(appId, this.#parts.clock.wall());
-    return leases.find(({ permission, run }) => permission.endpoint === endpoint && !run)?.permission;
+    const temporary = this.#parts.temporary.of(appId, this.#parts.clock.wall());
+    return temporary.find(({ permission, run }) => permission.endpoint === endpoint && !run)?.permission;
   }
 
   /** The row in the audit log. */
@@ -146,17 +147,21 @@ export class PermissionChanges {
 
   /**
    * Adds to what is allowed at this very moment, and keeps its end. The write compares: where the permission was
-   * ended or changed since it was read, the yes is void, and the app has to ask again.
+   * ended or changed since it was read, the approval is void, and the app has to ask again.
    */
-  async #extend(wanted: WantedAccess, allowed: ApprovedScope): Promise<void> {
-    const before = this.extendable(wanted);
+  async #allowAsBefore(wanted: WantedAccess, allowed: ApprovedOffer): Promise<void> {
+    const before = this.permissionToKeep(wanted);
     if (before && covers(before, { ...wanted, scope: allowed.scope })) return;
     const after = before && this.#widened(wanted, before, allowed, undefined);
     if (!before || !after || !(await this.#isReplaced(before, after))) {
       await this.record(wanted, 'void', allowed.scope);
       throw this.#current.consentRequired(wanted);
     }
-    await this.record(after, this.#parts.leases.holding(after) ? 'allow for a time' : 'allow', after.scope);
+    await this.record(
+      after,
+      this.#parts.temporary.holding(after) ? 'allow for a time' : 'allow',
+      after.scope,
+    );
     this.#closeAnswered(after);
   }
 
@@ -171,21 +176,25 @@ export class PermissionChanges {
     }
   }
 
-  /** In its lease, or on disk. */
+  /** In memory if it is a temporary one, else on disk. */
   async #replace(before: Permission, after: Permission): Promise<void> {
-    const lease = this.#parts.leases.holding(before);
-    if (lease) this.#parts.leases.set({ ...lease, permission: after });
+    const temporary = this.#parts.temporary.holding(before);
+    if (temporary) this.#parts.temporary.set({ ...temporary, permission: after });
     else await this.#parts.permissions.replace(before, after);
   }
 
-  async #lease(permission: Permission, { appProcess }: ShownOffer, { run, once }: Decision): Promise<void> {
-    const { leases } = this.#parts;
+  async #allowForNow(
+    permission: Permission,
+    { appProcess }: ShownOffer,
+    { run, once }: Decision,
+  ): Promise<void> {
+    const { temporary } = this.#parts;
     const span = once ? 'once' : run ? 'for a run' : 'for a time';
     await this.record(permission, `allow ${span}`, permission.scope);
-    if (span === 'for a time') return leases.set({ permission });
+    if (span === 'for a time') return temporary.set({ permission });
     // Race: the run may have ended while the row was written.
-    if (appProcess?.standing() !== 'same') return;
-    leases.set({ permission, run: appProcess, ...(once ? { once: true } : {}) });
+    if (appProcess?.nowIs() !== 'same') return;
+    temporary.set({ permission, run: appProcess, ...(once ? { once: true } : {}) });
   }
 
   /**
@@ -195,7 +204,7 @@ export class PermissionChanges {
   #widened(
     wanted: WantedAccess,
     before: Permission | undefined,
-    allowed: ApprovedScope,
+    allowed: ApprovedOffer,
     time: number | undefined,
   ): Permission {
     const { appId, endpoint } = wanted;
@@ -207,7 +216,7 @@ export class PermissionChanges {
     const deniedSignInIds = before?.deniedSignInIds?.filter((id) => !signInIds.includes(id)) ?? [];
     const { fixAtFirstToken: _, ...stays } = before ?? {};
     return {
-      ...(isCli(wanted) ? { until: createdAt + cliLease } : {}),
+      ...(isCli(wanted) ? { until: createdAt + cliDuration } : {}),
       ...stays,
       ...(time === undefined ? {} : { until: createdAt + time }),
       deniedScope,

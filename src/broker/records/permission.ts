@@ -1,8 +1,8 @@
 /**
- * Permissions: what the user allowed, or denied, one app.
+ * Permissions: what the user decided about one app at one endpoint. A permission whose `decision` is `deny` is a denial.
  *
  * Invariants: nothing is authorized by silence. No record means no token; a denial stays until the
- * user changes it; a lease that ran out counts as no record. Scopes are compared as literal sets. A
+ * user changes it; one whose time is over counts as no record. Scopes are compared as literal sets. A
  * permission that names sign-ins yields tokens of those sign-ins and of no other.
  */
 import { z } from 'zod';
@@ -39,7 +39,7 @@ export const permissionSchema = z.object({
   deniedScope: z.array(z.string()).optional(),
   /** The card named no scopes: the set is fixed to what the first token carries. */
   fixAtFirstToken: z.boolean().optional(),
-  /** End of the lease, in milliseconds since 1970. */
+  /** When it ends, in milliseconds since 1970. Absent: when the user ends it. */
   until: z.number().optional(),
   createdAt: z.number(),
 });

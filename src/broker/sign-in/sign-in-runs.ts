@@ -207,9 +207,9 @@ export class SignInRuns {
   }
 
   #isAllowed(endpoint: string): boolean {
-    const { permissions, leases, clock } = this.#parts;
+    const { permissions, temporary, clock } = this.#parts;
     const now = clock.wall();
-    return [...permissions.forEndpoint(endpoint, now), ...leases.forEndpoint(endpoint, now)].length > 0;
+    return [...permissions.forEndpoint(endpoint, now), ...temporary.forEndpoint(endpoint, now)].length > 0;
   }
 }
 

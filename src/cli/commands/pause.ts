@@ -1,7 +1,7 @@
 /** `keyturn pause`: no app gets a token or an API key until you resume, or until a time. */
 import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
-import { leaseFrom } from '../terminal/arguments.ts';
+import { durationFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { forOption } from '../terminal/statement.ts';
 import { pauseEnd, say } from '../terminal/output.ts';
@@ -23,7 +23,7 @@ export const command = defineCommand(
   },
   async ({ options }) => {
     const now = Math.floor(Date.now() / 1000);
-    const until = options.for === undefined ? {} : { until: now + leaseFrom(options.for, '--for') };
+    const until = options.for === undefined ? {} : { until: now + durationFrom(options.for, '--for') };
     const pause = await ask('pause', until);
     say(`keyturn: all access is paused ${pauseEnd(pause)}.`);
     return exitCodes.ok;

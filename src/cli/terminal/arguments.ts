@@ -151,7 +151,7 @@ const maxWait = units.d;
 const maxTime = 36_500 * units.d;
 
 /** `30m`, `8h`, `2d` or `90s`, as seconds. Throws `invalid_request`. */
-export function durationFrom(text: string, option: string): number {
+export function secondsFrom(text: string, option: string): number {
   const [, number, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
   if (unit === '')
     throw new UsageError(`${option} takes a time with its unit: write ${number}s, ${number}m or ${number}h`);
@@ -160,17 +160,17 @@ export function durationFrom(text: string, option: string): number {
   throw new UsageError(`${option} takes a time such as 30s, 30m, 8h or 2d, not ${quoted(text)}`);
 }
 
-/** As `durationFrom`: one second at least. */
-export function leaseFrom(text: string, option: string): number {
-  const seconds = durationFrom(text, option);
+/** As `secondsFrom`: one second at least. */
+export function durationFrom(text: string, option: string): number {
+  const seconds = secondsFrom(text, option);
   if (seconds > 0) return seconds;
   throw new UsageError(`${option} takes a second at least, not ${quoted(text)}`);
 }
 
-/** As `durationFrom`: a day at most, and undefined without the option. */
+/** As `secondsFrom`: a day at most, and undefined without the option. */
 export function waitFrom(text: string | undefined, option: string): number | undefined {
   if (text === undefined) return undefined;
-  const seconds = durationFrom(text, option);
+  const seconds = secondsFrom(text, option);
   if (seconds <= maxWait) return seconds;
   throw new UsageError(`${option} takes a day at most (1d), not ${quoted(text)}`);
 }

@@ -65,7 +65,7 @@ export class Approvals {
 
   async #ask(caller: Caller, request: CommandApproval): Promise<Verdict> {
     const { broker, processes } = this.#parts;
-    const appProcess = processes.of(caller).look();
+    const appProcess = processes.of(caller).currentFacts();
     return (await answerInTime(broker.parts, { kind: 'command', request, appProcess }, caller.signal))
       .verdict;
   }

@@ -37,8 +37,8 @@ export function denialOf({ parts }: Broker, appId: string, endpoint: string): De
   const current = parts.permissions.find(appId, endpoint, now);
   const until = current?.until === undefined ? {} : { until: current.until };
   if (current?.decision === 'deny') return until;
-  const leased = parts.leases.of(appId, now).filter(({ permission }) => permission.endpoint === endpoint);
-  const standing = [...(current ? [current] : []), ...leased.map(({ permission }) => permission)];
+  const forNow = parts.temporary.of(appId, now).filter(({ permission }) => permission.endpoint === endpoint);
+  const standing = [...(current ? [current] : []), ...forNow.map(({ permission }) => permission)];
   const scope = union(...standing.map(({ deniedScope = [] }) => deniedScope));
   const ids = union(...standing.map(({ deniedSignInIds = [] }) => deniedSignInIds));
   if (scope.length === 0 && ids.length === 0) return undefined;

@@ -39,7 +39,7 @@ export class AppProcesses {
     const known = this.#known.get(caller);
     if (known) return known;
     const run = this.#join(caller);
-    const appProcess = { run, look: () => this.#look(run, caller) };
+    const appProcess = { run, currentFacts: () => this.#look(run, caller) };
     this.#known.set(caller, appProcess);
     return appProcess;
   }
@@ -62,7 +62,7 @@ export class AppProcesses {
     return {
       run,
       ...factsOf(seen.peer),
-      standing: () => {
+      nowIs: () => {
         // A run may go on by another connection than the one that asked.
         const open = caller.isOpen ? caller : [...(this.#runs.get(run) ?? [])].find(({ isOpen }) => isOpen);
         return open ? standingOf(seen, readAgain(open)) : 'gone';
@@ -77,7 +77,7 @@ export function attested({ peerNow, isOpen }: Pick<PairRequest, 'peerNow' | 'isO
   return {
     run: 'pairing',
     ...factsOf(seen.peer),
-    standing: () => (isOpen() ? standingOf(seen, readAgain({ peerNow })) : 'gone'),
+    nowIs: () => (isOpen() ? standingOf(seen, readAgain({ peerNow })) : 'gone'),
   };
 }
 

@@ -28,11 +28,14 @@ export function signInAnswer(
   signIn: SignIn,
   caller: Caller,
 ): ResultOf<'signIn.list'>['signIns'][number] {
-  const { signIns, permissions, leases, apps, cache, clock, refresher } = broker.parts;
+  const { signIns, permissions, temporary, apps, cache, clock, refresher } = broker.parts;
   const wall = clock.wall();
   const { refreshedAt } = refresher.secrets.factsOf(signIn);
   const names = signIn.endpoints
-    .flatMap((endpoint) => [...permissions.shownFor(endpoint, wall), ...leases.forEndpoint(endpoint, wall)])
+    .flatMap((endpoint) => [
+      ...permissions.shownFor(endpoint, wall),
+      ...temporary.forEndpoint(endpoint, wall),
+    ])
     .filter((permission) => serves(permission, signIn, signIns.shownFor(permission.endpoint)))
     .filter((permission) => caller.role === 'owner' || permission.appId === caller.appId)
     .map((permission) => apps.nameOf(permission.appId));
@@ -176,7 +179,7 @@ function shownState({ parts }: Broker, signIn: SignIn): string {
 type AppAnswer = ResultOf<'app.list'>['apps'][number];
 
 export function appAnswers({ parts }: Broker): AppAnswer[] {
-  const { apps, permissions, leases, clock } = parts;
+  const { apps, permissions, temporary, clock } = parts;
   const wall = clock.wall();
   return apps.withCli().map((app) => ({
     appId: app.id,
@@ -188,7 +191,7 @@ export function appAnswers({ parts }: Broker): AppAnswer[] {
     forward: app.forward,
     permissions: [
       ...permissions.shownOf(app.id, wall).flatMap((permission) => permissionAnswer(parts, permission)),
-      ...leases.of(app.id, wall).flatMap(({ permission, run, once }) =>
+      ...temporary.of(app.id, wall).flatMap(({ permission, run, once }) =>
         permissionAnswer(parts, permission).map((answer) => ({
           ...answer,
           ...(run === undefined ? {} : { run: processAnswer(run) }),

@@ -101,7 +101,7 @@ async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<voi
 
 async function endPermissionsFor({ parts }: Broker, key: ApiKey): Promise<void> {
   const subject = apiKeySubject(key);
-  parts.leases.endAllFor(subject);
+  parts.temporary.endAllFor(subject);
   await parts.permissions.endAllFor(subject);
 }
 
@@ -120,10 +120,10 @@ function keyAnswers(broker: Broker): KeyAnswer[] {
 }
 
 function keyAnswer({ parts }: Broker, key: ApiKey): KeyAnswer {
-  const { apiKeys, permissions, leases, apps, clock } = parts;
+  const { apiKeys, permissions, temporary, apps, clock } = parts;
   const wall = clock.wall();
   const subject = apiKeySubject(key);
-  const allowed = [...permissions.shownFor(subject, wall), ...leases.forEndpoint(subject, wall)];
+  const allowed = [...permissions.shownFor(subject, wall), ...temporary.forEndpoint(subject, wall)];
   const rejectedAt = apiKeys.rejectedAt(key.id);
   return {
     resource: key.endpoint,

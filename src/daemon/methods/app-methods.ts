@@ -54,13 +54,13 @@ export const appMethods: Pick<
       .map((open) => approvalRequestAnswer(open, signIns.mayFinish(caller, open.question))),
   }),
 
-  'request.answer': ({ broker }, _caller, { id, answer, scope, lease, account }) => {
+  'request.answer': ({ broker }, _caller, { id, answer, scope, duration, account }) => {
     broker.parts.approvalRequests.answer(id, answer, {
       ...(scope === undefined ? {} : { scope: parseScope(scope) }),
-      ...(lease?.run === undefined ? {} : { run: lease.run }),
-      ...(lease?.once === undefined ? {} : { once: lease.once }),
-      ...(lease?.asBefore === undefined ? {} : { asBefore: lease.asBefore }),
-      ...(lease?.seconds === undefined ? {} : { time: lease.seconds * 1000 }),
+      ...(duration?.run === undefined ? {} : { run: duration.run }),
+      ...(duration?.once === undefined ? {} : { once: duration.once }),
+      ...(duration?.asBefore === undefined ? {} : { asBefore: duration.asBefore }),
+      ...(duration?.seconds === undefined ? {} : { time: duration.seconds * 1000 }),
       account,
     });
     return {};
@@ -96,9 +96,9 @@ export async function removeClient(
   }: Pick<Services, 'broker' | 'closeConnectionsOf' | 'removeKeyOf'>,
   id: string,
 ): Promise<void> {
-  const { apps, permissions, leases, audit } = broker.parts;
+  const { apps, permissions, temporary, audit } = broker.parts;
   const name = apps.nameOf(id);
-  leases.endAllOf(id);
+  temporary.endAllOf(id);
   broker.withdrawAllOf(id);
   await permissions.endAllOf(id);
   await apps.remove(id);
@@ -119,12 +119,12 @@ export async function endPermission(
   endpoint: string,
   outcome: string,
 ): Promise<void> {
-  const { permissions, leases, audit, apps, apiKeys } = broker.parts;
+  const { permissions, temporary, audit, apps, apiKeys } = broker.parts;
   const isRefused = denialOf(broker, appId, endpoint) !== undefined;
   const from = isRefused ? undefined : permissions.asRead({ appId, endpoint });
-  const wasLeased = leases.end(appId, endpoint);
+  const wasTemporary = temporary.end(appId, endpoint);
   const wasKept = await permissions.end(appId, endpoint, from);
-  if (!wasLeased && !wasKept) {
+  if (!wasTemporary && !wasKept) {
     const what = apiKeys.shownOf(endpoint)
       ? `the API key for ${apiKeys.shownOf(endpoint)?.endpoint}`
       : endpoint;

@@ -20,7 +20,7 @@ export const settingChoices = {
   clientMetadataUrl: [],
   protocolVersionHeader: [],
   protocolVersion: [],
-  defaultLease: ['once', 'run', 'hour', 'untilRevoked'],
+  defaultDuration: ['once', 'run', 'hour', 'untilRevoked'],
   insecureLoopback: onOff,
   logLevel: levels,
 } as const;

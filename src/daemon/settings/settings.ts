@@ -75,7 +75,7 @@ export const settingsSchema = z.object({
    * The choice that a card proposes first. `run` asks once for each start of the program, ends automatically and is
    * never on disk. `once` and `hour` would ask so often that a user no longer reads the cards.
    */
-  defaultLease: z.enum(settingChoices.defaultLease).default('run'),
+  defaultDuration: z.enum(settingChoices.defaultDuration).default('run'),
   /** http is accepted for loopback hosts. For development only. */
   insecureLoopback: z.boolean().default(false),
   /** The least important lines of the log that are written. */
@@ -99,7 +99,7 @@ export const appliesImmediately: Readonly<Record<SettingName, boolean>> = {
   clientMetadataUrl: false,
   protocolVersionHeader: false,
   protocolVersion: false,
-  defaultLease: true,
+  defaultDuration: true,
   insecureLoopback: false,
   logLevel: true,
 };
@@ -131,7 +131,7 @@ export const trustRequired: Readonly<Record<SettingName, 'confirmed' | 'home' | 
   protocolVersionHeader: 'confirmed',
   protocolVersion: 'confirmed',
   // What a card proposes first, and so what a quick yes allows.
-  defaultLease: 'confirmed',
+  defaultDuration: 'confirmed',
   insecureLoopback: 'confirmed',
   // No level writes a secret.
   logLevel: 'free',
@@ -154,7 +154,7 @@ export const valueHelp: Readonly<Record<SettingName, string>> = {
   clientMetadataUrl: 'an https URL with a path, without name, password or fragment',
   protocolVersionHeader: 'the name of a header: letters, digits and dashes, beginning with a letter',
   protocolVersion: 'visible ASCII characters without a space',
-  defaultLease: 'once, run, hour or untilRevoked',
+  defaultDuration: 'once, run, hour or untilRevoked',
   lockWithScreen: 'true or false',
   insecureLoopback: 'true or false (1 as a variable)',
   logLevel: 'error, warn, info or debug',
@@ -179,7 +179,7 @@ export const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   httpsProxy: proxyNames,
   noProxy: noProxyNames,
   clientMetadataUrl: ['KEYTURN_CLIENT_METADATA_URL'],
-  defaultLease: [],
+  defaultDuration: [],
   insecureLoopback: ['KEYTURN_ALLOW_INSECURE_LOOPBACK'],
   logLevel: [],
 };

@@ -8,7 +8,7 @@ type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
 const never = new AbortController().signal;
 const facts = { verified: true, pid: 7, executable: '/usr/bin/editor', parents: ['shell'] };
 
-const run: AppProcessView = { run: 'run 1', ...facts, standing: () => 'same' };
+const run: AppProcessView = { run: 'run 1', ...facts, nowIs: () => 'same' };
 
 /** A question about a server of its own, by the run `run 1`. */
 function asked(server: string, changes: Partial<AllowQuestion> = {}): AllowQuestion {
@@ -65,7 +65,7 @@ describe('a card', () => {
 
   it('takes no more questions once the process that asked runs another file', () => {
     let standing: ProcessState = 'same';
-    const first = asked('one', appProcess({ standing: () => standing }));
+    const first = asked('one', appProcess({ nowIs: () => standing }));
     const { approvalRequests } = cardsOf(first);
     standing = 'changed';
     approvalRequests.ask(asked('two'), never).catch(() => undefined);

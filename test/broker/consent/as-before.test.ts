@@ -51,7 +51,7 @@ describe('a yes "as before"', () => {
     expect((await asked).scope).toContain('notes:write');
     expect(kept(rig)).toMatchObject({ decision: 'allow', scope: ['notes:read', 'notes:write'] });
     expect(kept(rig)?.until).toBe(end);
-    expect(rig.parts.leases.of('editor', rig.clock.wall())).toEqual([]);
+    expect(rig.parts.temporary.of('editor', rig.clock.wall())).toEqual([]);
   });
 
   it('allows nothing if the earlier permission ends right after it', async () => {
@@ -74,7 +74,7 @@ describe('a yes "as before"', () => {
       expect(await rig.parts.permissions.end('editor', rig.endpoint)).toBe(true);
       await asked.catch(() => undefined);
       expect(kept(rig)).toBeUndefined();
-      expect(rig.parts.leases.of('editor', rig.clock.wall())).toEqual([]);
+      expect(rig.parts.temporary.of('editor', rig.clock.wall())).toEqual([]);
     },
   );
 });

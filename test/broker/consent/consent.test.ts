@@ -177,7 +177,7 @@ describe('an answer', () => {
     expect(parts.approvalRequests.list()).toEqual([]);
   });
 
-  it('to a question of the command line gives a lease of one hour', async () => {
+  it('to a question of the command line gives a temporary of one hour', async () => {
     const r = await rig();
     const asked = r.ask({ appId: 'cli' });
     r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes');
@@ -205,7 +205,7 @@ describe('a permission', () => {
     await asked;
   });
 
-  it('keeps its lease and its resource when a card widens it', async () => {
+  it('keeps its temporary and its resource when a card widens it', async () => {
     const r = await rig();
     const until = r.clock.now() + hour;
     await decided(r, { scope: ['notes:read'], until, resource: world.protectedServer.resource });
@@ -267,7 +267,7 @@ it.each<[string, string, (r: Rig) => Promise<unknown>]>([
   ['the end of the permission', 'consent_required', (r) => r.parts.permissions.end('editor', r.endpoint)],
   ['a decision for fewer scopes', 'scope_insufficient', (r) => r.allow('editor', ['other'])],
   [
-    'the end of the lease',
+    'the end of a temporary permission',
     'consent_required',
     async (r) => {
       await decided(r, { until: r.clock.now() + 1000 });

@@ -64,7 +64,7 @@ describe('a permission that names sign-ins', () => {
     );
   });
 
-  it('yields to a lease of the same account if its own must be renewed', async () => {
+  it('yields to a temporary of the same account if its own must be renewed', async () => {
     const signedOut = { account: 'alice', state: { kind: 'signInRequired', why: '' } } as const;
     const moved = { account: 'alice', issuer: 'https://new.example' };
     const signIns = await signInsOf({ old: signedOut, new: moved, bob: {} });

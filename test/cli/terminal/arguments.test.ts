@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import {
   accountFrom,
-  durationFrom,
+  secondsFrom,
   parse,
-  leaseFrom,
+  durationFrom,
   waitFrom,
 } from '../../../src/cli/terminal/arguments.ts';
 import type { Statement } from '../../../src/cli/terminal/statement.ts';
@@ -38,19 +38,19 @@ describe('a duration', () => {
     ['2d', 172_800],
     ['36500d', 3_153_600_000],
   ])('%s is %d seconds', (text, seconds) => {
-    expect(durationFrom(text, '--for')).toBe(seconds);
+    expect(secondsFrom(text, '--for')).toBe(seconds);
   });
 
-  it.each(['0s', '00h'])('a lease of %s is refused: it ends at once', (text) => {
-    expect(() => leaseFrom(text, '--for')).toThrow(/--for takes a second at least/);
+  it.each(['0s', '00h'])('a duration of %s is refused: it ends at once', (text) => {
+    expect(() => durationFrom(text, '--for')).toThrow(/--for takes a second at least/);
   });
 
   it.each(['0', '90'])('a bare number such as %s is refused with the fix', (text) => {
-    expect(() => durationFrom(text, '--for')).toThrow(`write ${text}s, ${text}m or ${text}h`);
+    expect(() => secondsFrom(text, '--for')).toThrow(`write ${text}s, ${text}m or ${text}h`);
   });
 
   it.each(['', 's', '-1h', '1.5h', '1w', '8 h', '36501d', '9999999999', '١h'])('%j is none', (text) => {
-    expect(() => durationFrom(text, '--for')).toThrow(/--for takes a time such as 30s, 30m, 8h or 2d/);
+    expect(() => secondsFrom(text, '--for')).toThrow(/--for takes a time such as 30s, 30m, 8h or 2d/);
   });
 });
 

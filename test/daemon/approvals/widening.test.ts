@@ -56,7 +56,7 @@ describe('a permission', () => {
     ['with any scope', { scope: undefined }],
     ['for longer', { until: end + 1 }],
     ['for ever', { until: undefined }],
-    ['with a limit that is not known here', { lease: 'longer' }],
+    ['with a limit that is not known here', { limit: 'longer' }],
   ])('is wider %s', async (_how, change) => {
     const { broker } = await brokerWith();
     expect(widensPermission(broker, { ...wanted, ...change })).toBe(true);

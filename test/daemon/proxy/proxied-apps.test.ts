@@ -1,7 +1,7 @@
 /** The apps that proxies are: what the broker tells the process of the proxies about one that stays for long. */
 import { describe, expect, it } from 'vitest';
 import { AccessPause } from '../../../src/broker/refusals/access-pause.ts';
-import { Leases } from '../../../src/broker/consent/lease.ts';
+import { TemporaryPermissions } from '../../../src/broker/consent/temporary-permissions.ts';
 import { Proxies } from '../../../src/broker/records/proxy.ts';
 import { daemonFetch } from '../../../src/daemon/system/fetch.ts';
 import { ProxiedApps } from '../../../src/daemon/proxy/proxied-apps.ts';
@@ -15,12 +15,12 @@ async function oneProxy() {
   const { records, apps, permissions, exceptions } = await startOn(temporaryFolder(), lastingVault());
   const proxies = new Proxies(records.proxies);
   const { id } = await proxies.add({ name: 'notes', endpoint, port: 4000, createdAt: now });
-  const leases = new Leases();
+  const temporary = new TemporaryPermissions();
   const pause = new AccessPause(() => now);
   const clock = { wall: () => now, now: () => now, awake: () => now, sleep: async () => undefined };
   const proxiedApps = new ProxiedApps({
     proxies,
-    parts: { apps, permissions, leases, exceptions, clock, pause },
+    parts: { apps, permissions, temporary, exceptions, clock, pause },
     keys: { identityOf: async (app) => ({ appId: app.id, key: 'k', brokerId: 'b' }) },
     net: daemonFetch(async () => ({})),
     verify: async () => undefined,
@@ -28,7 +28,7 @@ async function oneProxy() {
     changed: () => undefined,
     removeClient: async (app) => apps.remove(app),
   });
-  return { apps, leases, pause, exceptions, proxiedApps, comes: () => proxiedApps.admit(id) };
+  return { apps, temporary, pause, exceptions, proxiedApps, comes: () => proxiedApps.admit(id) };
 }
 
 describe('the app of a proxy', () => {
@@ -50,9 +50,9 @@ describe('the app of a proxy', () => {
   });
 
   it('loses what it has open during a pause, and stays allowed', async () => {
-    const { apps, comes, proxiedApps, leases, pause } = await oneProxy();
+    const { apps, comes, proxiedApps, temporary, pause } = await oneProxy();
     const { appId } = (await comes()).identity;
-    leases.set({ permission: { appId, endpoint, decision: 'allow', createdAt: now } });
+    temporary.set({ permission: { appId, endpoint, decision: 'allow', createdAt: now } });
     apps.used({ appId, endpoint }, now);
     expect(proxiedApps.withoutPermission()).toEqual([]);
     pause.begin({ since: now });

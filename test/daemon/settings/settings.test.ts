@@ -18,7 +18,7 @@ beforeEach(() => {
 /** What nobody has to set: how servers of the earlier revision are told of the protocol's version, and a sealed file's key. */
 const version = {
   vaultKey: 'passphrase',
-  defaultLease: 'run',
+  defaultDuration: 'run',
   protocolVersionHeader: 'CTX-Protocol-Version',
   protocolVersion: '2025-03-26',
   logLevel: 'info',

@@ -257,7 +257,7 @@ const rows: Row[] = [
 const details: ResultOn<'settings.get'>['details'] = [
   { name: 'vault', value: 'keychain', default: 'keychain', source: 'default', appliesImmediately: false },
   { name: 'lockAfter', value: 3600, source: 'file', appliesImmediately: false },
-  { name: 'defaultLease', value: 'run', default: 'run', source: 'default', appliesImmediately: true },
+  { name: 'defaultDuration', value: 'run', default: 'run', source: 'default', appliesImmediately: true },
   { name: 'browser', source: 'default', appliesImmediately: true },
   {
     name: 'clientMetadataUrl',

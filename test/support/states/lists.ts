@@ -79,7 +79,7 @@ export const empty: Lists = {
   'audit.tail': { rows: [] },
   'audit.activity': { hours: [], uses: [] },
   'oauthClient.list': { oauthClients: [] },
-  'settings.get': { settings: { defaultLease: 'untilRevoked' }, details: [], keyturnApp: 'running' },
+  'settings.get': { settings: { defaultDuration: 'untilRevoked' }, details: [], keyturnApp: 'running' },
   status: emptyStatus,
 };
 

@@ -4,7 +4,7 @@ import { exitCodes, quoted, shellWord } from '../../../base/errors.ts';
 import { endpointOf } from '../../../oauth/base/resource.ts';
 import { parseScope } from '../../../oauth/base/scope.ts';
 import { accountNote } from '../../words/account-note.ts';
-import { leaseFrom, resourceFrom, scopeFrom, UsageError } from '../../terminal/arguments.ts';
+import { durationFrom, resourceFrom, scopeFrom, UsageError } from '../../terminal/arguments.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { accountOption, forOption, scopeOption } from '../../terminal/statement.ts';
@@ -41,7 +41,7 @@ export const allowApp = defineCommand(
   },
   async ({ options, operands: [app, resource] }) => {
     const now = Math.floor(Date.now() / 1000);
-    const until = options.for === undefined ? {} : { until: now + leaseFrom(options.for, '--for') };
+    const until = options.for === undefined ? {} : { until: now + durationFrom(options.for, '--for') };
     if (options['api-key']) {
       if (options.scope !== undefined)
         throw new UsageError("--scope doesn't go with --api-key: a key has no scopes");

@@ -13,7 +13,7 @@ import { call } from '../../broker/request.ts';
 import { requireSocketLength } from '../../../ipc/wire/socket-path.ts';
 import { requireSandboxFolder } from '../../forward/sandbox-folder.ts';
 import type { OtherMachine } from '../../forward/ssh.ts';
-import { leaseFrom, resourceFrom, UsageError } from '../../terminal/arguments.ts';
+import { durationFrom, resourceFrom, UsageError } from '../../terminal/arguments.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { forOption, jsonOption } from '../../terminal/statement.ts';
 import { print, printJson, say, when } from '../../terminal/output.ts';
@@ -80,7 +80,7 @@ function asked(
   return {
     resources: resources.map(resourceFrom),
     label: as,
-    lifetime: leaseFrom(time, '--for'),
+    lifetime: durationFrom(time, '--for'),
     isJson: json,
   };
 }

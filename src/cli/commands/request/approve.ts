@@ -1,7 +1,7 @@
 /** `keyturn request approve ID`: for how long, and for what. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, KeyturnError, quoted, shellWord } from '../../../base/errors.ts';
-import { leaseFrom, scopeFrom, UsageError } from '../../terminal/arguments.ts';
+import { durationFrom, scopeFrom, UsageError } from '../../terminal/arguments.ts';
 import { ask } from '../../broker/request.ts';
 import { defineCommand } from '../../terminal/command.ts';
 import { say } from '../../terminal/output.ts';
@@ -32,14 +32,14 @@ export const approveRequest = defineCommand(
     if (options.once && (isRun || options.for !== undefined)) {
       throw new UsageError('--once goes with neither --this-run nor --for');
     }
-    const lease = options.once ? ({ once: true } as const) : leaseOf(isRun, options.for);
+    const duration = options.once ? ({ once: true } as const) : durationOf(isRun, options.for);
     const { id: whole, request, open } = await requestNamed(id);
     if (request?.kind === 'signIn' || request?.kind === 'device') throw finishedInBrowser(whole);
     await ask('request.answer', {
       id: whole,
       answer: 'yes',
       ...scopeFrom(options.scope),
-      lease,
+      duration,
       account: options.account,
     });
     if (request?.kind === 'url' && request.url !== undefined) {
@@ -80,8 +80,8 @@ async function sayNext({ app = 'the app' }: OpenRequest, before: readonly OpenRe
   );
 }
 
-function leaseOf(isRun: boolean, time: string | undefined): { run?: true; seconds?: number } | undefined {
-  const seconds = time === undefined ? undefined : leaseFrom(time, '--for');
+function durationOf(isRun: boolean, time: string | undefined): { run?: true; seconds?: number } | undefined {
+  const seconds = time === undefined ? undefined : durationFrom(time, '--for');
   if (!isRun && seconds === undefined) return undefined;
   return { ...(isRun ? { run: true } : {}), seconds };
 }

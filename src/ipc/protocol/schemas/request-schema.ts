@@ -19,7 +19,7 @@ import { account, day, id, instant, exceptionName, scope, seconds, shownName, st
 import { maxLength } from '../../wire/limits.ts';
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
-const maxLease = 36_500 * day;
+const maxDuration = 36_500 * day;
 
 const aloneOnly = 'once and asBefore each stand alone';
 
@@ -32,15 +32,15 @@ export const approvalRequestAnswer = z.object({
    * For the run that asked, for so many seconds, or both; or for one token of that run; or for as long as what
    * the app may do there already, as that stands when the answer is kept.
    */
-  lease: z
+  duration: z
     .object({
       run: z.literal(true).optional(),
-      seconds: z.int().positive().max(maxLease).optional(),
+      seconds: z.int().positive().max(maxDuration).optional(),
       once: z.literal(true).optional(),
       asBefore: z.literal(true).optional(),
     })
     .refine(
-      (lease) => (lease.once ?? lease.asBefore) === undefined || Object.keys(lease).length === 1,
+      (duration) => (duration.once ?? duration.asBefore) === undefined || Object.keys(duration).length === 1,
       aloneOnly,
     )
     .optional(),

@@ -1,7 +1,7 @@
 /** Permissions for one run, or for a time: which requests they serve, and what is left when they end. */
 import { describe, expect, it } from 'vitest';
 import type { AppProcess, ProcessState } from '../../../src/broker/approval-requests/app-process.ts';
-import { Leases } from '../../../src/broker/consent/lease.ts';
+import { TemporaryPermissions } from '../../../src/broker/consent/temporary-permissions.ts';
 import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
 import { worldOfFile } from '../places.ts';
 
@@ -11,18 +11,18 @@ const rig = (): Promise<Rig> => brokerRig(inWorld(world));
 
 const minute = 60_000;
 
-/** A process as the socket would show it; `standing` is what becomes of it. */
-function processNamed(run: string): AppProcess & { standing: ProcessState } {
+/** A process as the socket would show it; `nowIs` is what becomes of it. */
+function processNamed(run: string): AppProcess & { nowIs: ProcessState } {
   const appProcess = {
     run,
-    standing: 'same' as ProcessState,
-    look: () => ({
+    nowIs: 'same' as ProcessState,
+    currentFacts: () => ({
       run,
       verified: true,
       pid: 7,
       executable: '/usr/bin/editor',
       parents: ['shell'],
-      standing: () => appProcess.standing,
+      nowIs: () => appProcess.nowIs,
     }),
   };
   return appProcess;
@@ -46,7 +46,7 @@ describe('a yes for this run', () => {
 
     broker.consent.endRun('run 1');
     expect(await refusal(ask({ ...never, appProcess }))).toMatchObject({ reason: 'consent_required' });
-    expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
+    expect(parts.temporary.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
   it('ends with its time, and is refused if the process runs another program', async () => {
@@ -57,9 +57,9 @@ describe('a yes for this run', () => {
     await asked;
     clock.advance(30 * minute - 1);
     await ask({ ...never, appProcess });
-    appProcess.standing = 'changed';
+    appProcess.nowIs = 'changed';
     expect(await refusal(ask({ ...never, appProcess }))).toMatchObject({ reason: 'consent_required' });
-    appProcess.standing = 'same';
+    appProcess.nowIs = 'same';
     clock.advance(1);
     expect(await refusal(ask({ ...never, appProcess }))).toMatchObject({ reason: 'consent_required' });
   });
@@ -72,7 +72,7 @@ describe('a yes for this run', () => {
       r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes', { run: true });
       await asked;
       const { endpoint, clock } = r;
-      if (end === 'end') expect(r.parts.leases.end('editor', endpoint)).toBe(true);
+      if (end === 'end') expect(r.parts.temporary.end('editor', endpoint)).toBe(true);
       else
         await r.broker.consent.decide({
           appId: 'editor',
@@ -114,25 +114,25 @@ describe('a yes for once', () => {
     parts.approvalRequests.answer((await question('allow')).id, 'yes', once);
     await question('signIn');
     expect(await refusal(ask({ ...never, appProcess: processNamed('run 2') }))).toMatchObject(refused);
-    expect(parts.leases.of('editor', 0)).toMatchObject([{ once: true }]);
+    expect(parts.temporary.of('editor', 0)).toMatchObject([{ once: true }]);
     gone.abort();
     await asked;
     broker.consent.endRun('run 1');
-    expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
+    expect(parts.temporary.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
   it('is used only for a request that no lasting permission covers', () => {
-    const leases = new Leases();
+    const temporary = new TemporaryPermissions();
     const appProcess = processNamed('run 1');
     const permission = { appId: 'editor', endpoint: 'e', decision: 'allow', createdAt: 0 } as const;
     const forOnce = { ...permission, scope: ['a', 'b'] };
-    leases.set({ permission: forOnce, run: appProcess.look(), ...once });
-    leases.set({ permission, run: appProcess.look() });
-    expect(leases.find('editor', 'e', appProcess, 0)).toEqual([permission, forOnce]);
-    leases.used(permission, 'token 1');
-    expect(leases.find('editor', 'e', appProcess, 0)).toEqual([permission, forOnce]);
-    leases.used(forOnce, 'token 2');
-    expect(leases.find('editor', 'e', appProcess, 0)).toEqual([permission]);
+    temporary.set({ permission: forOnce, run: appProcess.currentFacts(), ...once });
+    temporary.set({ permission, run: appProcess.currentFacts() });
+    expect(temporary.find('editor', 'e', appProcess, 0)).toEqual([permission, forOnce]);
+    temporary.used(permission, 'token 1');
+    expect(temporary.find('editor', 'e', appProcess, 0)).toEqual([permission, forOnce]);
+    temporary.used(forOnce, 'token 2');
+    expect(temporary.find('editor', 'e', appProcess, 0)).toEqual([permission]);
   });
 
   it('is refused for a run that is over', async () => {
@@ -141,7 +141,7 @@ describe('a yes for once', () => {
     const appProcess = processNamed('run 1');
     const asked = refusal(ask({ appProcess, signal: gone.signal }));
     const { id } = await question('allow');
-    appProcess.standing = 'gone';
+    appProcess.nowIs = 'gone';
     expect(() => parts.approvalRequests.answer(id, 'yes', once)).toThrow(
       expect.objectContaining({ reason: 'conflict' }),
     );
@@ -183,7 +183,7 @@ it('a process that runs another program by now voids its question', async () => 
   const asked = refusal(ask({ appProcess }));
   const { id, question: card } = await question('allow');
   expect(card).toMatchObject({ appProcess: { executable: '/usr/bin/editor', parents: ['shell'] } });
-  appProcess.standing = 'changed';
+  appProcess.nowIs = 'changed';
   expect(() => parts.approvalRequests.answer(id, 'yes')).toThrow(
     expect.objectContaining({ reason: 'conflict', message: expect.stringContaining('no longer the same') }),
   );

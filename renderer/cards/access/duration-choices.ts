@@ -1,5 +1,5 @@
 /**
- * How long a user may allow an app something, and which lease each choice asks of the broker.
+ * How long a user may allow an app something, and which duration each choice asks of the broker.
  *
  * Invariant: a choice is offered only where the wire carries exactly that; nothing is allowed for
  * longer or wider than the choice says. "As before" is only where something was before.
@@ -11,17 +11,17 @@ import type { PairedApp, ParamsOn, Permission, Question, SettingValue } from '..
 /** Seconds. */
 const hour = 3600;
 
-const leases = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
-export type LeaseChoice = (typeof leases)[number];
+const durations = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
+export type DurationChoice = (typeof durations)[number];
 
 /**
  * The choices for the card of one run's questions, the shortest first. `permissions`: what the program may do already
  * where each of them asks.
  */
-export function leaseChoices(
+export function durationChoices(
   { app, appProcess, proxied, detached }: Question,
   permissions: readonly (Permission | undefined)[],
-): readonly LeaseChoice[] {
+): readonly DurationChoice[] {
   const isCommand = app === commandName;
   const had = permissions.filter((permission) => permission !== undefined).length;
   return [
@@ -41,10 +41,10 @@ export function leaseChoices(
 
 /** What is chosen before the user chose: their setting, as far as this card has it. Unknown: the least. */
 export function defaultChoice(
-  choices: readonly LeaseChoice[],
+  choices: readonly DurationChoice[],
   setting: SettingValue | undefined,
-): LeaseChoice {
-  const wanted = leases.find((choice) => choice === setting);
+): DurationChoice {
+  const wanted = durations.find((choice) => choice === setting);
   if (wanted === undefined) return choices[0] ?? 'hour';
   if (choices.includes(wanted)) return wanted;
   return choices.includes('asBefore') && wanted === 'untilRevoked' ? 'asBefore' : 'hour';
@@ -78,30 +78,30 @@ export function newScopes(
   return permission?.scope === undefined ? [] : scopeNames(scope).filter((name) => !known.includes(name));
 }
 
-type LeaseParams = Pick<ParamsOn<'request.answer'>, 'lease'>;
+type DurationParams = Pick<ParamsOn<'request.answer'>, 'duration'>;
 
 /** Seconds that the choice of a time lasts. */
 export const hourLong = hour;
 
 /**
- * Without a lease the broker allows it until the user ends it. Undefined where the choice means nothing: then
+ * Without a duration the broker allows it until the user ends it. Undefined where the choice means nothing: then
  * nothing may be sent.
  */
-export function leaseParams(
-  choice: LeaseChoice,
+export function durationParams(
+  choice: DurationChoice,
   permission: Permission | undefined,
-): LeaseParams | undefined {
+): DurationParams | undefined {
   switch (choice) {
     case 'once':
-      return { lease: { once: true } };
+      return { duration: { once: true } };
     case 'hour':
-      return { lease: { seconds: hour } };
+      return { duration: { seconds: hour } };
     case 'run':
-      return { lease: { run: true } };
+      return { duration: { run: true } };
     case 'untilRevoked':
       return {};
     case 'asBefore':
       // What stands is the broker's to say, at the answer: it may have ended since the card was read.
-      return permission === undefined ? undefined : { lease: { asBefore: true } };
+      return permission === undefined ? undefined : { duration: { asBefore: true } };
   }
 }
