@@ -93,7 +93,7 @@ export class Home {
       await sleep(50);
       cards = Pending.parse(await owner.request('request.list')).requests;
     }
-    await owner.request('request.answer', { id: cards[0]?.id, answer: 'yes' });
+    await owner.request('request.answer', { id: cards[0]?.id, answer: 'approve' });
     owner.close();
     await pairing;
     await this.signIn(resources);

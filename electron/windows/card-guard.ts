@@ -1,5 +1,5 @@
 /**
- * Decides whether a yes from a window is the user's own: they saw the card, and pressed a key or button while it was
+ * Decides whether an approval from a window is the user's own: they saw the card, and pressed a key or button while it was
  * in front.
  *
  * Invariant: a widening answer from a window counts only if its question's card was on the screen of a visible, focused
@@ -72,7 +72,7 @@ export class CardGuard {
     this.#press = undefined;
   }
 
-  /** Uses up the press. Throws `not_permitted` where a yes to one of these questions doesn't count. */
+  /** Uses up the press. Throws `not_permitted` where an approval to one of these questions doesn't count. */
   approveCard(ids: readonly string[]): void {
     const card = this.#card;
     if (!card || !ids.every((id) => card.ids.has(id)))

@@ -163,14 +163,14 @@ async function findQuestions(
   return ids.map((wanted) => requests.find(({ id }) => id === wanted));
 }
 
-/** A yes has passed the guard. */
+/** An approval has passed the guard. */
 async function answerQuestion(
   { owner, signInPages }: HandlerParts,
   params: Answer,
   question: Question | undefined,
 ): Promise<unknown> {
-  if (params.answer !== 'yes') return owner.call('request.answer', params);
-  // The broker takes any answer to a sign-in for "call it off"; a yes is about its page.
+  if (params.answer !== 'approve') return owner.call('request.answer', params);
+  // The broker takes any answer to a sign-in for "call it off"; an approval is about its page.
   if (question?.url !== undefined && !isCard(question)) {
     await signInPages.open(params.id);
     return {};
@@ -192,13 +192,13 @@ async function answerCard(
   { guard }: AppWindow,
   answers: readonly Answer[],
 ): Promise<void> {
-  const allowed = answers.filter(({ answer }) => answer === 'yes').map(({ id }) => id);
+  const allowed = answers.filter(({ answer }) => answer === 'approve').map(({ id }) => id);
   if (allowed.length > 0) guard.approveCard(allowed);
   const ids = answers.map(({ id }) => id);
   const questions = await findQuestions(parts.owner, ids);
   const [card, ...others] = new Set(questions.flatMap((question) => (question ? [cardOf(question)] : [])));
   if (others.length > 0) throw severalCards();
-  if (card !== undefined && answers.some(({ answer }) => answer !== 'no')) parts.windows.noteAnswer(card);
+  if (card !== undefined && answers.some(({ answer }) => answer !== 'deny')) parts.windows.noteAnswer(card);
   const settled = await Promise.allSettled(
     answers.map((answer, at) => answerQuestion(parts, answer, questions[at])),
   );
@@ -220,14 +220,14 @@ function guardedHandlers(parts: HandlerParts): Handlers {
   const { owner, signInPages, windows } = parts;
   return {
     'request.answer': async ({ guard }, params) => {
-      if (params.answer === 'yes') guard.approveCard([params.id]);
+      if (params.answer === 'approve') guard.approveCard([params.id]);
       const [question] = await findQuestions(owner, [params.id]);
       // Said first: the broker tells that the question is over before it answers us. After a denial that is
       // remembered the window stays: it offers to undo it.
-      if (params.answer !== 'no' || question?.kind !== 'allow')
+      if (params.answer !== 'deny' || question?.kind !== 'allow')
         windows.noteAnswer(
           question ? cardOf(question) : params.id,
-          params.answer === 'yes' && question?.kind === 'pair',
+          params.answer === 'approve' && question?.kind === 'pair',
         );
       return answerQuestion(parts, params, question);
     },

@@ -1,7 +1,7 @@
 /**
  * The card of a sign-in that came back as another account than was expected: it asks whether to keep that one.
  *
- * Invariant: server, issuer, who signed in and who was expected are all on the card before a yes counts.
+ * Invariant: server, issuer, who signed in and who was expected are all on the card before an approval counts.
  */
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';

@@ -23,7 +23,9 @@ export function ChoiceCard({ question, onDone }: CardProps) {
       onDone={onDone}
       words={{ ...words, title: <Title client={client} resource={resource} /> }}
       content={JSON.stringify(question)}
-      approvals={() => (account === undefined ? undefined : [{ id: question.id, answer: 'yes', account }])}
+      approvals={() =>
+        account === undefined ? undefined : [{ id: question.id, answer: 'approve', account }]
+      }
       obstacle={account === undefined ? words.pick : undefined}
     >
       <div class="parties">

@@ -24,7 +24,7 @@ export function PairCard({ question, onDone }: CardProps) {
         title: <>{words.titlePair.parts({ app })}</>,
         confirm: words.pair,
         refuse: words.dontPair,
-        answered: { yes: words.paired({ program }), later: words.notPaired({ program }) },
+        answered: { approve: words.paired({ program }), dismiss: words.notPaired({ program }) },
       }}
     >
       <div class="digits">

@@ -1,8 +1,8 @@
 /**
- * The card about settings that were written outside Keyturn: each with its value, and what counts until a yes. At the
+ * The card about settings that were written outside Keyturn: each with its value, and what counts until an approval. At the
  * app's first use of a home it also shows what the home allows.
  *
- * Invariant: every setting that a yes would confirm is on the card, with the value as the broker names it.
+ * Invariant: every setting that an approval would confirm is on the card, with the value as the broker names it.
  */
 import { QuestionForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
@@ -40,7 +40,7 @@ function FirstUseCard({ question, onDone }: CardProps) {
   const { settings = [], allowed = [] } = question;
   const first = strings.firstUse;
   return (
-    <QuestionForm question={question} onDone={onDone} words={first} refusal="no">
+    <QuestionForm question={question} onDone={onDone} words={first} refusal="deny">
       <p>{first.what}</p>
       <div class="parties">
         <Facts>

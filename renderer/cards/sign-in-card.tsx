@@ -32,10 +32,10 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   const canApprove = useApprovalDelay([id], content);
   const openPage = async (): Promise<void> => {
     // The main process opens it; the question stays until the sign-in ends.
-    if (await action.run('request.answer', { id, answer: 'yes' })) announce(words.opened);
+    if (await action.run('request.answer', { id, answer: 'approve' })) announce(words.opened);
   };
   const callOff = async (): Promise<void> => {
-    if (!(await action.run('request.answer', { id, answer: 'no' }))) return;
+    if (!(await action.run('request.answer', { id, answer: 'deny' }))) return;
     announce(words.cancelled);
     onDone();
   };

@@ -23,7 +23,7 @@ export function UrlCard({ question, onDone }: CardProps) {
     <QuestionForm
       question={question}
       onDone={onDone}
-      refusal="no"
+      refusal="deny"
       words={{ ...words, title: <>{words.title.parts({ site })}</> }}
     >
       <div class="host">

@@ -2,7 +2,7 @@
  * Foreign text and addresses on the screen.
  *
  * Invariants: always a text node, in an element of its own direction; never markup, never a link. On a
- * card nothing is cut: a yes allows what stood there, and no more than that.
+ * card nothing is cut: an approval allows what stood there, and no more than that.
  */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';

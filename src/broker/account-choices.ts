@@ -3,7 +3,7 @@
  *
  * Invariants: a choice is among accounts that the app may use already, and gives no new access. If the user
  * allowed the app without naming an account, the choice is among those that are signed in, and the app may then
- * use the chosen one only. A yes is kept before it takes effect; a no and a "later" are not kept, and make the app's next
+ * use the chosen one only. An approval is stored before it takes effect; no other answer is stored, and each makes the app's next
  * question wait longer.
  */
 import type { KeyturnError } from '../base/errors.ts';
@@ -56,7 +56,7 @@ export class AccountChoices {
       key,
       async (signal) => {
         const { verdict, account } = await this.#ask(pending, accounts, signal);
-        if (verdict !== 'yes' || account === undefined) throw required;
+        if (verdict !== 'approve' || account === undefined) throw required;
         const there = this.#parts.signIns.forEndpoint(endpoint, account);
         const bound = isBound(permission) ? undefined : signInsOfChoice(there, permission, account);
         // Else the account that is left would serve.
@@ -89,7 +89,7 @@ export class AccountChoices {
       if (signal.aborted) this.#pauses.lengthen(appId, endpoint);
       throw error;
     });
-    if (decision.verdict === 'yes') this.#pauses.end(appId);
+    if (decision.verdict === 'approve') this.#pauses.end(appId);
     else this.#pauses.lengthen(appId, endpoint);
     return decision;
   }

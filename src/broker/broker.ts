@@ -93,7 +93,7 @@ export class Broker {
     await this.parts.refresher.settled();
   }
 
-  /** The app is unpaired, or its way here has ended: nobody could use what a yes would give. */
+  /** The app is unpaired, or its way here has ended: nobody could use what an approval would give. */
   withdrawAllOf(appId: string): void {
     this.detached.endAllOf(appId);
     this.parts.approvalRequests.withdrawAllOf(appId);

@@ -39,7 +39,7 @@ export interface BrokerParts {
   readonly approvalRequests: ApprovalRequests;
   /** Whether the owner paused all access. */
   readonly pause: AccessPause;
-  /** A user sits at windows of the broker's own: a yes takes effect there only, and refusals say so. */
+  /** A user sits at windows of the broker's own: an approval takes effect there only, and refusals say so. */
   readonly isKeyturnApp: boolean;
   /** Before something goes out, or a browser opens. Throws what keeps it here. */
   readonly requireSettingsAnswered: () => Promise<void>;

@@ -4,7 +4,7 @@
  *
  * Invariant: only an app that may reach the server shows an address for it, one at a time. Only https, and http on
  * this machine, is shown or opened, without a user part, in the spelling in which the browser gets it. An app
- * whose card got no yes waits before its next one, each time longer.
+ * whose card got no approval waits before its next one, each time longer.
  */
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, quoted, RuleRefusal, shellWord } from '../base/errors.ts';
@@ -57,7 +57,7 @@ export class ShownUrls {
   }
 
   /**
-   * Asks the user, and opens the address after a yes. Throws `insecure_url`, `consent_required`, `consent_denied`,
+   * Asks the user, and opens the address after an approval. Throws `insecure_url`, `consent_required`, `consent_denied`,
    * `rate_limited`, and the signal's reason.
    */
   async show(request: UrlRequest, endpoint: string): Promise<UrlAction> {
@@ -113,12 +113,12 @@ export class ShownUrls {
     });
     this.#settle(shown, verdict);
     // Without a browser the user still has the address: the question shows it.
-    if (verdict === 'yes') openBrowser(url).catch(() => undefined);
+    if (verdict === 'approve') openBrowser(url).catch(() => undefined);
     return actions[verdict];
   }
 
   #settle({ appId, endpoint, url }: Shown, outcome: Verdict | 'withdrawn'): void {
-    if (outcome === 'yes') this.#waits.end(appId);
+    if (outcome === 'approve') this.#waits.end(appId);
     else this.#waits.lengthen(appId, endpoint);
     const app = this.#parts.apps.nameOf(appId);
     this.#parts.audit.note({ event: 'url', outcome: outcomes[outcome], app: app, endpoint, url });
@@ -126,16 +126,16 @@ export class ShownUrls {
 }
 
 const actions: Readonly<Record<Verdict, UrlAction>> = {
-  yes: 'accept',
-  no: 'decline',
-  later: 'cancel',
+  approve: 'accept',
+  deny: 'decline',
+  dismiss: 'cancel',
   void: 'cancel',
 };
 
 const outcomes: Readonly<Record<Verdict | 'withdrawn', string>> = {
-  yes: 'opened',
-  no: 'declined',
-  later: 'put off',
+  approve: 'opened',
+  deny: 'declined',
+  dismiss: 'put off',
   void: 'void',
   withdrawn: 'withdrawn',
 };

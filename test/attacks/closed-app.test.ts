@@ -126,7 +126,7 @@ describe('what the person denies right after an unlock, while it is stored', () 
     const undoing = desk.line.request(method, params);
     undoing.catch(() => undefined);
     // The denial is in effect at once, so the key has to ask.
-    await desk.answer((await desk.card()).id, 'no');
+    await desk.answer((await desk.card()).id, 'deny');
     await expect(undoing).rejects.toMatchObject({ reason: 'consent_denied' });
     await denying;
     expect(await desk.permissions()).toEqual([{ resource: place.resource, decision: 'deny' }]);
@@ -164,10 +164,10 @@ it('shows all of it on a card at each start, and serves nothing until it is answ
     await expect(line.request('token.get', asked)).rejects.toMatchObject({ reason: 'consent_pending' });
     const { id, kind, allowed } = await card();
     expect([kind, allowed]).toEqual(['settings', shown]);
-    await expect(line.request('request.answer', { id, answer: 'no' })).rejects.toMatchObject({
+    await expect(line.request('request.answer', { id, answer: 'deny' })).rejects.toMatchObject({
       reason: 'not_permitted',
     });
-    await answer(id, 'later');
+    await answer(id, 'dismiss');
     await stop();
   }
 });
@@ -198,25 +198,28 @@ it('grants nothing more to a command or the window before its card is answered',
   await owner.call('permission.set', { app: 'cli', resource, decision: 'deny' });
 });
 
-it.each(['no', 'yes'] as const)('removes all of it, or keeps it, as its answer (%s) says', async (said) => {
-  const home = await usedWithoutApp();
-  const { line, owner, card, cards, answer, permissions, stop } = await openDesk(home, { leaves: true });
-  await expect(line.request('token.get', asked)).rejects.toMatchObject({ reason: 'consent_pending' });
-  await answer((await card()).id, said);
-  await until('it is answered', async () => (await cards()).length === 0);
-  await expect(line.request('token.get', asked)).rejects.not.toMatchObject({ reason: 'consent_pending' });
-  const decisions = (await permissions()).map(({ decision }) => decision);
-  expect(decisions).toEqual(said === 'no' ? ['deny'] : ['allow', 'deny']);
-  const left = said === 'no' ? 0 : 1;
-  expect(await owner.call('apiKey.list', {})).toMatchObject({ apiKeys: { length: left } });
-  expect(await owner.call('oauthClient.list', {})).toMatchObject({ oauthClients: { length: left } });
-  await stop();
-  // Answered once: the next start asks nothing, and no broker without the app gives more.
-  const again = await openDesk(home, { leaves: true });
-  await again.line.request('permission.set', { app: 'cli', resource, decision: 'deny' });
-  expect(await again.cards()).toEqual([]);
-  await again.stop();
-  const { line: closed } = await openHeadless(home);
-  const more = closed.request('permission.set', { app: 'cli', resource, decision: 'allow' });
-  await expect(more).rejects.toMatchObject({ reason: 'not_permitted' });
-});
+it.each(['deny', 'approve'] as const)(
+  'removes all of it, or keeps it, as its answer (%s) says',
+  async (said) => {
+    const home = await usedWithoutApp();
+    const { line, owner, card, cards, answer, permissions, stop } = await openDesk(home, { leaves: true });
+    await expect(line.request('token.get', asked)).rejects.toMatchObject({ reason: 'consent_pending' });
+    await answer((await card()).id, said);
+    await until('it is answered', async () => (await cards()).length === 0);
+    await expect(line.request('token.get', asked)).rejects.not.toMatchObject({ reason: 'consent_pending' });
+    const decisions = (await permissions()).map(({ decision }) => decision);
+    expect(decisions).toEqual(said === 'deny' ? ['deny'] : ['allow', 'deny']);
+    const left = said === 'deny' ? 0 : 1;
+    expect(await owner.call('apiKey.list', {})).toMatchObject({ apiKeys: { length: left } });
+    expect(await owner.call('oauthClient.list', {})).toMatchObject({ oauthClients: { length: left } });
+    await stop();
+    // Answered once: the next start asks nothing, and no broker without the app gives more.
+    const again = await openDesk(home, { leaves: true });
+    await again.line.request('permission.set', { app: 'cli', resource, decision: 'deny' });
+    expect(await again.cards()).toEqual([]);
+    await again.stop();
+    const { line: closed } = await openHeadless(home);
+    const more = closed.request('permission.set', { app: 'cli', resource, decision: 'allow' });
+    await expect(more).rejects.toMatchObject({ reason: 'not_permitted' });
+  },
+);

@@ -36,7 +36,7 @@ describe('a question that its program left', () => {
     await paired(home, 'a-bystander');
     expect(await leave(program)).toMatchObject({ reason: 'consent_pending' });
     program.close();
-    await owner.answer(home, (await questionOf(home, 'allow')).id, 'yes');
+    await owner.answer(home, (await questionOf(home, 'allow')).id, 'approve');
     await until('it is allowed', async () => (await unattended('a-leaver')) === 'token');
     expect(await unattended('a-bystander')).toBe('consent_required');
   });
@@ -49,7 +49,7 @@ describe('a question that its program left', () => {
     const { id } = await questionOf(home, 'allow');
     await askBroker(home, 'app.remove', { app: 'an-unpaired-one' });
     expect(await owner.nothingIsAsked(home)).toBe(true);
-    const answer = askBroker(home, 'request.answer', { id, answer: 'yes' });
+    const answer = askBroker(home, 'request.answer', { id, answer: 'approve' });
     await expect(answer).rejects.toMatchObject({ reason: 'not_found' });
     await paired(home, 'an-unpaired-one');
     expect(await unattended('an-unpaired-one')).toBe('consent_required');

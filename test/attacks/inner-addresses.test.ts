@@ -253,7 +253,7 @@ it('H-17: a proxied program reaches an inner host only while it is confirmed', a
     owner.request('exception.set', { server: resource, name: 'private-address', on });
 
   const first = call();
-  await owner.request('request.answer', { id: await questionId(owner, 'allow'), answer: 'yes' });
+  await owner.request('request.answer', { id: await questionId(owner, 'allow'), answer: 'approve' });
   expect(await first).toContain('"reason":"insecure_url"');
   expect(reached).toEqual([]);
   await override(true);

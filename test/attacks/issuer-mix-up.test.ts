@@ -60,7 +60,7 @@ async function fallInto({ rig }: Mixed): Promise<unknown> {
     const { id } = await rig.question('signIn');
     await rig.visited();
     const isOpen = rig.parts.approvalRequests.list().some((open) => open.id === id);
-    if (isOpen) rig.parts.approvalRequests.answer(id, 'no');
+    if (isOpen) rig.parts.approvalRequests.answer(id, 'deny');
   };
   await Promise.race([asked, calledOff()]);
   return asked;

@@ -48,7 +48,7 @@ describe('a pause of all access', () => {
     const { id, command } = await desk.card();
     expect(command).toBe('resume');
     await expect(desk.line.request('token.get', wanted)).rejects.toMatchObject(paused);
-    await desk.answer(id, 'yes');
+    await desk.answer(id, 'approve');
     await resuming;
     await expect(desk.line.request('token.get', wanted)).rejects.toMatchObject({ reason: 'login_required' });
   });
@@ -135,7 +135,7 @@ describe('a headless broker on a copy of the home', () => {
     await other.line.request('proxy.list');
     const desk = await openDesk(home);
     await desk.owner.call('proxy.list', {});
-    await desk.answer((await desk.card()).id, 'yes');
+    await desk.answer((await desk.card()).id, 'approve');
     const settled = { homeState: { isWaiting: false } };
     await expect.poll(() => desk.owner.call('status', {})).toMatchObject(settled);
     const copied = { reason: 'vault_unreadable', message: expect.stringContaining('another broker') };
@@ -171,7 +171,7 @@ describe('the owner’s key, in another program’s hands,', () => {
       apiKey: { header: 'X-Api-Key' },
     });
     await owner.call('apiKey.set', { ...set, header: 'Authorization', scheme: 'Bearer' });
-    await answer(id, 'yes');
+    await answer(id, 'approve');
     await expect(allowing).rejects.toMatchObject({ reason: 'conflict' });
     expect(await owner.call('apiKey.list', {})).toMatchObject({ apiKeys: [{ apps: [] }] });
   });

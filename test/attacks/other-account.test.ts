@@ -24,7 +24,7 @@ async function victim(): Promise<Rig> {
 async function bobIsKept(rig: Rig): Promise<void> {
   rig.person.account = 'bob';
   const login = rig.login({ scope: openid });
-  const asked = rig.question('account').then(({ id }) => rig.parts.approvalRequests.answer(id, 'yes'));
+  const asked = rig.question('account').then(({ id }) => rig.parts.approvalRequests.answer(id, 'approve'));
   await Promise.race([login, asked]);
   await login;
   expect(rig.parts.signIns.all().map(({ account }) => account)).toEqual(['alice', 'bob']);
@@ -93,7 +93,7 @@ describe('somebody else who signs in', () => {
       known: ['alice'],
     });
     expect(rig.texts().join('')).not.toContain('"bob"');
-    rig.parts.approvalRequests.answer(id, 'no');
+    rig.parts.approvalRequests.answer(id, 'deny');
     expect(await outcome).toMatchObject({ reason: 'account_mismatch' });
     expect(accounts(rig)).toEqual(['alice']);
     expect(rig.fetched.filter((url) => url.endsWith('/revoke'))).toHaveLength(2);
@@ -109,7 +109,7 @@ describe('a program that names no scopes', () => {
     const asked = rig.ask();
     const card = await rig.question('allow');
     await rig.ask({ appId: 'other', scope: ['notes:write'] });
-    rig.parts.approvalRequests.answer(card.id, 'yes');
+    rig.parts.approvalRequests.answer(card.id, 'approve');
     expect((await asked).scope).toEqual(['notes:read']);
     rig.clock.advance(3_600_000);
     expect((await rig.ask({ interaction: 'never' })).scope).toEqual(['notes:read']);
@@ -121,12 +121,12 @@ describe('a program that names no scopes', () => {
     const card = await rig.question('allow');
     expect(card.question).not.toHaveProperty('scope');
     await rig.login({ scope: ['notes:read', 'notes:write'] });
-    rig.parts.approvalRequests.answer(card.id, 'yes');
+    rig.parts.approvalRequests.answer(card.id, 'approve');
     // The first card closes a moment after its answer.
     await turnOfEvents();
     const next = await rig.question('allow');
     expect(next.question).toMatchObject({ scope: ['notes:read', 'notes:write'] });
-    rig.parts.approvalRequests.answer(next.id, 'yes', { scope: ['notes:read'] });
+    rig.parts.approvalRequests.answer(next.id, 'approve', { scope: ['notes:read'] });
     expect((await asked).scope).toEqual(['notes:read']);
   });
 });

@@ -87,14 +87,14 @@ describe('the card about settings that nobody confirmed', () => {
     await expect(owner.call('signIn.start', { resource, timeout: 1 })).rejects.toMatchObject({
       reason: 'consent_pending',
     });
-    await expect(line.request('request.answer', { id, answer: 'yes' })).rejects.toMatchObject({
+    await expect(line.request('request.answer', { id, answer: 'approve' })).rejects.toMatchObject({
       reason: 'not_permitted',
     });
   });
 
-  it('settings.json: lets nothing of them count after a no, and shows them', async () => {
+  it('settings.json: lets nothing of them count after a denial, and shows them', async () => {
     const { owner, card, answer } = await openDesk(newHome({ env }), { leaves: true });
-    await answer((await card()).id, 'no');
+    await answer((await card()).id, 'deny');
     await expect(owner.call('signIn.start', plain)).rejects.toMatchObject({ reason: 'invalid_resource' });
     expect(await owner.call('status', {})).toMatchObject({
       insecureLoopback: false,

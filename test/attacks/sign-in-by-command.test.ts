@@ -44,7 +44,7 @@ describe('the owner’s key while the app runs', () => {
     await own;
     const started = attacker.request('signIn.start', { resource: there.url, method: 'paste' });
     started.catch(() => undefined);
-    await desk.answer((await desk.card()).id, 'yes');
+    await desk.answer((await desk.card()).id, 'approve');
     const page = async (isNew: boolean) =>
       until('the page', async () =>
         (await openQuestions(attacker)).find(
@@ -91,7 +91,7 @@ describe('the owner’s key while the app runs', () => {
     expect(seen).toMatchObject([{ id, kind: 'device' }]);
     expect(seen[0]).not.toHaveProperty('code');
     expect(seen[0]).not.toHaveProperty('url');
-    await desk.answer(id, 'no');
+    await desk.answer(id, 'deny');
     await expect(signingIn).rejects.toMatchObject({ reason: 'login_failed' });
   });
 
@@ -102,7 +102,7 @@ describe('the owner’s key while the app runs', () => {
     const first = desk.line.request('signIn.start', request);
     first.catch(() => undefined);
     const asked = await desk.card();
-    await desk.answer(asked.id, 'yes');
+    await desk.answer(asked.id, 'approve');
     const own = await until('the sign-in', async () =>
       (await openQuestions(desk.line)).find(({ kind }) => kind === 'signIn'),
     );
@@ -113,7 +113,7 @@ describe('the owner’s key while the app runs', () => {
     const card = await until('the second card', async () =>
       (await desk.cards()).find(({ kind }) => kind === 'command'),
     );
-    await desk.answer(card.id, 'no');
+    await desk.answer(card.id, 'deny');
     await expect(second).rejects.toMatchObject({ reason: 'consent_denied' });
     expect(JSON.stringify(await openQuestions(attacker))).not.toContain('state=');
     const redirect = await signedInAddress(there, own.url ?? '');

@@ -30,7 +30,7 @@ const allow = (rig: Rig, signIns: readonly SignIn[], appId = 'editor'): Promise<
     signInIds: signIns.map(({ id }) => id),
   });
 
-async function answer(rig: Rig, verdict: 'yes' | 'no' | 'later', account?: string) {
+async function answer(rig: Rig, verdict: 'approve' | 'deny' | 'dismiss', account?: string) {
   const { id, question } = await rig.question('choice');
   rig.parts.approvalRequests.answer(id, verdict, account === undefined ? {} : { account });
   return question;
@@ -39,7 +39,7 @@ async function answer(rig: Rig, verdict: 'yes' | 'no' | 'later', account?: strin
 it('a program that names none of several accounts is asked about once', async () => {
   const { rig } = await twoAccounts();
   const asked = rig.ask();
-  const question = await answer(rig, 'yes', 'home');
+  const question = await answer(rig, 'approve', 'home');
   expect(question).toMatchObject({ accounts: ['work', 'home'] });
   expect(await asked).toMatchObject({ account: 'home' });
   expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'home' });
@@ -47,14 +47,14 @@ it('a program that names none of several accounts is asked about once', async ()
 });
 
 describe('the command line, which was allowed one account without an end', () => {
-  it('gets another one for an hour by a yes, beside a permission that stays as it was', async () => {
+  it('gets another one for an hour by an approval, beside a permission that stays as it was', async () => {
     const { rig, work } = await twoAccounts();
     await allow(rig, [work], 'cli');
     const cli = { appId: 'cli' };
     expect(await rig.ask(cli)).toMatchObject({ account: 'work' });
     const kept = rig.parts.permissions.of('cli', rig.clock.wall());
     const asked = rig.ask({ ...cli, account: 'home' });
-    rig.parts.approvalRequests.answer((await rig.question('allow')).id, 'yes');
+    rig.parts.approvalRequests.answer((await rig.question('allow')).id, 'approve');
     expect(await asked).toMatchObject({ account: 'home' });
     expect(rig.parts.permissions.of('cli', rig.clock.wall())).toEqual(kept);
     expect(kept[0]).not.toHaveProperty('until');
@@ -79,7 +79,7 @@ describe('a program that was allowed without an account, where several are signe
   it('is asked about once, and keeps its scopes and its end', async () => {
     const { rig, home, permission } = await unnamed();
     const asked = rig.ask();
-    expect(await answer(rig, 'yes', 'home')).toMatchObject({ accounts: ['work', 'home'] });
+    expect(await answer(rig, 'approve', 'home')).toMatchObject({ accounts: ['work', 'home'] });
     expect(await asked).toMatchObject({ account: 'home' });
     expect(permission()).toMatchObject({ signInIds: [home.id], account: 'home' });
     expect(permission()).not.toHaveProperty('scope');
@@ -95,7 +95,7 @@ describe('a program that was allowed without an account, where several are signe
     const asked = refusal(rig.ask());
     await rig.question('choice');
     await revokeSignIn(rig.parts, home);
-    await answer(rig, 'yes', 'home');
+    await answer(rig, 'approve', 'home');
     expect(await asked).toMatchObject({
       reason: 'login_required',
       message: expect.stringContaining('The sign-in as "home"'),

@@ -41,14 +41,14 @@ describe('an address', () => {
       message,
     });
     expect(opened).toEqual([]);
-    parts.approvalRequests.answer(id, 'yes');
+    parts.approvalRequests.answer(id, 'approve');
     expect(await shown).toBe('accept');
     expect(opened).toEqual([url]);
   });
 
   it.each([
-    ['no', 'decline'],
-    ['later', 'cancel'],
+    ['deny', 'decline'],
+    ['dismiss', 'cancel'],
   ] as const)('of a server does not open after the answer %s', async (answer, action) => {
     const { show, question, parts, opened } = await ground();
     const shown = show();
@@ -77,7 +77,7 @@ describe('a program', () => {
     expect(await refusal(show())).toMatchObject({ reason: 'rate_limited' });
     for (const [index] of addresses.entries()) {
       await until(() => opened.length === index && parts.approvalRequests.list().length === 1);
-      parts.approvalRequests.answer((await question('url')).id, 'yes');
+      parts.approvalRequests.answer((await question('url')).id, 'approve');
       expect(await shown[index]).toBe('accept');
     }
     expect(opened).toEqual(addresses);

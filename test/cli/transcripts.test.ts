@@ -61,8 +61,8 @@ const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = 
   'the person enters': ({ world }, code) => world.authorizationServer.approveDevice(code),
   'the broker is killed': ({ home }) => owner.killBroker(home),
   'an app pairs as': ({ home }, name) => paired(home, name),
-  'the user says yes to': async ({ home }, kind) =>
-    owner.answer(home, (await questionOf(home, kind as Question['kind'])).id, 'yes'),
+  'the user approves': async ({ home }, kind) =>
+    owner.answer(home, (await questionOf(home, kind as Question['kind'])).id, 'approve'),
   'the command gets': ({ running }, signal) => running[0]?.signal(signal as NodeJS.Signals),
 };
 

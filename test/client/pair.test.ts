@@ -43,7 +43,7 @@ describe('pairing', () => {
     expect(existsSync(appKeyFile(rig.paths, 'editor'))).toBe(false);
   });
 
-  test('stores nothing after a no', async () => {
+  test('stores nothing after a denial', async () => {
     const rig = await startRig();
     const pairing = pair({ name: 'editor', onCode: () => {}, paths: rig.paths });
     await expect(pairing).rejects.toMatchObject({ reason: 'pairing_denied' });

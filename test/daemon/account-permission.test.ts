@@ -34,7 +34,7 @@ async function asked() {
   set.catch(() => undefined);
   const { id, question } = await rig.question('command');
   expect(question).toMatchObject({ request: { scope: ['read'], until: rig.until, account: 'work' } });
-  return { ...rig, set, yes: () => rig.parts.approvalRequests.answer(id, 'yes') };
+  return { ...rig, set, yes: () => rig.parts.approvalRequests.answer(id, 'approve') };
 }
 
 describe('an account that a command adds to a permission', () => {

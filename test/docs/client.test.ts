@@ -68,7 +68,7 @@ async function sayYes<K extends Question['kind']>(kind: K): Promise<Extract<Ques
   const open = await until(`a question: ${kind}`, () =>
     approvalRequests.list().find(({ question }) => question.kind === kind),
   );
-  approvalRequests.answer(open.id, 'yes');
+  approvalRequests.answer(open.id, 'approve');
   // Found by its kind.
   return open.question as Extract<Question, { kind: K }>;
 }

@@ -109,7 +109,7 @@ describe('one app', () => {
         },
       ]);
       // A script of the page, with the card on the screen and nothing pressed.
-      const byScript = await ask(card.page, 'request.answer', { id: card.id, answer: 'yes' });
+      const byScript = await ask(card.page, 'request.answer', { id: card.id, answer: 'approve' });
       expect(byScript).toMatchObject({ refusal: { reason: 'not_permitted' } });
       expect(await permissions()).toEqual([]);
       expect(await approve(card)).toEqual({ ok: true, value: {} });

@@ -33,7 +33,7 @@ async function desk(): Promise<{ home: TestHome; opened: App; page: Page; progra
   });
   const id = question?.id ?? '';
   await lookAtCard(page, [id]);
-  valueOf(await pressFor(page, 'request.answer', { id, answer: 'yes' }));
+  valueOf(await pressFor(page, 'request.answer', { id, answer: 'approve' }));
   await pairing;
   const program = await ofTest(connect({ name: 'editor', env: home.env }));
   return { home, opened, page, program };
@@ -62,13 +62,13 @@ describe('a page that is taken over', () => {
     void asks(program, { resource: server('two') });
     const command = home.start(['token', server('three')]);
     const id = await idsOf(page, 3);
-    const both = ['one', 'three'].map((name) => ({ id: id(name), answer: 'yes' as const }));
+    const both = ['one', 'three'].map((name) => ({ id: id(name), answer: 'approve' as const }));
     await lookAtCard(page, [id('one'), id('three')]);
     expect(await pressFor(page, 'card.answer', { answers: both })).toMatchObject({
       refusal: { reason: 'invalid_request', message: 'These requests are not on one card.' },
     });
     await lookAtCard(page, [id('one')]);
-    const unseen = ['one', 'two'].map((name) => ({ id: id(name), answer: 'yes' as const }));
+    const unseen = ['one', 'two'].map((name) => ({ id: id(name), answer: 'approve' as const }));
     expect(await pressFor(page, 'card.answer', { answers: unseen })).toMatchObject({
       refusal: {
         reason: 'not_permitted',
@@ -89,9 +89,9 @@ it('the answer to a card goes to each question that still needs one', async () =
   await lookAtCard(page, [id('one'), id('two'), id('three')]);
   expect((await home.keyturn(['request', 'deny', id('two'), '--remember'])).code).toBe(0);
   const answers = [
-    { id: id('one'), answer: 'yes' as const, duration: { seconds: 60 } },
-    { id: id('two'), answer: 'yes' as const, duration: { seconds: 60 } },
-    { id: id('three'), answer: 'later' as const },
+    { id: id('one'), answer: 'approve' as const, duration: { seconds: 60 } },
+    { id: id('two'), answer: 'approve' as const, duration: { seconds: 60 } },
+    { id: id('three'), answer: 'dismiss' as const },
   ];
   valueOf(await pressFor(page, 'card.answer', { answers }));
   await until('the permission', async () => (await permissions(page)).length === 2);

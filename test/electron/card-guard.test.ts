@@ -1,4 +1,4 @@
-/** When a yes from a window counts. */
+/** When an approval from a window counts. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CardGuard, minKeyTime, minViewTime, maxPressAge } from '../../electron/windows/card-guard.ts';
 
@@ -45,7 +45,7 @@ describe('a card that was before the person', () => {
   );
 });
 
-describe('a yes does not count', () => {
+describe('an approval does not count', () => {
   const spoilt: Record<string, () => void> = {
     'when nobody pressed anything': () => pass(minViewTime),
     'when the card was there for less than half a second': () => {

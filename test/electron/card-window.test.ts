@@ -29,7 +29,7 @@ describe('the card window', () => {
     await until('both are told', () => double.notifications.length === 2);
     expect(question()).toBe(shown);
     await page.getByText('Request 1 of 2').waitFor();
-    valueOf(await ask(page, 'request.answer', { id: shown, answer: 'no' }));
+    valueOf(await ask(page, 'request.answer', { id: shown, answer: 'deny' }));
     expect(await first.ended).toMatchObject({ code: 4 });
     await until('the next question', () => question() !== shown);
     expect(double.windows).toEqual([window]);

@@ -35,12 +35,12 @@ export async function approve({ page, id }: { page: Page; id: string }) {
   await page.locator('button.primary:enabled').waitFor();
   // The main process sees a press in this window; what was hit is the page's affair.
   const press = () => page.locator('.question h3').click();
-  return askByPress(page, press, 'request.answer', { id, answer: 'yes' });
+  return askByPress(page, press, 'request.answer', { id, answer: 'approve' });
 }
 
 export async function deny({ page, id }: { page: Page; id: string }): Promise<void> {
   // The card may be gone before its page hears the answer.
-  await ask(page, 'request.answer', { id, answer: 'no' }).then(valueOf, () => undefined);
+  await ask(page, 'request.answer', { id, answer: 'deny' }).then(valueOf, () => undefined);
 }
 
 /** Runs a command that widens something, and says yes to its card. */

@@ -35,7 +35,7 @@ export async function signInFor(
       const program = await connect({ name, env: home.env });
       ends.unshift(() => program.close());
       const asking = program.getToken({ resource: access.resource, interaction: 'allow' });
-      await desk.answer((await desk.card()).id, 'yes');
+      await desk.answer((await desk.card()).id, 'approve');
       tokens.push((await asking).access_token);
     }
   } finally {

@@ -100,7 +100,7 @@ describe('how long it is allowed', () => {
       await button(page, 'Allow').click();
       await idle(page);
     }
-    const yes = { id: 'q1', answer: 'yes' };
+    const yes = { id: 'q1', answer: 'approve' };
     await expect
       .poll(() => answers)
       .toEqual([
@@ -183,7 +183,9 @@ describe('how long it is allowed', () => {
       ]);
       expect(chosen).toBe('As long as its current access');
       await button(page, 'Allow').click();
-      await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', duration: { asBefore: true } }]);
+      await expect
+        .poll(() => answers)
+        .toEqual([{ id: 'q1', answer: 'approve', duration: { asBefore: true } }]);
     }
   });
 
@@ -267,11 +269,11 @@ describe('how long it is allowed', () => {
     }
     await page.keyboard.press('Enter');
     await page.keyboard.press('Space');
-    await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', duration: { run: true } }]);
+    await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'approve', duration: { run: true } }]);
     await idle(page);
     await page.getByLabel('Just this time').focus();
     await page.keyboard.press('Enter');
-    await expect.poll(() => answers.at(-1)).toEqual({ id: 'q1', answer: 'later' });
+    await expect.poll(() => answers.at(-1)).toEqual({ id: 'q1', answer: 'dismiss' });
   });
 });
 
@@ -302,6 +304,6 @@ describe('which account an app uses', () => {
     await approvable(page);
     expect(await accessibilityFaults(page)).toEqual([]);
     await button(page, 'Use this account').click();
-    await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', account: 'anna@home.example' }]);
+    await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'approve', account: 'anna@home.example' }]);
   });
 });

@@ -77,6 +77,8 @@ describe('the card of a command', () => {
     await idle(page);
     await button(page, 'Don’t allow').press('Enter');
     await page.getByText('The command was not allowed.').waitFor();
-    await expect.poll(() => answers).toEqual(['yes', 'later'].map((one) => ({ id: 'q1', answer: one })));
+    await expect
+      .poll(() => answers)
+      .toEqual(['approve', 'dismiss'].map((one) => ({ id: 'q1', answer: one })));
   });
 });

@@ -86,9 +86,9 @@ export async function startPageBroker() {
           await owner.request('request.answer', { ...each });
         return {};
       case 'request.answer': {
-        // A yes to a sign-in opens its page; the broker would call the sign-in off.
+        // An approval to a sign-in opens its page; the broker would call the sign-in off.
         const { id, answer: given } = params as { id: string; answer: string };
-        if (given !== 'yes' || (await kindOf(owner, id)) !== 'signIn') break;
+        if (given !== 'approve' || (await kindOf(owner, id)) !== 'signIn') break;
         openedPages.push(id);
         return {};
       }
@@ -155,7 +155,7 @@ export async function startPageBroker() {
     program: async (name: string) => {
       const paired = pairing(name, () => undefined);
       const id = await questionId(owner, 'pair');
-      await owner.request('request.answer', { id, answer: 'yes' });
+      await owner.request('request.answer', { id, answer: 'approve' });
       return paired;
     },
     /** Every token that the servers handed to this broker so far. */

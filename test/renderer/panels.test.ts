@@ -63,7 +63,7 @@ it('the window lists open forwards, and ends one', async () => {
   await owner.request('forward.open', { ...machine, resources: [resource], lifetime: 3600 });
   const env = { KEYTURN_HOME: temporaryFolder(), KEYTURN_SOCKET: socket };
   const pairing = pair({ name: 'editor', env, onCode: () => undefined });
-  await owner.request('request.answer', { id: await questionId(owner, 'pair'), answer: 'yes' });
+  await owner.request('request.answer', { id: await questionId(owner, 'pair'), answer: 'approve' });
   const key = await pairing;
   const program = await ofTest(connect({ key, env }));
 
@@ -211,7 +211,7 @@ it('groups what the home allows, counts the rest, and removes all of it by defau
   for (const part of ['Apps (12)', 'editor', 'and 10 more', 'httpsProxy']) expect(text).toContain(part);
   expect(text).not.toContain('\u202E');
   await page.getByRole('button', { name: 'Remove all' }).click();
-  await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'no' }]);
+  await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'deny' }]);
 });
 
 type SignIn = ResultOn<'signIn.list'>['signIns'][number];

@@ -74,7 +74,7 @@ async function card({ questions = three, permissions = [], ...options }: Options
 
 const serverTick = (page: Page, id: string) =>
   page.getByRole('checkbox', { name: `https://${id}.example/mcp` });
-const yes = (id: string) => ({ id, answer: 'yes' });
+const yes = (id: string) => ({ id, answer: 'approve' });
 
 describe('the card of several questions of one run', () => {
   it('lists every server with its scopes, and takes one press', async () => {
@@ -109,7 +109,7 @@ describe('the card of several questions of one run', () => {
     await page.getByLabel('notes:delete').uncheck();
     await serverTick(page, 'q2').uncheck();
     await button(page, 'Allow').click();
-    const answers = [{ ...yes('q1'), scope: 'notes:read' }, yes('q3'), { id: 'q2', answer: 'later' }];
+    const answers = [{ ...yes('q1'), scope: 'notes:read' }, yes('q3'), { id: 'q2', answer: 'dismiss' }];
     await expect.poll(() => calls).toEqual([['card.answer', { answers }]]);
   });
 
@@ -131,12 +131,12 @@ describe('the card of several questions of one run', () => {
     await takesKeys(page);
     await page.keyboard.press('Enter');
     const each = (answer: string) => ['q1', 'q2', 'q3'].map((id) => ({ id, answer }));
-    await expect.poll(() => calls).toEqual([['card.answer', { answers: each('later') }]]);
+    await expect.poll(() => calls).toEqual([['card.answer', { answers: each('dismiss') }]]);
     await idle(page);
     await page.getByLabel('Don’t ask again').check();
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     await button(page, 'Don’t allow').click();
-    await expect.poll(() => calls.at(-1)).toEqual(['card.answer', { answers: each('no') }]);
+    await expect.poll(() => calls.at(-1)).toEqual(['card.answer', { answers: each('deny') }]);
     calls.length = 0;
     await button(page, 'Undo').click();
     await page.getByText('editor can ask for these servers again.').waitFor();
@@ -205,7 +205,7 @@ describe('a card that grows', () => {
     await button(page, 'Allow').click();
     const answers = [
       { ...yes('q1'), scope: 'notes:read' },
-      { id: 'q3', answer: 'later' },
+      { id: 'q3', answer: 'dismiss' },
     ];
     await expect.poll(() => calls).toEqual([['card.answer', { answers }]]);
   });

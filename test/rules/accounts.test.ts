@@ -20,7 +20,11 @@ async function bobAtThePage(): Promise<Ground> {
   return all;
 }
 
-async function answered({ rig }: Ground, kind: 'account' | 'allow', answer: 'yes' | 'no'): Promise<void> {
+async function answered(
+  { rig }: Ground,
+  kind: 'account' | 'allow',
+  answer: 'approve' | 'deny',
+): Promise<void> {
   rig.parts.approvalRequests.answer((await rig.question(kind)).id, answer);
 }
 
@@ -57,12 +61,12 @@ describe('a step-up that comes back as another account', () => {
     const all = await bobAtThePage();
     const { rig } = all;
     const asked = rig.ask(stepUp('write'));
-    await answered(all, 'account', 'yes');
+    await answered(all, 'account', 'approve');
     const card = await rig.question('allow');
     expect(card.question).toMatchObject({
       signIn: { account: 'bob', otherAccounts: ['alice'], isAnother: true },
     });
-    await answered(all, 'allow', 'yes');
+    await answered(all, 'allow', 'approve');
     expect(await asked).toMatchObject({ account: 'bob', scope: expect.arrayContaining(['write']) });
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
@@ -70,8 +74,8 @@ describe('a step-up that comes back as another account', () => {
   it('B-7: gives the program nothing without that second yes', async () => {
     const all = await bobAtThePage();
     const asked = refused(all.rig.ask(stepUp('write')));
-    await answered(all, 'account', 'yes');
-    await answered(all, 'allow', 'no');
+    await answered(all, 'account', 'approve');
+    await answered(all, 'allow', 'deny');
     expect(await asked).toMatchObject({ reason: 'consent_denied' });
     expect((await all.rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
@@ -79,7 +83,7 @@ describe('a step-up that comes back as another account', () => {
   it('is refused if the program named its account', async () => {
     const all = await bobAtThePage();
     const asked = refused(all.rig.ask({ ...stepUp('write'), account: 'alice' }));
-    await answered(all, 'account', 'yes');
+    await answered(all, 'account', 'approve');
     const error = await asked;
     expect(error).toMatchObject({ reason: 'account_mismatch' });
     expect(error.hint).toContain('keyturn app allow editor');

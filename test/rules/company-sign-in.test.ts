@@ -107,7 +107,7 @@ describe('the sign-in at the company', () => {
     const asked = refused(rig.ask());
     const { id, question } = await rig.question('account');
     expect(question).toMatchObject({ account: 'mallory', known: ['alice'] });
-    rig.parts.approvalRequests.answer(id, 'no');
+    rig.parts.approvalRequests.answer(id, 'deny');
     expect(await asked).toMatchObject({ reason: 'account_mismatch' });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_required' });
   });

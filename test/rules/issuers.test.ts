@@ -132,7 +132,7 @@ describe('an MCP server that names another authorization server', () => {
     // Its sign-in is another one than the program's permission names.
     const card = await rig.question('allow');
     expect(card.question).toMatchObject({ signIn: { issuer: second.issuer, isAnother: true } });
-    rig.parts.approvalRequests.answer(card.id, 'yes');
+    rig.parts.approvalRequests.answer(card.id, 'approve');
     expect((await asked).issuer).toBe(second.issuer);
   });
 
@@ -142,7 +142,7 @@ describe('an MCP server that names another authorization server', () => {
     const before = authorizationServer.counts.refreshes;
     reject(rig, { tokenId });
     const asked = rig.ask();
-    rig.parts.approvalRequests.answer((await rig.question('allow')).id, 'yes');
+    rig.parts.approvalRequests.answer((await rig.question('allow')).id, 'approve');
     await asked;
     const clients = [...authorizationServer.clients.keys()];
     const secrets = [
@@ -165,7 +165,7 @@ describe('an MCP server that names another authorization server', () => {
     const asked = rig.ask();
     const { id } = await rig.question('signIn');
     expect(rig.signIn()).toMatchObject({ id: old.id, issuer: old.issuer, state: { kind: 'signInRequired' } });
-    rig.parts.approvalRequests.answer(id, 'no');
+    rig.parts.approvalRequests.answer(id, 'deny');
     await refused(asked);
     expect(rig.signIn()).toMatchObject({ id: old.id, hasRefreshToken: true });
     expect(await rig.vault.get(old.item ?? '')).toContain('refreshToken');

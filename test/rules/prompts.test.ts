@@ -19,7 +19,7 @@ async function advertising(values: readonly string[], options: GroundOptions = {
 async function wrongAccount({ rig, authorizationServer }: Ground): Promise<void> {
   authorizationServer.settings.subject = 'bob';
   const login = refused(rig.login({ scope: openid, account: 'alice' }));
-  rig.parts.approvalRequests.answer((await rig.question('account')).id, 'no');
+  rig.parts.approvalRequests.answer((await rig.question('account')).id, 'deny');
   expect(await login).toMatchObject({ reason: 'account_mismatch' });
   authorizationServer.settings.subject = 'alice';
 }
@@ -45,7 +45,7 @@ describe('a page to choose the account', () => {
     const login = refused(rig.login({ scope: openid, account: 'alice' }));
     const { id } = await rig.question('signIn');
     await rig.visited();
-    rig.parts.approvalRequests.answer(id, 'no');
+    rig.parts.approvalRequests.answer(id, 'deny');
     expect(await login).toMatchObject({ reason: 'login_failed' });
     await rig.login({ scope: openid, account: 'alice' });
     expect(prompts(all)).toEqual([undefined, undefined, 'select_account', undefined]);

@@ -73,7 +73,7 @@ describe('a client ID metadata document', () => {
     const login = refused(rig.login());
     const { id } = await rig.question('signIn');
     expect(asked).toEqual([documentRedirectUris[0], documentRedirectUris[2]]);
-    rig.parts.approvalRequests.answer(id, 'no');
+    rig.parts.approvalRequests.answer(id, 'deny');
     await login;
   });
 });

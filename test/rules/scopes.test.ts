@@ -70,7 +70,7 @@ describe('a step-up', () => {
     const asked = rig.ask(challenged(403));
     const card = await rig.question('allow');
     expect(card.question).toMatchObject({ scope: ['read', 'write'] });
-    rig.parts.approvalRequests.answer(card.id, 'yes');
+    rig.parts.approvalRequests.answer(card.id, 'approve');
     expect((await asked).scope.toSorted()).toEqual(['read', 'write']);
   });
 });

@@ -42,9 +42,8 @@ export const activity = {
     outcomes: {
       allow: 'allowed',
       deny: 'denied',
-      yes: 'allowed',
-      no: 'denied',
-      later: 'not allowed',
+      approve: 'allowed',
+      dismiss: 'not allowed',
       ended: 'revoked',
       released: 'given up by the app',
       removed: 'removed',

@@ -110,8 +110,8 @@ export const cards = {
     expected: 'Expected',
     what: 'A different account signed in than expected. If you keep it, Keyturn adds it. Apps continue with their current accounts.',
     answered: {
-      yes: 'The account was kept.',
-      later: 'The account was not kept.',
+      approve: 'The account was kept.',
+      dismiss: 'The account was not kept.',
     },
   },
 
@@ -126,8 +126,8 @@ export const cards = {
     pick: 'Choose an account.',
     what: 'Keyturn remembers your choice for this app and this server.',
     answered: {
-      yes: 'Keyturn remembers the account.',
-      later: 'No account was chosen. Keyturn asks again at the next request.',
+      approve: 'Keyturn remembers the account.',
+      dismiss: 'No account was chosen. Keyturn asks again at the next request.',
     },
   },
 
@@ -144,8 +144,8 @@ export const cards = {
     noMessage: 'nothing about it',
     what: 'Keyturn does not know what the page is for. Open it only if you expect it. Check the address in the browser before you type anything.',
     answered: {
-      yes: 'The page opens in your browser.',
-      later: 'The page was not opened.',
+      approve: 'The page opens in your browser.',
+      dismiss: 'The page was not opened.',
     },
   },
 
@@ -162,8 +162,8 @@ export const cards = {
     refuse: 'Don’t apply',
     remembered: 'Keyturn will ignore them without asking. To apply, untick this.',
     answered: {
-      yes: 'The settings apply.',
-      later: 'The settings do not apply.',
+      approve: 'The settings apply.',
+      dismiss: 'The settings do not apply.',
     },
   },
 
@@ -185,9 +185,9 @@ export const cards = {
     confirm: 'Keep all',
     refuse: 'Remove all',
     answered: {
-      yes: 'Everything stays allowed.',
-      no: 'Everything was removed. Sign in again where you need it.',
-      later: 'Nothing was changed. Keyturn asks again.',
+      approve: 'Everything stays allowed.',
+      deny: 'Everything was removed. Sign in again where you need it.',
+      dismiss: 'Nothing was changed. Keyturn asks again.',
     },
   },
 

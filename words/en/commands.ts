@@ -66,8 +66,8 @@ export const commands = {
     account: 'As the account',
     confirm: 'Allow',
     answered: {
-      yes: 'The command was allowed.',
-      later: 'The command was not allowed. It can ask again.',
+      approve: 'The command was allowed.',
+      dismiss: 'The command was not allowed. It can ask again.',
     },
   },
 } as const;

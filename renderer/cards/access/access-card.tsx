@@ -119,7 +119,7 @@ function Servers({ requests, kept }: { readonly requests: Requests; readonly kep
   ));
 }
 
-/** What a yes means here beyond the scopes. */
+/** What an approval means here beyond the scopes. */
 function Warnings({ questions }: Pick<AccessCardProps, 'questions'>) {
   const [{ app: client }] = questions;
   const hasKey = questions.some(({ apiKey: key }) => key);
@@ -184,9 +184,9 @@ function wordsFor(questions: Questions): ConsentWords {
     confirm: words.allow,
     remembered: words.remembered,
     answered: {
-      yes: key && !isSeveral ? words.keyGiven(named) : words.allowed(named),
-      no: words[isSeveral ? 'deniedAlwaysSeveral' : 'deniedAlways'](named),
-      later: words.refused(named),
+      approve: key && !isSeveral ? words.keyGiven(named) : words.allowed(named),
+      deny: words[isSeveral ? 'deniedAlwaysSeveral' : 'deniedAlways'](named),
+      dismiss: words.refused(named),
     },
   };
 }

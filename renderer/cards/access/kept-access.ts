@@ -1,7 +1,7 @@
 /**
  * What the user ticks on the card of an app: servers, and scopes at each of them.
  *
- * Invariants: a yes gives what is ticked, and nothing else. A server without its tick is put off: nothing is
+ * Invariants: an approval gives what is ticked, and nothing else. A server without its tick is put off: nothing is
  * remembered of it. What is asked again, or otherwise, is ticked as a whole: of that nothing was said yet.
  */
 import { useState } from 'preact/hooks';
@@ -67,9 +67,14 @@ export function approvalsOf(
     const duration = durationParams(chosen, context?.permission);
     if (duration === undefined) return undefined;
     const isReduced = ticks.kept.length < scopeNames(scope).length;
-    if (!ticks.isIncluded) putOff.push({ id, answer: 'later' });
+    if (!ticks.isIncluded) putOff.push({ id, answer: 'dismiss' });
     else
-      allowed.push({ id, answer: 'yes', ...duration, ...(isReduced ? { scope: ticks.kept.join(' ') } : {}) });
+      allowed.push({
+        id,
+        answer: 'approve',
+        ...duration,
+        ...(isReduced ? { scope: ticks.kept.join(' ') } : {}),
+      });
   }
   return [...allowed, ...putOff];
 }

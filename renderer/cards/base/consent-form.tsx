@@ -25,7 +25,7 @@ export interface CardProps {
   readonly onDone: () => void;
 }
 
-type Answer = 'yes' | 'no' | 'later';
+type Answer = 'approve' | 'deny' | 'dismiss';
 
 /** The answer to one question. */
 export type AnswerParams = ParamsOn<'request.answer'>;
@@ -42,7 +42,7 @@ export interface ConsentWords {
   /** What a refusal that is remembered leads to, if the card offers one. */
   readonly remembered?: string;
   /** Announced after each answer. */
-  readonly answered: Readonly<Partial<Record<Answer, string>> & Record<'yes' | 'later', string>>;
+  readonly answered: Readonly<Partial<Record<Answer, string>> & Record<'approve' | 'dismiss', string>>;
 }
 
 interface FormProps {
@@ -56,7 +56,7 @@ export function QuestionForm({
   question,
   ...props
 }: FormProps & CardProps & Pick<ConsentFormProps, 'refusal'>) {
-  const approvals = (): AnswerParams[] => [{ id: question.id, answer: 'yes' }];
+  const approvals = (): AnswerParams[] => [{ id: question.id, answer: 'approve' }];
   return (
     <ConsentForm {...props} ids={[question.id]} content={JSON.stringify(question)} approvals={approvals} />
   );
@@ -72,7 +72,7 @@ interface ConsentFormProps extends FormProps {
   /** Why nothing may be approved as the card is now. */
   readonly obstacle?: string | undefined;
   /** The answer that the refusing button gives. */
-  readonly refusal?: Exclude<Answer, 'yes'>;
+  readonly refusal?: Exclude<Answer, 'approve'>;
   /** Ends a denial that is remembered. */
   readonly undo?: Undo | undefined;
 }
@@ -84,7 +84,7 @@ export function ConsentForm({
   content,
   approvals,
   obstacle,
-  refusal = 'later',
+  refusal = 'dismiss',
   undo,
   children,
 }: ConsentFormProps) {
@@ -96,11 +96,11 @@ export function ConsentForm({
   const isRemembered = ticked !== undefined && ticked.content === content;
   const give = async (answer: Answer, answers = ids.map((id): AnswerParams => ({ id, answer }))) => {
     if (!(await send(action, answers))) return;
-    announce(words.answered[answer] ?? words.answered.later, answer === 'no' ? undo : undefined);
+    announce(words.answered[answer] ?? words.answered.dismiss, answer === 'deny' ? undo : undefined);
     onDone();
   };
-  useEscape(takesKeys, () => void give('later'));
-  const approve = (answers = approvals()): void => void (answers && give('yes', [...answers]));
+  useEscape(takesKeys, () => void give('dismiss'));
+  const approve = (answers = approvals()): void => void (answers && give('approve', [...answers]));
   const isUnseen = content !== undefined && !scopes.isSeen;
   const why =
     (isRemembered ? words.remembered : obstacle) ?? (isUnseen ? strings.card.unseenScopes : undefined);
@@ -115,7 +115,7 @@ export function ConsentForm({
       }}
       onSubmit={(event) => {
         event.preventDefault();
-        void give(isRemembered ? 'no' : refusal);
+        void give(isRemembered ? 'deny' : refusal);
       }}
     >
       <h3>{words.title}</h3>

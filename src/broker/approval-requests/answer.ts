@@ -1,14 +1,15 @@
 /**
  * The answers that a user can give to a question, and their terms.
  *
- * Invariants: only a `yes` to an app has terms, and terms give no scope and no account that the question doesn't
+ * Invariants: only the approval of an app has terms, and terms give no scope and no account that the question doesn't
  * show. Terms that can't be kept are refused before the question closes.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import type { Question } from './question.ts';
 import { cliAppId } from '../records/app.ts';
 
-export type Answer = 'yes' | 'no' | 'later';
+/** `deny`: a denial of an app is stored. `dismiss`: nothing is stored, and the app may ask again. */
+export type Answer = 'approve' | 'deny' | 'dismiss';
 
 /** The outcome of a question. `void`: the process that asked is no longer the one that the card showed. */
 export type Verdict = Answer | 'void';
@@ -37,10 +38,10 @@ export interface Decision extends Terms {
 
 /** Throws `invalid_request` for terms that don't fit, `conflict` if the run or permission they rest on has ended. */
 export function refuseTerms(question: Question, answer: Answer, terms: Terms): void {
-  if (question.kind === 'choice' && answer === 'yes') return refuseOtherAccount(question, terms);
+  if (question.kind === 'choice' && answer === 'approve') return refuseOtherAccount(question, terms);
   const { run, once, asBefore } = terms;
   if (Object.values(terms).every((term) => term === undefined)) return;
-  if (answer !== 'yes' || question.kind !== 'allow' || terms.account !== undefined) {
+  if (answer !== 'approve' || question.kind !== 'allow' || terms.account !== undefined) {
     throw new KeyturnError(
       'invalid_request',
       'Only the approval of an app can name scopes, a time, a run or once, and only a choice an account.',
@@ -92,7 +93,7 @@ function refuseOtherAccount({ accounts }: ChoiceQuestion, { account, ...others }
   );
 }
 
-/** A yes may give less than the question asks, never more. A question without scopes covers all scopes. */
+/** An approval may give less than the question asks, never more. A question without scopes covers all scopes. */
 function refuseWider({ appName, endpoint, scope: asked }: AllowQuestion, { scope = [] }: Terms): void {
   const others = asked === undefined ? [] : scope.filter((name) => !asked.includes(name));
   if (asked === undefined || others.length === 0) return;
@@ -105,7 +106,7 @@ function refuseWider({ appName, endpoint, scope: asked }: AllowQuestion, { scope
 
 function nothingBefore(name: string): KeyturnError {
   return new KeyturnError('conflict', `What ${name} was allowed there before has ended.`, {
-    rule: 'A yes "as before" lasts as long as the permission that exists at that moment',
+    rule: 'An approval "as before" lasts as long as the permission that exists at that moment',
     hint: 'Nothing was allowed. Allow it for a time of its own, or deny it.',
   });
 }

@@ -64,7 +64,7 @@ export class ApprovalRequests {
     this.#requireShowable = requireShowable;
   }
 
-  /** From now on no question but that about settings opens if this rejects: a yes would have no effect. */
+  /** From now on no question but that about settings opens if this rejects: an approval would have no effect. */
   guardBy(mayAsk: () => Promise<void>): void {
     this.#mayAsk = mayAsk;
   }
@@ -82,7 +82,7 @@ export class ApprovalRequests {
     return this.#open.get(id);
   }
 
-  /** Call this before any preparation that ends in a question. Rejects if a yes could have no effect. */
+  /** Call this before any preparation that ends in a question. Rejects if an approval could have no effect. */
   async requireAskable(): Promise<void> {
     await this.#mayAsk?.();
   }
@@ -165,7 +165,7 @@ export class ApprovalRequests {
         hint: 'It may be answered, withdrawn or too old. `keyturn request list` lists the open ones.',
       });
     }
-    const changed = answer === 'later' ? undefined : changedApp(open.question);
+    const changed = answer === 'dismiss' ? undefined : changedApp(open.question);
     if (changed) {
       open.settle({ verdict: 'void' });
       throw changed;
@@ -194,7 +194,7 @@ export async function answerInTime(
   try {
     return await untilAborted(approvalRequests.askWithTerms(question, waiting.signal), waiting.signal);
   } catch (error) {
-    if (error instanceof DeadlineExceeded) return { verdict: 'later' };
+    if (error instanceof DeadlineExceeded) return { verdict: 'dismiss' };
     throw signal.reason instanceof KeyturnError ? signal.reason : error;
   } finally {
     waiting.end();

@@ -90,7 +90,7 @@ export type CommandApproval =
     }
   | { readonly command: 'unlock' | 'passphrase' | 'backup' | 'resume' };
 
-/** The sign-in whose tokens a yes would give the app. */
+/** The sign-in whose tokens an approval would give the app. */
 export interface OfferedSignIn {
   readonly id: string;
   readonly issuer: string;
@@ -140,19 +140,19 @@ export type Question =
        * The question is about the endpoint's API key, and about no token. `subject`: what its permission is stored under.
        */
       readonly apiKey?: ShownApiKey & { readonly subject: string };
-      /** What a yes allows; absent if only the first sign-in shows it. */
+      /** What an approval allows; absent if only the first sign-in shows it. */
       readonly scope?: readonly string[];
-      /** The sign-in to use; a yes names it in the permission. Absent if nobody has signed in yet. */
+      /** The sign-in to use; an approval names it in the permission. Absent if nobody has signed in yet. */
       readonly signIn?: OfferedSignIn;
       /** The process at the time of its question. */
       readonly appProcess?: AppProcessView;
-      /** The app is a proxy's address: a yes is for any program that knows it. `appProcess` is the process of the proxies. */
+      /** The app is a proxy's address: an approval is for any program that knows it. `appProcess` is the process of the proxies. */
       readonly proxied?: true;
-      /** The process that asked may have ended before the answer: a yes can't be for this process only. */
+      /** The process that asked may have ended before the answer: an approval can't be for this process only. */
       readonly isDetached?: true;
       /** The app runs elsewhere; `appProcess` is what passes its requests on. */
       readonly forward?: ForwardOrigin;
-      /** Whether the app has a permission there now, which a yes "as before" could keep. */
+      /** Whether the app has a permission there now, which an approval "as before" could keep. */
       readonly hasPermission?: () => boolean;
     }
   | {
@@ -214,11 +214,11 @@ export type Question =
       /** Settings that the vault doesn't confirm. The question: should they apply? */
       readonly kind: 'settings';
       readonly settings: readonly WrittenSetting[];
-      /** At the app's first use: what the home allows. A no removes it. */
+      /** At the app's first use: what the home allows. A denial removes it. */
       readonly allowed: readonly AllowedGroup[];
     }
   | {
-      /** An MCP server asks the user to open an address. A yes opens it, and grants no access. */
+      /** An MCP server asks the user to open an address. An approval opens it, and grants no access. */
       readonly kind: 'url';
       readonly appId: string;
       readonly appName: string;
@@ -231,7 +231,7 @@ export type Question =
       readonly appProcess?: AppProcessView;
     }
   | {
-      /** Which of its accounts an app uses at a server. A yes names one of them, and gives no other one. */
+      /** Which of its accounts an app uses at a server. An approval names one of them, and gives no other one. */
       readonly kind: 'choice';
       readonly appId: string;
       readonly appName: string;

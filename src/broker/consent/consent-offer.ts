@@ -1,5 +1,5 @@
 /**
- * What the card for an app shows and a yes gives: scopes, and the sign-in that would be used.
+ * What the card for an app shows and an approval gives: scopes, and the sign-in that would be used.
  *
  * Invariant: the card lists what the app would get now. An app that names no scopes would get all scopes of its
  * sign-ins, so the card lists those; it lists none only if nobody has signed in yet.
@@ -14,7 +14,7 @@ import type { OfferedSignIn } from '../approval-requests/question.ts';
 
 export interface Offer {
   readonly scope: readonly string[];
-  /** Ids of the sign-ins that the app may use after a yes. */
+  /** Ids of the sign-ins that the app may use after an approval. */
   readonly signInIds: readonly string[];
   readonly namedSignIn: OfferedSignIn | undefined;
 }

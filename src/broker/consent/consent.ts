@@ -1,11 +1,13 @@
 /**
  * Consent: may this app have a token for this endpoint, with these scopes?
  *
- * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is a question, or a
- * refusal. A denial is remembered, of an app as of single scopes; `later` isn't, and is
- * kept nowhere. If the owner answers a pending question by a command, its card closes; that never grants more than the
- * command said. An app whose card got no yes waits before its next one, each time longer.
- * A card is a request as the user sees it; a run is one process of an app, from its start to its end.
+ * An approval request is what waits for the user's answer, and its card shows it in a window. A run is one process of an
+ * app, from its start to its end.
+ *
+ * Invariants (6, dev/internals.md): silence authorizes nothing. Without a permission there is an approval request, or a
+ * refusal. A denial is stored only if the user wants it remembered. If the user decides by a command while a card is
+ * open, the card closes; that never grants more than the command said. After a request that wasn't approved, the app
+ * waits before its next one, each time longer.
  */
 import type { BrokerParts } from '../parts.ts';
 import type { KeyturnError } from '../../base/errors.ts';
@@ -27,11 +29,11 @@ import type { WantedAccess } from './current-permissions.ts';
 import { permissionRow, PermissionChanges } from './permission-changes.ts';
 import type { ShownOffer } from './permission-changes.ts';
 
-/** A key has no scopes and no sign-in. */
+/** An API key has no scopes and no sign-in. */
 const apiKeyOffer: Offer = { scope: [], signInIds: [], namedSignIn: undefined };
 
 export class Consent {
-  /** The permissions and temporary permissions of this moment. */
+  /** The permissions of this moment, on disk and temporary. */
   readonly current: CurrentPermissions;
   readonly changes: PermissionChanges;
   readonly #parts: BrokerParts;
@@ -47,8 +49,7 @@ export class Consent {
   }
 
   /**
-   * The user signs in there without an app's request: if an app's cards were only about that server, its wait
-   * ends.
+   * The user signs in there without an app's request: if an app's requests were only about that server, its wait ends.
    */
   signingIn(endpoint: string): void {
     this.#waits.actedAt(endpoint);
@@ -63,13 +64,21 @@ export class Consent {
     if (!wanted.apiKey) this.refuseWhereApiKeyOnly(wanted);
     if (wanted.interaction === 'never') throw this.current.consentRequired(wanted);
     const { appId, endpoint, scope, account = '', signInId = '', isDetached = false } = wanted;
-    // A card is about one process, so that the user can allow just that one. What comes and goes shares one.
+    // A card is about one process, so that the user can allow just that one. Processes that can't wait share one.
     const run = appId === cliAppId || isDetached ? '' : (wanted.appProcess?.run ?? '');
-    const key = JSON.stringify([appId, endpoint, scope.toSorted(), run, account, signInId, isDetached]);
-    await this.#openRequests.join(key, (signal) => this.#ask(wanted, signal), deadline.signal);
+    const sameRequest = JSON.stringify([
+      appId,
+      endpoint,
+      scope.toSorted(),
+      run,
+      account,
+      signInId,
+      isDetached,
+    ]);
+    await this.#openRequests.join(sameRequest, (signal) => this.#ask(wanted, signal), deadline.signal);
   }
 
-  /** Where the owner set a key instead of signing in, a question about tokens, or a sign-in, would only mislead. */
+  /** If the user set an API key there instead of signing in, a request for tokens, or a sign-in, would only mislead. */
   refuseWhereApiKeyOnly({ endpoint, query = '' }: Pick<WantedAccess, 'endpoint' | 'query'>): void {
     const { signIns, apiKeys } = this.#parts;
     if (apiKeys.servingAt(`${endpoint}${query}`) && signIns.forEndpoint(endpoint).length === 0)
@@ -77,7 +86,7 @@ export class Consent {
   }
 
   /**
-   * Stores the user's decision before any event leaves. Closes open cards that it answers, and ends temporary permissions. Throws
+   * Stores the user's decision before any event leaves. Closes the cards that it answers, and ends temporary permissions. Throws
    * `conflict` if `from` is no longer the stored permission.
    */
   async decide(permission: Permission, from?: AsRead): Promise<void> {
@@ -95,7 +104,7 @@ export class Consent {
     }
   }
 
-  /** Withdraws the questions and refuses new ones with `reason`. Resolves when the answers that came are on disk. */
+  /** Withdraws the approval requests and refuses new ones with `reason`. Resolves when the answers that came are on disk. */
   async end(reason: KeyturnError): Promise<void> {
     await this.#openRequests.end(reason);
   }
@@ -129,7 +138,7 @@ export class Consent {
       if (signal.aborted) this.#waits.lengthen(wanted.appId, wanted.endpoint);
       throw error;
     });
-    if (decision.verdict === 'yes' && this.#isOutdated(wanted, offer)) {
+    if (decision.verdict === 'approve' && this.#isOutdated(wanted, offer)) {
       await this.changes.record(wanted, 'void', offer.scope);
       return this.#ask(wanted, signal);
     }
@@ -141,7 +150,7 @@ export class Consent {
     return offerFor(this.#parts.signIns, wanted, this.current.all(wanted));
   }
 
-  /** Somebody signed in since: a yes would give scopes that the card couldn't list. The next card lists them. */
+  /** Somebody signed in since: an approval would give scopes that the card couldn't list. The next card lists them. */
   #isOutdated(wanted: WantedAccess, shown: Offer): boolean {
     return shown.scope.length === 0 && !this.current.covering(wanted) && this.#offer(wanted).scope.length > 0;
   }
@@ -151,12 +160,12 @@ export class Consent {
       case 'void':
         await this.changes.record(wanted, 'void', card.scope);
         return this.#putOff(wanted);
-      case 'later':
+      case 'dismiss':
         return this.#putOff(wanted);
-      case 'no':
+      case 'deny':
         await this.changes.deny(wanted);
         throw this.current.consentDenied(wanted);
-      case 'yes':
+      case 'approve':
         this.#waits.end(wanted.appId);
         await this.changes.allow(wanted, card, decision);
         // Race: the user may have ended it while it was written.
@@ -164,7 +173,7 @@ export class Consent {
     }
   }
 
-  /** There was no yes, unless a command of the owner closed the card. */
+  /** Not approved, unless a command of the user closed the card. */
   #putOff(wanted: WantedAccess): void {
     if (this.current.covering(wanted)) return;
     this.#waits.lengthen(wanted.appId, wanted.endpoint);

@@ -242,7 +242,7 @@ export class PermissionChanges {
       const { scope = [], signIn } = question;
       const need = { scope, signInId: signIn?.isAnother ? signIn.id : undefined };
       if (isDenied(permission, need) || covers(permission, need)) {
-        this.#parts.approvalRequests.answer(id, 'later');
+        this.#parts.approvalRequests.answer(id, 'dismiss');
       }
     }
   }

@@ -1,9 +1,9 @@
 /**
- * How long an app has to wait until it may ask the user again after a request that got no yes, so that it can't fill
+ * How long an app has to wait until it may ask the user again after a request that got no approval, so that it can't fill
  * the screen with cards. A card is a request as the user sees it.
  *
  * Invariant: each card that the user denies or puts off, or that the app withdraws, doubles this app's next wait.
- * Cards that end together count once. Only these end the wait: a yes, a permission for the app, or a sign-in at the only
+ * Cards that end together count once. Only these end the wait: an approval, a permission for the app, or a sign-in at the only
  * server its cards named.
  */
 import { Backoff } from '../../base/backoff.ts';
@@ -29,7 +29,7 @@ export class RequestWaits {
     return Math.ceil(this.#waits.left(who) / 1000);
   }
 
-  /** A card of `who` (about `endpoint`, if given) got no yes: their next pause is longer. */
+  /** A card of `who` (about `endpoint`, if given) got no approval: their next pause is longer. */
   lengthen(who: string, endpoint?: string): void {
     if (this.left(who) === 0) this.#waits.failed(who);
     const endpoints = this.#endpoints.get(who) ?? new Set();

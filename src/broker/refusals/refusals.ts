@@ -16,7 +16,7 @@ import type { ApiKey } from '../records/api-key.ts';
 import type { SignIn } from '../records/sign-in.ts';
 import type { Permission } from '../records/permission.ts';
 
-/** An app whose last card got no yes. `retryAfter` in seconds. */
+/** An app whose last card wasn't approved. `retryAfter` in seconds. */
 export function askedTooSoon(name: string, retryAfter: number): KeyturnError {
   return new KeyturnError(
     'rate_limited',

@@ -2,7 +2,7 @@
  * What becomes of the tokens of a sign-in: stored, or given back to their server. If another account signed in, the
  * person is asked whether to keep it.
  *
- * Invariants: only a yes keeps the tokens. Without an answer they are revoked at their server and stored nowhere.
+ * Invariants: only an approval keeps the tokens. Without an answer they are revoked at their server and stored nowhere.
  */
 import type { BrokerParts } from '../parts.ts';
 import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
@@ -16,7 +16,7 @@ import type { SignIn } from '../records/sign-in.ts';
 import { storeSignIn } from './store-sign-in.ts';
 import type { ConfirmAccount } from './store-sign-in.ts';
 
-/** Resolves with a yes. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
+/** Resolves with an approval. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
 async function requireYes(
   parts: BrokerParts,
   context: SignInContext,
@@ -30,7 +30,7 @@ async function requireYes(
   const account = signedIn === undefined ? {} : { account: signedIn };
   const question = { kind: 'account', endpoint, issuer, ...account, known } as const;
   const { verdict } = await answerInTime(parts, question, signal);
-  if (verdict !== 'yes') throw mismatch(endpoint, known, signedIn);
+  if (verdict !== 'approve') throw mismatch(endpoint, known, signedIn);
 }
 
 /** RFC 7009: revokes tokens that will not be used. Never throws: the audit log has the error. */

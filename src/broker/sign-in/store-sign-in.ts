@@ -47,7 +47,7 @@ export interface NewTokens {
   readonly prompts: readonly Prompt[];
 }
 
-/** Asks the user whether to keep an unexpected account. Resolves after a yes; else throws. */
+/** Asks the user whether to keep an unexpected account. Resolves after an approval; else throws. */
 export type ConfirmAccount = (another: Another) => Promise<void>;
 
 export interface StoreSteps {

@@ -170,7 +170,7 @@ async function pasteAddress(connection: Connection, id: string, signal: AbortSig
   if (signal.aborted) return;
   // Nothing can come any more: waiting on would only look like a hang.
   say('keyturn: standard input ended before an address of this sign-in came.');
-  await call(connection, 'request.answer', { id, answer: 'no' });
+  await call(connection, 'request.answer', { id, answer: 'deny' });
 }
 
 const waivers: Readonly<Record<WaivableRule, string>> = {

@@ -37,7 +37,7 @@ export async function connectEntry(
 ): Promise<void> {
   const { name, resource } = entry;
   // A broker slows down who was refused.
-  if (together.verdict === 'no' && !isPaired(name)) throw rememberRefusal(name);
+  if (together.verdict === 'deny' && !isPaired(name)) throw rememberRefusal(name);
   forgetRefusal(name);
   if (forwardedSocket(process.env)) return connectForwarded(entry);
   const owner = await connect();
@@ -170,7 +170,7 @@ function tellQuestions(
       shown.add(question.id);
       const { id } = question;
       if (question.kind === 'allow') offer = offerWords(question);
-      // A yes to a choice names an account.
+      // An approval to a choice names an account.
       if (isKeyturnApp || !isAtTerminal() || question.kind === 'choice')
         tell(question, wordsOf(question, { name, resource }), isKeyturnApp);
       else
@@ -239,7 +239,7 @@ async function accountsNote(owner: Connection, endpoint: string): Promise<string
     : ` It gets one of your accounts there, ${[...accounts].map(quoted).join(' or ')}; --account names which.`;
 }
 
-/** What a yes gives, as far as it is known by now. */
+/** What an approval gives, as far as it is known by now. */
 const offerWords = ({ account, scope }: Question): string =>
   (account === undefined ? '' : ` as ${quoted(account)}`) + (scope === undefined ? '' : ` with ${scope}`);
 

@@ -10,7 +10,7 @@ import { confirmed } from '../terminal/standard-input.ts';
 /** The entries of one server, by their names, and the answer once it was given. */
 export interface Together {
   readonly names: readonly string[];
-  verdict?: 'yes' | 'no';
+  verdict?: 'approve' | 'deny';
 }
 
 export class Prompts {
@@ -26,7 +26,7 @@ export class Prompts {
     this.#signal = signal;
   }
 
-  ask(id: string, words: string, answer: (verdict: 'yes' | 'no') => void): void {
+  ask(id: string, words: string, answer: (verdict: 'approve' | 'deny') => void): void {
     const over = new AbortController();
     this.#open.set(id, over);
     const signal = AbortSignal.any([over.signal, this.#signal]);
@@ -55,7 +55,7 @@ export class Prompts {
   }
 }
 
-async function verdictOn(words: string, signal: AbortSignal): Promise<'yes' | 'no'> {
+async function verdictOn(words: string, signal: AbortSignal): Promise<'approve' | 'deny'> {
   say(words);
-  return (await confirmed('  ', signal)) ? 'yes' : 'no';
+  return (await confirmed('  ', signal)) ? 'approve' : 'deny';
 }

@@ -108,7 +108,7 @@ async function connectAll(
     for (const entry of entries) {
       try {
         // Your own refusal is remembered for each entry. What else failed would fail for each.
-        if (!isRefused || together.verdict === 'no')
+        if (!isRefused || together.verdict === 'deny')
           await connectEntry({ name: entry.as, resource }, together);
         else open.push(entry);
       } catch (error) {

@@ -104,7 +104,7 @@ async function openByTerminal(startUrl: string): Promise<boolean> {
 }
 
 /**
- * True for a permission that is no wider than what this terminal asks for: a yes to another one of that server, or
+ * True for a permission that is no wider than what this terminal asks for: an approval to another one of that server, or
  * to more scopes, would allow what nobody here wants. One that this process asked for is its own in any case.
  */
 function isAbout(question: Fields, { resource, scope }: TerminalRequest): boolean {

@@ -1,7 +1,7 @@
 /**
  * Asks the user before a command gives somebody more access, if a user sits at the broker.
  *
- * Invariants: a request that widens access runs only after a yes to its own card. The process that asked must still be
+ * Invariants: a request that widens access runs only after an approval to its own card. The process that asked must still be
  * the one that the card showed, and a permission is set only as the card showed it. The request is checked before the
  * card appears, without a wait. No answer is remembered. If the broker ends first, no other broker is asked. Each
  * denied card makes the next one wait longer, so that no app can fill the screen with cards.
@@ -55,7 +55,7 @@ export class Approvals {
         : error;
     });
     await this.#record(request, verdict);
-    if (verdict === 'yes') {
+    if (verdict === 'approve') {
       this.#waits.end(waitKey);
       return change;
     }

@@ -190,10 +190,10 @@ const wideningMethods: {
     request: ({ broker }, { id, answer }) => {
       const kind = broker.parts.approvalRequests.find(id)?.question.kind;
       const isSignIn = kind === 'signIn' || kind === 'device';
-      // A yes to a sign-in calls it off, as any answer does.
-      if (answer === 'yes' && kind !== undefined && !isSignIn) throw answeredInTheApp();
-      // A no decides as much as a yes: requests would go past the proxy that was written there.
-      if (answer === 'no' && kind === 'settings') throw decidedInTheApp();
+      // An approval to a sign-in calls it off, as any answer does.
+      if (answer === 'approve' && kind !== undefined && !isSignIn) throw answeredInTheApp();
+      // A remembered denial decides as much as an approval: requests would go past the proxy that was written there.
+      if (answer === 'deny' && kind === 'settings') throw decidedInTheApp();
       return undefined;
     },
     // No approval request opens while the app is closed, so there is none to answer.
@@ -244,13 +244,13 @@ function refuseUnshowable(name: string, value: CheckedSetting['value']): void {
 function answeredInTheApp(): KeyturnError {
   return new KeyturnError('not_permitted', 'This request must be answered in the Keyturn window.', {
     rule: 'While the app is running, commands that grant access must be approved in its window',
-    hint: 'Answer it in Keyturn’s window. From here you can say "no" and "later".',
+    hint: 'Answer it in Keyturn’s window. From here you can only deny it.',
   });
 }
 
 function decidedInTheApp(): KeyturnError {
   return new KeyturnError('not_permitted', 'Settings changes must be approved in the Keyturn window.', {
     rule: 'While the Keyturn app is running, nothing goes to the network before you confirm or refuse such settings',
-    hint: 'Answer it in Keyturn’s window. From here you can say "later".',
+    hint: 'Answer it in Keyturn’s window. From here you can only deny it without --remember.',
   });
 }

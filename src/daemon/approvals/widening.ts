@@ -152,7 +152,7 @@ export function widensApiKey(broker: Broker, params: ApiKeyPermissionParams): bo
 export function permissionChange(broker: Broker, params: PermissionParams): PermissionChange {
   const decided = decisionOf(broker, params);
   const addsAccount = params.account !== undefined && params.decision === 'allow';
-  // What gives no more needs no yes, and must not undo what the user decides meanwhile.
+  // What gives no more needs no approval, and must not undo what the user decides meanwhile.
   if (!addsAccount && widensPermission(broker, params)) return { decided };
   return { decided, from: broker.parts.permissions.asRead(decided) };
 }
@@ -166,7 +166,7 @@ export function requireUnchanged(
   const now = decisionOf(broker, params);
   if (isDeepStrictEqual({ ...now, createdAt: 0 }, { ...decided, createdAt: 0 })) return now;
   throw new KeyturnError('conflict', `The permission for ${now.endpoint} changed in the meantime.`, {
-    rule: 'A yes sets only what its card showed',
+    rule: 'An approval sets only what its card showed',
     hint: 'Look at the present permission (`keyturn app list`), and name the scopes: `keyturn app allow` with --scope.',
   });
 }

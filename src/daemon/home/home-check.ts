@@ -85,7 +85,7 @@ export class HomeCheck {
   readonly #mismatch: Mismatch | undefined;
   #record: HomeRecord | undefined;
   /** What the user answered before the vault was opened. */
-  #earlyAnswer: ConfirmedSettings | 'no' | undefined;
+  #earlyAnswer: ConfirmedSettings | 'deny' | undefined;
   #different: readonly Difference[] = [];
   /** What the home allowed before the Keyturn app's first use, until the user said what stays. */
   #allowed: readonly AllowedGroup[] = [];
@@ -278,14 +278,18 @@ export class HomeCheck {
     this.#card.show(asked, (verdict) => this.#applyAnswer(verdict, asked, shown));
   }
 
-  async #applyAnswer(verdict: 'yes' | 'no', asked: SettingsQuestion, shown: WrittenSettings): Promise<void> {
+  async #applyAnswer(
+    verdict: 'approve' | 'deny',
+    asked: SettingsQuestion,
+    shown: WrittenSettings,
+  ): Promise<void> {
     if (!this.#record) {
-      this.#earlyAnswer = verdict === 'yes' ? asConfirmed(shown) : 'no';
+      this.#earlyAnswer = verdict === 'approve' ? asConfirmed(shown) : 'deny';
       return;
     }
     // What was not stored was not answered: the card comes back at the next start.
     try {
-      if (verdict === 'no' && asked.allowed.length > 0)
+      if (verdict === 'deny' && asked.allowed.length > 0)
         await removeAllowed(this.#parts.allowed, this.#parts.wall());
       await this.#change((record) => {
         const given = { asked: asked.different, shown, now: this.#written() };

@@ -1,7 +1,7 @@
 /**
  * How the user's answer about settings that were written outside Keyturn changes the home's record.
  *
- * Invariant: a written value is in force without a yes only if it takes access away.
+ * Invariant: a written value is in force without an approval only if it takes access away.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { inForce, nothingConfirmed, toConfirmed, withSetting } from '../settings/confirmed-settings.ts';
@@ -12,7 +12,7 @@ import type { WrittenSettings } from '../settings/written-settings.ts';
 import type { HomeRecord } from './home-record.ts';
 
 /**
- * The values that are in force without a yes, because they take access away. The document keeps them too, so that a changed file
+ * The values that are in force without an approval, because they take access away. The document keeps them too, so that a changed file
  * can't undo them.
  */
 function countingAnyway(written: WrittenSettings): ConfirmedSettings {
@@ -26,11 +26,11 @@ function countingAnyway(written: WrittenSettings): ConfirmedSettings {
 export function decided(
   item: HomeRecord,
   written: WrittenSettings,
-  early: ConfirmedSettings | 'no' | undefined,
+  early: ConfirmedSettings | 'deny' | undefined,
 ): HomeRecord {
   if (item.confirmed) return item;
   const confirmed = asConfirmed(written);
-  if (early === 'no') return { ...item, confirmed: countingAnyway(written), denied: confirmed };
+  if (early === 'deny') return { ...item, confirmed: countingAnyway(written), denied: confirmed };
   if (early) return { ...item, confirmed: early };
   // Values that take access away are kept too: a file without them gives nothing back.
   return differencesFrom(written, nothingConfirmed).length === 0 ? { ...item, confirmed } : item;
@@ -42,11 +42,11 @@ export function decided(
  */
 export function answered(
   item: HomeRecord,
-  verdict: 'yes' | 'no',
+  verdict: 'approve' | 'deny',
   { asked, shown, now }: { asked: readonly Difference[]; shown: WrittenSettings; now: WrittenSettings },
 ): HomeRecord {
   const { denied: _, ...rest } = item;
-  if (verdict === 'no') {
+  if (verdict === 'deny') {
     return { ...rest, confirmed: item.confirmed ?? countingAnyway(now), denied: asConfirmed(shown) };
   }
   // Settings that were changed meanwhile stay.

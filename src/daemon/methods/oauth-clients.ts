@@ -64,7 +64,7 @@ export async function removeRegistered(
     // Its pages are of no use any more: the next sign-in opens another one.
     for (const { id, question } of approvalRequests.list())
       if (question.kind === 'signIn' && question.registrationId === record.id)
-        approvalRequests.answer(id, 'no');
+        approvalRequests.answer(id, 'deny');
   }
   await audit.record({ event: 'oauthClient', outcome: 'removed', issuer });
 }

@@ -174,7 +174,7 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<App
 /** A sign-in without a starter is nobody's but the windows'. */
 const starterAnswer = ({ starter }: SignInDetails): 'app' | 'command' | 'window' => starter?.by ?? 'window';
 
-/** Whose tokens a yes allows. */
+/** Whose tokens an approval allows. */
 function offeredAnswer(signIn: OfferedSignIn | undefined): Partial<ApprovalRequestAnswer> {
   if (!signIn) return {};
   const { issuer, account, isKeyBound, otherAccounts, isAnother } = signIn;

@@ -50,7 +50,7 @@ export interface Services {
   noteFailure(method: string, error: unknown): void;
   /**
    * Asks the user of the Keyturn app about a command; absent: there is no window, and nobody is asked. Rejects without
-   * a yes. Resolves for `permission.set` with what the card was about: nothing else may be set.
+   * an approval. Resolves for `permission.set` with what the card was about: nothing else may be set.
    */
   readonly approve?: (
     caller: Caller,

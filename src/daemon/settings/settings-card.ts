@@ -14,7 +14,7 @@ import type { Difference } from './confirmed-settings.ts';
 import { withoutPassword } from './settings-book.ts';
 
 /** `later`: nobody answered, or the user put it off. */
-export type SettingsVerdict = 'yes' | 'no' | 'later';
+export type SettingsVerdict = 'approve' | 'deny' | 'dismiss';
 
 /** What is on the card. */
 export interface SettingsQuestion {
@@ -47,21 +47,24 @@ export class SettingsCard {
     return this.#taking;
   }
 
-  /** Shows a card, unless one is open. `take` carries out a yes or a no. */
-  show(asked: SettingsQuestion, take: (verdict: 'yes' | 'no') => Promise<void>): void {
+  /** Shows a card, unless one is open. `take` carries out an approval or a denial. */
+  show(asked: SettingsQuestion, take: (verdict: 'approve' | 'deny') => Promise<void>): void {
     this.#open ??= this.#askAndTake(asked, take).finally(() => {
       this.#open = undefined;
       this.#closed();
     });
   }
 
-  async #askAndTake(asked: SettingsQuestion, take: (verdict: 'yes' | 'no') => Promise<void>): Promise<void> {
+  async #askAndTake(
+    asked: SettingsQuestion,
+    take: (verdict: 'approve' | 'deny') => Promise<void>,
+  ): Promise<void> {
     const taken = Promise.withResolvers<void>();
     try {
       const verdict = await this.#ask(asked, () => {
         this.#taking = taken.promise;
       });
-      if (verdict !== 'later') await take(verdict);
+      if (verdict !== 'dismiss') await take(verdict);
     } finally {
       this.#taking = undefined;
       taken.resolve();
@@ -85,13 +88,13 @@ export async function askAboutSettings(
       waiting.signal,
     );
     answered();
-    const verdict = answer === 'yes' || answer === 'no' ? answer : 'later';
+    const verdict = answer === 'approve' || answer === 'deny' ? answer : 'dismiss';
     const names = [...different.map(({ name }) => name), ...allowed.map(({ what }) => what)].join(', ');
     await audit.record({ event: 'settings', outcome: `written by others: ${verdict}: ${names}` });
     return verdict;
   } catch {
     // Too many questions, the broker stops, time is over, or nobody could write it down.
-    return 'later';
+    return 'dismiss';
   } finally {
     waiting.end();
   }

@@ -22,7 +22,7 @@ export function readWritten(settings: Settings): WrittenSettings {
   return { settings, authorities };
 }
 
-/** The settings as the vault would keep them after a yes. */
+/** The settings as the vault would keep them after an approval. */
 export function asConfirmed({ settings, authorities }: WrittenSettings): ConfirmedSettings {
   return toConfirmed(settings, authorities);
 }

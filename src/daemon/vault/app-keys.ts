@@ -69,7 +69,7 @@ export class AppKeys {
     } as const;
     const answer = await approvalRequests.ask(question, request.signal);
     await audit.record({ event: 'pair', outcome: answer, app: appName });
-    if (answer !== 'yes') {
+    if (answer !== 'approve') {
       throw new KeyturnError('pairing_denied', 'The user did not pair this app.', {
         hint: 'Ask again when the user expects it.',
       });

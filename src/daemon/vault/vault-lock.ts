@@ -223,7 +223,7 @@ export class VaultLock {
   #callOffSignIns(): void {
     const { approvalRequests } = this.#parts.broker;
     for (const { id, question } of approvalRequests.list()) {
-      if (question.kind === 'signIn' || question.kind === 'device') approvalRequests.answer(id, 'no');
+      if (question.kind === 'signIn' || question.kind === 'device') approvalRequests.answer(id, 'deny');
     }
   }
 

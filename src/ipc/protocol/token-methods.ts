@@ -40,7 +40,7 @@ export const tokenMethods = {
     params: tokenReject,
     result: tokenRejectResult,
   },
-  /** A yes opens an address in the user's browser. It gives nobody access. */
+  /** An approval opens an address in the user's browser. It gives nobody access. */
   'url.show': { who: 'app', effect: 'asks', usesRecords: true, params: urlShow, result: urlShowResult },
   /** How the broker itself would reach a server. Holds no secret, and gives nobody access. */
   'network.get': { who: 'app', effect: 'reads', params: networkGet, result: networkResult },

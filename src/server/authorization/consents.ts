@@ -23,7 +23,7 @@ export interface AskedConsent {
   readonly scopes: readonly string[];
 }
 
-/** A yes that is remembered. */
+/** An approval that is remembered. */
 export interface Consent {
   readonly clientId: string;
   readonly redirectHost: string;

@@ -31,8 +31,8 @@ describe('a question', () => {
     });
     expect(requests.find(open?.id ?? '')).toMatchObject({ question });
     expect(changes()).toBe(1);
-    requests.answer(open?.id ?? '', 'yes');
-    expect(await asked).toBe('yes');
+    requests.answer(open?.id ?? '', 'approve');
+    expect(await asked).toBe('approve');
     expect(requests.list()).toEqual([]);
     expect(changes()).toBe(2);
   });
@@ -41,10 +41,10 @@ describe('a question', () => {
     const { requests } = counting();
     const asked = requests.ask(question, never);
     const id = requests.list()[0]?.id ?? '';
-    requests.answer(id, 'no');
-    requests.answer(id, 'yes');
-    expect(await asked).toBe('no');
-    expect(() => requests.answer(id, 'yes')).toThrow(expect.objectContaining({ reason: 'not_found' }));
+    requests.answer(id, 'deny');
+    requests.answer(id, 'approve');
+    expect(await asked).toBe('deny');
+    expect(() => requests.answer(id, 'approve')).toThrow(expect.objectContaining({ reason: 'not_found' }));
   });
 
   it('no question is opened for a program that has already gone away', async () => {
@@ -108,7 +108,7 @@ describe('many questions', () => {
     void openMany(requests, 1, () => question);
     expect(requests.list()).toHaveLength(35);
     // A cancelled one makes room.
-    requests.answer(requests.list()[0]?.id ?? '', 'no');
+    requests.answer(requests.list()[0]?.id ?? '', 'deny');
     await new Promise((resolve) => void setImmediate(resolve));
     void openMany(requests, 1, () => another);
     expect(requests.list()).toHaveLength(35);

@@ -40,7 +40,7 @@ describe('a card', () => {
   it('keeps its name if its first question is answered elsewhere', () => {
     const { approvalRequests } = cardsOf(asked('one'), asked('two'));
     const [first] = approvalRequests.list();
-    approvalRequests.answer(first?.id ?? '', 'no');
+    approvalRequests.answer(first?.id ?? '', 'deny');
     approvalRequests.ask(asked('three'), never).catch(() => undefined);
     const after = approvalRequests.list().filter(({ id }) => id !== first?.id);
     expect(after.map(({ card }) => card)).toEqual([first?.id, first?.id]);

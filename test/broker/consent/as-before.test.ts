@@ -1,4 +1,4 @@
-/** A yes "as before": what it adds to, and that a permission that ended in the meantime allows nothing. */
+/** An approval "as before": what it adds to, and that a permission that ended in the meantime allows nothing. */
 import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../../src/broker/records/permission.ts';
 import { brokerRig, inWorld, refusal, type Rig } from '../rig.ts';
@@ -40,14 +40,14 @@ const place = ({ endpoint }: Rig) => ({ appId: 'editor', endpoint });
 const kept = (rig: Rig): Permission | undefined =>
   rig.parts.permissions.find('editor', rig.endpoint, rig.clock.wall());
 
-describe('a yes "as before"', () => {
+describe('an approval "as before"', () => {
   it.each([
     ['without end', undefined],
     ['with its end', hour],
   ])('adds to the permission that exists, %s', async (_what, until) => {
     const { rig, id, asked } = await asking(until);
     const end = kept(rig)?.until;
-    rig.parts.approvalRequests.answer(id, 'yes', asBefore);
+    rig.parts.approvalRequests.answer(id, 'approve', asBefore);
     expect((await asked).scope).toContain('notes:write');
     expect(kept(rig)).toMatchObject({ decision: 'allow', scope: ['notes:read', 'notes:write'] });
     expect(kept(rig)?.until).toBe(end);
@@ -56,7 +56,7 @@ describe('a yes "as before"', () => {
 
   it('allows nothing if the earlier permission ends right after it', async () => {
     const { rig, id, asked } = await asking();
-    rig.parts.approvalRequests.answer(id, 'yes', asBefore);
+    rig.parts.approvalRequests.answer(id, 'approve', asBefore);
     const ending = rig.parts.permissions.end('editor', rig.endpoint);
     expect(await refusal(asked)).toMatchObject({ reason: 'consent_required' });
     expect(await ending).toBe(true);
@@ -69,7 +69,7 @@ describe('a yes "as before"', () => {
     'leaves no part of a permission that was ended %i steps after it',
     async (steps) => {
       const { rig, id, asked } = await asking();
-      rig.parts.approvalRequests.answer(id, 'yes', asBefore);
+      rig.parts.approvalRequests.answer(id, 'approve', asBefore);
       for (let step = 0; step < steps; step += 1) await Promise.resolve();
       expect(await rig.parts.permissions.end('editor', rig.endpoint)).toBe(true);
       await asked.catch(() => undefined);

@@ -33,29 +33,31 @@ describe('a program without permission', () => {
     const card = await question('allow');
     expect(card.question).toEqual({
       kind: 'allow',
-      isAllowed: expect.any(Function),
+      hasPermission: expect.any(Function),
       appId: 'editor',
       appName: 'editor',
       endpoint,
       scope: ['notes:read'],
     });
     expect(fetched).toEqual([]);
-    parts.approvalRequests.answer(card.id, 'yes');
+    parts.approvalRequests.answer(card.id, 'approve');
     expect((await asked).scope).toEqual(['notes:read']);
   });
 
-  it('a yes to a question gives a program no scope that the question does not show', async () => {
+  it('an approval to a question gives a program no scope that the question does not show', async () => {
     const { ask, question, parts, endpoint, clock } = await rig();
     const asked = ask({ scope: ['notes:read', 'notes:list'] });
     const { id } = await question('allow');
-    expect(() => parts.approvalRequests.answer(id, 'yes', { scope: ['notes:read', 'notes:write'] })).toThrow(
+    expect(() =>
+      parts.approvalRequests.answer(id, 'approve', { scope: ['notes:read', 'notes:write'] }),
+    ).toThrow(
       expect.objectContaining({
         reason: 'invalid_request',
         message: 'The request does not ask for "notes:write".',
         hint: expect.stringContaining('It asks for "notes:read", "notes:list".'),
       }),
     );
-    parts.approvalRequests.answer(id, 'yes', { scope: ['notes:read'] });
+    parts.approvalRequests.answer(id, 'approve', { scope: ['notes:read'] });
     expect(await refusal(asked)).toMatchObject({ reason: 'consent_required' });
     expect(parts.permissions.find('editor', endpoint, clock.now())).toMatchObject({ scope: ['notes:read'] });
   });
@@ -76,7 +78,7 @@ describe('a program without permission', () => {
     const asked = [ask(), ask(), ask()];
     const card = await question('allow');
     expect(parts.approvalRequests.list()).toHaveLength(1);
-    parts.approvalRequests.answer(card.id, 'no');
+    parts.approvalRequests.answer(card.id, 'deny');
     for (const one of asked) expect(await refusal(one)).toMatchObject({ reason: 'consent_denied' });
   });
 
@@ -97,25 +99,25 @@ describe('a program without permission', () => {
 });
 
 describe('an answer', () => {
-  it('PROMISE-6: the answer "no" is remembered, and the question is not asked again', async () => {
+  it('PROMISE-6: the answer `deny` is remembered, and the question is not asked again', async () => {
     const { ask, question, parts } = await rig();
     const first = ask();
-    parts.approvalRequests.answer((await question('allow')).id, 'no');
+    parts.approvalRequests.answer((await question('allow')).id, 'deny');
     expect(await refusal(first)).toMatchObject({ reason: 'consent_denied' });
     expect(await refusal(ask())).toMatchObject({ reason: 'consent_denied' });
     expect(await refusal(ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_denied' });
     expect(parts.approvalRequests.list()).toEqual([]);
   });
 
-  it('PROMISE-6: the answer "later" leaves no trace: the next request asks again', async () => {
+  it('PROMISE-6: the answer `dismiss` leaves no trace: the next request asks again', async () => {
     const { ask, question, parts, clock } = await rig();
     const first = ask();
-    parts.approvalRequests.answer((await question('allow')).id, 'later');
+    parts.approvalRequests.answer((await question('allow')).id, 'dismiss');
     expect(await refusal(first)).toMatchObject({ reason: 'consent_required' });
     expect(parts.permissions.of('editor', 0)).toEqual([]);
     clock.advance(1000);
     const second = refusal(ask());
-    parts.approvalRequests.answer((await question('allow')).id, 'no');
+    parts.approvalRequests.answer((await question('allow')).id, 'deny');
     await second;
   });
 
@@ -125,7 +127,7 @@ describe('an answer', () => {
     const card = await question('allow');
     clock.advance(5000);
     expect(await first).toMatchObject({ reason: 'consent_pending', hint: expect.stringContaining(card.id) });
-    parts.approvalRequests.answer(card.id, 'yes');
+    parts.approvalRequests.answer(card.id, 'approve');
     await turnOfEvents();
     expect((await ask({ timeout: 60_000 })).accessToken).toBeTypeOf('string');
   });
@@ -137,7 +139,7 @@ describe('an answer', () => {
     const { id } = await question('allow');
     program.abort();
     expect(await asked).toMatchObject({ reason: 'interrupted' });
-    expect(() => parts.approvalRequests.answer(id, 'yes')).toThrow(
+    expect(() => parts.approvalRequests.answer(id, 'approve')).toThrow(
       expect.objectContaining({ reason: 'not_found' }),
     );
   });
@@ -152,7 +154,7 @@ describe('an answer', () => {
     const hasty = refusal(ask({ signal: program.signal }));
     program.abort();
     expect(await hasty).toMatchObject({ reason: 'interrupted' });
-    expect(parts.approvalRequests.answer(id, 'later').id).toBe(id);
+    expect(parts.approvalRequests.answer(id, 'dismiss').id).toBe(id);
   });
 
   it('a program that comes just after the last one went away raises its own question', async () => {
@@ -164,11 +166,11 @@ describe('an answer', () => {
     expect(await first).toMatchObject({ reason: 'interrupted' });
     clock.advance(1000);
     const second = ask();
-    parts.approvalRequests.answer((await question('allow')).id, 'yes');
+    parts.approvalRequests.answer((await question('allow')).id, 'approve');
     expect((await second).accessToken).toBeTypeOf('string');
   });
 
-  it('an open question counts as answered "later" after ten minutes', async () => {
+  it('an open question is dismissed after ten minutes', async () => {
     const { ask, question, parts, clock } = await rig();
     const asked = refusal(ask({ timeout: hour }));
     await question('allow');
@@ -180,7 +182,7 @@ describe('an answer', () => {
   it('to a question of the command line gives a temporary of one hour', async () => {
     const r = await rig();
     const asked = r.ask({ appId: 'cli' });
-    r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes');
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'approve');
     await asked;
     expect(permissionOf(r, 'cli')?.until).toBe(r.clock.now() + hour);
     r.clock.advance(hour);
@@ -194,14 +196,14 @@ describe('a permission', () => {
   it('whose card named no scopes gets the first token’s scopes and resource', async () => {
     const r = await rig();
     const first = r.ask();
-    r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes');
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'approve');
     const { scope } = await first;
     expect(permissionOf(r)).toMatchObject({ resource: world.protectedServer.resource });
     expect(permissionOf(r)?.fixAtFirstToken).toBeUndefined();
     const asked = refusal(r.ask({ scope: ['notes:write'] }));
     const card = await r.question('allow');
     expect(card.question).toMatchObject({ scope: [...scope, 'notes:write'] });
-    r.parts.approvalRequests.answer(card.id, 'later');
+    r.parts.approvalRequests.answer(card.id, 'dismiss');
     await asked;
   });
 
@@ -210,7 +212,7 @@ describe('a permission', () => {
     const until = r.clock.now() + hour;
     await decided(r, { scope: ['notes:read'], until, resource: world.protectedServer.resource });
     const asked = r.ask({ scope: ['notes:write'] });
-    r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes');
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'approve');
     await asked;
     expect(permissionOf(r)).toMatchObject({
       until,
@@ -223,7 +225,7 @@ describe('a permission', () => {
     const r = await rig();
     await r.allow('editor', ['notes:read']);
     const asked = refusal(r.ask({ scope: ['notes:write'] }));
-    r.parts.approvalRequests.answer((await r.question('allow')).id, 'no');
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'deny');
     expect(await asked).toMatchObject({ reason: 'consent_denied' });
     expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject({ reason: 'consent_denied' });
     expect(r.parts.approvalRequests.list()).toEqual([]);
@@ -345,7 +347,7 @@ it('two answers at once about one program and server give both what each allowed
   const other = r.ask({ scope: ['notes:write'] });
   await r.question('allow');
   await vi.waitFor(() => expect(r.parts.approvalRequests.list()).toHaveLength(2));
-  for (const { id } of r.parts.approvalRequests.list()) r.parts.approvalRequests.answer(id, 'yes');
+  for (const { id } of r.parts.approvalRequests.list()) r.parts.approvalRequests.answer(id, 'approve');
   await Promise.all([one, other]);
   expect(permissionOf(r)?.scope?.toSorted()).toEqual(['notes:read', 'notes:write']);
 });

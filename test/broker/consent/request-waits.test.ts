@@ -11,11 +11,11 @@ describe('the cards of a program after an answer "later"', () => {
   const late = { reason: 'rate_limited', retryAfter: 1 };
 
   /** Puts off the card of a request, or takes the request back. */
-  async function getsNoYes({ ask, question, parts }: Rig, how: 'later' | 'withdrawn'): Promise<void> {
+  async function getsNoYes({ ask, question, parts }: Rig, how: 'dismiss' | 'withdrawn'): Promise<void> {
     const program = new AbortController();
     const asked = refusal(ask({ signal: program.signal }));
     const { id } = await question('allow');
-    if (how === 'later') parts.approvalRequests.answer(id, 'later');
+    if (how === 'dismiss') parts.approvalRequests.answer(id, 'dismiss');
     else program.abort();
     await asked;
   }
@@ -24,7 +24,7 @@ describe('the cards of a program after an answer "later"', () => {
     while (!isSo()) await turnOfEvents();
   }
 
-  it.each(['later', 'withdrawn'] as const)('come after a pause that grows with each: %s', async (how) => {
+  it.each(['dismiss', 'withdrawn'] as const)('come after a pause that grows with each: %s', async (how) => {
     const r = await rig();
     for (const longest of [1000, 2000, 4000]) {
       await getsNoYes(r, how);
@@ -36,7 +36,7 @@ describe('the cards of a program after an answer "later"', () => {
     }
     await getsNoYes(r, how);
     const other = refusal(r.ask({ appId: 'agent' }));
-    r.parts.approvalRequests.answer((await r.question('allow')).id, 'later');
+    r.parts.approvalRequests.answer((await r.question('allow')).id, 'dismiss');
     expect(await other).toMatchObject({ reason: 'consent_required' });
     r.clock.advance(8000 + 300_001);
     await getsNoYes(r, how);
@@ -46,11 +46,11 @@ describe('the cards of a program after an answer "later"', () => {
   it('come at once after a sign-in at the same server only', async () => {
     const r = await rig();
     const elsewhere = { resource: `${r.endpoint}/elsewhere` };
-    await getsNoYes(r, 'later');
+    await getsNoYes(r, 'dismiss');
     await r.login(elsewhere);
     expect(await refusal(r.ask())).toMatchObject(late);
     await r.login();
-    await getsNoYes(r, 'later');
+    await getsNoYes(r, 'dismiss');
 
     // About two servers: a sign-in at one of them says nothing about the other.
     const cards = [r.ask(), r.ask(elsewhere)].map(refusal);
@@ -58,7 +58,7 @@ describe('the cards of a program after an answer "later"', () => {
     r.clock.advance(1000);
     const both = [r.ask(), r.ask(elsewhere)].map(refusal);
     await until(() => r.parts.approvalRequests.list().length === 2);
-    for (const { id } of r.parts.approvalRequests.list()) r.parts.approvalRequests.answer(id, 'later');
+    for (const { id } of r.parts.approvalRequests.list()) r.parts.approvalRequests.answer(id, 'dismiss');
     await Promise.all(both);
     await r.login();
     expect(await refusal(r.ask())).toMatchObject({ reason: 'rate_limited' });

@@ -30,12 +30,12 @@ function processNamed(run: string): AppProcess & { nowIs: ProcessState } {
 
 const never = { interaction: 'never' } as const;
 
-describe('a yes for this run', () => {
+describe('an approval for this run', () => {
   it('applies to the run that asked, is not stored, and ends with it', async () => {
     const { broker, ask, question, parts, texts, endpoint } = await rig();
     const appProcess = processNamed('run 1');
     const asked = ask({ appProcess });
-    parts.approvalRequests.answer((await question('allow')).id, 'yes', { run: true });
+    parts.approvalRequests.answer((await question('allow')).id, 'approve', { run: true });
     const token = await asked;
     expect((await ask({ ...never, appProcess })).tokenId).toBe(token.tokenId);
     expect(await refusal(ask({ ...never, appProcess: processNamed('run 2') }))).toMatchObject({
@@ -53,7 +53,7 @@ describe('a yes for this run', () => {
     const { ask, question, parts, clock } = await rig();
     const appProcess = processNamed('run 1');
     const asked = ask({ appProcess });
-    parts.approvalRequests.answer((await question('allow')).id, 'yes', { run: true, time: 30 * minute });
+    parts.approvalRequests.answer((await question('allow')).id, 'approve', { run: true, time: 30 * minute });
     await asked;
     clock.advance(30 * minute - 1);
     await ask({ ...never, appProcess });
@@ -69,7 +69,7 @@ describe('a yes for this run', () => {
       const r = await rig();
       const appProcess = processNamed('run 1');
       const asked = r.ask({ appProcess });
-      r.parts.approvalRequests.answer((await r.question('allow')).id, 'yes', { run: true });
+      r.parts.approvalRequests.answer((await r.question('allow')).id, 'approve', { run: true });
       await asked;
       const { endpoint, clock } = r;
       if (end === 'end') expect(r.parts.temporary.end('editor', endpoint)).toBe(true);
@@ -86,7 +86,7 @@ describe('a yes for this run', () => {
   });
 });
 
-describe('a yes for once', () => {
+describe('an approval for once', () => {
   const once = { once: true } as const;
   const refused = { reason: 'consent_required' };
 
@@ -94,12 +94,12 @@ describe('a yes for once', () => {
     const { ask, question, parts, texts } = await rig();
     const appProcess = processNamed('run 1');
     const asked = ask({ appProcess });
-    parts.approvalRequests.answer((await question('allow')).id, 'yes', once);
+    parts.approvalRequests.answer((await question('allow')).id, 'approve', once);
     const token = await asked;
     expect(await refusal(ask({ ...never, appProcess }))).toMatchObject(refused);
     expect(texts().join('\n')).not.toContain('"decision"');
     const again = ask({ appProcess });
-    parts.approvalRequests.answer((await question('allow')).id, 'yes', once);
+    parts.approvalRequests.answer((await question('allow')).id, 'approve', once);
     expect((await again).tokenId).toBe(token.tokenId);
     await parts.audit.flush();
     expect(texts().join('\n')).toContain('"allow once"');
@@ -111,7 +111,7 @@ describe('a yes for once', () => {
     const appProcess = processNamed('run 1');
     const gone = new AbortController();
     const asked = refusal(ask({ appProcess, signal: gone.signal }));
-    parts.approvalRequests.answer((await question('allow')).id, 'yes', once);
+    parts.approvalRequests.answer((await question('allow')).id, 'approve', once);
     await question('signIn');
     expect(await refusal(ask({ ...never, appProcess: processNamed('run 2') }))).toMatchObject(refused);
     expect(parts.temporary.of('editor', 0)).toMatchObject([{ once: true }]);
@@ -142,7 +142,7 @@ describe('a yes for once', () => {
     const asked = refusal(ask({ appProcess, signal: gone.signal }));
     const { id } = await question('allow');
     appProcess.nowIs = 'gone';
-    expect(() => parts.approvalRequests.answer(id, 'yes', once)).toThrow(
+    expect(() => parts.approvalRequests.answer(id, 'approve', once)).toThrow(
       expect.objectContaining({ reason: 'conflict' }),
     );
     gone.abort();
@@ -150,12 +150,12 @@ describe('a yes for once', () => {
   });
 });
 
-describe('a yes for a time', () => {
+describe('an approval for a time', () => {
   it('is a permission with an end, if there was none', async () => {
     const { ask, question, parts, endpoint, clock } = await rig();
     const scope = ['notes:read'];
     const asked = ask();
-    parts.approvalRequests.answer((await question('allow')).id, 'yes', { time: minute, scope });
+    parts.approvalRequests.answer((await question('allow')).id, 'approve', { time: minute, scope });
     expect((await asked).scope).toEqual(scope);
     expect(parts.permissions.find('editor', endpoint, clock.now())).toMatchObject({
       until: clock.now() + minute,
@@ -167,7 +167,7 @@ describe('a yes for a time', () => {
     const { ask, allow, question, parts, clock } = await rig();
     await allow('editor', ['notes:read']);
     const asked = ask({ scope: ['notes:write'] });
-    parts.approvalRequests.answer((await question('allow')).id, 'yes', { time: minute });
+    parts.approvalRequests.answer((await question('allow')).id, 'approve', { time: minute });
     await asked;
     clock.advance(minute);
     expect(await refusal(ask({ ...never, scope: ['notes:write'] }))).toMatchObject({
@@ -184,7 +184,7 @@ it('a process that runs another program by now voids its question', async () => 
   const { id, question: card } = await question('allow');
   expect(card).toMatchObject({ appProcess: { executable: '/usr/bin/editor', parents: ['shell'] } });
   appProcess.nowIs = 'changed';
-  expect(() => parts.approvalRequests.answer(id, 'yes')).toThrow(
+  expect(() => parts.approvalRequests.answer(id, 'approve')).toThrow(
     expect.objectContaining({ reason: 'conflict', message: expect.stringContaining('no longer the same') }),
   );
   expect(await asked).toMatchObject({ reason: 'consent_required' });

@@ -18,7 +18,7 @@ async function rig() {
     approved.catch(() => undefined);
     return { approved, leave: () => gone.abort() };
   };
-  const answer = async (word: 'yes' | 'no' | 'later'): Promise<void> =>
+  const answer = async (word: 'approve' | 'deny' | 'dismiss'): Promise<void> =>
     void parts.approvalRequests.answer((await question('command')).id, word);
   return { approvals, parts, clock, texts, appProcess, command, answer, question };
 }
@@ -62,7 +62,7 @@ describe('a command’s card', () => {
     const { approved } = command();
     const { id } = await question('command');
     appProcess.standing = 'changed';
-    expect(() => parts.approvalRequests.answer(id, 'yes')).toThrow(
+    expect(() => parts.approvalRequests.answer(id, 'approve')).toThrow(
       'The process that ran the command is no longer the same program',
     );
     expect(await refusal(approved)).toMatchObject(denied);
@@ -96,7 +96,7 @@ describe('a command’s card', () => {
     const { command, clock, answer } = await rig();
     for (const longest of [1000, 2000, 4000]) {
       const { approved } = command();
-      await answer('no');
+      await answer('deny');
       expect(await refusal(approved)).toMatchObject(denied);
       expect(await refusal(command().approved)).toMatchObject(late);
       // At least three quarters of it: the rest is left to chance.
@@ -105,14 +105,14 @@ describe('a command’s card', () => {
       clock.advance(longest * 0.25 + 1);
     }
     const { approved } = command();
-    await answer('yes');
+    await answer('approve');
     await approved;
     const next = command();
-    await answer('no');
+    await answer('deny');
     await refusal(next.approved);
     clock.advance(1000);
     const last = command();
-    await answer('yes');
+    await answer('approve');
     await last.approved;
   });
 });

@@ -95,7 +95,7 @@ it('keeps the person’s yes to settings while the home is given free at the sam
   isHeld = true;
   const released = check.allowCommand(true);
   await expect.poll(() => writes).toHaveLength(1);
-  const answered = answer('yes');
+  const answered = answer('approve');
   // The answer arrives while that write is under way.
   await turnOfEvents();
   held.resolve();
@@ -116,14 +116,14 @@ it('serves nothing before the document says that the app used this home', async 
   expect(records.items).toMatchObject([{ approver: 'app' }]);
 });
 
-it.each(['yes', 'no'] as const)(
-  'notes a %s, and only a yes puts the written proxy in force',
+it.each(['approve', 'deny'] as const)(
+  'notes a %s, and only an approval puts the written proxy in force',
   async (said) => {
     const { check, records, answer } = await desk(async () => undefined);
     await expect(check.requireSettingsAnswered()).rejects.toMatchObject({ reason: 'consent_pending' });
     await answer(said);
     const [record] = records.items;
-    expect(JSON.stringify(record?.confirmed).includes(unconfirmedProxy.httpsProxy)).toBe(said === 'yes');
-    expect(record?.denied === undefined).toBe(said === 'yes');
+    expect(JSON.stringify(record?.confirmed).includes(unconfirmedProxy.httpsProxy)).toBe(said === 'approve');
+    expect(record?.denied === undefined).toBe(said === 'approve');
   },
 );

@@ -10,7 +10,7 @@ import { clientOf, startClient, waitingLine } from '../../support/processes/brid
 import { paired } from '../../support/processes/program.ts';
 
 /** Answers the only question there is, once it is of this kind. */
-async function answer(home: TestHome, kind: string, verdict: 'yes' | 'no'): Promise<Question> {
+async function answer(home: TestHome, kind: string, verdict: 'approve' | 'deny'): Promise<Question> {
   const question = await until(`a question of kind ${kind}`, async () => {
     const [first, ...others] = await questionsAt(home);
     expect(others).toEqual([]);
@@ -42,8 +42,8 @@ describe('the first start', () => {
     const starts = [1, 2, 3].map(() => startClient(home, resource, '--as', 'an-editor'));
     const line = waitingLine('an-editor', resource);
     await until('all of them wait', () => starts.every(({ output }) => output.stderr.includes(line)));
-    expect(await answer(home, 'pair', 'yes')).toMatchObject({ app: 'an-editor' });
-    expect(await answer(home, 'allow', 'yes')).toMatchObject({ app: 'an-editor', resource });
+    expect(await answer(home, 'pair', 'approve')).toMatchObject({ app: 'an-editor' });
+    expect(await answer(home, 'allow', 'approve')).toMatchObject({ app: 'an-editor', resource });
     const clients = await Promise.all(starts.map(({ connected }) => connected));
     for (const { client, output } of clients) {
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list-notes');
@@ -60,7 +60,7 @@ describe('the first start', () => {
   it('apps/NAME.refused: remembers a denied pairing, until somebody connects it', async () => {
     const { home, resource } = there;
     const start = refusalOf(clientOf(home, resource, '--as', 'a-refused-editor'));
-    await answer(home, 'pair', 'no');
+    await answer(home, 'pair', 'deny');
     const refused = {
       message: expect.stringContaining('keyturn connect URL --as a-refused-editor'),
       data: { reason: 'pairing_denied' },
@@ -73,8 +73,8 @@ describe('the first start', () => {
     const connecting = home.start(['connect', resource, '--as', 'a-refused-editor']);
     const { code = '' } = await questionOf(home, 'pair');
     await connecting.says(`Its code is ${code}.`);
-    await answer(home, 'pair', 'yes');
-    await answer(home, 'allow', 'yes');
+    await answer(home, 'pair', 'approve');
+    await answer(home, 'allow', 'approve');
     expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });
     const { client } = await clientOf(home, resource, '--as', 'a-refused-editor');
     expect((await client.listTools()).tools).toHaveLength(2);
@@ -91,7 +91,7 @@ describe('the first start', () => {
     });
     expect(String(refusal)).toContain(`if it shows the code ${code}`);
     expect(await questionOf(home, 'pair')).toMatchObject({ id, code });
-    await owner.answer(home, id, 'yes');
+    await owner.answer(home, id, 'approve');
 
     // This client gives up sooner.
     const initialize = {
@@ -104,7 +104,7 @@ describe('the first start', () => {
     const { id: second } = await questionOf(home, 'allow');
     impatient.signal('SIGKILL');
     await impatient.ended;
-    await owner.answer(home, second, 'yes');
+    await owner.answer(home, second, 'approve');
     await until('it is signed in', () => world.counts().authorizationServer.codesRedeemed === 1);
 
     const { client } = await clientOf(home, resource, '--as', entry);

@@ -182,7 +182,7 @@ it('a new user gets from the page to the first call: connect, answer, paste', as
   const connecting = home.start(['connect', world.protectedServer.resource, '--as', name]);
   for (const kind of ['pair', 'allow'] as const) {
     const card = await questionOf(home, kind, name);
-    await owner.answer(home, card.id, 'yes');
+    await owner.answer(home, card.id, 'approve');
   }
   expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });
   clients.configure('mcporter', entry);

@@ -12,7 +12,7 @@ const byCommand = {
 };
 
 describe('keyturn app allow while the app runs', () => {
-  it('waits for the card, says so, and is done after a yes', async () => {
+  it('waits for the card, says so, and is done after an approval', async () => {
     const { home, card, cards, answer, permissions } = await openDesk(newHome());
     const narrow = ['--scope', 'notes:read', '--for', '8h'];
     const allowing = home.start(['app', 'allow', 'cli', `${resource}/`, ...narrow]);
@@ -22,13 +22,13 @@ describe('keyturn app allow while the app runs', () => {
     expect(appProcess).toMatchObject({ verified: true, pid: allowing.pid });
     expect(await permissions()).toEqual([]);
     await allowing.says('keyturn: the request waits in Keyturn’s window.');
-    await answer(id, 'yes');
+    await answer(id, 'approve');
     expect(await allowing.ended).toMatchObject({ code: 0, stdout: '' });
     expect(await permissions()).toMatchObject([
       { resource, scope: 'notes:read', until: end, decision: 'allow' },
     ]);
     expect(await cards()).toEqual([]);
-    expect(await home.ok(['audit', 'log'])).toContain('allow: yes');
+    expect(await home.ok(['audit', 'log'])).toContain('allow: approve');
   });
 
   it('refuses at once, without a card, what can never be done', async () => {
@@ -130,7 +130,7 @@ it('a request whose time is over is led to the window if its question waits ther
   expect(run).toMatchObject({ code: 3, stdout: '' });
   expect(run.stderr).toContain('hint: Answer in Keyturn’s window, then ask again.\n');
   expect(run.stderr).not.toContain('keyturn request approve');
-  await answer((await card()).id, 'later');
+  await answer((await card()).id, 'dismiss');
 });
 
 describe('the owner’s key while the app runs', () => {
@@ -151,7 +151,7 @@ describe('the owner’s key while the app runs', () => {
       const { id, createdAt: _, expiresAt: _end, appProcess, ...rest } = await card();
       expect(rest, method).toEqual({ kind: 'command', state: 'open', ...shown });
       expect(appProcess).toMatchObject({ verified: true, pid: process.pid });
-      await answer(id, 'yes');
+      await answer(id, 'approve');
       // A memory vault has no passphrase to change, nobody answers at that server, and no vault sealed that backup.
       const refusals = 'invalid_request not_permitted conflict mcp_server_unreachable vault_unreadable';
       expect([...refusals.split(' '), undefined], method).toContain(
@@ -168,7 +168,7 @@ describe('the owner’s key while the app runs', () => {
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
     const refusal = { reason: 'not_permitted', ...byCommand };
     const first = await card();
-    await expect(line.request('request.answer', { id: first.id, answer: 'yes' })).rejects.toMatchObject(
+    await expect(line.request('request.answer', { id: first.id, answer: 'approve' })).rejects.toMatchObject(
       refusal,
     );
     const asked = await home.ok(['request', 'list']);
@@ -176,7 +176,7 @@ describe('the owner’s key while the app runs', () => {
       `  Answer in Keyturn’s window. To deny it from here:\n  keyturn request deny ${first.id}\n`,
     );
     expect(asked).not.toContain('approve');
-    await answer(first.id, 'yes');
+    await answer(first.id, 'approve');
     await pairing;
 
     const editor = await connected(home, 'editor');

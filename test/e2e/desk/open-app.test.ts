@@ -19,7 +19,7 @@ async function allowAtTerminal(home: TestHome, typed: string, DISPLAY = ':0'): P
   return terminal.shown();
 }
 
-it('desktop/command.json: a refused command starts the app after a yes only', async () => {
+it('desktop/command.json: a refused command starts the app after an approval only', async () => {
   const home = newHome({ vault: 'keychain' });
   const { owner, stop } = await openDesk(home);
   await owner.call('permission.set', { app: 'cli', resource: `${resource}/other`, decision: 'allow' });

@@ -44,7 +44,7 @@ with keyturn.connect("script") as broker:
 `;
 
 /** Says yes to the next question of this kind, and answers it. */
-async function answered(home: TestHome, kind: Question['kind'], answer: 'yes' | 'no' = 'yes') {
+async function answered(home: TestHome, kind: Question['kind'], answer: 'approve' | 'deny' = 'approve') {
   const question = await questionOf(home, kind);
   await askBroker(home, 'request.answer', { id: question.id, answer });
   return question;

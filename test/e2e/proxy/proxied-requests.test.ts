@@ -54,7 +54,7 @@ describe('a request by a proxy', () => {
   it('H-6: asks the user for more if the server wants more scopes', async () => {
     const { home, protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.neededScopes = () => ['read', 'write'];
-    const { card, got } = await answering(home, call(proxy.url), 'yes');
+    const { card, got } = await answering(home, call(proxy.url), 'approve');
     expect(card).toMatchObject({ kind: 'allow', app: proxy.name });
     expect(got.status).toBe(200);
   });
@@ -65,7 +65,7 @@ describe('a request by a proxy', () => {
     const server = await openKeyServer(world, { header: 'x-api-key', value: key });
     await askBroker(home, 'apiKey.set', { resource: server.url, header: 'X-Api-Key', value: key });
     const { proxy } = await askBroker(home, 'proxy.add', { resource: server.url, name: 'tickets' });
-    const { got } = await answering(home, call(proxy.url, { 'x-api-key': 'of-the-client' }), 'yes');
+    const { got } = await answering(home, call(proxy.url, { 'x-api-key': 'of-the-client' }), 'approve');
     expect(await got.text()).toBe('served');
     expect(server.served).toHaveLength(1);
   });
@@ -104,7 +104,7 @@ describe('a stream by a proxy', () => {
       };
     };
     const calling = call(there.proxy.url, { accept: 'text/event-stream' });
-    const { card, got } = await answering(there.home, calling, 'yes');
+    const { card, got } = await answering(there.home, calling, 'approve');
     const reader = got.body?.pipeThrough(new TextDecoderStream()).getReader();
     return { ...there, client: card.app, second, next: async () => (await reader?.read())?.value };
   }
@@ -187,7 +187,7 @@ describe('a client of the older transport', () => {
 describe('the programs of a proxy', () => {
   it('H-15: are one app: one question for all that know the address', async () => {
     const { home, proxy } = await proxied({ shared });
-    const { card } = await answering(home, call(proxy.url), 'yes');
+    const { card } = await answering(home, call(proxy.url), 'approve');
     expect(card).toMatchObject({ app: proxy.name, proxied: true });
     expect(await otherProgram(proxy.url, 'agent')).toBe('200');
     expect(await owner.nothingIsAsked(home)).toBe(true);
@@ -197,9 +197,9 @@ describe('the programs of a proxy', () => {
     expect(await home.ok(['app', 'list'])).toContain(proxy.name);
   });
 
-  it('H-15: get nothing after a no, and are not asked about again', async () => {
+  it('H-15: get nothing after a denial, and are not asked about again', async () => {
     const { home, proxy, protectedServer } = await proxied({ shared });
-    const { got } = await answering(home, call(proxy.url), 'no');
+    const { got } = await answering(home, call(proxy.url), 'deny');
     expect(await refusalOf(got)).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
     expect(await refusalOf(await call(proxy.url))).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
     expect(protectedServer.visits).toEqual([]);

@@ -30,7 +30,7 @@ type Card = Question & { readonly app: string };
 export async function answering<T>(
   home: TestHome,
   asking: Promise<T>,
-  answer: 'yes' | 'no',
+  answer: 'approve' | 'deny',
 ): Promise<{ readonly card: Card; readonly got: T }> {
   asking.catch(() => undefined);
   const card = await nextCard(home);
@@ -53,7 +53,7 @@ export async function proxied(options: BentHomeOptions = {}) {
 /** The same, where this process may use it. */
 export async function allowedProxy(options: BentHomeOptions = {}) {
   const there = await proxied(options);
-  const { card } = await answering(there.home, call(there.proxy.url), 'yes');
+  const { card } = await answering(there.home, call(there.proxy.url), 'approve');
   return { ...there, client: card.app };
 }
 

@@ -31,7 +31,7 @@ it('a proxy serves a stock client that holds no token, once it is allowed', asyn
   });
   expect(asked).not.toHaveProperty('appProcess');
   expect(await home.ok(['request', 'list'])).toContain('any of your programs that knows it');
-  await owner.answer(home, id, 'yes');
+  await owner.answer(home, id, 'approve');
   const program = await connecting;
   const notes = await program.callTool({ name: 'list-notes', arguments: {} });
   expect(notes.isError).not.toBe(true);

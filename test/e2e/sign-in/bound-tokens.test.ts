@@ -57,7 +57,7 @@ describe('a server that takes bound tokens only', () => {
     const url = (await home.ok(['proxy', 'add', resource])).trim();
     const asking = call(url, { accept: 'application/json, text/event-stream' });
     const { id } = await nextCard(home);
-    await askBroker(home, 'request.answer', { id, answer: 'yes' });
+    await askBroker(home, 'request.answer', { id, answer: 'approve' });
     const answer = await asking;
     expect(answer.status).toBe(200);
     expect([...answer.headers.keys()]).not.toContain('dpop-nonce');

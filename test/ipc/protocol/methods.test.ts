@@ -77,7 +77,7 @@ test.each([
   ['permission.set', { client: 'editor', resource: 'https://a.example', decision: 'maybe' }],
   ['app.remove', { client: 'two\nlines' }],
   ['request.answer', { id: 'a', answer: 'always' }],
-  ['request.answer', { id: 'a', answer: 'yes', duration: { asBefore: true, seconds: 60 } }],
+  ['request.answer', { id: 'a', answer: 'approve', duration: { asBefore: true, seconds: 60 } }],
   ['settings.set', { name: '__proto__', value: 1 }],
 ] as const)('the methods refuse malformed parameters of %s: %j', (method, params) => {
   expect(methods[method].params.safeParse(params).success).toBe(false);

@@ -48,7 +48,7 @@ describe('a remembered consent', () => {
     expect(await consents.covers('alice', { ...asked, ...changes })).toBe(false);
   });
 
-  it('is forgotten after a year, by a no, and when it is withdrawn', async () => {
+  it('is forgotten after a year, by a denial, and when it is withdrawn', async () => {
     let now = 0;
     const consents = rememberedAt(() => now);
     await consents.remember('alice', asked);

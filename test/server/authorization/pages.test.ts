@@ -60,7 +60,7 @@ describe('the consent page', () => {
     ['without the page’s token', { form_token: '' }, {}],
     ['from a page of another origin', {}, { origin: 'https://evil.example' }],
     ['that the browser calls cross-site', {}, { 'sec-fetch-site': 'cross-site' }],
-  ])('AS-18: takes no yes %s', async (_what, fields, headers) => {
+  ])('AS-18: takes no approval %s', async (_what, fields, headers) => {
     const { browser, page } = await atConsent();
     const answer = await browser.submit(page, { decision: 'allow', ...fields }, undefined, headers);
     expect([answer.status, browser.sentTo]).toEqual([403, '']);

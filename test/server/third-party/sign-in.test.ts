@@ -120,10 +120,10 @@ describe('consent, before anything is forwarded', () => {
   const yes = ({ page, owner }: Attempt, headers: Record<string, string>, form = {}) =>
     owner.decide(page, 'allow', undefined, headers, form);
   it.each<[string, (attempt: Attempt) => Promise<Shown>]>([
-    ['a yes without the cookie', (at) => yes(at, { cookie: without(at.own) })],
-    ['a yes with two cookies of that name', (at) => yes(at, { cookie: `${at.own}; ${at.foreign}` })],
-    ['a yes from another site', (at) => yes(at, { 'sec-fetch-site': 'cross-site' })],
-    ['a yes without the form’s token', (at) => yes(at, {}, { form_token: '' })],
+    ['an approval without the cookie', (at) => yes(at, { cookie: without(at.own) })],
+    ['an approval with two cookies of that name', (at) => yes(at, { cookie: `${at.own}; ${at.foreign}` })],
+    ['an approval from another site', (at) => yes(at, { 'sec-fetch-site': 'cross-site' })],
+    ['an approval without the form’s token', (at) => yes(at, {}, { form_token: '' })],
     ['the upstream’s answer before the yes', ({ page, owner }) => owner.open(`${page.url}?code=c&state=x`)],
   ])('TP-10: the consent before anything is forwarded does not count by %s', async (_what, attempt) => {
     const owner = flow.browser();

@@ -81,7 +81,7 @@ export async function openDesk(
     methods['request.list'].result.parse(await owner.call('request.list', {})).requests;
   const [first] = await cards();
   if (first && !leaves) {
-    await owner.call('request.answer', { id: first.id, answer: 'yes' });
+    await owner.call('request.answer', { id: first.id, answer: 'approve' });
     await until('the settings count', async () => {
       const { homeState } = methods.status.result.parse(await owner.call('status', {}));
       return !homeState.isWaiting;
@@ -97,7 +97,8 @@ export async function openDesk(
     line,
     cards,
     card: () => until('a card', async () => (await cards())[0]),
-    answer: (id: string, answer: 'yes' | 'no' | 'later') => owner.call('request.answer', { id, answer }),
+    answer: (id: string, answer: 'approve' | 'deny' | 'dismiss') =>
+      owner.call('request.answer', { id, answer }),
     permissions: async () => {
       const { apps: clients } = methods['app.list'].result.parse(await owner.call('app.list', {}));
       return clients.flatMap(({ permissions }) => permissions);
@@ -114,7 +115,7 @@ export type Desk = Awaited<ReturnType<typeof openDesk>>;
 /** Pairs a program, which its person wants. */
 export async function pairAt({ home, card, answer }: Desk, name: string): Promise<void> {
   const pairing = pair({ name, env: home.env, onCode: () => undefined });
-  await answer((await card()).id, 'yes');
+  await answer((await card()).id, 'approve');
   await pairing;
 }
 

@@ -37,7 +37,11 @@ export async function deny(home: TestHome, client: string, resource: string): Pr
   await askBroker(home, 'permission.set', { app: client, resource, decision: 'deny' });
 }
 
-export async function answer(home: TestHome, id: string, verdict: 'yes' | 'no' | 'later'): Promise<void> {
+export async function answer(
+  home: TestHome,
+  id: string,
+  verdict: 'approve' | 'deny' | 'dismiss',
+): Promise<void> {
   await askBroker(home, 'request.answer', { id, answer: verdict });
 }
 
@@ -48,7 +52,7 @@ export async function nothingIsAsked(home: TestHome): Promise<boolean> {
 /** After a test that failed: no question of its own waits in the next one. A "no" delays no other question, as a "later" would. */
 export async function clearQuestions(home: TestHome): Promise<void> {
   const { requests } = await askBroker(home, 'request.list', {});
-  for (const { id } of requests) await answer(home, id, 'no');
+  for (const { id } of requests) await answer(home, id, 'deny');
 }
 
 /** Opens the browser of the home. */

@@ -25,7 +25,7 @@ export async function library(): Promise<Library> {
 }
 
 /** Pairs a program and answers its card as the owner, once the codes agree. */
-export async function paired(home: TestHome, name: string, answer: 'yes' | 'no' = 'yes') {
+export async function paired(home: TestHome, name: string, answer: 'approve' | 'deny' = 'approve') {
   const { pair } = await library();
   const shown = Promise.withResolvers<string>();
   const pairing = pair({ name, env: home.env, onCode: shown.resolve });

@@ -37,7 +37,7 @@ export const approveRequest = defineCommand(
     if (request?.kind === 'signIn' || request?.kind === 'device') throw finishedInBrowser(whole);
     await ask('request.answer', {
       id: whole,
-      answer: 'yes',
+      answer: 'approve',
       ...scopeFrom(options.scope),
       duration,
       account: options.account,

@@ -18,7 +18,7 @@ export const denyRequest = defineCommand(
   },
   async ({ options, operands: [id] }) => {
     const { id: whole } = await requestNamed(id);
-    await ask('request.answer', { id: whole, answer: options.remember ? 'no' : 'later' });
+    await ask('request.answer', { id: whole, answer: options.remember ? 'deny' : 'dismiss' });
     return exitCodes.ok;
   },
 );

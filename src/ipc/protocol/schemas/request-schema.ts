@@ -25,7 +25,8 @@ const aloneOnly = 'once and asBefore each stand alone';
 
 export const approvalRequestAnswer = z.object({
   id,
-  answer: z.literal(['yes', 'no', 'later']),
+  /** `deny`: an app's request is denied from now on. `dismiss`: the app may ask again. */
+  answer: z.literal(['approve', 'deny', 'dismiss']),
   /** Exactly these scopes in place of those that the question names. */
   scope: scope.min(1).optional(),
   /**
@@ -78,7 +79,7 @@ export const approvalRequest = z.object({
   appProcess: appProcess.optional(),
   /** The app is a proxy's address: any program that knows it uses it, and no `appProcess` is known. */
   proxied: z.literal(true).optional(),
-  /** Of `allow`: the process that asked may have ended, so that a yes can't be for one token or for its run. */
+  /** Of `allow`: the process that asked may have ended, so that an approval can't be for one token or for its run. */
   detached: z.literal(true).optional(),
   /** Of `allow` and `pair`: the program runs elsewhere. Of a forward that would be opened: its other end. */
   forward: forwardOrigin.optional(),
@@ -92,16 +93,16 @@ export const approvalRequest = z.object({
   issuer: url.optional(),
   scope: scope.optional(),
   /**
-   * Of `allow`: whose tokens a yes allows; absent where nobody has signed in yet. Of a sign-in: the label that it was
+   * Of `allow`: whose tokens an approval allows; absent where nobody has signed in yet. Of a sign-in: the label that it was
    * asked for. Of `account`: who signed in; absent where the server didn't say.
    */
   account: account.optional(),
-  /** Of `allow`: what a yes allows; `DPoP`: tokens that are bound to a DPoP key. Absent where nobody has signed in yet. */
+  /** Of `allow`: what an approval allows; `DPoP`: tokens that are bound to a DPoP key. Absent where nobody has signed in yet. */
   tokenType: z.literal(['Bearer', 'DPoP']).optional(),
   /**
    * Of `allow`, where the question is about the account: those that the app works as there now. Of the end of a
    * denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name:
-   * those beside it. Of `choice`: those to choose among, of which a yes names one where there are several.
+   * those beside it. Of `choice`: those to choose among, of which an approval names one where there are several.
    */
   accounts: z.array(account).optional(),
   /** Of a sign-in by a page: what to try where the page shows an error. */
@@ -122,7 +123,7 @@ export const approvalRequest = z.object({
   server: url.optional(),
   /** Without a value: it would be unset. A password in a URL is left out. */
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
-  /** Of the kind `settings`: what was written outside Keyturn, and would count after a yes. */
+  /** Of the kind `settings`: what was written outside Keyturn, and would count after an approval. */
   settings: z.array(unconfirmed).optional(),
   /** Of the kind `settings`, at the app's first use: what the home allows. A refusal removes all of it. */
   allowed: z.array(allowedGroup).optional(),
