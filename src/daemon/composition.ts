@@ -325,7 +325,11 @@ function servicesOf(core: Core, run: BrokerRun, { forwards, proxies, unpairing }
       vaultLock.noted(error);
       if (!(error instanceof KeyturnError)) log.write(fault(method, error), 'error');
     },
-    reset: (params) => resetHome({ broker, records, service: serviceOf(home), isMismatched }, params),
+    reset: async (params) => {
+      const answer = await resetHome({ broker, records, service: serviceOf(home), isMismatched }, params);
+      shutdown.removeFiles = () => options.removeFiles?.(answer.unreadable, opened.unlock);
+      return answer;
+    },
     stop: async () => {
       await shutdown.drain();
       // After the answer: it leaves with the connection's last bytes.

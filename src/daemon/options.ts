@@ -25,6 +25,8 @@ export interface DaemonOptions {
   readonly proxyFor?: ProxyFor;
   /** The process is the broker's alone, so that all of its memory may be collected while the broker is idle. */
   readonly ownsProcess?: true;
+  /** Removes the files of a home that was reset, but for `kept`: in a container the command ends with the broker. */
+  readonly removeFiles?: (kept: readonly string[], unlock: () => void) => void;
   readonly log: Log;
   /** Shields the host's process before a secret is read; answers what could not be done (shield.ts). */
   readonly shield: () => Promise<readonly ShieldGap[]>;

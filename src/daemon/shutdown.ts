@@ -36,6 +36,8 @@ export class Shutdown {
   readonly #parts: ShutdownParts;
   readonly #running = new Set<Promise<unknown>>();
   readonly #stopped = Promise.withResolvers<void>();
+  /** Of a home that was reset: its end is theirs. */
+  removeFiles = (): void => undefined;
   #drained: Promise<void> | undefined;
   #finished: Promise<void> | undefined;
 
@@ -92,6 +94,7 @@ export class Shutdown {
     await this.#step('the last refreshes', () => refresher.settled());
     await this.#step('vault and network', close);
     log('stopped');
+    await this.#step('the files', async () => this.removeFiles());
     await this.#step('the home’s lock', async () => unlock());
     this.#stopped.resolve();
   }

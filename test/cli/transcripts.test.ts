@@ -60,6 +60,7 @@ const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = 
   'the person opens': ({ world }, url) => world.signIn(url),
   'the person enters': ({ world }, code) => world.authorizationServer.approveDevice(code),
   'the broker is killed': ({ home }) => owner.killBroker(home),
+  'the broker resets the home': ({ home }) => owner.resetHome(home),
   'an app pairs as': ({ home }, name) => paired(home, name),
   'the user approves': async ({ home }, kind) =>
     owner.answer(home, (await questionOf(home, kind as Question['kind'])).id, 'approve'),

@@ -33,7 +33,7 @@ export function isHome(paths: HomePaths): boolean {
 }
 
 /**
- * Removes them. The caller holds the home's lock, and no broker runs. `kept`: files that stay.
+ * Removes them. The caller holds the home's lock, and no other broker runs. `kept`: files that stay.
  * `unlock` gives the lock back.
  * Returns every file, and every folder of somebody else's, that is still there.
  */
@@ -52,7 +52,8 @@ export function removeHomeFiles(
   const clients = path.join(paths.config, 'apps');
   for (const file of ownKeys(paths, clients)) unlinkSync(file);
   removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused|ticket|(?:ticket|key)-\d+)$/]);
-  removeSocket(paths);
+  // Once the broker has removed a home, what is in the run folder is another home's.
+  if (isHome(paths)) removeSocket(paths);
   const items = path.join(paths.state, 'items');
   removeNamed(items, [/^[\w.-]+$/]);
   removeNamed(paths.state, stateNames);

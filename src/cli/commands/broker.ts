@@ -104,6 +104,7 @@ async function start(autoStarted: boolean): Promise<Daemon> {
   const { startDaemon } = await import('../../daemon/daemon.ts');
   const { isService, openBrowser } = await import('../../daemon/system/browser.ts');
   const { fileLog, terminalLog } = await import('../../daemon/system/log.ts');
+  const { removeHomeFiles } = await import('../broker/home-files.ts');
   const paths = homePaths();
   const log = autoStarted
     ? fileLog(path.join(paths.state, 'broker.log'), () => Date.now())
@@ -119,6 +120,7 @@ async function start(autoStarted: boolean): Promise<Daemon> {
         command: browser,
       }),
     ownsProcess: true,
+    removeFiles: (kept, unlock) => void removeHomeFiles(paths, kept, unlock),
     log,
     shield: shieldProcess,
   });

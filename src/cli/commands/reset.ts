@@ -47,6 +47,7 @@ export const command = defineCommand(
     const connection = await connected(paths, options.yes === true);
     const ended = connection ? await endHome(connection, paths, options.yes === true) : nothing;
     const entries = await entriesLeft();
+    // What the broker could not remove, and all of it where the broker is the app.
     const left = { ...ended, entries, files: await removeFiles(paths, ended.unreadable) };
     if (options.json) printJson(left);
     else for (const line of linesAbout(left)) print(line);

@@ -15,7 +15,7 @@ import type { Records } from '../../broker/records/records.ts';
 import { newestItem, requireStorable } from '../../vault/base/vault.ts';
 import type { Handlers } from './services.ts';
 
-/** The broker stops afterwards. The command that asked removes the files. */
+/** The broker stops afterwards, and removes the files; the command that asked does it where the app is the broker. */
 export const resetMethods: Pick<Handlers, 'home.reset'> = {
   'home.reset': async (services, _caller, params) => {
     const answer = await services.reset(params);

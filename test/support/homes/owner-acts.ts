@@ -21,6 +21,13 @@ export async function stopBroker(home: TestHome): Promise<void> {
   await until('the broker is gone', () => !isAlive(pid));
 }
 
+/** As a `keyturn reset` that ends with the broker. */
+export async function resetHome(home: TestHome): Promise<void> {
+  const { pid } = await askBroker(home, 'status', {});
+  await askBroker(home, 'home.reset', { withoutVault: true });
+  await until('the broker is gone', () => !isAlive(pid));
+}
+
 /** No order, no last write. */
 export async function killBroker(home: TestHome): Promise<void> {
   const { pid } = await askBroker(home, 'status', {});
