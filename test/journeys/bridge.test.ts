@@ -4,7 +4,6 @@ import { ofFile } from '../support/lasting.ts';
 import { openWorld } from '../support/world.ts';
 import { clientOf } from '../support/processes/bridge-client.ts';
 import { payPage, workshop } from '../support/servers/workshop.ts';
-import { names } from './names.ts';
 import { answerCard, button, openCard, placeIn, tab, usedSeat } from './person.ts';
 
 const world = ofFile(() => openWorld({ service: workshop() }));
@@ -13,7 +12,7 @@ it('a server’s page is a card with its host; only a press in the window opens 
   const { seat } = await usedSeat(placeIn(world));
   const { client } = await clientOf(seat.home, world.protectedServer.resource, '--as', 'editor');
   const paid = client.callTool({ name: 'pay' });
-  const card = await openCard(seat, names.notice.address);
+  const card = await openCard(seat, 'asks you to open a page');
   expect(await card.locator('.host-name').innerText()).toBe('xn--py-7kc.example');
   const text = await card.locator('.question').innerText();
   for (const part of [
@@ -32,15 +31,15 @@ it('a server’s page is a card with its host; only a press in the window opens 
   expect(await seat.home.keyturn(['request', 'approve', id])).toMatchObject({ code: 4 });
   expect(seat.tabs()).toEqual([]);
 
-  await answerCard(card, names.card.openAddress);
+  await answerCard(card, 'Open');
   expect(await paid).toMatchObject({ content: [{ text: 'accept' }] });
   expect(await tab(seat, 1)).toBe('https://xn--py-7kc.example/checkout?order=7');
 
   const unpaid = client.callTool({ name: 'unpaid' });
   unpaid.catch(() => undefined);
-  const unwanted = await openCard(seat, names.notice.address);
-  await expect.poll(() => button(unwanted, names.card.openAddress).isEnabled()).toBe(true);
-  await answerCard(unwanted, names.card.dontOpen);
+  const unwanted = await openCard(seat, 'asks you to open a page');
+  await expect.poll(() => button(unwanted, 'Open').isEnabled()).toBe(true);
+  await answerCard(unwanted, 'Don’t open');
   await expect(unpaid).rejects.toThrow(/the person said no/);
   expect(seat.tabs()).toHaveLength(1);
 });

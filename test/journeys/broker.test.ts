@@ -29,30 +29,30 @@ describe('a desk where an app has its token', () => {
     const { app } = seat;
     const { resource } = world.protectedServer;
     const program = await programOf(seat, 'editor');
-    await iconShows(app, names.icon.fine);
+    await iconShows(app, 'fine');
     const main = await openMain(seat, 'settings');
-    await button(main, names.settings.security).click();
+    await button(main, 'Security').click();
     // Where it is locked every view says so, with a button of its own.
     const inWindow = (name: string) => () => button(main, name).first().click();
     const ways = [
-      { lock: () => app.choose(names.menu.lock), unlock: inWindow(names.settings.unlock) },
-      { lock: inWindow(names.settings.lock), unlock: () => app.choose(names.menu.unlock) },
+      { lock: () => app.choose('Lock'), unlock: inWindow('Unlock') },
+      { lock: inWindow('Lock now'), unlock: () => app.choose('Unlock') },
     ];
     await lookAt(main);
     for (const { lock, unlock } of ways) {
       await lock();
-      await iconShows(app, names.icon.locked);
+      await iconShows(app, 'held');
       await expect(program.getToken({ resource })).rejects.toMatchObject({ reason: 'locked' });
-      expect((await app.tray()).rows).not.toContain(names.menu.lock);
+      expect((await app.tray()).rows).not.toContain('Lock');
       await unlock();
-      await iconShows(app, names.icon.fine);
+      await iconShows(app, 'fine');
       const { access_token: token } = await program.getToken({ resource });
       expect((await verdictOn(world, token)).status).toBe(200);
     }
     expect(seat.tabs()).toEqual([]);
   });
 
-  const byMenu = (app: App): Promise<void> => app.choose(names.menu.quit);
+  const byMenu = (app: App): Promise<void> => app.choose('Quit');
   const bySignals = async (app: App): Promise<void> => {
     for (const name of ['SIGTERM', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGTERM'] as const) await app.signal(name);
   };
@@ -105,7 +105,7 @@ describe('a headless broker', () => {
     await asking.says('keyturn request approve');
     const seat = await sitDown(desk);
     expect((await headless.ended).code).toBe(0);
-    await iconShows(seat.app, names.icon.waiting);
+    await iconShows(seat.app, 'waiting');
     // Nobody sat at the broker before: its settings are confirmed now.
     await confirmSettings(seat.app);
     await answerCard(await openCard(seat, names.notice.asking), names.card.allow);
@@ -113,7 +113,7 @@ describe('a headless broker', () => {
     const { code, stdout } = await asking.ended;
     expect(code).toBe(0);
     expect((await verdictOn(world, stdout.trim())).status).toBe(200);
-    await iconShows(seat.app, names.icon.fine);
+    await iconShows(seat.app, 'fine');
     expect(seat.tabs()).toHaveLength(1);
   });
 });

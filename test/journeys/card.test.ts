@@ -47,7 +47,7 @@ describe('a card', () => {
     await allow.waitFor();
     expect(await card.evaluate('window.firstLook')).toBe('disabled');
     expect(isAnswered).toBe(false);
-    await iconShows(seat.app, names.icon.waiting);
+    await iconShows(seat.app, 'waiting');
     await answerCard(card, names.card.refuse);
     await expect(asking).rejects.toMatchObject({ reason: 'consent_required' });
   });
@@ -60,12 +60,12 @@ describe('a card', () => {
       asks(program, { resource: protectedServer.resource, scope: 'notes:read' }),
     );
     const leftOut = asks(program, { resource: third });
-    const card = await openCard(seat, names.notice.askingThree);
-    await card.getByRole('heading', { name: names.card.three }).waitFor();
+    const card = await openCard(seat, 'wants access to 3 servers');
+    await card.getByRole('heading', { name: 'Allow editor to use 3 servers?' }).waitFor();
     await serverTick(card, third).uncheck();
     await card.evaluate(`window.presses = 0;
       document.addEventListener('pointerdown', () => { window.presses += 1; }, true);`);
-    await card.getByLabel(names.card.untilRevoked).check();
+    await card.getByLabel('Until you revoke it').check();
     expect(await card.evaluate('window.presses')).toBe(1);
     await answerCard(card, names.card.allow);
     // One sign-in after the other.
@@ -78,8 +78,8 @@ describe('a card', () => {
     await expect(leftOut).rejects.toMatchObject({ reason: 'consent_required' });
 
     const main = await openMain(seat, 'activity');
-    const entries = main.locator('.entry', { hasText: names.activity.access }).filter({ hasText: 'editor' });
-    const allowed = entries.filter({ hasText: names.activity.allowed });
+    const entries = main.locator('.entry', { hasText: 'Access' }).filter({ hasText: 'editor' });
+    const allowed = entries.filter({ hasText: 'allowed' });
     await allowed.first().waitFor();
     const rows = (await allowed.allInnerTexts()).join(' ');
     for (const { protectedServer } of [one, other]) expect(rows).toContain(protectedServer.resource);

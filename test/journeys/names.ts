@@ -1,24 +1,6 @@
-/** What the journeys press and read, by the names that a person, or a screen reader, finds there. */
+/** What several journeys press and read, by the names that a person, or a screen reader, finds there. */
 export const names = {
-  /** Rows of the tray's menu. */
-  menu: {
-    open: 'Open Keyturn',
-    lock: 'Lock',
-    unlock: 'Unlock',
-    quit: 'Quit',
-    signIn: 'Sign in to',
-    signInAgain: 'Sign in again',
-  },
-  /** Pictures of the tray. */
-  icon: { fine: 'fine', waiting: 'waiting', signedOut: 'trouble', locked: 'held' },
-  /** Parts of the notifications' sentences. */
-  notice: {
-    pairing: 'wants to connect',
-    asking: 'wants access',
-    askingThree: 'wants access to 3 servers',
-    address: 'asks you to open a page',
-    signedOut: 'Sign in again to',
-  },
+  notice: { pairing: 'wants to connect', asking: 'wants access' },
   tabs: {
     overview: 'Overview',
     servers: 'Servers',
@@ -26,65 +8,5 @@ export const names = {
     activity: 'Activity',
     settings: 'Settings',
   },
-  overview: 'Who uses what',
-  welcome: {
-    title: 'Welcome to Keyturn',
-    clients: 'Connect the apps on this computer',
-    startAtLogin: 'Start when I log in',
-    next: 'Next',
-    skip: 'Set up later',
-    done: 'Show my servers',
-  },
-  card: {
-    allow: 'Allow',
-    two: 'Allow agent to use 2 servers?',
-    three: 'Allow editor to use 3 servers?',
-    changed: 'has changed since it opened',
-    firstOfTwo: 'Request 1 of 2',
-    pair: 'Connect',
-    remember: 'Don’t ask again',
-    undo: 'Undo',
-    refuse: 'Don’t allow',
-    untilRevoked: 'Until you revoke it',
-    over: 'Nothing waits for you.',
-    openPage: 'Open the page',
-    openAddress: 'Open',
-    dontOpen: 'Don’t open',
-  },
-  servers: {
-    add: 'Add server',
-    address: 'Server address',
-    signIn: 'Sign in',
-    signInAgain: /^Sign in again/,
-    revoke: /^Revoke sign-in to/,
-    confirm: 'Revoke sign-in',
-    done: 'Close',
-    confirmed: 'The sign-in provider confirmed that the access has ended.',
-    signedIn: 'Signed in',
-    signInNeeded: 'Sign-in required',
-    ended: 'Revoked',
-  },
-  programs: {
-    undo: /^Remove denial/,
-    manage: /^Manage access of/,
-    save: 'Save',
-    end: 'Revoke access',
-    denied: 'Denied',
-    nothing: 'Nothing.',
-  },
-  /** A row about a permission. */
-  activity: { access: 'Access', allowed: 'allowed' },
-  filter: 'Filter',
-  settings: {
-    security: 'Security',
-    pause: 'Pause until I resume',
-    paused: 'All access is paused. Apps get no access.',
-    resume: 'Resume',
-    lock: 'Lock now',
-    unlock: 'Unlock',
-    passphrase: 'Passphrase',
-    choose: 'Choose a passphrase',
-    repeat: 'Repeat the passphrase',
-    differs: 'The two passphrases differ.',
-  },
+  card: { allow: 'Allow', pair: 'Connect', refuse: 'Don’t allow' },
 } as const;

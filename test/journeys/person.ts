@@ -108,13 +108,13 @@ export async function newSeat(caFile: string, options: HomeOptions = {}): Promis
 
 /** The main window at one of its views, past the welcome. */
 export async function openMain({ app }: Seat, name: keyof typeof names.tabs): Promise<Page> {
-  await app.choose(names.menu.open);
+  await app.choose('Open Keyturn');
   const page = await until('the main window', async () =>
     // A card that is about to open is a blank page.
     (await app.pages()).find((open) => !/#card|^about:/.test(open.url())),
   );
   const view = page.getByRole('tab', { name: names.tabs[name] });
-  const welcomed = page.getByRole('button', { name: names.welcome.skip });
+  const welcomed = page.getByRole('button', { name: 'Set up later' });
   await view.or(welcomed).waitFor();
   if (await welcomed.isVisible()) await welcomed.click();
   await view.click();
@@ -146,9 +146,9 @@ export async function answerCard(card: Page, answer: string): Promise<void> {
 
 /** Denies it for good; the window stays, and offers to undo that. */
 export async function deny(card: Page): Promise<void> {
-  await card.getByLabel(names.card.remember).check();
+  await card.getByLabel('Don’t ask again').check();
   await button(card, names.card.refuse).click();
-  await button(card, names.card.undo).waitFor();
+  await button(card, 'Undo').waitFor();
 }
 
 /** Pairs a program by its card, once the digits on it are those that the program shows. `by`: how it asks. */
@@ -213,6 +213,6 @@ export async function usedSeat({ caFile, ...access }: Place): Promise<SignedIn> 
   const [token = ''] = await signInFor(desk.home, { editor: access });
   const seat = await sitDown(desk);
   const program = await programOf(seat, 'editor');
-  await iconShows(seat.app, names.icon.fine);
+  await iconShows(seat.app, 'fine');
   return { seat, program, token };
 }

@@ -39,11 +39,11 @@ it('the first run welcomes a new user once, and starts at login if they say so',
   const app = await desk.openApp();
   const [page] = await app.pages();
   if (!page) throw new Error('no window was opened');
-  await page.getByRole('heading', { name: names.welcome.title }).waitFor();
-  await page.getByRole('heading', { name: names.welcome.clients }).waitFor();
-  await button(page, names.welcome.next).click();
-  await button(page, names.welcome.next).click();
-  await page.getByLabel(names.welcome.startAtLogin).check();
+  await page.getByRole('heading', { name: 'Welcome to Keyturn' }).waitFor();
+  await page.getByRole('heading', { name: 'Connect the apps on this computer' }).waitFor();
+  await button(page, 'Next').click();
+  await button(page, 'Next').click();
+  await page.getByLabel('Start when I log in').check();
   const entry = path.join(config, 'autostart', 'keyturn.desktop');
   const text = await until('the autostart file', () => {
     try {
@@ -53,14 +53,14 @@ it('the first run welcomes a new user once, and starts at login if they say so',
     }
   });
   expect(text).toMatch(/^Exec=".+" --hidden$/m);
-  await button(page, names.welcome.done).click();
+  await button(page, 'Show my servers').click();
   await page.getByRole('heading', { name: names.tabs.servers, exact: true }).waitFor();
   await app.quit();
 
   const again = await desk.openApp();
   const [second] = await again.pages();
-  await second?.getByRole('heading', { name: names.overview }).waitFor();
-  expect(await second?.getByText(names.welcome.title).count()).toBe(0);
+  await second?.getByRole('heading', { name: 'Who uses what' }).waitFor();
+  expect(await second?.getByText('Welcome to Keyturn').count()).toBe(0);
 });
 
 describe('a program', () => {
@@ -78,15 +78,15 @@ describe('a program', () => {
     await deny(await openCard(seat, names.notice.asking));
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
     await expect(asks(program, { resource })).rejects.toMatchObject({ reason: 'consent_denied' });
-    await iconShows(seat.app, names.icon.fine);
+    await iconShows(seat.app, 'fine');
     expect(await seat.app.notifications()).toEqual([]);
 
     const main = await openMain(seat, 'programs');
     const shown = await shownIn(main, 'helper');
-    await shown.getByText(names.programs.denied, { exact: true }).waitFor();
+    await shown.getByText('Denied', { exact: true }).waitFor();
     await lookAt(main);
-    await button(main, names.programs.undo).click();
-    await shown.getByText(names.programs.nothing).waitFor();
+    await button(main, /^Remove denial/).click();
+    await shown.getByText('Nothing.').waitFor();
     const again = asks(program, { resource });
     await answerCard(await openCard(seat, names.notice.asking), names.card.refuse);
     await expect(again).rejects.toMatchObject({ reason: 'consent_required' });

@@ -9,7 +9,6 @@ import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld } from '../support/world.ts';
 import { signInFor } from './connected-home.ts';
-import { names } from './names.ts';
 import { button, newDesk, openMain, placeIn, programOf, sharedSeat, tab } from './person.ts';
 
 /** A server for each test, each with a sign-in provider of its own. */
@@ -47,37 +46,37 @@ describe('servers at one desk', () => {
     const { resource } = forgetful.protectedServer;
     const program = await programOf(seat, 'helper');
     const before = tabs().length;
-    await iconShows(app, names.icon.fine);
+    await iconShows(app, 'fine');
     forgetful.endGrants();
     await isTurnedAway(program, token);
-    await iconShows(app, names.icon.signedOut);
-    await app.clickNotification(names.notice.signedOut);
+    await iconShows(app, 'trouble');
+    await app.clickNotification('Sign in again to');
     const main = await openMain(seat, 'servers');
     const server = await shownIn(main, resource);
-    await server.getByText(names.servers.signInNeeded).waitFor();
+    await server.getByText('Sign-in required').waitFor();
     // Meanwhile a program asks as well: its own page waits and opens nothing.
     const asking = asks(program, { resource });
-    await iconShows(app, names.icon.waiting);
+    await iconShows(app, 'waiting');
     expect(tabs()).toHaveLength(before);
     await lookAt(main);
-    await button(main, names.servers.signInAgain).click();
+    await button(main, /^Sign in again/).click();
     await forgetful.signIn(await tab(seat, before + 1));
     const fresh = await asking;
     expect((await verdictOn(forgetful, fresh.access_token)).status).toBe(200);
-    await iconShows(app, names.icon.fine);
-    await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
+    await iconShows(app, 'fine');
+    await server.getByText('Signed in', { exact: true }).waitFor();
     expect(tabs()).toHaveLength(before + 1);
 
     // Once more: now a program asks first.
     forgetful.endGrants();
     await isTurnedAway(program, fresh.access_token);
     const again = asks(program, { resource });
-    await iconShows(app, names.icon.waiting);
+    await iconShows(app, 'waiting');
     expect(tabs()).toHaveLength(before + 1);
-    await app.choose(names.menu.signIn);
+    await app.choose('Sign in to');
     await forgetful.signIn(await tab(seat, before + 2));
     await again;
-    await iconShows(app, names.icon.fine);
+    await iconShows(app, 'fine');
     expect(tabs()).toHaveLength(before + 2);
   });
 
@@ -86,13 +85,13 @@ describe('servers at one desk', () => {
     const { resource } = entered.protectedServer;
     const before = seat.tabs().length;
     const main = await openMain(seat, 'servers');
-    await main.getByText(names.servers.add, { exact: true }).click();
-    await main.getByLabel(names.servers.address).fill(resource);
+    await main.getByText('Add server', { exact: true }).click();
+    await main.getByLabel('Server address').fill(resource);
     await lookAt(main);
-    await button(main, names.servers.signIn).click();
+    await button(main, 'Sign in').click();
     await entered.signIn(await tab(seat, before + 1));
     const server = main.locator('article', { hasText: new URL(resource).host });
-    await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
+    await server.getByText('Signed in', { exact: true }).waitFor();
     await until('the menu names it', async () =>
       (await seat.app.tray()).rows.some(
         (row) => row.includes(new URL(resource).host) && row.includes('signed in'),

@@ -77,7 +77,7 @@ async function connects(name: string, look: (page: Page) => Promise<void>): Prom
   const pressed = await count(card);
   await look(card);
   for (const scope of await card.locator('.scopes .end').all()) await scope.scrollIntoViewIfNeeded();
-  await card.getByLabel(names.card.untilRevoked).check();
+  await card.getByLabel('Until you revoke it').check();
   // The window goes with the last press.
   expect(await pressed()).toBe(card === pairs ? 2 : 1);
   await button(card, names.card.allow).click();
@@ -102,10 +102,10 @@ it.each(ways)('a user connects, signs in, reduces, pauses and revokes: %i px, %s
   await lookAt(main);
   let before = await pressed();
   await picked(main, 'editor');
-  await button(main, names.programs.manage).click();
+  await button(main, /^Manage access of/).click();
   await look(main);
   await main.getByRole('dialog').getByLabel('notes:write').uncheck();
-  await button(main, names.programs.save).click();
+  await button(main, 'Save').click();
   await main.getByRole('dialog').waitFor({ state: 'detached' });
   expect((await pressed()) - before).toBe(4);
   await expect(program.getToken({ resource, scope: 'notes:write' })).rejects.toMatchObject({
@@ -115,28 +115,30 @@ it.each(ways)('a user connects, signs in, reduces, pauses and revokes: %i px, %s
 
   before = await pressed();
   await main.getByRole('tab', { name: names.tabs.settings }).click();
-  await main.getByRole('button', { name: names.settings.security, exact: true }).click();
-  await button(main, names.settings.pause).click();
-  await main.locator('strong', { hasText: names.settings.paused }).waitFor();
+  await main.getByRole('button', { name: 'Security', exact: true }).click();
+  await button(main, 'Pause until I resume').click();
+  await main.locator('strong', { hasText: 'All access is paused. Apps get no access.' }).waitFor();
   expect((await pressed()) - before).toBe(3);
   await look(main);
   await expect(token()).rejects.toMatchObject({ reason: 'paused' });
   await lookAt(main);
-  await button(main, names.settings.resume).click();
-  await main.locator('strong', { hasText: names.settings.paused }).waitFor({ state: 'detached' });
+  await button(main, 'Resume').click();
+  await main
+    .locator('strong', { hasText: 'All access is paused. Apps get no access.' })
+    .waitFor({ state: 'detached' });
   await token();
 
   before = await pressed();
   await main.getByRole('tab', { name: names.tabs.servers }).click();
   await picked(main, new URL(resource).host);
   await look(main);
-  await button(main, names.servers.revoke).click();
+  await button(main, /^Revoke sign-in to/).click();
   const dialog = main.getByRole('dialog');
   await look(main);
-  await dialog.getByRole('button', { name: names.servers.confirm, exact: true }).click();
-  await dialog.getByText(names.servers.confirmed).waitFor();
+  await dialog.getByRole('button', { name: 'Revoke sign-in', exact: true }).click();
+  await dialog.getByText('The sign-in provider confirmed that the access has ended.').waitFor();
   await look(main);
-  await dialog.getByRole('button', { name: names.servers.done }).click();
+  await dialog.getByRole('button', { name: 'Close' }).click();
   expect((await pressed()) - before).toBe(5);
   await expect(token()).rejects.toMatchObject({ reason: 'login_required' });
 });
