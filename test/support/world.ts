@@ -18,8 +18,12 @@ import {
 } from './bent/authorization-server.ts';
 import { sharedCertificates } from './bent/server.ts';
 import { browserHere } from './browsers/browser-here.ts';
-import { notebookScopes } from './world/notebook.ts';
-import { basicScopes, type ProtectedService, startProtectedServer } from './world/protected-server.ts';
+import {
+  basicScopes,
+  notebookScopes,
+  type ProtectedService,
+  startProtectedServer,
+} from './servers/mcp-server.ts';
 
 export interface WorldOptions extends Partial<
   Pick<Settings, 'accessTokenLifetime' | 'sharesGrants' | 'refreshGrace' | 'deviceAuthorization'>
@@ -54,9 +58,8 @@ export async function openWorld(options: WorldOptions = {}) {
   authorizationServer.bend.grantedScopes = (asked) => asked.filter((scope) => granted.includes(scope));
   authorizationServer.addClient({ ...introspecting, authMethod: 'client_secret_basic' });
   const trusting = trustingFetch(certificates.ca);
-  const protectedServer = await startProtectedServer({
-    certificates,
-    issuer: authorizationServer.issuer,
+  const protectedServer = await startProtectedServer(certificates, {
+    authorizationServers: [authorizationServer.issuer],
     // A lifetime is exact, and a revocation counts at once.
     tokens: introspection({
       client: { id: introspecting.clientId, secret: introspecting.secret },
@@ -65,7 +68,7 @@ export async function openWorld(options: WorldOptions = {}) {
       negativeCacheSeconds: 0,
     }),
     fetch: trusting.fetch,
-    ...(service ? { service } : {}),
+    service,
     ...(takesBoundTokens ? { dpop: { required: true, nonceSeconds: 60 } } : {}),
   });
   const signIn = (url: string | URL, person: Partial<UserAgentOptions> = {}) =>

@@ -8,7 +8,7 @@ import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { library, paired } from '../../support/processes/program.ts';
-import { useNotebook } from '../../support/servers/notebook.ts';
+import { verdictOn } from '../../support/servers/notebook.ts';
 import { call, nextCard } from '../proxy/proxy-rig.ts';
 
 const { connect, createFetch } = await library();
@@ -23,20 +23,22 @@ describe('a server that takes bound tokens only', () => {
     await allow(home, 'notes-app', resource);
     const connection = await connect({ name: 'notes-app', env: home.env });
     const fetch = createFetch(connection, { resource, fetch: world.fetch, interaction: 'allow' });
-    expect(await useNotebook(world, { fetch })).toContain('alice');
+    const use = async (tool: 'list-notes' | 'add-note') =>
+      (await verdictOn(world, undefined, tool, fetch)).body;
+    expect(await use('list-notes')).toContain('alice');
     const token = await connection.getToken({ resource });
     expect(token.token_type).toBe('DPoP');
 
     world.expireAccessTokens();
-    expect(await useNotebook(world, { fetch })).toContain('alice');
+    expect(await use('list-notes')).toContain('alice');
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1 });
-    expect(await useNotebook(world, { fetch }, 'add-note')).toContain('milk');
+    expect(await use('add-note')).toContain('milk');
     expect(world.counts().authorizationServer).toMatchObject({ codesRedeemed: 2 });
 
     // The key comes back from the vault: the refresh token is worth nothing without it.
     await stopBroker(home);
     await startBroker(home);
-    expect(await useNotebook(world, { fetch })).toContain('alice');
+    expect(await use('list-notes')).toContain('alice');
     expect(world.counts().authorizationServer).toMatchObject({ codesRedeemed: 2, refreshes: 2 });
     expect((await askBroker(home, 'signIn.list', {})).signIns).toMatchObject([{ tokenType: 'DPoP' }]);
     connection.close();

@@ -1,30 +1,21 @@
 /**
- * A real MCP server on the loopback address: streamable HTTP over HTTPS, with bearer tokens.
+ * A real MCP server on the loopback address: streamable HTTP over HTTPS, with bearer tokens. Unless a test protects
+ * something else, it has one notebook for each account.
  *
  * Invariant: a token is checked before anything of the request is read, and a tool runs only with the
- * scopes it needs; without them the client gets an HTTP status and a challenge, not an error in a tool's result.
+ * scopes it needs; without them the client gets an HTTP status and a challenge, not an error in a tool's result. A tool
+ * sees the notebook of the token's subject and no other.
  */
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import express, { type NextFunction, type Request, type Response } from 'express';
+import { z } from 'zod';
 import { metadata, protect } from '../../../src/server/express.ts';
 import { protectedServer } from '../../../src/server/index.ts';
-import type { ProtectedServerOptions as Settings, TokenKind } from '../../../src/server/index.ts';
+import type { ProtectedServerOptions } from '../../../src/server/index.ts';
 import type { Certificates } from '../../../src/serve/certificate.ts';
-import { notebookServer, type Notebooks, toolScopes } from './notebook.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
-
-export interface ProtectedServerOptions {
-  readonly certificates: Certificates;
-  readonly issuer: string;
-  readonly tokens: TokenKind;
-  /** Reaches the issuer. */
-  readonly fetch: typeof globalThis.fetch;
-  /** 0, the default, takes any free port. */
-  readonly port?: number;
-  /** What is protected; notebooks unless told otherwise. */
-  readonly service?: ProtectedService;
-  readonly dpop?: Settings['dpop'];
-}
 
 /** Answers requests that passed the check of their token. */
 export interface ProtectedService {
@@ -33,43 +24,39 @@ export interface ProtectedService {
   answer(request: Request, response: Response): Promise<void>;
 }
 
-/** What the endpoint answered; metadata requests aren't counted. */
-export interface RequestCounts {
-  requests: number;
-  /** 401 */
-  unauthorized: number;
-  /** 403 */
-  insufficientScope: number;
-  /** 2xx */
-  served: number;
-}
-
 /** The least that any request needs; `scopes_supported` and the first challenge say the same. */
 export const basicScopes = ['notes:read'] as const;
 
 const endpointPath = '/mcp';
 
+/** What the endpoint answered; metadata requests aren't counted. */
+const noRequests = { requests: 0, unauthorized: 0, insufficientScope: 0, served: 0 };
+
 /** Everybody here has one address, and many tests end tokens on purpose. */
 const manyFailures = { requests: 100_000, seconds: 60 };
 
-export async function startProtectedServer(options: ProtectedServerOptions) {
-  let listener = await listenOnLoopback(options.certificates, options.port ?? 0);
+export async function startProtectedServer(
+  certificates: Certificates,
+  {
+    service = notebookService(),
+    ...options
+  }: Pick<ProtectedServerOptions, 'authorizationServers' | 'tokens' | 'fetch' | 'dpop'> & {
+    readonly service?: ProtectedService | undefined;
+  },
+) {
+  let listener = await listenOnLoopback(certificates, 0);
   const { port } = listener;
   const resource = `${listener.origin}${endpointPath}`;
-  const counts: RequestCounts = { requests: 0, unauthorized: 0, insufficientScope: 0, served: 0 };
-  const service = options.service ?? notebookService();
+  const counts = { ...noRequests };
   const server = protectedServer({
     resource,
     name: 'Keyturn demo notebook',
-    authorizationServers: [options.issuer],
-    tokens: options.tokens,
-    fetch: options.fetch,
     scopes: { required: basicScopes },
     strategy: 'minimal',
     operations: { tools: Object.fromEntries(toolScopes) },
     maxBodyBytes: service.limit,
     rateLimit: { failedTokens: manyFailures },
-    ...(options.dpop ? { dpop: options.dpop } : {}),
+    ...options,
   });
 
   const app = express();
@@ -90,7 +77,7 @@ export async function startProtectedServer(options: ProtectedServerOptions) {
     async restart(meanwhile?: () => Promise<void>) {
       await listener.close();
       await meanwhile?.();
-      listener = await listenOnLoopback(options.certificates, port);
+      listener = await listenOnLoopback(certificates, port);
       listener.serve(app);
     },
     close: async () => listener.close(),
@@ -98,6 +85,54 @@ export async function startProtectedServer(options: ProtectedServerOptions) {
 }
 
 export type ProtectedServer = Awaited<ReturnType<typeof startProtectedServer>>;
+
+/** Notes by subject. Lives as long as the server. */
+type Notebooks = Map<string, string[]>;
+
+/** The scopes that each tool needs. */
+const toolScopes: ReadonlyMap<string, readonly string[]> = new Map([
+  ['list-notes', ['notes:read']],
+  ['add-note', ['notes:write']],
+]);
+
+/** All scopes of the tools, for an authorization server's list. */
+export const notebookScopes: readonly string[] = [...new Set([...toolScopes.values()].flat())];
+
+/** Longest note, in characters: this is a demo, not a store. */
+const maxNoteLength = 1000;
+
+const subject = z.object({ sub: z.string() });
+
+/** `list-notes` answers JSON text: `{account, notes}`; `add-note` the same after adding. */
+function notebookServer(notebooks: Notebooks): McpServer {
+  const server = new McpServer({ name: 'keyturn-demo-notebook', version: '1.0.0' });
+  server.registerTool('list-notes', { description: 'Lists the notes of the signed-in account.' }, (extra) => {
+    const account = accountOf(extra.authInfo);
+    return text({ account, notes: notebooks.get(account) ?? [] });
+  });
+  server.registerTool(
+    'add-note',
+    {
+      description: 'Adds a note for the signed-in account.',
+      inputSchema: { note: z.string().max(maxNoteLength) },
+    },
+    ({ note }, extra) => {
+      const account = accountOf(extra.authInfo);
+      const notes = [...(notebooks.get(account) ?? []), note];
+      notebooks.set(account, notes);
+      return text({ account, notes });
+    },
+  );
+  return server;
+}
+
+function accountOf(auth: AuthInfo | undefined): string {
+  return subject.parse(auth?.extra).sub;
+}
+
+function text(value: unknown) {
+  return { content: [{ type: 'text' as const, text: JSON.stringify(value) }] };
+}
 
 /** Bytes: a note is short. */
 const maxNoteMessage = 100 * 1024;
@@ -114,7 +149,7 @@ function notebookService(): ProtectedService {
   };
 }
 
-function countAnswers(counts: RequestCounts) {
+function countAnswers(counts: typeof noRequests) {
   return (_request: Request, response: Response, next: NextFunction): void => {
     counts.requests += 1;
     response.once('finish', () => {
