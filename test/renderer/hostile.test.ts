@@ -5,7 +5,6 @@
  * through, and the page must stand by itself.
  */
 import { describe, expect, it } from 'vitest';
-import { hostileProcess } from '../support/homes/example-processes.ts';
 import {
   emptyStatus as status,
   exampleLater,
@@ -13,6 +12,7 @@ import {
   exampleQuestions,
 } from '../support/homes/example-desk.ts';
 import { ahead, clientOf, empty, signInOf, hour, type Lists } from '../support/states/lists.ts';
+import { hostileProcess } from '../support/states/questions.ts';
 import { answerIn } from '../support/states/states.ts';
 import { layoutFaults } from '../support/states/layout.ts';
 import { type Answer, type PageWindow, windowsOfTests } from './page-window.ts';

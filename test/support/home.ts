@@ -23,7 +23,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
 import { builtBin } from './built.ts';
-import { compileCache } from './processes/compiled.ts';
 import { forgetItems, homeIdIn } from './homes/keychain-items.ts';
 import { learnKeys, scan } from './secret-scan.ts';
 import { keepSecret } from './secrets.ts';
@@ -132,7 +131,8 @@ export class TestHome {
     });
     this.env = clean({
       PATH: process.env['PATH'],
-      ...compileCache(),
+      // Where Node keeps what it compiled (scripts/test.mjs): with it a process starts in about half the time.
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       HOME: path.join(this.#base, 'user'),
       KEYTURN_HOME: this.folder,
       KEYTURN_VAULT: options.vault ?? 'memory',

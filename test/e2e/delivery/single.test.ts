@@ -1,11 +1,18 @@
 /** The program as one executable file, built as `npm run package:single` builds it. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { damageExecutable } from '../../support/damaged-executable.ts';
 import { type HomeOptions, homeInWorld, newHome, until } from '../../support/home.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 
@@ -31,7 +38,13 @@ const started = (file: string): HomeOptions => {
 /** A copy in which one byte of a native package is another one. */
 function damaged(native: string): string {
   const copy = path.join(folder, `damaged-${path.basename(native)}`);
-  damageExecutable(executable, copy, readFileSync(path.join(root, 'node_modules', native)));
+  const code = readFileSync(path.join(root, 'node_modules', native));
+  const bytes = readFileSync(executable);
+  const middle = code.length >> 1;
+  const at = bytes.indexOf(code.subarray(middle, middle + 4096));
+  if (at < 0) throw new Error(`${executable} does not hold this code.`);
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  writeFileSync(copy, bytes, { mode: 0o755 });
   return copy;
 }
 

@@ -4,13 +4,12 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { builtBin } from '../../support/built.ts';
-import { homeOnOwnKeyring } from '../../support/homes/own-keyring-home.ts';
 import { filesBelow, homeInWorld, isAlive, type TestHome, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import { enter, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
+import { allow, enter, signIn, startBroker, stopBroker, tokenAt } from '../../support/homes/owner-acts.ts';
 import { namedItems } from '../../support/homes/named-items.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
-import { rawItems } from '../../vault/keychain/keyring.ts';
+import { ownKeyring, rawItems } from '../../vault/keychain/keyring.ts';
 
 /** Files of Keyturn's that are there. */
 const filesOf = (home: TestHome): string[] => (existsSync(home.folder) ? filesBelow(home.folder) : []);
@@ -97,7 +96,16 @@ describe('keyturn reset', () => {
   });
 
   it('refuses if the keychain is locked, and with --yes names what stays', async () => {
-    const { keyring, home, world } = await homeOnOwnKeyring();
+    const keyring = await ownKeyring();
+    onTestFinished(() => keyring.end());
+    const { DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = keyring.env;
+    const { home, world, resource } = await homeInWorld({
+      env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR },
+    });
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
+    await tokenAt(home, resource);
     const service = `keyturn/${home.homeId}`;
     await stopBroker(home);
     await keyring.lock();

@@ -4,7 +4,7 @@
  * Invariant: a code is redeemed once, and a rotated refresh token that comes again ends its grant
  * with everything issued from it (OAuth 2.1 §4.1.3, §4.3.1).
  */
-import { createHash } from 'node:crypto';
+import { createHash, type JsonWebKey } from 'node:crypto';
 import type { Answer, RecordedRequest } from './server.ts';
 import { exchangeToken, redeemAssertion } from './assertion-grants.ts';
 import { authenticate } from './client-authentication.ts';
@@ -18,8 +18,7 @@ import {
   required,
   scopesOf,
 } from './parties.ts';
-import type { Json } from './jwt.ts';
-import { provenKey } from './proof.ts';
+import { decodeJwt, type Json, verifyJwt } from './jwt.ts';
 import { isSpent, issue, issueWithRefresh, newRefreshToken, requestedResources } from './token-store.ts';
 
 type GrantHandler = (parts: Parts, client: BentClient, request: RecordedRequest) => Json;
@@ -146,4 +145,18 @@ function ownToken(parts: Parts, client: BentClient, request: RecordedRequest): J
 
 function invalidGrant(description: string): Refusal {
   return new Refusal('invalid_grant', description);
+}
+
+/** The thumbprint of the key (RFC 7638) whose proof (RFC 9449) a request carries; undefined without a proof, or at a server that takes none. */
+function provenKey(parts: Parts, { headers, method, url }: RecordedRequest): string | undefined {
+  const proof = headers['dpop'];
+  if (!parts.settings.dpop || typeof proof !== 'string') return undefined;
+  const jwk = decodeJwt(proof).header['jwk'] as JsonWebKey;
+  const claims = verifyJwt(proof, jwk)?.claims;
+  if (claims?.['htm'] !== method || claims['htu'] !== url.origin + url.pathname)
+    throw new Refusal('invalid_dpop_proof', 'the proof is for another request, or not signed by its key');
+  if (claims['nonce'] !== parts.nonce)
+    throw new Refusal('use_dpop_nonce', 'the nonce is missing', 400, { 'dpop-nonce': parts.nonce });
+  const { crv, kty, x, y } = jwk;
+  return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
 }

@@ -7,7 +7,6 @@
 import { channels, isChannel } from '../../../electron/bridge/channels.ts';
 import type { ChannelName, ResultOn, ShownPreferences } from '../../../electron/bridge/channels.ts';
 import type { Answer } from '../electron/window-page.ts';
-import { exampleActivity } from './example-activity.ts';
 import { exampleLook } from './example-setup.ts';
 
 /** Seconds since 1970 at which it is looked at: a Tuesday, at twenty-four minutes past ten (UTC). */
@@ -299,10 +298,28 @@ const settings = Object.fromEntries(
   details.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])),
 );
 
+/** A day at the desk, from eleven to ten: nothing at night, a server that could not be reached in the morning. */
+const hours: ResultOn<'audit.activity'>['hours'] = Array.from({ length: 24 }, (_, index) => ({
+  at: (Math.floor(exampleNow / hour) - 23 + index) * hour * 1000,
+  handedOut:
+    index < 11 ? 20 + ((index * 7) % 19) : ([0, 0, 0, 0, 0, 0, 0, 2, 9, 18, 27, 31, 24][index - 11] ?? 0),
+  refused: index === 4 || index === 22 ? 3 : 0,
+  refreshed: index < 11 || index > 17 ? 2 + (index % 3) : 0,
+  failed: index > 20 ? 2 : 0,
+}));
+
+/** `share`: of what all programs got together. */
+const useOf = (app: string, endpoint: string, last: number, share: number) => ({
+  app,
+  endpoint,
+  last: last * 1000,
+  handedOut: hours.map(({ at, handedOut }) => (at > last * 1000 ? 0 : Math.round(handedOut * share))),
+});
+
 const uses = [
-  { app: 'Quill', endpoint: notes, last: ago(4 * minute), share: 0.6 },
-  { app: 'Helm agent', endpoint: tickets, last: ago(11 * minute), share: 0.3 },
-  { app: 'Quill', endpoint: calendar, last: ago(15 * hour), share: 0.1 },
+  useOf('Quill', notes, ago(4 * minute), 0.6),
+  useOf('Helm agent', tickets, ago(11 * minute), 0.3),
+  useOf('Quill', calendar, ago(15 * hour), 0.1),
 ];
 
 const explanation: ResultOn<'signIn.show'> = {
@@ -385,7 +402,7 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'signIn.show': explanation,
   'app.list': { apps: clients },
   'request.list': { requests: [] },
-  'audit.activity': exampleActivity(exampleNow, uses),
+  'audit.activity': { hours, uses },
   'audit.tail': { rows },
   'apiKey.list': { apiKeys: [] },
   'oauthClient.list': { oauthClients: registrations },

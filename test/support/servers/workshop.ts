@@ -57,7 +57,7 @@ export function workshop() {
       });
       return text('waited');
     });
-    // A tool that needs a scope of its own (test/support/world/notebook.ts).
+    // A tool that needs a scope of its own (mcp-server.ts).
     server.registerTool('add-note', { inputSchema: { note: z.string() } }, ({ note }) => {
       count(note);
       return text(`added ${note}`);

@@ -3,7 +3,6 @@
  * texts get. All of it is invented.
  */
 import type { ResultOn } from '../../../electron/bridge/channels.ts';
-import { attestedEditor, hostileProcess } from '../homes/example-processes.ts';
 import { exampleNow, exampleQuestions } from '../homes/example-desk.ts';
 
 export type Question = ResultOn<'request.list'>['requests'][number];
@@ -13,6 +12,28 @@ const { appProcess } = command;
 
 /** Seconds. */
 const minute = 60;
+
+/** A process whose file, arguments and names are all this text. */
+export function hostileProcess(text: string): Question['appProcess'] {
+  const claimed = text.slice(0, 256);
+  return {
+    verified: true,
+    pid: 7,
+    executable: text,
+    file: 'interpreter',
+    claim: { script: claimed, arguments: [claimed], isCut: true, folder: claimed },
+    enclosures: [{ kind: 'unit', name: claimed }],
+    parents: [text, 'sh'],
+  };
+}
+
+const attestedEditor: Question['appProcess'] = {
+  verified: true,
+  pid: 4711,
+  executable: '/usr/bin/editor',
+  file: 'attested',
+  parents: ['bash', 'tmux', 'systemd'],
+};
 
 export const longName = 'W'.repeat(10_000);
 export const longAddress = `https://${'notes.'.repeat(40)}example/${'path/'.repeat(360)}`;
