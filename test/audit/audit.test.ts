@@ -6,14 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { AuditFile } from '../../src/audit/audit.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-interface TriedAudit {
-  readonly audit: AuditFile;
-  readonly file: string;
-  readonly rows: () => Record<string, unknown>[];
-  readonly clock: { time: number };
-}
-
-function auditIn(folder: string): TriedAudit {
+function auditIn(folder: string) {
   const clock = { time: 1234 };
   const file = path.join(folder, 'audit.jsonl');
   const rows = (): Record<string, unknown>[] =>

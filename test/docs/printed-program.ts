@@ -20,12 +20,6 @@ const printedProgram = (subpath: string): string =>
     code.includes(`'${subpath}'`),
   ) ?? '';
 
-export interface RunningProgram {
-  /** The program's own folder. */
-  readonly folder: string;
-  close(): void;
-}
-
 /**
  * Starts the printed program of this subpath. Resolves when it listens at `url`.
  * `words`: its arguments; `{folder}` in them stands for its folder.
@@ -37,7 +31,7 @@ export async function runPrinted(
     url,
     env = {},
   }: { readonly words: readonly string[]; readonly url: string; readonly env?: NodeJS.ProcessEnv },
-): Promise<RunningProgram> {
+) {
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-printed-'));
   const file = path.join(folder, 'server.mts');
   writeFileSync(file, printedProgram(subpath));

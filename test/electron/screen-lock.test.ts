@@ -6,7 +6,7 @@ import { EventEmitter } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { PowerMonitor } from 'electron';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ScreenLock, startTimeout, watchScreenLock } from '../../electron/system/screen-lock.ts';
+import { startTimeout, watchScreenLock } from '../../electron/system/screen-lock.ts';
 import { until } from '../support/home.ts';
 import { screenSession } from '../support/processes/screen-saver.ts';
 import { fakeLogind, type Logind, systemBus } from '../support/processes/system-bus.ts';
@@ -19,15 +19,8 @@ interface Alarm {
   isOver?: boolean;
 }
 
-interface Watched {
-  readonly lock: ScreenLock;
-  readonly alarms: Alarm[];
-  locked: number;
-  lost: number;
-}
-
 /** With timers that the test runs; what is due at once runs at once. */
-function listen(env: NodeJS.ProcessEnv): Watched {
+function listen(env: NodeJS.ProcessEnv) {
   const alarms: Alarm[] = [];
   const watched = { alarms, locked: 0, lost: 0 };
   const lock = watchScreenLock(new EventEmitter() as PowerMonitor, {
@@ -46,6 +39,8 @@ function listen(env: NodeJS.ProcessEnv): Watched {
   onTestFinished(() => lock.close());
   return Object.assign(watched, { lock });
 }
+
+type Watched = ReturnType<typeof listen>;
 
 /** After so many milliseconds a listener counts as steady. */
 const steady = 60_000;

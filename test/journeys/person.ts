@@ -186,12 +186,6 @@ export async function usedDesk(
   return desk;
 }
 
-export interface SignedIn {
-  readonly seat: Seat;
-  readonly program: Connection;
-  readonly token: string;
-}
-
 /** A place to sign in: follows a tab's address as the person would. */
 export interface Place {
   readonly caFile: string;
@@ -208,7 +202,7 @@ export const placeIn = (world: TestWorld): Place => ({
  * A desk where `editor` was connected and allowed until that is revoked, and the person signed in once: all of it
  * before the app started, so that no tab is open.
  */
-export async function usedSeat({ caFile, ...access }: Place): Promise<SignedIn> {
+export async function usedSeat({ caFile, ...access }: Place) {
   const desk = newDesk(caFile);
   const [token = ''] = await signInFor(desk.home, { editor: access });
   const seat = await sitDown(desk);
@@ -216,3 +210,5 @@ export async function usedSeat({ caFile, ...access }: Place): Promise<SignedIn> 
   await iconShows(seat.app, 'fine');
   return { seat, program, token };
 }
+
+export type SignedIn = Awaited<ReturnType<typeof usedSeat>>;

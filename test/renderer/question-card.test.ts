@@ -1,7 +1,6 @@
 /** The question card over a real broker: who can approve, how, when; and what is left of each answer. */
 import type { Page } from 'playwright';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Connection } from '../../src/client/connection.ts';
 import { type PageBroker, startPageBroker, questionId } from './page-broker.ts';
 import {
   approvable,
@@ -24,16 +23,8 @@ async function cardWindow(broker: PageBroker, options: Partial<WindowOptions> = 
   return opened;
 }
 
-interface Asked {
-  readonly broker: PageBroker;
-  readonly page: Page;
-  readonly editor: Connection;
-  /** The program's request; it waits for the card. */
-  readonly token: Promise<{ readonly access_token: string }>;
-}
-
 /** `editor` asks for the notebook, and its card is on the screen. */
-async function asked(options: Partial<WindowOptions> = {}): Promise<Asked> {
+async function asked(options: Partial<WindowOptions> = {}) {
   const broker = await startPageBroker();
   const editor = await broker.program('editor');
   const { resource } = broker;

@@ -16,14 +16,8 @@ beforeAll(async () => {
   key = await newKey();
 });
 
-interface Listening {
-  readonly resource: string;
-  readonly server: ProtectedServer;
-  readonly token: (changes?: Readonly<Record<string, unknown>>) => Promise<string>;
-}
-
 /** Listens on a free port of this machine. */
-async function listen(make: (server: ProtectedServer) => RequestListener): Promise<Listening> {
+async function listen(make: (server: ProtectedServer) => RequestListener) {
   const http = createServer();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {

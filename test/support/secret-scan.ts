@@ -12,18 +12,6 @@ import { report } from '../soak/report.ts';
 import type { Printed } from './home.ts';
 import { type Finding, keepSecret, secretsIn, secretsKnown, told } from './secrets.ts';
 
-export interface ScanInput {
-  /** Every file below it is read. */
-  readonly folder: string;
-  readonly printed: readonly Printed[];
-}
-
-export interface Scanned {
-  readonly secrets: number;
-  readonly bytes: number;
-  readonly found: number;
-}
-
 /** The private part of a JWK (RFC 7518 §6.2.2), whichever key it is: no test knows the keys that the broker makes. */
 function privateKeysIn(place: string, content: Buffer | string): Finding[] {
   const found = /\\?"d\\?"\s*:\s*\\?"[\w-]{43}\\?"/.test(
@@ -44,7 +32,7 @@ export function learnKeys(config: string): void {
 }
 
 /** Throws, with every place and kind, where a known secret is found. Appends its numbers to the soak's report. */
-export function scan({ folder, printed }: ScanInput): Scanned {
+export function scan({ folder, printed }: { readonly folder: string; readonly printed: readonly Printed[] }) {
   const theirs = new Set(printed.flatMap(({ args }) => namedFiles(args)));
   const files = filesIn(folder).filter((file) => !isKeyFile(file) && !theirs.has(file));
   let bytes = 0;

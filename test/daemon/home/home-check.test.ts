@@ -9,26 +9,17 @@ import type { SettingsVerdict } from '../../../src/daemon/settings/settings-card
 import { lockedVault } from '../../../src/vault/base/trouble.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
-import { homeRecordSchema, type HomeRecord } from '../../../src/daemon/home/home-record.ts';
+import { homeRecordSchema } from '../../../src/daemon/home/home-record.ts';
 import { recordsOf } from '../../../src/broker/records/records.ts';
-import type { HomeDocument } from '../../../src/store/document.ts';
-import { listOf, type DocumentList } from '../../../src/store/home-document.ts';
+import { listOf } from '../../../src/store/home-document.ts';
 import { testDocument, turnOfEvents } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { bound } from '../../vault/doubles.ts';
 
-interface Desk {
-  readonly check: HomeCheck;
-  readonly document: HomeDocument;
-  readonly records: DocumentList<HomeRecord>;
-  /** The person answers the card about the settings. Resolves once the answer counts. */
-  readonly answer: (verdict: SettingsVerdict) => Promise<void>;
-}
-
 const unconfirmedProxy = { httpsProxy: 'http://127.0.0.1:8080' };
 
 /** The app with this settings file, which nobody confirmed. `write` may hold back each write of the vault. */
-async function desk(write: () => Promise<void>, written: object = unconfirmedProxy): Promise<Desk> {
+async function desk(write: () => Promise<void>, written: object = unconfirmedProxy) {
   const folder = temporaryFolder();
   for (const name of ['config', 'state']) mkdirSync(path.join(folder, name), { mode: 0o700 });
   const settings = path.join(folder, 'config', 'settings.json');
@@ -75,7 +66,8 @@ async function desk(write: () => Promise<void>, written: object = unconfirmedPro
     check,
     document,
     records,
-    answer: async (said) => {
+    /** The person answers the card about the settings. Resolves once the answer counts. */
+    answer: async (said: SettingsVerdict) => {
       verdict.resolve(said);
       await closed.promise;
     },

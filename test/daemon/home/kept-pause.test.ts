@@ -12,30 +12,20 @@ import { VaultError } from '../../../src/vault/base/trouble.ts';
 /** The method asks nothing of its caller. */
 const nobody = {} as Caller;
 
-interface Stage {
-  readonly pause: AccessPause;
-  readonly kept: KeptPause;
-  /** What the document got, in order. */
-  readonly stored: (Pause | undefined)[];
-  readonly rows: string[];
-  now: number;
-  trouble: KeyturnError | undefined;
-  ends: number;
-  isHeld: boolean;
-}
-
-function stage(): Stage {
+function stage() {
   const pause = new AccessPause(() => scene.now);
+  /** What the document got, in order. */
+  const stored: (Pause | undefined)[] = [];
   const note = (row: { outcome: string }): void => void scene.rows.push(row.outcome);
   const kept = new KeptPause({
     pause,
     access: {
       get items() {
-        return [{ pause: scene.stored.at(-1) }];
+        return [{ pause: stored.at(-1) }];
       },
       change: async (edit) => {
         if (scene.trouble) throw scene.trouble;
-        scene.stored.push(edit([])[0]?.pause);
+        stored.push(edit([])[0]?.pause);
       },
     },
     document: {
@@ -48,13 +38,13 @@ function stage(): Stage {
     clock: { wall: () => scene.now },
     changed: () => void (scene.ends += 1),
   });
-  const scene: Stage = {
+  const scene = {
     pause,
     kept,
-    stored: [],
-    rows: [],
+    stored,
+    rows: [] as string[],
     now: 1000,
-    trouble: undefined,
+    trouble: undefined as KeyturnError | undefined,
     ends: 0,
     isHeld: false,
   };

@@ -14,21 +14,11 @@ import { worldOfFile } from '../../broker/places.ts';
 
 const world = worldOfFile();
 
-interface Place {
-  readonly rig: Rig;
-  readonly vaultLock: VaultLock;
-  readonly watch: VaultWatch;
-  readonly bus: SessionBus;
-  readonly settings: { lockAfter: number | undefined };
-  /** Rows of the audit log about the vault, as they lie on the disk. */
-  readonly rows: () => string[];
-}
-
 /** A desk in front of a rig's vault; `lockable`: how that one opens, at once unless told otherwise. */
 async function deskFor({
   lockable = {},
   lockAfter,
-}: { lockable?: Partial<LockableVault>; lockAfter?: number | undefined } = {}): Promise<Place> {
+}: { lockable?: Partial<LockableVault>; lockAfter?: number | undefined } = {}) {
   let guard: VaultGuard | undefined;
   let watch: VaultWatch | undefined;
   const rig = await brokerRig(inWorld(world), {

@@ -59,14 +59,6 @@ export interface ProtectedBends {
   answer?: ((answer: Answer, verdict: Verdict, request: RecordedRequest) => Answer) | undefined;
 }
 
-/** One request to the endpoint, as it was judged. */
-export interface Visit {
-  readonly method: string;
-  readonly authorization: string | undefined;
-  readonly query: string;
-  readonly status: number;
-}
-
 export interface BentProtectedServerOptions extends Partial<ProtectedSettings> {
   /** The path of the endpoint; `/mcp` unless told otherwise. `/` is one too. */
   readonly path?: string;
@@ -79,7 +71,12 @@ export interface BentProtectedServerOptions extends Partial<ProtectedSettings> {
 interface Parts {
   readonly settings: ProtectedSettings;
   readonly bend: ProtectedBends;
-  readonly visits: Visit[];
+  readonly visits: {
+    readonly method: string;
+    readonly authorization: string | undefined;
+    readonly query: string;
+    readonly status: number;
+  }[];
   next: Verdict | undefined;
   always: (() => Verdict) | undefined;
 }

@@ -52,43 +52,37 @@ export interface DeviceRequest {
   state: 'pending' | 'approved' | 'denied' | 'expired' | 'used';
 }
 
-export interface TokenStore {
-  readonly codes: Map<string, Code>;
-  readonly accessTokens: Map<string, IssuedToken>;
-  readonly refreshTokens: Map<string, RefreshToken>;
-  /** By device code. */
-  readonly devices: Map<string, DeviceRequest>;
-  /** `jti` of every assertion that was taken. */
-  readonly assertions: Set<string>;
-  /** So many polls are answered `slow_down` before the state counts. */
-  slowDowns: number;
-}
-
-export function emptyTokenStore(): TokenStore {
+export function emptyTokenStore() {
   return {
-    codes: new Map(),
-    accessTokens: new Map(),
-    refreshTokens: new Map(),
-    devices: new Map(),
-    assertions: new Set(),
+    codes: new Map<string, Code>(),
+    accessTokens: new Map<string, IssuedToken>(),
+    refreshTokens: new Map<string, RefreshToken>(),
+    /** By device code. */
+    devices: new Map<string, DeviceRequest>(),
+    /** `jti` of every assertion that was taken. */
+    assertions: new Set<string>(),
+    /** So many polls are answered `slow_down` before the state counts. */
     slowDowns: 0,
   };
 }
+
+export type TokenStore = ReturnType<typeof emptyTokenStore>;
 
 /** 256 bits, as servers issue them. */
 export function randomValue(): string {
   return randomBytes(32).toString('base64url');
 }
 
-export interface Issuing {
-  readonly scopes: readonly string[];
-  readonly resources: readonly string[];
-  /** A refresh token that goes with it. */
-  readonly refreshToken?: string;
-}
-
 /** A new access token for a grant, as the answer of the token endpoint. */
-export function issue(parts: Parts, grant: BentGrant, issuing: Issuing): Json {
+export function issue(
+  parts: Parts,
+  grant: BentGrant,
+  issuing: {
+    readonly scopes: readonly string[];
+    readonly resources: readonly string[];
+    readonly refreshToken?: string;
+  },
+): Json {
   const { settings, bend, store } = parts;
   const seconds = Math.floor(settings.now() / 1000);
   const lifetime = settings.accessTokenLifetime;

@@ -25,18 +25,6 @@ import { askBroker } from './ask-broker.ts';
 import { killBroker, signIn, startBroker } from './owner-acts.ts';
 import type { TestWorld } from '../world.ts';
 
-/** What became of everything, over all kills of a run. */
-export interface CrashNumbers {
-  faults: number;
-  signInsKept: number;
-  answersLost: number;
-  signInsLost: number;
-  /** What was seen of each of these. */
-  readonly losses: object[];
-  filesUnreadable: number;
-  startsBlocked: number;
-}
-
 export const accounts = ['a', 'b', 'c'] as const;
 const programs = ['editor', 'agent'];
 const all = { programs, accounts };
@@ -45,12 +33,14 @@ const all = { programs, accounts };
 const pause = 25;
 
 export class CrashHome {
-  readonly numbers: CrashNumbers = {
+  /** What became of everything, over all kills of a run. */
+  readonly numbers = {
     faults: 0,
     signInsKept: 0,
     answersLost: 0,
     signInsLost: 0,
-    losses: [],
+    /** What was seen of each of these. */
+    losses: [] as object[],
     filesUnreadable: 0,
     startsBlocked: 0,
   };
@@ -223,11 +213,6 @@ export class CrashHome {
   }
 }
 
-export interface CrashRun {
-  readonly kills: number;
-  readonly seed: number;
-}
-
 /** Milliseconds from the start of the load to the kill, at most: less than a token lives. */
 const maxLoad = 250;
 
@@ -237,9 +222,9 @@ const maxHold = 60;
 /** What a run of kills does to a home of its own. */
 export async function crashRun(
   world: TestWorld,
-  run: CrashRun,
+  run: { readonly kills: number; readonly seed: number },
   items: 'keychain' | 'folder' = 'keychain',
-): Promise<CrashNumbers> {
+) {
   const crash = new CrashHome(world, items);
   try {
     await crash.open();
@@ -254,7 +239,7 @@ export async function crashRun(
 export async function killUnderLoad(
   world: TestWorld,
   crash: CrashHome,
-  { kills, seed }: CrashRun,
+  { kills, seed }: Parameters<typeof crashRun>[1],
 ): Promise<void> {
   const chance = chances(seed);
   world.authorizationServer.setTokenGate(() => ({ answerAfter: sleep(maxHold * chance()) }));

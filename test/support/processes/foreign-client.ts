@@ -34,16 +34,6 @@ export interface Outcome {
   readonly error?: string;
 }
 
-export interface ForeignClient {
-  readonly pid: number;
-  /** What it can do besides `calls` and `cancel`. */
-  readonly operations: readonly string[];
-  /** One operation of test/clients/programs/operations.mjs. The test names the shape it goes on to check. */
-  ask<T>(operation: string, ...args: readonly unknown[]): Promise<T>;
-  /** Ends as its user ends it; resolves when it and its bridge are gone. */
-  close(): Promise<void>;
-}
-
 interface Reply {
   readonly ready?: readonly string[];
   readonly id?: number;
@@ -94,7 +84,7 @@ export class ForeignClients {
   }
 
   /** Starts a program of test/clients/programs; resolves when its client is connected. */
-  async start(name: ProgramName): Promise<ForeignClient> {
+  async start(name: ProgramName) {
     const program = path.join(clients, 'programs', `${name}.mjs`);
     const child = fork(program, [this.#configuration(name)], { env: this.#env, silent: true });
     this.#keep(name, child);
@@ -114,6 +104,7 @@ export class ForeignClients {
     const operations = await ready.promise;
     const { pid = 0 } = child;
     let ids = 0;
+    /** One operation of test/clients/programs/operations.mjs. The test names the shape it goes on to check. */
     const ask = async <T>(operation: string, ...args: readonly unknown[]): Promise<T> => {
       const reply = Promise.withResolvers<unknown>();
       ids += 1;
@@ -121,6 +112,7 @@ export class ForeignClients {
       child.send({ id: ids, operation, args });
       return (await reply.promise) as T;
     };
+    /** Ends as its user ends it; resolves when it and its bridge are gone. */
     const close = async (): Promise<void> => {
       // A broker that the bridge started stays.
       const below = this.descendants(pid).filter((each) => processFacts(each).argv.includes('bridge'));
@@ -212,3 +204,5 @@ function parentOf(pid: string): number | undefined {
     return undefined;
   }
 }
+
+export type ForeignClient = Awaited<ReturnType<ForeignClients['start']>>;

@@ -3,17 +3,16 @@ import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { expect } from 'vitest';
 
-export interface Writing {
-  /** A script that takes a place and the number of its first step. */
-  readonly script: string;
-  readonly place: string;
-  readonly from: number;
-  /** Milliseconds from its first word to the kill, at most. */
-  readonly maxLife: number;
-}
-
-/** Kills it at a random moment; answers the last step that it said. */
-export async function killedWriter({ script, place, from, maxLife }: Writing): Promise<number> {
+/**
+ * Kills it at a random moment, `maxLife` milliseconds after its first word at most; answers the last step that it said.
+ * `script` takes the place and the number of its first step.
+ */
+export async function killedWriter(
+  script: string,
+  place: string,
+  from: number,
+  maxLife: number,
+): Promise<number> {
   const child = spawn(process.execPath, [script, place, String(from)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -11,25 +11,16 @@ import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
 import { closedLater, keychainVault } from '../vaults.ts';
 import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';
-import type { KeyringSession } from './keyring.ts';
 import { scriptedKeychain, type ScriptedKeychain } from './scripted-worker.ts';
 
 type RawItems = ReturnType<typeof rawItems>;
 
-interface Watched {
-  readonly guard: VaultGuard;
-  readonly vault: ItemVault;
-  /** As a person does, with this time to answer. */
-  readonly unlock: (timeout: number) => Promise<void>;
-  readonly watch: VaultWatch;
-  readonly clock: HandClock;
-}
-
-function watched(spawnWorker: SpawnWorker, service = freshService(), call = 10_000): Watched {
+function watched(spawnWorker: SpawnWorker, service = freshService(), call = 10_000) {
   const clock = new HandClock();
   const watch = new VaultWatch(() => clock.now());
   const vault = keychainVault({ service, spawnWorker, watch, timeouts: { call } });
   onTestFinished(() => vault.close());
+  /** As a person does, with this time to answer. */
   const unlock = (timeout: number): Promise<void> => vault.store.withTimeout(timeout, () => vault.unlock());
   return { guard: new VaultGuard(vault, watch), vault, unlock, watch, clock };
 }
@@ -38,7 +29,7 @@ describe('a real keyring', () => {
   beforeAll(requireTestKeyring);
   afterAll(removeFreshItems);
 
-  async function own(): Promise<{ session: KeyringSession; spawn: SpawnWorker }> {
+  async function own() {
     const session = await ownKeyring();
     onTestFinished(() => session.end());
     return { session, spawn: () => forkWorker(session.env) };
@@ -114,16 +105,13 @@ describe('a real keyring', () => {
 
 describe('a keychain by script', () => {
   /** A keychain that stores one grant, and then does as `act` says. */
-  async function inTrouble(act: ScriptedKeychain['act'], call = 30): Promise<Watched & ScriptedPart> {
+  async function inTrouble(act: ScriptedKeychain['act'], call = 30) {
     const scripted = scriptedKeychain();
     const parts = watched(scripted.spawn, 'scripted', call);
     await parts.guard.set('grant', 'kept');
     scripted.asked.length = 0;
     scripted.act = act;
     return { ...parts, scripted };
-  }
-  interface ScriptedPart {
-    readonly scripted: ScriptedKeychain;
   }
 
   test('that asks a person is waiting, and gets one of 20 program requests', async () => {

@@ -3,29 +3,22 @@
  * as asking a person for ever. Its items are real otherwise: what was set is got.
  */
 import { requestSchema, type KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
-import type { KeychainWorker, SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
+import type { KeychainWorker } from '../../../src/vault/keychain/keychain-process.ts';
 
 /** What the keychain does with one request: obeys it, refuses it with these words, dies, or never answers. */
 export type Act = 'obey' | 'hang' | 'die' | { readonly refuse: string };
 
-export interface ScriptedKeychain {
-  readonly spawn: SpawnWorker;
-  /** Every request that reached a worker, in order. */
-  readonly asked: KeychainRequest[];
-  /** The names of its items. */
-  items(): string[];
-  /** What happens to the next requests. */
-  act: (request: KeychainRequest) => Act;
-}
-
-export function scriptedKeychain(): ScriptedKeychain {
+export function scriptedKeychain() {
   const items = new Map<string, string>();
   const asked: KeychainRequest[] = [];
-  const keychain: ScriptedKeychain = {
+  const keychain = {
+    /** Every request that reached a worker, in order. */
     asked,
+    /** The names of its items. */
     items: () => [...items.keys()],
-    act: () => 'obey',
-    spawn: () => {
+    /** What happens to the next requests. */
+    act: (_request: KeychainRequest): Act => 'obey',
+    spawn: (): KeychainWorker => {
       const messages: ((message: unknown) => void)[] = [];
       const exits: (() => void)[] = [];
       const say = (message: unknown): void => queueMicrotask(() => messages.forEach((tell) => tell(message)));
@@ -48,6 +41,8 @@ export function scriptedKeychain(): ScriptedKeychain {
   };
   return keychain;
 }
+
+export type ScriptedKeychain = ReturnType<typeof scriptedKeychain>;
 
 function perform(items: Map<string, string>, request: KeychainRequest): string | string[] | null {
   const { service } = request;

@@ -32,7 +32,7 @@ test(
     let state = new Map<string, string>();
     let from = 1;
     for (let round = 0; round < kills; round++) {
-      const acknowledged = await killedWriter({ script, place: folder, from, maxLife });
+      const acknowledged = await killedWriter(script, folder, from, maxLife);
       expect(acknowledged).toBeGreaterThanOrEqual(from);
       const survivor = passphraseVault(folder);
       await survivor.store.unlock(passphrase);
