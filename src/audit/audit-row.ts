@@ -29,13 +29,13 @@ export interface AuditRow {
     | 'socket'
     | 'settings'
     | 'vault'
-    /** The owner paused all access, or resumed it; or a pause came to its end. */
+    /** The user paused all access, or resumed it; or a pause came to its end. */
     | 'pause'
-    /** The owner's answer to a command that widens. */
+    /** The user's answer to a command that widens. */
     | 'command'
-    /** The owner's answer to an address that an MCP server wants opened. */
+    /** The user's answer to an address that an MCP server wants opened. */
     | 'url'
-    /** The owner's answer to which account an app uses at a server. */
+    /** The user's answer to which account an app uses at a server. */
     | 'account'
     /** The machine was suspended, or somebody set its clock. */
     | 'clock'

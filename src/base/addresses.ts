@@ -1,9 +1,9 @@
 /**
  * Which addresses a request may reach. Servers and their documents name further URLs, and a hostile one could name a
- * host of the owner's private network.
+ * host of the user's private network.
  *
- * Invariant: a request reaches an address that isn't public only if the owner typed this very address or confirmed this
- * host, or if the owner typed a host of this machine and the address is this machine's too. A name that the owner typed
+ * Invariant: a request reaches an address that isn't public only if the user typed this very address or confirmed this
+ * host, or if the user typed a host of this machine and the address is this machine's too. A name that the user typed
  * isn't enough, because its resolver decides where it leads. For each connection a name is resolved once, every address
  * of the answer is checked, and the connection goes to one of them, so a later answer changes nothing. Where an HTTPS
  * proxy resolves the names, only the spelling of the host is checked.
@@ -19,11 +19,11 @@ import { isThisMachine } from './text/this-machine.ts';
 /** Where one request may go: to the public Internet, to this machine, or wherever its host is. */
 export type Reach = 'public' | 'thisMachine' | 'anywhere';
 
-/** What the owner said about private hosts. */
+/** What the user said about private hosts. */
 export interface Trust {
-  /** The URL that the owner typed, or allowed on a card. */
+  /** The URL that the user typed, or allowed on a card. */
   readonly endpoint: string;
-  /** True if the owner confirmed that the host of this URL may have a private address. */
+  /** True if the user confirmed that the host of this URL may have a private address. */
   readonly isConfirmed: (url: string) => boolean;
 }
 
@@ -49,7 +49,7 @@ export function hostOf(url: string): string {
 export function reachOf(url: string, { endpoint, isConfirmed }: Trust): Reach {
   const host = hostOf(url);
   const typed = hostOf(endpoint);
-  // All loopback addresses are this machine: an owner who typed one of them accepts the others.
+  // All loopback addresses are this machine: a user who typed one of them accepts the others.
   if (isThisMachine(host) && isThisMachine(typed)) return 'thisMachine';
   if ((isIP(host) !== 0 && host === typed) || isConfirmed(url)) return 'anywhere';
   if (isThisMachine(host) || (isIP(host) !== 0 && !isGlobal(host))) throw refusal(host);

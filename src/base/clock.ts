@@ -5,7 +5,7 @@
  * A steady instant measures how long something lasts: lifetimes in memory, waits, retries. It goes on while the
  * machine sleeps, doesn't jump when somebody sets the clock, and never leaves the process.
  * A wall-clock instant outlives the process or reaches a user or another program (records, vault, audit log,
- * wire), or is one that the owner read from a clock (`allow --until`).
+ * wire), or is one that the user read from a clock (`allow --until`).
  */
 export interface Clock {
   /** A steady instant. At the start it equals the wall clock, in milliseconds since 1970. */

@@ -97,7 +97,7 @@ export interface ErrorDetails {
   readonly hint?: string;
   /** The rule that was kept, e.g. `RFC 9207 §2.4`. */
   readonly rule?: string;
-  /** The exception that the owner may set against this refusal. Never text from outside. */
+  /** The exception that the user may set against this refusal. Never text from outside. */
   readonly exception?: string;
   /** Seconds until another try makes sense. */
   readonly retryAfter?: number;

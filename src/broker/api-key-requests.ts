@@ -55,7 +55,7 @@ export class ApiKeyRequests {
     }
   }
 
-  /** Marks the key for the owner's lists. Nothing is replaced: only the owner can. */
+  /** Marks the key for the user's lists. Nothing is replaced: only the user can. */
   async reject(appId: string, keyId: string): Promise<void> {
     const { apiKeys, audit, apps, clock } = this.#parts;
     const key = apiKeys.byId(keyId);
@@ -75,9 +75,9 @@ export class ApiKeyRequests {
     const { endpoint, request, deadline } = asked;
     const { apiKeys, pause } = this.#parts;
     for (;;) {
-      // First, and again after each wait: the owner may have paused meanwhile.
+      // First, and again after each wait: the user may have paused meanwhile.
       pause.throwIfPaused();
-      // Read again each time: the owner may have set another one meanwhile, or removed it.
+      // Read again each time: the user may have set another one meanwhile, or removed it.
       const key = apiKeys.servingAt(endpoint);
       if (!key) throw noApiKey(endpoint);
       const wanted = wantedKey(key, request);

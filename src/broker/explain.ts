@@ -6,7 +6,7 @@
  * say; instants in them are UTC by the wall clock.
  */
 import { quoted, shellWord, moment } from '../base/errors.ts';
-import { attemptSentence } from './refusals/login-required.ts';
+import { lostRefreshSentence } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
 import { isWiderThanAsked } from './records/sign-in.ts';
 import type { SignIn, SignInState } from './records/sign-in.ts';
@@ -25,7 +25,7 @@ export interface Explanation {
   /** Absent for a sign-in that is over. */
   readonly refresh?: NextRefresh;
   /** About a refresh whose outcome isn't known. */
-  readonly attempt?: string;
+  readonly lostRefresh?: string;
   /** Where its newest token isn't bound to this server. */
   readonly audience?: string;
   /** Where its tokens are bound to a DPoP key. */
@@ -42,17 +42,17 @@ export type NextRefresh =
   /** All access is paused. */
   | { readonly by: 'resume'; readonly after?: number }
   | { readonly by: 'request'; readonly after?: number }
-  | { readonly by: 'itself'; readonly after: number };
+  | { readonly by: 'timer'; readonly after: number };
 
 /** Milliseconds from which a skew is worth a word: below, nothing goes wrong by it. */
 export const notableSkew = 60_000;
 
 export function explainSignIn(parts: BrokerParts, signIn: SignIn): Explanation {
-  const attempt = leftOver(parts, signIn);
+  const attempt = lostRefreshOf(parts, signIn);
   const skew = parts.servers.skewOf(signIn.issuer);
   return {
     ...sentences(parts, signIn),
-    ...(attempt === undefined ? {} : { attempt: attemptSentence(attempt) }),
+    ...(attempt === undefined ? {} : { lostRefresh: lostRefreshSentence(attempt) }),
     ...audienceSentence(signIn),
     ...(signIn.isKeyBound && signIn.state.kind !== 'revoked' ? { dpopKey: boundSentence } : {}),
     ...(Math.abs(skew) > notableSkew
@@ -62,7 +62,7 @@ export function explainSignIn(parts: BrokerParts, signIn: SignIn): Explanation {
 }
 
 /** An attempt whose outcome isn't known; undefined while the refresh is under way, and for a sign-in that is over. */
-export function leftOver(
+export function lostRefreshOf(
   { refresher }: Pick<BrokerParts, 'refresher'>,
   signIn: SignIn,
 ): RefreshAttempt | undefined {
@@ -161,7 +161,7 @@ function nextRefresh(
   if (token.handedTo.size === 0 || token.margin < tickEvery) {
     return { by: 'request', after: left(token.margin) };
   }
-  return { by: 'itself', after: left(quietMargin(token)) };
+  return { by: 'timer', after: left(quietMargin(token)) };
 }
 
 function refreshSentence(refresh: NextRefresh): string {
@@ -178,7 +178,7 @@ function refreshSentence(refresh: NextRefresh): string {
       return refresh.after === undefined
         ? 'It is refreshed when an app asks for a token.'
         : `It is refreshed when an app asks after ${moment(refresh.after)}.`;
-    case 'itself':
+    case 'timer':
       return `Keyturn refreshes it automatically about ${moment(refresh.after)}, because an app uses it.`;
   }
 }

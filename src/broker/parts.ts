@@ -37,7 +37,7 @@ export interface BrokerParts {
   readonly cache: TokenCache;
   readonly loopback: Loopback;
   readonly approvalRequests: ApprovalRequests;
-  /** Whether the owner paused all access. */
+  /** Whether the user paused all access. */
   readonly pause: AccessPause;
   /** A user sits at windows of the broker's own: an approval takes effect there only, and refusals say so. */
   readonly isKeyturnApp: boolean;

@@ -97,7 +97,7 @@ export class Proofs {
 
   /**
    * The permission under which the app received the token, or one like it, still stands. One for one token stands
-   * for that token until the owner decides otherwise, as long as it lives. Throws `consent_denied`.
+   * for that token until the user decides otherwise, as long as it lives. Throws `consent_denied`.
    */
   #isAllowed(appId: string, endpoint: string, signIn: SignIn, token: AccessToken): boolean {
     const { temporary, clock } = this.#parts;

@@ -143,7 +143,7 @@ export class TokenRequests {
 
   /** `permissions`: those that cover the request now. */
   #tryOnce(pending: PendingRequest, permissions: Covering): MaybePromise<Outcome> {
-    // Race: the owner may have paused while a card was open. No sign-in begins then.
+    // Race: the user may have paused while a card was open. No sign-in begins then.
     this.#parts.pause.throwIfPaused();
     const { wanted, endpoint, deadline } = pending;
     const signIns = this.#signInsFor(pending);
@@ -162,7 +162,7 @@ export class TokenRequests {
           this.#consent.askUnlessAllowed({ ...wanted, signInId: choice.signIn.id }, deadline),
         );
       case 'unknownAccount':
-        // An app doesn't learn of accounts that it may not use. The command line is the owner's.
+        // An app doesn't learn of accounts that it may not use. The command line may.
         throw unknownAccount(
           endpoint,
           choice.account,
@@ -325,7 +325,7 @@ export class TokenRequests {
     // Invariant 10: literal sets, checked on what the server really granted.
     if (permission.scope && !isWithin(withoutOfflineAccess(scope), permission.scope))
       throw refusals.notNarrowed(permission, signIn);
-    // Race: the owner may have paused while this request waited.
+    // Race: the user may have paused while this request waited.
     pause.throwIfPaused();
     if (!request.isCallerGone) {
       temporary.used(permission, tokenId);

@@ -189,7 +189,7 @@ class AuthorizedRequest {
   /** The same key would be rejected again. */
   async #apiKeyRejected(response: Response, { apiKeyId, resource }: ApiKeyResult): Promise<KeyturnError> {
     await response.body?.cancel();
-    // The owner's lists then show it. Where the broker can't be told, the error below says it all the same.
+    // The user's lists then show it. Where the broker can't be told, the error below says it all the same.
     await this.#connection.rejectToken({ apiKeyId, status: 401 }).catch(() => undefined);
     return new KeyturnError('api_key_rejected', `${resource} rejected the API key.`, {
       rule: 'A rejected API key is not sent again: only the user can replace it',

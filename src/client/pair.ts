@@ -1,5 +1,5 @@
 /**
- * Pairing: asks the owner, through the broker, to let an app in, and keeps its key.
+ * Pairing: asks the user, through the broker, to let an app in, and keeps its key.
  *
  * Invariant: a key counts only once a hello has succeeded with it, so that is done at once; a key
  * with which it failed is removed. A key file that exists is never replaced.
@@ -30,7 +30,7 @@ export interface PairOptions extends HomeLocation {
 }
 
 /**
- * Waits for the owner's answer, up to two minutes, with a ticket up to ten. Returns the identity, which now also lies in
+ * Waits for the user's answer, up to two minutes, with a ticket up to ten. Returns the identity, which now also lies in
  * `<config>/apps/<name>.key`. Throws `conflict`, `pairing_denied`, `rate_limited`,
  * `broker_unreachable`, `socket_unsafe`.
  */

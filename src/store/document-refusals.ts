@@ -90,7 +90,7 @@ export interface FileTrouble {
   readonly file: string;
   /** A sentence. Text from the file is quoted. */
   readonly why: string;
-  /** What the owner can do. */
+  /** What the user can do. */
   readonly hint?: string;
 }
 

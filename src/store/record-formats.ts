@@ -1,7 +1,7 @@
 /**
  * The formats of a home's files, and the reading of their JSON.
  *
- * Invariant: a file of another format is refused by name, with what the owner can do, and never rewritten.
+ * Invariant: a file of another format is refused by name, with what the user can do, and never rewritten.
  */
 import { z } from 'zod';
 import { quoted } from '../base/errors.ts';

@@ -10,7 +10,7 @@
  *
  * Neither is ever stored, and nothing is deleted because of it.
  * Invariants: operations on one name run one after another. `root` is set once in the life of a home, and only if the
- * home never had one. Once it is locked, only the item `newest` can be read and replaced, so that what the owner takes
+ * home never had one. Once it is locked, only the item `newest` can be read and replaced, so that what the user takes
  * away is recorded.
  */
 import { randomBytes } from 'node:crypto';

@@ -29,7 +29,7 @@ export interface OpenOptions extends KeychainOptions {
 }
 
 /**
- * A vault, and the owner's commands for it. Put a VaultGuard in front: a keychain or memory vault has no lock itself.
+ * A vault, and the user's commands for it. Put a VaultGuard in front: a keychain or memory vault has no lock itself.
  */
 export interface LockableVault {
   readonly vault: Vault;

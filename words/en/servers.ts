@@ -50,11 +50,12 @@ export const servers = {
       token_invalid: 'the sign-in provider’s answer can’t be used',
       audience_mismatch: 'the sign-in provider’s token is for another server',
     } as Readonly<Record<string, string | undefined>>,
-    attempt: {
-      broker: 'Keyturn stopped during a renewal, so its outcome is unknown. The next renewal will show it.',
-      answer: 'The answer to a renewal was lost. The next renewal will show how it ended.',
+    lostRefresh: {
+      brokerStopped:
+        'Keyturn stopped during a renewal, so its outcome is unknown. The next renewal will show it.',
+      answerLost: 'The answer to a renewal was lost. The next renewal will show how it ended.',
     },
-    attemptStarted: 'Started',
+    lostRefreshStarted: 'Started',
     receipt: 'Receipt',
     revoke: 'Revoke sign-in…',
     revokeAt: 'Revoke sign-in to {server}',
@@ -93,7 +94,7 @@ export const servers = {
     rejectedUntil: 'Keyturn gets no new one before',
     nextBy: {
       underWay: 'A renewal is under way.',
-      itself: 'Automatically, because an app uses it:',
+      timer: 'Automatically, because an app uses it:',
       request: 'When an app asks for access.',
       requestAfter: 'When an app asks for access, at the earliest',
       signIn: 'None. Sign in again once the access has expired.',

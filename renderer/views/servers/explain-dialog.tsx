@@ -126,7 +126,7 @@ function aheadWords(by: NextBy): string {
 
 function NextToken({ by, after }: NonNullable<Explanation['refresh']>) {
   const isAhead = useNow((now) => after !== undefined && after > now);
-  if (after === undefined || !isAhead) return <>{words.nextBy[by === 'itself' ? 'request' : by]}</>;
+  if (after === undefined || !isAhead) return <>{words.nextBy[by === 'timer' ? 'request' : by]}</>;
   return (
     <>
       {aheadWords(by)} <When at={after} />

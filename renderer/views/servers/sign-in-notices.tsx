@@ -11,7 +11,7 @@ import { When } from '../../parts/when.tsx';
 const words = strings.servers;
 
 export function SignInNotices({ signIn }: { readonly signIn: SignIn }) {
-  const { why, trouble, attempt, receipt } = signIn;
+  const { why, trouble, lostRefresh, receipt } = signIn;
   return (
     <>
       {why !== undefined && (
@@ -20,9 +20,10 @@ export function SignInNotices({ signIn }: { readonly signIn: SignIn }) {
         </Notice>
       )}
       {trouble && <TroubleNotice trouble={trouble} />}
-      {attempt && (
+      {lostRefresh && (
         <Notice kind="warn" icon="refresh">
-          {words.attempt[attempt.lost]} {words.attemptStarted} <When at={attempt.startedAt} />.
+          {words.lostRefresh[lostRefresh.cause]} {words.lostRefreshStarted}{' '}
+          <When at={lostRefresh.startedAt} />.
         </Notice>
       )}
       {receipt !== undefined && (

@@ -5,7 +5,7 @@ import type { ForwardOrigin } from '../records/app.ts';
 import type { ExceptionName } from '../records/exception.ts';
 import type { SignInDetails, SignInMethod } from './starter.ts';
 
-/** What a command of the owner would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
+/** What a command of the user would widen. A secret that belongs to it (a client secret, a passphrase) isn't here. */
 export type CommandApproval =
   | {
       readonly command: 'allow';
@@ -15,7 +15,7 @@ export type CommandApproval =
       readonly scope?: readonly string[];
       /** Absent: the accounts that the app uses there stay the same. */
       readonly account?: string;
-      /** Milliseconds since 1970; absent: until the owner ends it. */
+      /** Milliseconds since 1970; absent: until the user ends it. */
       readonly until?: number;
       /** It is about the endpoint's API key, and about no token. */
       readonly apiKey?: ShownApiKey;
@@ -42,7 +42,7 @@ export type CommandApproval =
       readonly idp?: string;
       /** For jwt-bearer: the place of the assertion, or the command that prints it. */
       readonly assertion?: string;
-      /** True if this removes a client that the owner entered for that issuer. */
+      /** True if this removes a client that the user entered for that issuer. */
       readonly replaces: boolean;
     }
   | {
@@ -175,7 +175,7 @@ export type Question =
       /** What to try if the page shows an error; a sentence without its full stop. */
       readonly hint?: string;
       /**
-       * What to do if the server has forgotten the client: register a new one, or enter one by hand (if the owner
+       * What to do if the server has forgotten the client: register a new one, or enter one by hand (if the user
        * entered the client, or the server registers none). Absent: the client was registered for this sign-in.
        */
       readonly ifForgotten?: 'register' | 'byHand';

@@ -80,7 +80,7 @@ export class PermissionChanges {
     if (decision.asBefore) return this.#allowAsBefore(wanted, allowed);
     const found = this.#current.onDisk(wanted);
     const before = found?.decision === 'allow' ? found : undefined;
-    // The owner decided by a command while the card was open.
+    // The user decided by a command while the card was open.
     if (before && covers(before, { ...wanted, scope: allowed.scope })) return;
     const permission = this.#widened(wanted, before, allowed, decision.time);
     // A permission without an end must not get one from a shorter answer, nor fewer scopes.

@@ -183,7 +183,7 @@ function likeliest(living: readonly SignIn[], permissions: readonly Permission[]
   return candidates.find(({ state }) => state.kind === 'active') ?? candidates[0];
 }
 
-/** Ids of the sign-ins that the owner means by an account at an endpoint. Throws `not_found`. */
+/** Ids of the sign-ins that the user means by an account at an endpoint. Throws `not_found`. */
 export function signInsOfAccount(
   signIns: SignIns,
   { appId, endpoint, account }: WantedSignIn & { readonly account: string },

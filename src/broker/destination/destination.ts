@@ -53,7 +53,7 @@ export interface Destination {
 }
 
 /**
- * The issuer's own name, the MCP server's name for it, and the resource: the owner may have set an exception for
+ * The issuer's own name, the MCP server's name for it, and the resource: the user may have set an exception for
  * each.
  */
 export function namesOf({ server, source, resource }: Destination): [string, string, string] {
@@ -89,13 +89,13 @@ export async function findDestination(parts: BrokerParts, request: DestinationRe
   const asked = await askResource(parts, request);
   const destination = await destinationOf(parts, request, asked);
   const { server, source } = destination;
-  // A server without metadata of its own names its origin, whatever the owner typed.
+  // A server without metadata of its own names its origin, whatever the user typed.
   if (request.issuer !== undefined && ![server.issuer, source.identifier].includes(request.issuer))
     throw otherIssuer(request, [server.issuer]);
   return bindsTokens(server, asked) ? { ...destination, isBound: true } : destination;
 }
 
-/** The owner entered the issuer, so nothing leads there. */
+/** The user entered the issuer, so nothing leads there. */
 async function companyDestination(
   parts: BrokerParts,
   request: DestinationRequest,

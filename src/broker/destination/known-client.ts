@@ -76,7 +76,7 @@ export function coversScope(
 }
 
 /**
- * What this client may ask for (RFC 7591 §3.2.1). Scopes that the owner named are asked for all the same, and so are all
+ * What this client may ask for (RFC 7591 §3.2.1). Scopes that the user named are asked for all the same, and so are all
  * if none is left: then the server's own words say why not.
  */
 export function askableScope(

@@ -2,7 +2,7 @@
  * The header that an API key goes in, and the scheme before the key.
  *
  * Invariant: a key travels in a header that does nothing but authorize. A header that changes where a request goes,
- * what it means or how it is carried is refused, whatever the owner typed.
+ * what it means or how it is carried is refused, whatever the user typed.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 

@@ -1,5 +1,5 @@
 /**
- * API keys: static keys and personal tokens that the owner entered for servers without a sign-in. A list of the
+ * API keys: static keys and personal tokens that the user entered for servers without a sign-in. A list of the
  * document.
  *
  * Invariants: the value is in the vault only, in an item that the record names. One key an endpoint. A key under
@@ -16,7 +16,7 @@ import type { VaultItems } from '../../store/vault-items.ts';
 const placeFields = {
   /** Canonical endpoint; with a query, where the key is for that URL only. */
   endpoint: z.string(),
-  /** The name of the header, as the owner wrote it. */
+  /** The name of the header, as the user wrote it. */
   header: z.string(),
   /** Comes before the key in that header, e.g. `Bearer`; absent: the header holds only the key. */
   scheme: z.string().optional(),
@@ -29,7 +29,7 @@ export const apiKeySchema = z.object({
   ...placeFields,
   /** The vault's item with the value. */
   item: itemNameSchema,
-  /** The owner set it without asking whether the server offers a sign-in. */
+  /** The user set it without asking whether the server offers a sign-in. */
   isUnchecked: z.boolean().optional(),
   /** Milliseconds since 1970. */
   setAt: z.number(),
@@ -108,7 +108,7 @@ export class ApiKeys {
   async read(key: ApiKey): Promise<void> {
     const clearings = this.#clearings;
     const value = await this.#items.get(key.item);
-    // Races: the vault was locked meanwhile, or the owner set the key again or removed it.
+    // Races: the vault was locked meanwhile, or the user set the key again or removed it.
     if (clearings === this.#clearings && this.byId(key.id) === key) this.#values.set(key.id, value);
   }
 

@@ -35,7 +35,7 @@ export type ListedApp = App & {
 };
 
 /**
- * Where a forwarded app runs: the label that the owner chose and, for another machine, the fingerprint of its host
+ * Where a forwarded app runs: the label that the user chose and, for another machine, the fingerprint of its host
  * key as OpenSSH shows it. Another key under the same label is another machine.
  */
 export type ForwardOrigin = NonNullable<App['forward']>;
@@ -54,7 +54,7 @@ export const shownName = ({
 /** `keyturn token` asks under this name; its key is owner.key, so it needs no pairing. */
 export const cliAppId = 'cli';
 
-/** The CLI's row in a list: never paired, since its key is the owner's. */
+/** The CLI's row in a list: never paired, since its key is the user's. */
 const cli: App = { id: cliAppId, name: cliAppId, generation: 1, pairedAt: 0, confirmed: true };
 
 /** Characters of an id that may stand for it. */

@@ -1,7 +1,7 @@
 /**
  * The company's identity provider as a place where the user signs in: the sign-in there is behind other sign-ins.
  *
- * Invariant: a sign-in is the company's sign-in only if the owner entered the provider (`keyturn oauth-client add --idp`)
+ * Invariant: a sign-in is the company's sign-in only if the user entered the provider (`keyturn oauth-client add --idp`)
  * and the sign-in is for that provider itself. It is no MCP server: it gets no `resource`, and its access tokens are its
  * own.
  */
@@ -19,7 +19,7 @@ export function providerOf({ idp }: Pick<RegistrationRecord, 'idp'>): string | u
   return idp && idp.idTokenFile === undefined ? idp.issuer : undefined;
 }
 
-/** The provider at this endpoint, as the owner entered it. */
+/** The provider at this endpoint, as the user entered it. */
 export function providerAt(
   registrations: Registrations,
   endpoint: string,

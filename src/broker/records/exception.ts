@@ -1,7 +1,7 @@
 /**
- * Exceptions: rules that the owner waived for one server that errs, or for one host in a private network.
+ * Exceptions: rules that the user waived for one server that errs, or for one host in a private network.
  *
- * Invariant: off unless the owner set it, for exactly this server or host;
+ * Invariant: off unless the user set it, for exactly this server or host;
  * every use is shown (list, status, audit). All but `private-address` break a MUST of the specification;
  * PKCE itself is never waived.
  */
@@ -71,7 +71,7 @@ export class ExceptionRecords {
     return Object.fromEntries(waived.map((name) => [exceptionNames[name], true]));
   }
 
-  /** True if the owner confirmed that the host of this URL may have a private address. */
+  /** True if the user confirmed that the host of this URL may have a private address. */
   isPrivate(url: string): boolean {
     return namesIn(this.#file.items, [url]).includes(privateAddress);
   }

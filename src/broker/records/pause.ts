@@ -5,7 +5,7 @@ import type { RecordRules } from '../../store/list-rules.ts';
 /** Times in milliseconds since 1970, by the wall clock. */
 const pauseSchema = z.object({
   since: z.number(),
-  /** Absent: until the owner resumes. */
+  /** Absent: until the user resumes. */
   until: z.number().optional(),
 });
 

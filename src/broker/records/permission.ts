@@ -101,7 +101,7 @@ export class Permissions {
     return this.#file.items.filter((p) => p.endpoint === endpoint && allows(p, now));
   }
 
-  /** Like `of` and `forEndpoint`, but verified or not: for the owner's lists only. */
+  /** Like `of` and `forEndpoint`, but verified or not: for the user's lists only. */
   shownOf(appId: string, now: number): Permission[] {
     return this.#file.shown.filter((p) => p.appId === appId && isInForce(p, now));
   }
@@ -198,7 +198,7 @@ export function isBound({ signInIds = [] }: Permission): boolean {
 }
 
 /**
- * What a new decision of the owner keeps of `before`: the app's accounts, and what the owner denied on a card,
+ * What a new decision of the user keeps of `before`: the app's accounts, and what the user denied on a card,
  * unless the new decision names those very scopes or accounts.
  */
 export function carriedOver(

@@ -2,7 +2,7 @@
  * The proxies: addresses of this machine by which programs without a key of their own reach one MCP server.
  *
  * Invariant: an address is a fixed port and an unguessable path. It grants no token: it is an app
- * of its own, under its name, and needs a permission. The path is in this file and in the owner's
+ * of its own, under its name, and needs a permission. The path is in this file and in the user's
  * answers, never in a log.
  */
 import { randomBytes } from 'node:crypto';

@@ -20,7 +20,7 @@ export const registrationRecordSchema = z.object({
   registration: registrationSchema,
   /** The vault's item with its secret or private key. Absent: it has none. */
   secret: itemNameSchema.optional(),
-  /** The owner entered it to get tokens without a user; absent: for sign-ins. */
+  /** The user entered it to get tokens without a user; absent: for sign-ins. */
   grantType: z.enum(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
   /**
    * For id-jag: who signs the user in. With a file: what we are called there, and where another program keeps the ID
@@ -108,7 +108,7 @@ export class Registrations {
     return this.#file.items.findLast((record) => record.isOnTrial && isUsable(record, issuer, now));
   }
 
-  /** True if the owner entered any client that gets tokens without a user. */
+  /** True if the user entered any client that gets tokens without a user. */
   hasUnattended(): boolean {
     return this.#file.items.some((record) => record.grantType !== undefined);
   }

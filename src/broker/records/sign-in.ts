@@ -106,7 +106,7 @@ export const signInSchema = z.object({
    * empty once a sign-in brought them back. Absent: its server was not seen to do that.
    */
   lostScope: z.array(z.string()).optional(),
-  /** The owner named exactly these scopes: a later sign-in without scopes asks for the same. */
+  /** The user named exactly these scopes: a later sign-in without scopes asks for the same. */
   isExactScope: z.boolean().optional(),
   /** Scopes as we asked for them, so that a step-up asks for the union and never twice in vain. */
   requestedScope: z.array(z.string()),
@@ -190,7 +190,7 @@ export const isWiderThanAsked = (signIn: SignIn): boolean =>
 
 export const isLiving = ({ state }: SignIn): boolean => state.kind !== 'revoked';
 
-/** Every name of the sign-in's servers for which the owner may have set an exception. */
+/** Every name of the sign-in's servers for which the user may have set an exception. */
 export function namesOfServers({ endpoints, resource, issuer, server }: SignIn): string[] {
   return [...endpoints, resource, issuer, ...(server ? [server.identifier] : [])];
 }

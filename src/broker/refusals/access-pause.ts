@@ -1,5 +1,5 @@
 /**
- * Whether the owner paused all access, and the refusal of what is asked meanwhile.
+ * Whether the user paused all access, and the refusal of what is asked meanwhile.
  *
  * Invariants: during a pause, no app gets a token or an API key, and nothing is refreshed. A pause is never
  * shortened: of two, the later end is kept. Only `end`, or its own end, is the end of it. This object is what the running

@@ -14,7 +14,7 @@ import type { RefreshAttempt } from '../tokens/sign-in-secret.ts';
 import type { Permission } from '../records/permission.ts';
 
 /** Describes a refresh attempt with an unknown outcome, as a whole sentence. */
-export function attemptSentence({ startedAt, isUnanswered }: RefreshAttempt): string {
+export function lostRefreshSentence({ startedAt, isUnanswered }: RefreshAttempt): string {
   const what = isUnanswered
     ? `The answer to the refresh of ${moment(startedAt)} was lost.`
     : `Keyturn stopped during the refresh of ${moment(startedAt)}.`;

@@ -62,7 +62,7 @@ export function noApiKey(endpoint: string): KeyturnError {
   });
 }
 
-/** Tokens of a server where the owner set a key and nobody signed in. */
+/** Tokens of a server where the user set a key and nobody signed in. */
 export function apiKeyInstead(endpoint: string): KeyturnError {
   return new KeyturnError(
     'login_required',

@@ -2,7 +2,7 @@
  * The scopes that a sign-in's request names at last.
  *
  * Invariant: what Keyturn adds automatically (`offline_access`), Keyturn takes back where the server refuses it for this
- * client. A scope that the owner or an app named is never taken back.
+ * client. A scope that the user or an app named is never taken back.
  */
 import { OfflineRefused } from '../../oauth/grants/authorization-failure.ts';
 import { includesOfflineAccess, withoutOfflineAccess } from '../../oauth/base/scope.ts';

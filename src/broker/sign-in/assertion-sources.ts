@@ -1,6 +1,6 @@
 /**
  * Where an assertion that isn't ours comes from: a workload's from a file, a command or a variable of the environment,
- * and a company's ID token from a file. The owner named it.
+ * and a company's ID token from a file. The user named it.
  *
  * Invariant: it is read again for each token request, and kept nowhere. One that was refused is not sent again for a
  * minute unless it changed, and a command that failed is not started again for ten seconds; both end automatically, and
@@ -46,7 +46,7 @@ export interface AssertionUse {
   readonly source: string;
   /** Whom the assertion is for. */
   readonly issuer: string;
-  /** The owner acts: the pauses end. */
+  /** The user acts: the pauses end. */
   readonly isByPerson: boolean;
 }
 

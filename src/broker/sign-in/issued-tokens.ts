@@ -96,7 +96,7 @@ function mismatch(endpoint: string, known: readonly string[], signedIn: string |
 
 /**
  * Client credentials and a workload name no person, so there is no question about the account. An identity assertion
- * names one: for another one than before an app's request ends, and only the owner can say yes.
+ * names one: for another one than before an app's request ends, and only the user can say yes.
  */
 export async function storeUnattended(
   parts: BrokerParts,

@@ -1,7 +1,7 @@
 /**
  * Sign-ins that need no person: client credentials, enterprise-managed authorization (ID-JAG), and workload identity.
  *
- * Invariant: used only where the owner entered a client for that purpose at this very issuer; off
+ * Invariant: used only where the user entered a client for that purpose at this very issuer; off
  * otherwise. No refresh token is kept: the credentials themselves are the way to the next token.
  */
 import type { BrokerParts } from '../parts.ts';
@@ -32,12 +32,12 @@ export interface UnattendedRequest {
   readonly proofKey: ProofKey | undefined;
   /** The sign-in to renew. */
   readonly signInId: string | undefined;
-  /** The owner's own sign-in, not an app's request. */
+  /** The user's own sign-in, not an app's request. */
   readonly isByPerson: boolean;
   readonly signal: AbortSignal;
 }
 
-/** The client for tokens without a user, if the owner entered one for this issuer. */
+/** The client for tokens without a user, if the user entered one for this issuer. */
 export function unattendedRecord(
   registrations: Registrations,
   issuer: string,
@@ -104,7 +104,7 @@ async function withCompanyCredentials<T>(
   const { issuer, clientId, idTokenFile: file } = idp;
   const server = await discoverIdentityProvider(issuer, http);
   if (file !== undefined && clientId !== undefined) {
-    // The company's provider knows us as a public client, by the id the owner entered.
+    // The company's provider knows us as a public client, by the id the user entered.
     const registration = { issuer, clientId, tokenEndpointAuthMethod: 'none' } as const;
     return parts.assertions.useIdToken({ ...use, file }, async (idToken) =>
       redeem({ identityProvider: { server, registration }, idToken }),

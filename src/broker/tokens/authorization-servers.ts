@@ -90,7 +90,7 @@ export class AuthorizationServers {
     return this.#known.values().find((server) => server.issuer === issuer) ?? { issuer };
   }
 
-  /** The owner changed something about a server: the next request uses it. */
+  /** The user changed something about a server: the next request uses it. */
   forget(): void {
     this.#known.clear();
   }
@@ -137,7 +137,7 @@ function noMetadata(issuer: string): RuleRefusal {
 }
 
 /**
- * True if default endpoints may be used: not instead of metadata that was used before, nor for a client that the owner
+ * True if default endpoints may be used: not instead of metadata that was used before, nor for a client that the user
  * entered.
  */
 export function metadataGone(issuer: string): RuleRefusal {

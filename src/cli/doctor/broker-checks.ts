@@ -82,7 +82,7 @@ async function ask(connection: Connection): Promise<BrokerLook> {
   }
 }
 
-/** A broker without a window knows of the desktop only what the owner's commands tell it. */
+/** A broker without a window knows of the desktop only what the user's commands tell it. */
 function displayFindings({ display }: Status): Finding[] {
   const here = displayName(process.env);
   if (here === undefined || here === display) return [];

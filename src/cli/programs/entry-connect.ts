@@ -127,7 +127,7 @@ async function untilAllowed(
   }
 }
 
-/** Shows what the owner has to compare. */
+/** Shows what the user has to compare. */
 export function sayCode(name: string, code: string): void {
   say(`keyturn: ${quoted(name)} asks to be paired. Its code is ${code}.`);
   say('  Answer on the machine where the broker runs, if it shows the same code.');

@@ -1,5 +1,5 @@
 /**
- * The pause of all access, as the owner begins and ends it: in the running broker, in the document, and in the audit log.
+ * The pause of all access, as the user begins and ends it: in the running broker, in the document, and in the audit log.
  *
  * Invariants: a pause takes effect before it is stored, and even if it can't be. It ends only after the document has
  * forgotten it. So whatever fails, nobody gets more. A start pauses too if something was taken away that could not be
@@ -43,7 +43,7 @@ export class KeptPause {
   }
 
   /**
-   * `until` in milliseconds since 1970; absent: until the owner resumes. Resolves with the pause that is in force now, which
+   * `until` in milliseconds since 1970; absent: until the user resumes. Resolves with the pause that is in force now, which
    * may be an earlier one that ends later. Throws `invalid_request` for a time that is over; `file_unreadable`, or what
    * the vault throws: then the pause is in force as long as this broker runs.
    */

@@ -6,7 +6,7 @@
  */
 import type { Broker } from '../../broker/broker.ts';
 import { toWall, wholeSeconds } from '../../base/clock.ts';
-import { explainSignIn, leftOver, notableSkew } from '../../broker/explain.ts';
+import { explainSignIn, lostRefreshOf, notableSkew } from '../../broker/explain.ts';
 import type { NextRefresh } from '../../broker/explain.ts';
 import type { StoredRow } from '../../audit/audit-row.ts';
 import { serves } from '../../broker/consent/sign-in-choice.ts';
@@ -90,10 +90,10 @@ export function receiptAnswer(
 
 type SignInAnswer = ResultOf<'signIn.list'>['signIns'][number];
 
-function troubleOf({ parts }: Broker, signIn: SignIn): Pick<SignInAnswer, 'trouble' | 'attempt'> {
+function troubleOf({ parts }: Broker, signIn: SignIn): Pick<SignInAnswer, 'trouble' | 'lostRefresh'> {
   const { refresher } = parts;
   const trouble = signIn.state.kind === 'active' ? refresher.failures.backoff.trouble(signIn.id) : undefined;
-  const attempt = leftOver(parts, signIn);
+  const attempt = lostRefreshOf(parts, signIn);
   const at = (steady: number): number => wholeSeconds(toWall(parts.clock, steady));
   return {
     ...(trouble && {
@@ -105,9 +105,9 @@ function troubleOf({ parts }: Broker, signIn: SignIn): Pick<SignInAnswer, 'troub
       },
     }),
     ...(attempt && {
-      attempt: {
+      lostRefresh: {
         startedAt: wholeSeconds(attempt.startedAt),
-        lost: attempt.isUnanswered ? ('answer' as const) : ('broker' as const),
+        cause: attempt.isUnanswered ? ('answerLost' as const) : ('brokerStopped' as const),
       },
     }),
   };

@@ -35,7 +35,7 @@ export const apiKeyMethods: Pick<
 
   'apiKey.permission.set': async ({ broker }, _caller, params, approved) => {
     const { decided, from } = approved ?? keyPermissionChange(broker, params);
-    // Race: while the card was open, the owner may have set another key there, or removed it.
+    // Race: while the card was open, the user may have set another key there, or removed it.
     if (decided.endpoint !== apiKeySubject(requireKey(broker, params.resource)))
       throw anotherKey(params.resource);
     await broker.consent.decide({ ...decided, createdAt: broker.parts.clock.wall() }, from);

@@ -1,5 +1,5 @@
 /**
- * A change of a setting that the owner asks for.
+ * A change of a setting that the user asks for.
  *
  * Invariants: the vault isn't changed while it holds secrets. A setting that needs a confirmation is written
  * into the document before the file. Each change is a row of the audit log, which names the setting and not its value:

@@ -1,4 +1,4 @@
-/** The methods about sign-ins: what there is, its end, and a new one that the owner starts. */
+/** The methods about sign-ins: what there is, its end, and a new one that the user starts. */
 import type { Broker } from '../../broker/broker.ts';
 import { serves } from '../../broker/consent/sign-in-choice.ts';
 import type { SignIn } from '../../broker/records/sign-in.ts';

@@ -1,5 +1,5 @@
 /**
- * What the owner does with proxies: add, list, rotate, remove; and their process, which follows the list.
+ * What the user does with proxies: add, list, rotate, remove; and their process, which follows the list.
  *
  * Invariants: the process serves what is in the list and nothing else. A change that fails at any step leaves the
  * proxy as it was; programs that a removal already ended stay ended. Before the list is verified, the process gets only

@@ -1,7 +1,7 @@
 /**
  * The environment of the browser, with the display where it should open.
  *
- * Invariant: of the owner's command that asks, the variables of its display count and nothing else; they replace all of
+ * Invariant: of the user's command that asks, the variables of its display count and nothing else; they replace all of
  * the broker's own, since the address of one display beside the name of another would open the page where nobody looks.
  */
 import { runtimeFolder } from '../../vault/keychain/session-bus.ts';
@@ -18,7 +18,7 @@ type Display = Readonly<Partial<Record<(typeof displayNames)[number], string | u
 
 export class BrowserDisplay {
   readonly #env: NodeJS.ProcessEnv;
-  /** Of the owner's last command. */
+  /** Of the user's last command. */
   #given: Display | undefined;
 
   /** `env`: the broker's own environment. */

@@ -107,7 +107,7 @@ export const homeMethods = {
     params: empty,
     result: empty,
   },
-  /** Where the owner's command runs: the browser opens there, unless the broker is the app. */
+  /** Where the user's command runs: the browser opens there, unless the broker is the app. */
   'display.set': {
     who: 'owner',
     effect: 'reads',

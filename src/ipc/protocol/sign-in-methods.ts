@@ -1,4 +1,4 @@
-/** The methods about sign-ins: what there is, its end, and a new one that the owner starts. */
+/** The methods about sign-ins: what there is, its end, and a new one that the user starts. */
 import * as z from 'zod';
 
 import { ownersEnd } from './method.ts';

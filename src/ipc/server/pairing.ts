@@ -1,8 +1,8 @@
 /**
- * The queue in which programs without a key wait for the owner's answer.
+ * The queue in which programs without a key wait for the user's answer.
  *
  * Invariant: at most three wait. An app that leaves withdraws its card, after two minutes at the latest. With a ticket
- * the card stays for ten minutes without it, and the owner's answer for ten more, for who shows that ticket. After a
+ * the card stays for ten minutes without it, and the user's answer for ten more, for who shows that ticket. After a
  * refusal nobody may ask for a while, under any name: names prove nothing.
  */
 import { type KeyObject, randomInt } from 'node:crypto';
@@ -13,7 +13,7 @@ import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { PeerFacts } from '../peer/peer.ts';
 import type { After } from '../wire/timer.ts';
 
-/** What the owner is asked. `signal` ends the question: the app left, or nobody answered in time. */
+/** What the user is asked. `signal` ends the question: the app left, or nobody answered in time. */
 export interface PairRequest {
   readonly name: string;
   /** Six digits, shown by the program and on the card: it ties the card to the app. */
@@ -42,7 +42,7 @@ export interface NewPairing {
 
 export interface PairingDeps {
   /**
-   * Resolves when the owner said yes, with what then makes the pairing: its key has to be used soon. Rejects with
+   * Resolves when the user said yes, with what then makes the pairing: its key has to be used soon. Rejects with
    * `pairing_denied` when they said no.
    */
   readonly pair: (request: PairRequest) => Promise<() => Promise<NewPairing>>;
@@ -146,7 +146,7 @@ export class PairingQueue {
     card.answer.then(
       () => (detached.until = this.#deps.now() + detachedLifetime),
       (error: unknown) => {
-        // Only the owner's word is kept: what hindered the question is asked again.
+        // Only the user's word is kept: what hindered the question is asked again.
         if (reasonOf(error) === 'pairing_denied') detached.until = this.#deps.now() + detachedLifetime;
         else this.#detached.delete(shown);
       },

@@ -28,7 +28,7 @@ export interface Challenge {
   readonly wwwAuthenticate?: string;
 }
 
-/** What a request may be answered with: an access token, or the API key that the owner set for the endpoint. */
+/** What a request may be answered with: an access token, or the API key that the user set for the endpoint. */
 export type CredentialKind = 'token' | 'apiKey';
 
 /** `minimumValidity` and `timeout` in seconds. */

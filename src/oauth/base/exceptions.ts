@@ -1,7 +1,7 @@
 /**
- * The rules that the owner may waive for one server that breaks them.
+ * The rules that the user may waive for one server that breaks them.
  *
- * Invariant: each exception breaks a MUST, so it is off unless the owner set it for this server. None switches PKCE
+ * Invariant: each exception breaks a MUST, so it is off unless the user set it for this server. None switches PKCE
  * off. Where the code reads an exception, a comment names the rule that it breaks.
  */
 
@@ -18,7 +18,7 @@ export interface Exceptions {
   readonly needsIdToken?: boolean;
 }
 
-/** The `resource` parameter (RFC 8707 §2), byte for byte, unless the owner waived it for this server. */
+/** The `resource` parameter (RFC 8707 §2), byte for byte, unless the user waived it for this server. */
 export function resourceParameter(
   resource: string,
   exceptions: Exceptions | undefined,

@@ -121,7 +121,7 @@ export interface ScopeSources {
   readonly challenge?: readonly string[];
   /** The scopes that the caller asks for. */
   readonly requested?: readonly string[];
-  /** True if the owner named them, or if they renew a sign-in: then they are all, whatever the challenge says. */
+  /** True if the user named them, or if they renew a sign-in: then they are all, whatever the challenge says. */
   readonly isExact?: boolean;
   /** `scopes_supported` of the protected resource metadata. */
   readonly scopesSupported?: readonly string[];

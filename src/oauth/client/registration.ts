@@ -33,7 +33,7 @@ export const registrationSchema = z.object({
   registeredAt: z.number().int().nonnegative(),
   /** Milliseconds since 1970; absent: never. */
   secretExpiresAt: z.number().int().nonnegative().optional(),
-  /** As registered; absent if the owner entered the client. */
+  /** As registered; absent if the user entered the client. */
   grantTypes: z.array(z.string()).optional(),
   /** As registered: some servers refuse every other scope. Absent if no scope was registered. */
   scope: z.array(z.string()).optional(),
@@ -49,7 +49,7 @@ export interface RegistrationWithSecrets {
 }
 
 export interface RegistrationCandidates {
-  /** The registration that the owner entered. */
+  /** The registration that the user entered. */
   readonly preregistered?: Registration;
   /** The registration that an earlier sign-in made. */
   readonly existing?: Registration;

@@ -2,7 +2,7 @@
  * The metadata that an authorization server publishes (RFC 8414, OpenID Connect Discovery 1.0).
  *
  * Invariant: an `AuthorizationServer` is made only of metadata that states the expected issuer, has secure
- * endpoints, and offers PKCE with S256. The two exceptions are exceptions that the owner set (exceptions.ts).
+ * endpoints, and offers PKCE with S256. The two exceptions are exceptions that the user set (exceptions.ts).
  */
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
@@ -30,7 +30,7 @@ export interface TokenServer {
 
 export interface AuthorizationServer extends TokenServer {
   /**
-   * Set if the owner's exception let the metadata state another issuer: the identifier that led to the metadata, and
+   * Set if the user's exception let the metadata state another issuer: the identifier that led to the metadata, and
    * that finds it again.
    */
   readonly discoveredAs?: string;
@@ -193,7 +193,7 @@ export function requireExpectedIssuer(
 ): void {
   const stated = json['issuer'];
   if (typeof stated === 'string' && issuers.includes(stated)) return;
-  // Breaks RFC 8414 §3.3, "MUST be identical": the owner waived it for this server.
+  // Breaks RFC 8414 §3.3, "MUST be identical": the user waived it for this server.
   if (exceptions.issuerMismatch === true && typeof stated === 'string') return;
   const shown = typeof stated === 'string' ? quotedWithheld(stated) : 'none';
   throw new RuleRefusal(
@@ -225,7 +225,7 @@ function statesPkce(
   exceptions: Exceptions,
 ): boolean {
   const methods = document.code_challenge_methods_supported;
-  // Breaks "if that field is absent, the client MUST refuse to proceed": the owner waived it for this
+  // Breaks "if that field is absent, the client MUST refuse to proceed": the user waived it for this
   // server. S256 is still sent, and a list without it is still refused.
   return methods?.includes('S256') ?? exceptions.noPkceMetadata === true;
 }
@@ -238,7 +238,7 @@ export function requirePkceForPerson({ issuer, lacksPkce, metadata }: Authorizat
   if (lacksPkce) throw pkceUnsupported(issuer, metadata);
 }
 
-/** The metadata says nothing of PKCE: the owner may waive that. */
+/** The metadata says nothing of PKCE: the user may waive that. */
 export class SilentAboutPkce extends RuleRefusal {
   readonly issuer: string;
 

@@ -1,5 +1,5 @@
 /**
- * Finds out whether an MCP server offers OAuth. If it does, the owner needs no API key for it.
+ * Finds out whether an MCP server offers OAuth. If it does, the user needs no API key for it.
  *
  * Invariant: only what the server says about this endpoint counts. A refusal without a challenge or metadata is no
  * offer of OAuth, since servers with API keys refuse too.

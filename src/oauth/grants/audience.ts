@@ -1,7 +1,7 @@
 /**
  * The audience of an access token, if the token shows it.
  *
- * Invariant: a JWT for another resource is refused, unless the owner waived that for the server. So no protected
+ * Invariant: a JWT for another resource is refused, unless the user waived that for the server. So no protected
  * server gets tokens for others through us. A token that names no resource is accepted like an opaque one, and is
  * reported as unbound.
  */
@@ -13,7 +13,7 @@ import { shownText } from '../base/oauth-error.ts';
 import type { Exceptions } from '../base/exceptions.ts';
 import { canonicalResource, resourceCovers } from '../base/resource.ts';
 
-/** `other`: the token names another resource, and the owner waived the refusal. */
+/** `other`: the token names another resource, and the user waived the refusal. */
 export type Audience = 'resource' | 'unbound' | 'other';
 
 export interface ExpectedAudience {
@@ -65,7 +65,7 @@ export function checkAudience(
     return 'resource';
   if (others.length === 0) return 'unbound';
   // Breaks "a client MUST NOT send the MCP server any token other than one issued by that server's
-  // authorization server" for it: the owner waived that for this server.
+  // authorization server" for it: the user waived that for this server.
   if (expected.exceptions?.otherAudience === true) return 'other';
   throw wrongAudience(others, expected);
 }

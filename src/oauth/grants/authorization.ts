@@ -31,7 +31,7 @@ export interface StartedAuthorization extends RefusableRequest {
   readonly redirectUri: string;
   /** Set if the sign-in asks for an ID token (scope openid). */
   readonly nonce?: string;
-  /** The rules that the owner had waived for this server when the sign-in began. */
+  /** The rules that the user had waived for this server when the sign-in began. */
   readonly exceptions?: Exceptions;
   /** The key that the code and its tokens are bound to. */
   readonly proofKey?: ProofKey;
@@ -50,7 +50,7 @@ export interface AuthorizationRequest {
   readonly prompt?: string;
   /** True if the client was registered just before, so that the server can't have forgotten it. */
   readonly isNewClient?: boolean;
-  /** What the owner waived for this server. */
+  /** What the user waived for this server. */
   readonly exceptions?: Exceptions;
   /** The key that the tokens should be bound to. */
   readonly proofKey?: ProofKey | undefined;

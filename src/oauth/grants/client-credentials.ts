@@ -19,7 +19,7 @@ import { requireTokenFields, requestToken } from './token-request.ts';
 export interface ClientCredentialsRequest extends OAuthClient {
   readonly resource: string;
   readonly scope?: readonly string[];
-  /** What the owner waived for this server. */
+  /** What the user waived for this server. */
   readonly exceptions?: Exceptions;
   /** The key that the token should be bound to. */
   readonly proofKey?: ProofKey | undefined;

@@ -30,7 +30,7 @@ const refused = grantFailure('Start the sign-in again: keyturn login URL --devic
 export interface DeviceRequest extends OAuthClient {
   readonly resource: string;
   readonly scope?: readonly string[];
-  /** What the owner waived for this server. */
+  /** What the user waived for this server. */
   readonly exceptions?: Exceptions;
   /** The key that the token should be bound to. */
   readonly proofKey?: ProofKey | undefined;

@@ -167,7 +167,7 @@ export interface RedemptionRequest extends OAuthClient {
   readonly assertion: IdentityAssertion;
   readonly resource: string;
   readonly scope?: readonly string[];
-  /** What the owner waived for this server. */
+  /** What the user waived for this server. */
   readonly exceptions?: Exceptions;
   /** The key that the token should be bound to. */
   readonly proofKey?: ProofKey | undefined;

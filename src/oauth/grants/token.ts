@@ -82,7 +82,7 @@ export interface RefreshRequest extends OAuthClient {
   readonly scope?: readonly string[];
   /** All scopes as they were asked for: named if the server wants that (Entra ID), and only then. */
   readonly wholeScope?: readonly string[];
-  /** What the owner waived for this server. */
+  /** What the user waived for this server. */
   readonly exceptions?: Exceptions;
   /** The key that the refresh token is bound to (RFC 9449 §5). */
   readonly proofKey?: ProofKey | undefined;

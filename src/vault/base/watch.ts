@@ -17,7 +17,7 @@ export interface VaultState {
   readonly state: VaultStateName;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** The trouble, and what the owner can do about it, as text. */
+  /** The trouble, and what the user can do about it, as text. */
   readonly what?: string;
   readonly hint?: string;
 }
@@ -153,7 +153,7 @@ export class VaultWatch {
   }
 
   #derived(): { state: VaultStateName; error?: Pick<VaultError, 'message' | 'hint'> } {
-    // If the whole file is unreadable, the owner needs to know that rather than that it is locked.
+    // If the whole file is unreadable, the user needs to know that rather than that it is locked.
     const whole = this.#damaged.get('');
     if (whole && this.#block?.state === 'locked') return { state: 'damaged', error: whole };
     if (this.#block) return this.#block;

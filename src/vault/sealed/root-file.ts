@@ -137,7 +137,7 @@ async function passphraseKey(
       rule: `vault: a passphrase has 1 to ${maxPassphraseLength} characters`,
       hint: 'Unlock it with: keyturn unlock',
     });
-  // Some letters have two forms in Unicode (RFC 8265 §4.2.2). With another keyboard the owner may type the other form.
+  // Some letters have two forms in Unicode (RFC 8265 §4.2.2). With another keyboard the user may type the other form.
   const text = passphrase.normalize('NFC');
   // Node's default limit is 32 MiB. The schema has already limited N and r; 1 MiB more covers scrypt's overhead.
   const maxmem = 128 * cost.N * cost.r + 1024 * 1024;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { moment } from '../../../src/base/errors.ts';
 import { type SignInSecret, type RefreshAttempt } from '../../../src/broker/tokens/sign-in-secret.ts';
-import { explainSignIn, leftOver } from '../../../src/broker/explain.ts';
+import { explainSignIn, lostRefreshOf } from '../../../src/broker/explain.ts';
 import { deadOrigin, type Page } from '../../oauth/site.ts';
 import { oddServer, type OddServer } from '../odd-server.ts';
 import { signedInRig, refusal, type Rig } from '../rig.ts';
@@ -67,11 +67,11 @@ describe('an attempt', () => {
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
     expect(rig.signIn().state).toEqual({ kind: 'active' });
     expect(await inVault(rig)).toMatchObject({ attempt: { isUnanswered: true } });
-    expect(explainSignIn(rig.parts, rig.signIn()).attempt).toMatch(/^The answer to the refresh of/);
+    expect(explainSignIn(rig.parts, rig.signIn()).lostRefresh).toMatch(/^The answer to the refresh of/);
     server.answer = (_form, usual) => usual;
     rig.clock.advance(1000);
     await rig.ask(never);
-    expect(leftOver(rig.parts, rig.signIn())).toBeUndefined();
+    expect(lostRefreshOf(rig.parts, rig.signIn())).toBeUndefined();
     await rig.parts.audit.flush();
     expect(rig.texts().join('')).toContain('"recovered"');
   });

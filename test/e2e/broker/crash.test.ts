@@ -93,10 +93,10 @@ describe('a broker that is killed', () => {
     const { crash } = there;
     expect(await killedDuring(there, (gone) => gone.then(() => ({ status: 503 })))).toBe(true);
     await crash.start();
-    expect((await crash.explain('a')).attempt).toMatch(/^Keyturn stopped during the refresh of \d{4}-/);
+    expect((await crash.explain('a')).lostRefresh).toMatch(/^Keyturn stopped during the refresh of \d{4}-/);
     expect((await crash.token('a')).access_token).toBeTypeOf('string');
-    const { attempt, timeline } = await crash.explain('a');
-    expect(attempt).toBeUndefined();
+    const { lostRefresh, timeline } = await crash.explain('a');
+    expect(lostRefresh).toBeUndefined();
     expect(timeline.map(({ event, outcome }) => `${event} ${outcome}`)).toContain('refresh recovered');
   });
 
@@ -108,7 +108,7 @@ describe('a broker that is killed', () => {
     await crash.kill();
     expect(world.counts().authorizationServer.refreshes).toBe(refreshes + 1);
     await crash.start();
-    expect((await crash.explain('b')).attempt).toBeUndefined();
+    expect((await crash.explain('b')).lostRefresh).toBeUndefined();
     expect((await crash.token('b')).access_token).toBeTypeOf('string');
     expect(world.counts().authorizationServer).toMatchObject({ refreshes: refreshes + 2, refreshReuses: 0 });
   });
@@ -118,8 +118,8 @@ describe('a broker that is killed', () => {
     expect(await killedDuring(there, (gone) => ({ answerAfter: gone }))).toBe(false);
     await crash.start();
     const before = await crash.explain('a');
-    expect(before.attempt).toMatch(/^Keyturn stopped during the refresh of \d{4}-/);
-    expect(before.signIn).toMatchObject({ state: 'active', attempt: { lost: 'broker' } });
+    expect(before.lostRefresh).toMatch(/^Keyturn stopped during the refresh of \d{4}-/);
+    expect(before.signIn).toMatchObject({ state: 'active', lostRefresh: { cause: 'brokerStopped' } });
     expect(await crash.home.ok(['sign-in', 'list'])).toContain('cut off');
     await expect(crash.token('a')).rejects.toMatchObject({ reason: 'login_required' });
     const after = await crash.explain('a');

@@ -173,7 +173,7 @@ export class CrashHome {
     const before = isHonoured ? undefined : await this.explain(account);
     const reason = await this.token(account).then(() => 'ok', reasonOf);
     const after = await this.explain(account);
-    if (reason === 'ok' && after.attempt === undefined) {
+    if (reason === 'ok' && after.lostRefresh === undefined) {
       this.numbers.signInsKept += 1;
       return;
     }
@@ -182,7 +182,7 @@ export class CrashHome {
     const isTold =
       (before?.refresh?.by === 'underWay' ||
         before?.now.includes(lostAnswer) === true ||
-        before?.attempt?.startsWith('Keyturn stopped during the refresh of ') === true) &&
+        before?.lostRefresh?.startsWith('Keyturn stopped during the refresh of ') === true) &&
       after.now.includes(lostAnswer);
     if (!isHonoured && reason === 'login_required' && isTold) this.numbers.answersLost += 1;
     else this.#lost({ isHonoured, reason, before, after });

@@ -329,7 +329,7 @@ const explanation: ResultOn<'signIn.show'> = {
       signedInAt: ago(240 * day),
       now: 'It is usable; a token is in memory, good until 2026-05-12 11:06 UTC.',
       next: 'Keyturn refreshes it automatically about 2026-05-12 11:01 UTC, because an app uses it.',
-      refresh: { by: 'itself', after: ago(-37 * minute) },
+      refresh: { by: 'timer', after: ago(-37 * minute) },
       timeline: [
         { at: ago(240 * day), event: 'signIn', outcome: 'ok' },
         { at: ago(64 * day), event: 'permission', outcome: 'allow', app: 'Quill' },

@@ -158,7 +158,7 @@ export const troubled: Lists = {
           since: ago(2 * hour),
           nextTryAt: ahead(5 * hour),
         },
-        attempt: { startedAt: ago(3 * hour), lost: 'broker' },
+        lostRefresh: { startedAt: ago(3 * hour), cause: 'brokerStopped' },
         audience: 'unbound',
       }),
       ...(['confirmed', 'notOffered', 'pending', 'abandoned'] as const).map((receipt, at) =>
@@ -172,7 +172,7 @@ export const troubled: Lists = {
           liveUntil: ahead(hour),
         }),
       ),
-      signInOf({ id: 'g6', state: 'refreshing', attempt: { startedAt: ago(30), lost: 'answer' } }),
+      signInOf({ id: 'g6', state: 'refreshing', lostRefresh: { startedAt: ago(30), cause: 'answerLost' } }),
       signInOf({ id: 'g7', state: 'expired' }),
     ],
   },

@@ -19,11 +19,11 @@ const states: Readonly<Record<string, string>> = {
 
 /** With what became of a revocation, what is in the way, and the exceptions of its server. */
 function shownState(signIn: SignIn): string {
-  const { state, trouble, attempt, audience, exceptions, tokenType } = signIn;
+  const { state, trouble, lostRefresh, audience, exceptions, tokenType } = signIn;
   const notes = [
     ...receiptNotes(signIn),
     ...(trouble ? [`offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
-    ...(attempt ? [`refresh of ${when(attempt.startedAt)} cut off`] : []),
+    ...(lostRefresh ? [`refresh of ${when(lostRefresh.startedAt)} cut off`] : []),
     ...(audience === 'unbound' ? ['token bound to no server'] : []),
     ...(audience === 'other' ? ['token for another server'] : []),
     ...(tokenType === 'DPoP' ? ['tokens bound to a DPoP key'] : []),

@@ -49,7 +49,7 @@ function show({
   signedInAt,
   now,
   next,
-  attempt,
+  lostRefresh,
   audience,
   dpopKey,
   clock,
@@ -59,7 +59,7 @@ function show({
   print(`${signIn.id}  ${signIn.endpoint}`);
   print(`signed in  ${when(signedInAt)} at ${signIn.issuer}, account ${signIn.account ?? '-'}`);
   print(`now        ${now}`);
-  if (attempt !== undefined) print(`attempt    ${attempt}`);
+  if (lostRefresh !== undefined) print(`refresh    ${lostRefresh}`);
   print(`next       ${next}`);
   if (audience !== undefined) print(`audience   ${audience}`);
   if (dpopKey !== undefined) print(`DPoP key   ${dpopKey}`);

@@ -1,5 +1,5 @@
 /**
- * API keys as schemas of the wire: how the owner sets one, and what lists show.
+ * API keys as schemas of the wire: how the user sets one, and what lists show.
  *
  * Invariants: every text is bounded. Only `apiKey.set` takes a value, and no answer here has one.
  */

@@ -1,5 +1,5 @@
 /**
- * Our OAuth clients at issuers, as schemas of the wire: what the owner enters, and what is listed.
+ * Our OAuth clients at issuers, as schemas of the wire: what the user enters, and what is listed.
  *
  * Invariant: secrets go in and never out: `registered` has no field for one.
  */
@@ -17,7 +17,7 @@ export const registrationGrantType = z.literal([
   'jwt-bearer',
 ]);
 
-/** Where a workload's assertion comes from. The owner reads it on a card, so it is one line. */
+/** Where a workload's assertion comes from. The user reads it on a card, so it is one line. */
 export const assertionSource = z
   .string()
   .max(4096)
@@ -25,7 +25,7 @@ export const assertionSource = z
 
 export const clientIdentifier = z.string().min(1).max(maxLength.url);
 
-/** What the owner enters. */
+/** What the user enters. */
 export const registration = z.object({
   issuer: url,
   clientId: clientIdentifier,

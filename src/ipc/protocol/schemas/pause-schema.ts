@@ -5,6 +5,6 @@ import { instant } from './values.ts';
 
 export const pause = z.object({
   since: instant,
-  /** Absent: until the owner resumes. */
+  /** Absent: until the user resumes. */
   until: instant.optional(),
 });

@@ -139,7 +139,7 @@ export const approvalRequest = z.object({
    * a command wants to start: Keyturn would register again there.
    */
   newClient: z.literal(true).optional(),
-  /** Of a sign-in by a page: only a client that the owner enters could take the place of the one of this page. */
+  /** Of a sign-in by a page: only a client that the user enters could take the place of the one of this page. */
   replacedByHand: z.literal(true).optional(),
   /** Of a sign-in by a page: why no browser was opened. */
   browserError: settingText.optional(),

@@ -21,7 +21,7 @@ const receiptFields = {
   triedUntil: instant.optional(),
 };
 
-/** One sign-in, as an owner or the app sees it. Never a token. */
+/** One sign-in, as the user or the app sees it. Never a token. */
 export const signIn = z.object({
   id,
   resource: url,
@@ -29,8 +29,9 @@ export const signIn = z.object({
   issuer: url,
   account: account.optional(),
   scope,
+  /** `active`, `refreshing` (a refresh is under way), `signInRequired` (only a new sign-in helps) or `revoked`. */
   state,
-  /** Rules that the owner waived for this server. */
+  /** Rules that the user waived for this server. */
   exceptions: z.array(exceptionName),
   /** Why a sign-in is needed. */
   why: z.string().max(maxLength.url).optional(),
@@ -45,8 +46,8 @@ export const signIn = z.object({
   lastRefreshedAt: instant.optional(),
   /** The issuer could not give a token since then, and isn't asked before `nextTryAt`. */
   trouble: z.object({ reason: state, since: instant, nextTryAt: instant }).optional(),
-  /** A refresh whose outcome isn't known: the broker ended during it, or its answer was lost. */
-  attempt: z.object({ startedAt: instant, lost: z.literal(['broker', 'answer']) }).optional(),
+  /** A refresh with an unknown outcome: the broker stopped during it, or the answer was lost. */
+  lostRefresh: z.object({ startedAt: instant, cause: z.literal(['brokerStopped', 'answerLost']) }).optional(),
   /** Names of the apps that may use it; an app sees only its own. */
   apps: z.array(shownName),
 });
@@ -65,14 +66,15 @@ const sentence = z.string().max(maxLength.scope);
 export const explanation = z.object({
   signIn,
   signedInAt: instant,
-  /** Its state, and what happens next; sentences for a user. */
+  /** Its state, and what happens next, in words for the user. */
   now: sentence,
   next: sentence,
-  attempt: sentence.optional(),
+  lostRefresh: sentence.optional(),
   /** Where a token isn't bound to this server. */
   audience: sentence.optional(),
   /** Where its tokens are bound to a DPoP key. */
   dpopKey: sentence.optional(),
+  /** If its clock is more than a minute off. */
   clock: sentence.optional(),
   /** How far the issuer’s clock is ahead of ours, where `clock` speaks of it; negative: behind. */
   clockAhead: z.int().optional(),
@@ -88,9 +90,8 @@ export const explanation = z.object({
     .optional(),
   /** What brings the next access token, and not before when; absent for a sign-in that is over. */
   refresh: z
-
     .object({
-      by: z.literal(['underWay', 'itself', 'request', 'signIn', 'resume']),
+      by: z.literal(['underWay', 'timer', 'request', 'signIn', 'resume']),
       after: instant.optional(),
     })
     .optional(),

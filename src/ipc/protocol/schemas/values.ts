@@ -26,7 +26,7 @@ export const instant = z.int().nonnegative();
 export const seconds = z.int().nonnegative().max(day);
 export const empty = z.object({});
 
-/** A rule that the owner may waive for a server; `private-address` is for a host. */
+/** A rule that the user may waive for a server; `private-address` is for a host. */
 export const exceptionName = z.literal([
   'issuer-mismatch',
   'no-resource',
