@@ -43,6 +43,10 @@ const isWriting = process.env['KEYTURN_TRANSCRIPTS'] === 'write';
 /** Milliseconds for what a command says first. */
 const patience = isWriting ? 20_000 : 100_000;
 
+async function answerTo(home: TestHome, kind: string, verdict: 'approve' | 'deny'): Promise<void> {
+  await owner.answer(home, (await questionOf(home, kind as Question['kind'])).id, verdict);
+}
+
 /** What happens elsewhere, by the words that a line begins with; the rest are its arguments. */
 const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = {
   'the server takes': async ({ world }, token) => expect((await verdictOn(world, token)).status).toBe(200),
@@ -62,8 +66,8 @@ const acts: Readonly<Record<string, (place: Place, word: string) => unknown>> = 
   'the broker is killed': ({ home }) => owner.killBroker(home),
   'the broker resets the home': ({ home }) => owner.resetHome(home),
   'an app pairs as': ({ home }, name) => paired(home, name),
-  'the user approves': async ({ home }, kind) =>
-    owner.answer(home, (await questionOf(home, kind as Question['kind'])).id, 'approve'),
+  'the user approves': ({ home }, kind) => answerTo(home, kind, 'approve'),
+  'the user denies': ({ home }, kind) => answerTo(home, kind, 'deny'),
   'the command gets': ({ running }, signal) => running[0]?.signal(signal as NodeJS.Signals),
 };
 

@@ -1,38 +1,11 @@
-/** `keyturn bridge` as a client starts it: a program on standard input and output, in front of a real MCP server. */
+/** The end of `keyturn bridge`. What it does for a client: test/cli/bridge.txt. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
-import { homeInWorld, isAlive, processFacts, until } from '../../support/home.ts';
-import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
+import { homeInWorld, isAlive, until } from '../../support/home.ts';
 import { childOf } from '../../support/processes/process-table.ts';
-import { paired } from '../../support/processes/program.ts';
-
-it('BR-1: the bridge calls tools, renews tokens, steps up, and shows no token', async () => {
-  const { home, world, resource } = await homeInWorld();
-  await home.ok(['sign-in', 'list']);
-  await paired(home, 'an-editor');
-  await home.ok(['app', 'allow', 'an-editor', resource]);
-  const { client, output, pid } = await clientOf(home, resource, '--as', 'an-editor');
-
-  const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(['list-notes', 'add-note']);
-  expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
-
-  world.expireAccessTokens();
-  expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
-  expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1 });
-
-  const added = await client.callTool({ name: 'add-note', arguments: { note: 'milk' } });
-  expect(JSON.stringify(added)).toContain('milk');
-  expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codesRedeemed: 2 });
-
-  expect(output.stderr).toBe(waitingLine('an-editor', resource));
-  expect(processFacts(pid).argv.join(' ')).not.toMatch(/bearer/i);
-  await client.close();
-  await until('the bridge ends', () => !isAlive(pid));
-});
 
 /** Node's flag for a module that runs before the command. */
 const before = (code: string): string[] => ['--import', `data:text/javascript,${encodeURIComponent(code)}`];

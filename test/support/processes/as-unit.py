@@ -13,7 +13,7 @@ import sys
 
 unit, command = sys.argv[1], sys.argv[2:]
 # What these forbid goes beyond system calls of the list, or doesn't matter here.
-other = {'Type', 'ExecStart', 'Restart', 'RestartSec', 'RestartPreventExitStatus', 'TimeoutStopSec', 'UnsetEnvironment',
+other = {'Type', 'ExecStart', 'Environment', 'Restart', 'RestartSec', 'RestartPreventExitStatus', 'TimeoutStopSec', 'UnsetEnvironment',
          'RestrictRealtime', 'RestrictSUIDSGID', 'RestrictNamespaces', 'LockPersonality', 'SystemCallArchitectures',
          'SystemCallErrorNumber'}
 settings = {}
