@@ -15,7 +15,7 @@ import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
 import { formatSetting } from '../base/format.ts';
 
-const words = strings.unconfirmed;
+const words = strings.unapproved;
 
 type SettingChange = NonNullable<Question['settings']>[number];
 

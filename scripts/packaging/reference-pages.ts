@@ -44,7 +44,7 @@ function settingRows(): Rows {
     variables[name].map(code).join(', ') || '–',
     defaults[name] === undefined ? '–' : code(String(defaults[name])),
     appliesImmediately[name] ? 'at once' : 'at the next start',
-    trustRequired[name] === 'confirmed' ? 'yes' : 'no',
+    trustRequired[name] === 'approved' ? 'yes' : 'no',
   ]);
 }
 

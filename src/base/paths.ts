@@ -13,7 +13,7 @@ import { KeyturnError, quoted } from './errors.ts';
 export interface HomePaths {
   /** Settings, owner.key, apps/NAME.key. */
   readonly config: string;
-  /** authority.json, items, audit, log. */
+  /** document.json, items, audit, log. */
   readonly state: string;
   /** The socket's folder, 0700. */
   readonly run: string;

@@ -4,7 +4,7 @@
  * one registers with it (`listen`, `afterwards`, `guardBy`).
  *
  * Invariants: nothing here opens the vault, and nothing is started. The vault's first use verifies the home before
- * anything else, and then the document. Nothing goes out before that; while the app runs, not before you confirmed or
+ * anything else, and then the document. Nothing goes out before that; while the app runs, not before you approved or
  * refused the settings that were written outside Keyturn.
  */
 import type { KeyObject } from 'node:crypto';
@@ -185,7 +185,7 @@ async function openBroker(core: Core) {
   secrets.guard.listen({ answered: () => verifySoon(document), failed: () => undefined });
   secrets.guard.listen(revocations);
   const vaultLock = new VaultLock({ secrets, broker: parts, settings, changed, log: options.log.write });
-  book.onConfirmed(() => vaultLock.settingsChanged());
+  book.onApproved(() => vaultLock.settingsChanged());
   homeCheck.begin();
   const broker = new Broker(parts);
   const keys = new AppKeys({ home, root: secrets.root, ...parts });

@@ -1,5 +1,5 @@
 /**
- * The text of authority.json: a head, one record a line, and an HMAC-SHA256 of all bytes before it on the last line.
+ * The text of document.json: a head, one record a line, and an HMAC-SHA256 of all bytes before it on the last line.
  *
  * Invariant: only the exact bytes that were written verify. Reading never repairs anything.
  */

@@ -1,5 +1,5 @@
 /**
- * The document: every fact that decides or is listed, in one signed file (authority.json) that is replaced whole.
+ * The document: every fact that decides or is listed, in one signed file (document.json) that is replaced whole.
  *
  * The vault's item `newest` has number and id of the newest document, so an older copy is refused. A change:
  *
@@ -27,7 +27,7 @@ import type { ListRules, State } from './list-rules.ts';
 import type { Numbers } from './newest.ts';
 
 export interface DocumentParts {
-  /** Absolute path of authority.json; undefined: the document ends with the broker, as a memory vault does. */
+  /** Absolute path of document.json; undefined: the document ends with the broker, as a memory vault does. */
   readonly file: string | undefined;
   readonly place: Place;
   /** The key of the HMAC. Called once. Throws the vault's errors. */

@@ -27,7 +27,7 @@ export interface DocumentOptions {
 }
 
 /** The document's file in the state folder. */
-export const documentName = 'authority.json';
+export const documentName = 'document.json';
 
 /** Reads no file and no vault yet. With a memory vault, whose root key is new at each start, there is no file. */
 export function openDocument({ folder, place, vault, root }: DocumentOptions): HomeDocument {

@@ -90,12 +90,12 @@ describe('scopes of a token', () => {
   });
 });
 
-it('authority.json: a document that can’t be written keeps no revoked sign-in alive', async () => {
+it('document.json: a document that can’t be written keeps no revoked sign-in alive', async () => {
   const { rig, restarted, authorizationServer } = await ground();
   await rig.login();
   await rig.ask();
   const { item = '' } = rig.signIn();
-  const file = path.join(rig.folder, 'authority.json');
+  const file = path.join(rig.folder, 'document.json');
   const before = readFileSync(file);
   renameSync(file, `${file}.old`);
   mkdirSync(file);

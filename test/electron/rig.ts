@@ -92,11 +92,11 @@ export async function openApp(
 }
 
 /** Variables that a new home records, and that its person has to confirm. */
-const unconfirmed = ['NODE_EXTRA_CA_CERTS', 'KEYTURN_BROWSER', 'KEYTURN_ALLOW_INSECURE_LOOPBACK'];
+const unapproved = ['NODE_EXTRA_CA_CERTS', 'KEYTURN_BROWSER', 'KEYTURN_ALLOW_INSECURE_LOOPBACK'];
 
 function asksAtStart({ env, paths }: TestHome): boolean {
   const isForgotten = env['KEYTURN_VAULT'] === 'memory' || !existsSync(path.join(paths.config, 'owner.key'));
-  return isForgotten && unconfirmed.some((name) => env[name] !== undefined);
+  return isForgotten && unapproved.some((name) => env[name] !== undefined);
 }
 
 /** Presses yes on the card about the settings, and sees it go. */

@@ -26,7 +26,7 @@ const busy = exampleAnswer({
     vault: 'sealed-file',
     vaultKey: 'passphrase',
     vaultState: { state: 'locked', since: exampleNow - 600, what: 'You locked it.', hint: 'Unlock it.' },
-    unreadable: [{ file: '/home/anna/.local/state/keyturn/authority.json', why: 'Its MAC is wrong.' }],
+    unreadable: [{ file: '/home/anna/.local/state/keyturn/document.json', why: 'Its MAC is wrong.' }],
     unshielded: ['A crash may leave a file with Keyturn’s memory.'],
     insecureLoopback: true,
   },

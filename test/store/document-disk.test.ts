@@ -35,7 +35,7 @@ describe('a change on a disk', () => {
     disk.fails = [step, code];
     const given = await broker.list.change(add({ name: 'c' })).catch((error: unknown) => error);
     disk.fails = undefined;
-    expect(readdirSync(home.folder)).toEqual(['authority.json']);
+    expect(readdirSync(home.folder)).toEqual(['document.json']);
     if (step === 'sync folder') {
       // The new file is there. A power cut could undo it, so the vault must not be ahead of it.
       expect([given, home.vault.number, broker.document.isOwed]).toEqual([undefined, 2, true]);

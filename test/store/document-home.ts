@@ -66,7 +66,7 @@ export interface Opened {
 export class DocumentHome {
   readonly folder = temporaryFolder();
   readonly vault = new VaultDouble();
-  readonly file = path.join(this.folder, 'authority.json');
+  readonly file = path.join(this.folder, 'document.json');
 
   /** A broker that starts here. */
   async open(parts: Partial<DocumentOptions> = {}): Promise<Opened> {

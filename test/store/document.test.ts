@@ -262,7 +262,7 @@ describe('a change', () => {
     await Promise.all(names.map((name) => broker.list.change(add({ name }))));
     expect(namesOf(await home.start())).toEqual(['a', 'b', ...names]);
     expect(home.vault.number).toBeLessThan(6);
-    expect(readdirSync(home.folder)).toEqual(['authority.json']);
+    expect(readdirSync(home.folder)).toEqual(['document.json']);
   });
 
   it('writes the vault only after the file', async () => {

@@ -53,7 +53,7 @@ describe('a planted secret', () => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const found = (text: string): unknown => {
       const folder = emptyFolder();
-      writeFileSync(path.join(folder, 'authority.json'), text);
+      writeFileSync(path.join(folder, 'document.json'), text);
       try {
         return scan({ folder, printed: [quiet({ stdout: text })] }).found;
       } catch (error) {
@@ -62,7 +62,7 @@ describe('a planted secret', () => {
     };
     const secret = JSON.stringify({ proofKey: privateKey.export({ format: 'jwk' }) });
     for (const text of [secret, JSON.stringify(secret), secret.replaceAll(':', ': ')]) {
-      expect(found(text)).toMatch(/authority\.json[^]*private key[^]*stdout/);
+      expect(found(text)).toMatch(/document\.json[^]*private key[^]*stdout/);
     }
     expect(found(JSON.stringify(publicKey.export({ format: 'jwk' })))).toBe(0);
   });

@@ -150,7 +150,7 @@ export const cards = {
   },
 
   /** The card about settings that were written outside Keyturn. */
-  unconfirmed: {
+  unapproved: {
     title: 'Apply settings that another program changed?',
     what: 'These settings were written to Keyturn’s settings file from outside. They have no effect until you apply them.',
     danger:

@@ -87,7 +87,7 @@ export const settings = {
     commandAllowed: 'Allow granting access from the command line when the Keyturn app is closed',
     commandAllowedWhat: 'Any program on this computer can then give itself access.',
     strange: 'Apps get no access. Put Keyturn’s data files back as they were, then start it again.',
-    unconfirmed: 'These settings were changed outside Keyturn, and you have not confirmed them:',
+    unapproved: 'These settings were changed outside Keyturn, and you have not approved them:',
     broker: 'About this installation',
     version: 'Version',
     home: 'Data folder',

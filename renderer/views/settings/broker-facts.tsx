@@ -81,7 +81,7 @@ function HomeNotice({ home: { state, why = '', differing } }: { readonly home: S
       )}
       {differing.length > 0 && (
         <Notice kind="warn">
-          <p>{words.unconfirmed}</p>
+          <p>{words.unapproved}</p>
           <UnconfirmedFacts settings={differing} />
         </Notice>
       )}

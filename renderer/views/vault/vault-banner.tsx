@@ -20,7 +20,7 @@ export function VaultBanner() {
   const { what, hint } = status.vaultState;
   const isPlainLock = lockedStates.has(state) && status.vaultSource === undefined;
   const said = isPlainLock ? [] : [what, hint].filter((line) => line !== undefined);
-  const mayUseFile = state === 'absent' && status.homeState.isEmpty;
+  const mayUseFile = state === 'absent' && !status.homeState.hasOpenedVault;
   return (
     <div class="banner">
       <Notice kind="warn" icon="lock">
@@ -42,7 +42,7 @@ export function VaultBanner() {
 
 /** Lists are shown before the vault is needed. */
 function NotVerified({ home }: { readonly home: Status['homeState'] }) {
-  if (home.state !== 'unchecked' || home.isEmpty) return null;
+  if (home.state !== 'unchecked' || !home.hasOpenedVault) return null;
   return <p class="dim small">{strings.notVerified}</p>;
 }
 

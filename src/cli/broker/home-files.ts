@@ -18,7 +18,7 @@ const named = (names: string): RegExp => new RegExp(`^(?:${names})${draft}$`);
 
 /** Before the files that name the home and its vault. */
 const stateNames = [
-  named(String.raw`(?:authority|folders)\.json`),
+  named(String.raw`(?:document|folders)\.json`),
   named(String.raw`setup-\d+\.sealed`),
   named(String.raw`broker\.path`),
   named(String.raw`audit(?:-\d+)?\.jsonl`),
@@ -29,7 +29,7 @@ const lastNames = [named(String.raw`owner\.key`), named(String.raw`settings\.jso
 
 /** True where a broker has been: there is something to reset. */
 export function isHome(paths: HomePaths): boolean {
-  return [ownerKeyFile(paths), path.join(paths.state, 'authority.json')].some((file) => existsSync(file));
+  return [ownerKeyFile(paths), path.join(paths.state, 'document.json')].some((file) => existsSync(file));
 }
 
 /**

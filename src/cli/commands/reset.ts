@@ -87,7 +87,7 @@ const maxIssuers = 50;
 
 /** The issuers that the document of a broken home names, whatever else is in it. */
 async function issuersIn({ state }: HomePaths): Promise<string[]> {
-  const text = await readPrivate(path.join(state, 'authority.json')).catch(() => undefined);
+  const text = await readPrivate(path.join(state, 'document.json')).catch(() => undefined);
   const named = String(text).matchAll(/"issuer":\s*"(https?:[^"]{1,500})"/g);
   return [...new Set([...named].flatMap(([, issuer]) => issuer ?? []))].slice(0, maxIssuers);
 }

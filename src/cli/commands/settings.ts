@@ -28,7 +28,7 @@ const list = defineCommand(
     if (options.json) printJson(details);
     else {
       printTable(['SETTING', 'VALUE', 'DEFAULT', 'FROM'], details.map(row));
-      for (const line of [...details.flatMap(unconfirmedLine), ...appLines[keyturnApp]]) print(line);
+      for (const line of [...details.flatMap(unapprovedLine), ...appLines[keyturnApp]]) print(line);
     }
     return exitCodes.ok;
   },
@@ -137,8 +137,8 @@ const appLines: Readonly<Record<AppState, readonly string[]>> = {
   optional: ['Background brokers may grant new access here too.'],
 };
 
-function unconfirmedLine({ name, written, isUnconfirmed }: Detail): string[] {
-  if (!isUnconfirmed) return [];
+function unapprovedLine({ name, written, isUnapproved }: Detail): string[] {
+  if (!isUnapproved) return [];
   return [`${name}: ${shown(written)} was written outside Keyturn and is ignored.`];
 }
 

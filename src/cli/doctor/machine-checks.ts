@@ -224,7 +224,7 @@ function clockFindings({ paths, now }: Machine): Finding[] {
   const files = [
     isSingle ? process.execPath : fileURLToPath(import.meta.url),
     ownerKeyFile(paths),
-    path.join(paths.state, 'authority.json'),
+    path.join(paths.state, 'document.json'),
   ];
   const newest = Math.max(0, ...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
   if (newest <= now + clockTolerance) return [];

@@ -81,7 +81,7 @@ export async function connectEntry(
  * broker can't read its list of programs, or another process pairs this one, nothing is moved.
  */
 async function moveForgottenAppKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
-  if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'authority.json')) return;
+  if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'document.json')) return;
   const file = appKeyFile(locate().paths, name);
   const { appId } = readAppKeyFile(file);
   const { apps } = await call(owner, 'app.list', {});

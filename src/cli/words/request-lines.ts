@@ -128,7 +128,7 @@ function settingsLines({ id, settings = [], allowed = [] }: Question, answer: re
   const what =
     allowed.length > 0
       ? 'This home was used without the app. Keep what it allows? A denial removes all of it.'
-      : 'Settings were changed outside Keyturn, and you have not confirmed them. Apply them?';
+      : 'Settings were changed outside Keyturn, and you have not approved them. Apply them?';
   return [
     `${id}  ${what}`,
     ...settings.map((setting) => `  ${settingWords(setting)}`),

@@ -250,7 +250,7 @@ function answeredInTheApp(): KeyturnError {
 
 function decidedInTheApp(): KeyturnError {
   return new KeyturnError('not_permitted', 'Settings changes must be approved in the Keyturn window.', {
-    rule: 'While the Keyturn app is running, nothing goes to the network before you confirm or refuse such settings',
+    rule: 'While the Keyturn app is running, nothing goes to the network before you approve or deny such settings',
     hint: 'Answer it in Keyturn’s window. From here you can only deny it without --remember.',
   });
 }

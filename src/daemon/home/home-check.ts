@@ -1,9 +1,11 @@
 /**
- * Who may approve in this home (the folders of one Keyturn), and which settings are in force: what the document says,
- * against what the settings file says.
+ * Who may approve in this home (the folders of one Keyturn), and which settings are in force: what the home's document
+ * says, against what the settings file says.
  *
- * The Keyturn app is the desktop app. Once it was used with a home, its window approves there, and the settings that need
- * approval (`trustRequired`) are in force as the document has them, whatever the file says.
+ * The document (`document.json`) has all records of the home: sign-ins, permissions, approved settings. Only a broker with
+ * the home's vault can write it, while any program of the user can write the settings file. The Keyturn app is the desktop
+ * app. Once it was used with a home, its window approves there, and the settings that need approval (`trustRequired`) are
+ * in force as the document has them, whatever the file says.
  *
  * Invariants: the document's record is read once the document is verified, never at start-up. If the user of the Keyturn
  * app was never asked about what the file says, nothing goes to the network until they answer the card. The document is
@@ -21,11 +23,11 @@ import {
   differences,
   inForce,
   isDenied,
-  nothingConfirmed,
-  toConfirmed,
+  nothingApproved,
+  toApproved,
   withSetting,
-} from '../settings/confirmed-settings.ts';
-import type { ConfirmedSettings, Difference } from '../settings/confirmed-settings.ts';
+} from '../settings/approved-settings.ts';
+import type { ApprovedSettings, Difference } from '../settings/approved-settings.ts';
 import { appClosed } from './app-closed.ts';
 import type { HomeRecord } from './home-record.ts';
 import type { Home } from './home.ts';
@@ -40,7 +42,7 @@ import type { AllowedGroup } from '../../broker/approval-requests/question.ts';
 import { allowedIn, removeAllowed } from './first-use.ts';
 import type { AllowedRecords } from './first-use.ts';
 import { answered, decided, unanswered } from './settings-answer.ts';
-import { asConfirmed, differencesFrom, readWritten, sameFile } from '../settings/written-settings.ts';
+import { asApproved, differencesFrom, readWritten, sameFile } from '../settings/written-settings.ts';
 import type { WrittenSettings } from '../settings/written-settings.ts';
 
 export interface HomeCheckParts {
@@ -55,7 +57,7 @@ export interface HomeCheckParts {
   /** Why nothing is served, if the files don't belong together. */
   readonly mismatch: Mismatch | undefined;
   readonly ask: AskAboutSettings;
-  /** What the home allows. */
+  /** Sign-ins, apps, permissions and other records that grant access. */
   readonly allowed: AllowedRecords;
   /** Milliseconds since 1970. */
   readonly wall: () => number;
@@ -72,8 +74,8 @@ export interface HomeState {
    * approve too.
    */
   readonly keyturnApp: 'unknown' | 'none' | 'running' | 'closed' | 'optional';
-  /** No secret was ever kept. */
-  readonly isEmpty: boolean;
+  /** The vault of this home was opened, now or at an earlier start. */
+  readonly hasOpenedVault: boolean;
   /** The card about the settings waits; until then nothing goes out. */
   readonly isWaiting: boolean;
   readonly why?: string;
@@ -85,10 +87,10 @@ export class HomeCheck {
   readonly #mismatch: Mismatch | undefined;
   #record: HomeRecord | undefined;
   /** What the user answered before the vault was opened. */
-  #earlyAnswer: ConfirmedSettings | 'deny' | undefined;
+  #earlyAnswer: ApprovedSettings | 'deny' | undefined;
   #different: readonly Difference[] = [];
   /** What the home allowed before the Keyturn app's first use, until the user said what stays. */
-  #allowed: readonly AllowedGroup[] = [];
+  #allowedBefore: readonly AllowedGroup[] = [];
   #extraAuthorities: ExtraAuthorities | undefined;
   readonly #card: SettingsCard;
 
@@ -105,7 +107,7 @@ export class HomeCheck {
   begin(): void {
     const { home, vault, isKeyturnApp } = this.#parts;
     if (this.#mismatch || !isKeyturnApp || !(home.isNew || vault.kind === 'memory')) return;
-    this.#different = this.#differencesFrom(nothingConfirmed);
+    this.#different = this.#differencesFrom(nothingApproved);
     if (this.#different.length > 0) this.#askOnce();
   }
 
@@ -126,7 +128,7 @@ export class HomeCheck {
 
   /** Before anything is served: `requireSettingsAnswered`, until the user said what stays allowed. Undefined: nothing waits. */
   requireFirstUseAnswered(): Promise<void> | undefined {
-    return this.#isUndecided && this.#allowed.length > 0 ? this.requireSettingsAnswered() : undefined;
+    return this.#isUndecided && this.#allowedBefore.length > 0 ? this.requireSettingsAnswered() : undefined;
   }
 
   /** Before something is widened. Throws as the document's `verify`, `not_permitted` while the Keyturn app is closed, and `consent_pending`. */
@@ -159,7 +161,7 @@ export class HomeCheck {
     const { vault } = this.#parts;
     const common = {
       keyturnApp: this.#appUse(),
-      isEmpty: !this.hasOpenedVault,
+      hasOpenedVault: this.hasOpenedVault,
       differing: this.#different,
       isWaiting: this.#isWaiting,
     };
@@ -184,10 +186,10 @@ export class HomeCheck {
         ? readExtraAuthorities(value)
         : this.#extraAuthorities;
     await this.#change((record) => {
-      const kept = this.#usesConfirmed(record) ? 'confirmed' : 'lastUsed';
-      const confirmed = record[kept] ?? nothingConfirmed;
-      if (this.isClosed && differenceOf(name, value, confirmed, authorities)) throw appClosed();
-      return { ...record, [kept]: withSetting(confirmed, name, value, authorities) };
+      const kept = this.#usesApproved(record) ? 'approved' : 'lastUsed';
+      const approved = record[kept] ?? nothingApproved;
+      if (this.isClosed && differenceOf(name, value, approved, authorities)) throw appClosed();
+      return { ...record, [kept]: withSetting(approved, name, value, authorities) };
     });
     this.#different = this.#different.filter((difference) => difference.name !== name);
   }
@@ -209,34 +211,35 @@ export class HomeCheck {
     const before = JSON.stringify(this.state);
     const record = records.items[0] ?? { approver: 'command' };
     if (isKeyturnApp) await this.#loadInApp(record);
-    else if (record.approver === 'app') this.#applyConfirmed(record);
+    else if (record.approver === 'app') this.#applyApproved(record);
     else await this.#loadHeadless(record);
     if (JSON.stringify(this.state) !== before) changed();
   }
 
   async #loadInApp(record: HomeRecord): Promise<void> {
-    if (record.confirmed === undefined) this.#allowed = allowedIn(this.#parts.allowed);
-    const known = this.#allowed.length > 0 ? record : decided(record, this.#written(), this.#earlyAnswer);
+    if (record.approved === undefined) this.#allowedBefore = allowedIn(this.#parts.allowed);
+    const known =
+      this.#allowedBefore.length > 0 ? record : decided(record, this.#written(), this.#earlyAnswer);
     // Until it is answered, nothing is noted: a start after a crash asks again.
-    const isDecided = known.confirmed !== undefined;
+    const isDecided = known.approved !== undefined;
     const noted = isDecided && known.approver === 'command' ? { ...known, approver: 'app' as const } : known;
     // Nothing is served before it is noted: else a broker without a window could grant access here after the app.
     if (noted.approver !== record.approver) await this.#parts.records.change(() => [noted]);
     else if (isDecided) await this.#keep(record, noted);
-    this.#applyConfirmed(noted);
+    this.#applyApproved(noted);
     if (this.#isUndecided || !isDenied(this.#different, known.denied)) this.#askOnce();
   }
 
   /** The document's settings are in force. */
-  #applyConfirmed(record: HomeRecord): void {
+  #applyApproved(record: HomeRecord): void {
     const { book } = this.#parts;
     this.#record = record;
-    const confirmed = record.confirmed ?? nothingConfirmed;
-    this.#different = this.#differencesFrom(confirmed);
-    book.applyConfirmed(inForce(book.written, this.#different), this.#different);
+    const approved = record.approved ?? nothingApproved;
+    this.#different = this.#differencesFrom(approved);
+    book.applyApproved(inForce(book.written, this.#different), this.#different);
     const { extraAuthorities } = book.current;
     this.#extraAuthorities =
-      extraAuthorities === undefined ? undefined : sameFile(extraAuthorities, confirmed);
+      extraAuthorities === undefined ? undefined : sameFile(extraAuthorities, approved);
   }
 
   /** What was written is in force, and the document remembers it. */
@@ -252,9 +255,7 @@ export class HomeCheck {
     if (names.length > 0)
       log(`settings were changed since the last start, and are in force: ${names.join(', ')}`, 'warn');
     const isNews = !record.lastUsed || names.length > 0;
-    const known = isNews
-      ? { ...record, lastUsed: toConfirmed(book.written, this.#extraAuthorities) }
-      : record;
+    const known = isNews ? { ...record, lastUsed: toApproved(book.written, this.#extraAuthorities) } : record;
     await this.#keep(record, known);
     this.#record = known;
   }
@@ -284,7 +285,7 @@ export class HomeCheck {
     shown: WrittenSettings,
   ): Promise<void> {
     if (!this.#record) {
-      this.#earlyAnswer = verdict === 'approve' ? asConfirmed(shown) : 'deny';
+      this.#earlyAnswer = verdict === 'approve' ? asApproved(shown) : 'deny';
       return;
     }
     // What was not stored was not answered: the card comes back at the next start.
@@ -296,8 +297,8 @@ export class HomeCheck {
         const approver = record.approver === 'command' ? 'app' : record.approver;
         return { ...answered(record, verdict, given), approver };
       });
-      this.#allowed = [];
-      this.#applyConfirmed(this.#requireRecord());
+      this.#allowedBefore = [];
+      this.#applyApproved(this.#requireRecord());
     } catch {
       this.#parts.log('the answer about the settings could not be stored', 'warn');
     }
@@ -317,17 +318,17 @@ export class HomeCheck {
     throw new Error('the home was not checked yet');
   }
 
-  /** The confirmed settings count here, not those that were last used. */
-  #usesConfirmed({ approver }: HomeRecord): boolean {
+  /** True if the approved settings are in force here, instead of those in the file. */
+  #usesApproved({ approver }: HomeRecord): boolean {
     return this.#parts.isKeyturnApp || approver === 'app';
   }
 
   get #asked(): SettingsQuestion {
-    return { different: this.#different, allowed: this.#allowed };
+    return { different: this.#different, allowed: this.#allowedBefore };
   }
 
   get #isUndecided(): boolean {
-    return this.#parts.isKeyturnApp && this.#record !== undefined && this.#record.confirmed === undefined;
+    return this.#parts.isKeyturnApp && this.#record !== undefined && this.#record.approved === undefined;
   }
 
   get #isWaiting(): boolean {
@@ -341,8 +342,8 @@ export class HomeCheck {
     return ({ command: 'none', app: 'closed', either: 'optional' } as const)[this.#record.approver];
   }
 
-  #differencesFrom(confirmed: ConfirmedSettings): Difference[] {
-    return differencesFrom(this.#written(), confirmed);
+  #differencesFrom(approved: ApprovedSettings): Difference[] {
+    return differencesFrom(this.#written(), approved);
   }
 
   #written(): WrittenSettings {

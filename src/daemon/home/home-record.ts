@@ -1,5 +1,5 @@
 /**
- * What the document says of its home: who may approve, and which settings the user confirmed. A list with one record,
+ * What the document says of its home: who may approve, and which settings the user approved. A list with one record,
  * beside those of the broker.
  */
 import { z } from 'zod';
@@ -7,17 +7,17 @@ import { recordsOf } from '../../broker/records/records.ts';
 import type { Records } from '../../broker/records/records.ts';
 import { listOf, openDocument } from '../../store/home-document.ts';
 import type { DocumentOptions, DocumentList } from '../../store/home-document.ts';
-import { confirmedSchema } from '../settings/confirmed-settings.ts';
+import { approvedSchema } from '../settings/approved-settings.ts';
 
 export const homeRecordSchema = z.strictObject({
   /** `command`: the Keyturn app was never used here. `app`: only its window. `either`: its user allowed the command too. */
   approver: z.enum(['command', 'app', 'either']),
-  /** The settings that the user confirmed in the app; absent: nobody was asked yet. */
-  confirmed: confirmedSchema.optional(),
+  /** The settings that the user approved in the app; absent: nobody was asked yet. */
+  approved: approvedSchema.optional(),
   /** What the user denied there: it is shown, and not asked again. */
-  denied: confirmedSchema.optional(),
+  denied: approvedSchema.optional(),
   /** What a headless broker last used, where the Keyturn app doesn't decide. */
-  lastUsed: confirmedSchema.optional(),
+  lastUsed: approvedSchema.optional(),
 });
 
 export type HomeRecord = z.infer<typeof homeRecordSchema>;

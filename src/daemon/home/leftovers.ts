@@ -9,7 +9,7 @@ import type { HomePaths } from '../../base/paths.ts';
 import { draftedFile } from '../../base/private-file.ts';
 
 /** The files whose drafts are ours. */
-const drafted = /^(authority\.json|settings\.json|owner\.key|root|newest|[skc]-[\w-]{22})$/;
+const drafted = /^(document\.json|settings\.json|owner\.key|root|newest|[skc]-[\w-]{22})$/;
 
 /** Other drafts: of the settings, and of the socket's record. */
 const drafts = [/^settings\.json\.tmp-[0-9a-f]+$/, /^broker\.path\.\d+$/];

@@ -38,7 +38,7 @@ function otherVault(kind: string): Mismatch {
 
 function otherHome(): Mismatch {
   return new Mismatch(
-    'owner.key and authority.json are of two homes',
+    'owner.key and document.json are of two homes',
     'Put back the one that was replaced, then start the broker again.',
   );
 }

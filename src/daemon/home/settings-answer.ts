@@ -4,9 +4,9 @@
  * Invariant: a written value is in force without an approval only if it takes access away.
  */
 import { KeyturnError } from '../../base/errors.ts';
-import { inForce, nothingConfirmed, toConfirmed, withSetting } from '../settings/confirmed-settings.ts';
-import type { ConfirmedSettings, Difference } from '../settings/confirmed-settings.ts';
-import { asConfirmed, differencesFrom } from '../settings/written-settings.ts';
+import { inForce, nothingApproved, toApproved, withSetting } from '../settings/approved-settings.ts';
+import type { ApprovedSettings, Difference } from '../settings/approved-settings.ts';
+import { asApproved, differencesFrom } from '../settings/written-settings.ts';
 import type { SettingsQuestion } from '../settings/settings-card.ts';
 import type { WrittenSettings } from '../settings/written-settings.ts';
 import type { HomeRecord } from './home-record.ts';
@@ -15,8 +15,8 @@ import type { HomeRecord } from './home-record.ts';
  * The values that are in force without an approval, because they take access away. The document keeps them too, so that a changed file
  * can't undo them.
  */
-function countingAnyway(written: WrittenSettings): ConfirmedSettings {
-  return toConfirmed(inForce(written.settings, differencesFrom(written, nothingConfirmed)), undefined);
+function countingAnyway(written: WrittenSettings): ApprovedSettings {
+  return toApproved(inForce(written.settings, differencesFrom(written, nothingApproved)), undefined);
 }
 
 /**
@@ -26,14 +26,14 @@ function countingAnyway(written: WrittenSettings): ConfirmedSettings {
 export function decided(
   item: HomeRecord,
   written: WrittenSettings,
-  early: ConfirmedSettings | 'deny' | undefined,
+  early: ApprovedSettings | 'deny' | undefined,
 ): HomeRecord {
-  if (item.confirmed) return item;
-  const confirmed = asConfirmed(written);
-  if (early === 'deny') return { ...item, confirmed: countingAnyway(written), denied: confirmed };
-  if (early) return { ...item, confirmed: early };
+  if (item.approved) return item;
+  const approved = asApproved(written);
+  if (early === 'deny') return { ...item, approved: countingAnyway(written), denied: approved };
+  if (early) return { ...item, approved: early };
   // Values that take access away are kept too: a file without them gives nothing back.
-  return differencesFrom(written, nothingConfirmed).length === 0 ? { ...item, confirmed } : item;
+  return differencesFrom(written, nothingApproved).length === 0 ? { ...item, approved } : item;
 }
 
 /**
@@ -47,16 +47,16 @@ export function answered(
 ): HomeRecord {
   const { denied: _, ...rest } = item;
   if (verdict === 'deny') {
-    return { ...rest, confirmed: item.confirmed ?? countingAnyway(now), denied: asConfirmed(shown) };
+    return { ...rest, approved: item.approved ?? countingAnyway(now), denied: asApproved(shown) };
   }
   // Settings that were changed meanwhile stay.
-  const confirmed = item.confirmed
+  const approved = item.approved
     ? asked.reduce(
         (held, { name, value }) => withSetting(held, name, value, shown.authorities),
-        item.confirmed,
+        item.approved,
       )
-    : asConfirmed(shown);
-  return { ...rest, confirmed };
+    : asApproved(shown);
+  return { ...rest, approved };
 }
 
 export function unanswered({ different, allowed }: SettingsQuestion): KeyturnError {
@@ -72,9 +72,9 @@ export function unanswered({ different, allowed }: SettingsQuestion): KeyturnErr
   const names = different.map(({ name }) => name).join(', ');
   return new KeyturnError(
     'consent_pending',
-    `Settings were changed outside Keyturn, and nobody has confirmed them: ${names}.`,
+    `Settings were changed outside Keyturn, and you have not approved them: ${names}.`,
     {
-      rule: 'While the Keyturn app is running, nothing goes to the network before you confirm or refuse such settings',
+      rule: 'While the Keyturn app is running, nothing goes to the network before you approve or deny such settings',
       hint: 'Answer the request in Keyturn’s window, then try again.',
     },
   );

@@ -1,7 +1,7 @@
 /**
  * A change of a setting that the user asks for.
  *
- * Invariants: the vault isn't changed while it holds secrets. A setting that needs a confirmation is written
+ * Invariants: the vault isn't changed while it holds secrets. A setting that needs approval is written
  * into the document before the file. Each change is a row of the audit log, which names the setting and not its value:
  * a proxy's URL may hold a password.
  */
@@ -27,7 +27,7 @@ export function checkSetting(change: ChangeParts, name: string, value: unknown):
   return checked;
 }
 
-/** Throws as `checkSetting` and `HomeCheck.confirm`, and `file_unreadable`. */
+/** Throws as `checkSetting` and `HomeCheck.approve`, and `file_unreadable`. */
 export async function changeSetting(
   change: ChangeParts,
   name: string,
@@ -35,7 +35,7 @@ export async function changeSetting(
 ): Promise<ResultOf<'settings.set'>> {
   const { book, parts, homeCheck } = change;
   const checked = checkSetting(change, name, value);
-  if (trustRequired[checked.name] === 'confirmed') {
+  if (trustRequired[checked.name] === 'approved') {
     await homeCheck.recordSetting(checked.name, checked.value ?? defaultSettings[checked.name]);
   }
   const inForce = book.set(checked.name, checked.value);
@@ -53,15 +53,15 @@ function isAnotherVault({ name, value }: CheckedSetting, current: Settings): boo
 }
 
 function refuseOccupied({ book, homeCheck, parts }: ChangeParts): void {
-  const hasRoot = homeCheck.hasOpenedVault && book.current.vault !== 'memory';
+  const hasSecrets = homeCheck.hasOpenedVault && book.current.vault !== 'memory';
   const living = parts.signIns
     .shown()
     .filter(({ state }) => state.kind !== 'revoked' || state.receipt === 'pending').length;
-  if (living === 0 && !hasRoot) return;
+  if (living === 0 && !hasSecrets) return;
   const what = living > 0 ? 'it holds sign-ins' : 'it holds the app keys of paired apps';
   throw new KeyturnError('conflict', `The vault can't be changed: ${what}.`, {
     rule: 'Keyturn never moves secrets from one vault to another, and never leaves them behind silently',
-    hint: hasRoot
+    hint: hasSecrets
       ? '`keyturn reset` ends this home with all its secrets; after that, set the other vault. Or use another KEYTURN_HOME.'
       : 'Revoke the sign-ins first (`keyturn logout`). Or use another KEYTURN_HOME.',
   });

@@ -7,7 +7,7 @@
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import type { Difference } from './confirmed-settings.ts';
+import type { Difference } from './approved-settings.ts';
 import { didYouMean } from '../../base/near-name.ts';
 import {
   defaultSettings,
@@ -50,14 +50,14 @@ export class SettingsBook {
   }
 
   /** The vault has said which settings count. `different`: the written values that don't. */
-  applyConfirmed(settings: Settings, different: readonly Difference[]): void {
+  applyApproved(settings: Settings, different: readonly Difference[]): void {
     Object.assign(this.current, settings);
     this.#different = different;
     this.#known?.();
   }
 
   /** `listener` is called each time that the vault has changed which settings count. */
-  onConfirmed(listener: () => void): void {
+  onApproved(listener: () => void): void {
     this.#known = listener;
   }
 
@@ -145,7 +145,7 @@ function heldDetail(
     ...(fallback === undefined ? {} : { default: fallback }),
     source: counts === fallback ? 'default' : 'vault',
     ...(value === undefined ? {} : { written: withoutPassword(value) }),
-    isUnconfirmed: true,
+    isUnapproved: true,
   };
 }
 

@@ -2,15 +2,15 @@
  * The card about settings that were written outside Keyturn: one for all of them, and the wait until its answer has an
  * effect.
  *
- * Invariants: only an explicit yes confirms. If nobody answers in time, or the question can't be asked, nothing is
- * confirmed. A request that comes between the answer and its effect waits for the effect. The audit log names the
+ * Invariants: only an explicit yes approves. If nobody answers in time, or the question can't be asked, nothing is
+ * approved. A request that comes between the answer and its effect waits for the effect. The audit log names the
  * settings and not their values: a proxy's URL may hold a password.
  */
 import { requestDeadline } from '../../base/request-deadline.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import { questionTimeout } from '../../broker/approval-requests/approval-requests.ts';
 import type { AllowedGroup, WrittenSetting } from '../../broker/approval-requests/question.ts';
-import type { Difference } from './confirmed-settings.ts';
+import type { Difference } from './approved-settings.ts';
 import { withoutPassword } from './settings-book.ts';
 
 /** `later`: nobody answered, or the user put it off. */

@@ -107,32 +107,32 @@ export const appliesImmediately: Readonly<Record<SettingName, boolean>> = {
 /**
  * What a value counts for that was written into the file or the environment, while the app runs and in an app's home.
  *
- * `confirmed`: nothing, until the document has it (home-check.ts), because it decides where a secret goes, what
- * runs, or what a user is offered. `home`: it says which vault is asked, so that no document can confirm it; a
+ * `approved`: nothing, until the document has it (home-check.ts), because it decides where a secret goes, what
+ * runs, or what a user is offered. `home`: it says which vault is asked, so that no document can approve it; a
  * change makes a mismatched home (mismatched-home.ts). `free`: it is used, because it grants nothing.
  */
-export const trustRequired: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {
+export const trustRequired: Readonly<Record<SettingName, 'approved' | 'home' | 'free'>> = {
   vault: 'home',
   vaultKey: 'home',
   // A longer time, or none, leaves the vault open.
-  lockAfter: 'confirmed',
+  lockAfter: 'approved',
   // Off leaves the vault open behind a locked screen.
-  lockWithScreen: 'confirmed',
+  lockWithScreen: 'approved',
   // A program that is started, and that gets the address of each sign-in.
-  browser: 'confirmed',
+  browser: 'approved',
   // The holder of one of their keys can pass for every server. The content matters, not only the path.
-  extraAuthorities: 'confirmed',
-  httpsProxy: 'confirmed',
+  extraAuthorities: 'approved',
+  httpsProxy: 'approved',
   // Sends requests past a proxy that the user, or the system, asks for.
-  noProxy: 'confirmed',
+  noProxy: 'approved',
   // The client that issuers know Keyturn by, with its redirect addresses.
-  clientMetadataUrl: 'confirmed',
+  clientMetadataUrl: 'approved',
   // The name and the value of a header that goes out with requests for metadata.
-  protocolVersionHeader: 'confirmed',
-  protocolVersion: 'confirmed',
+  protocolVersionHeader: 'approved',
+  protocolVersion: 'approved',
   // What a card proposes first, and so what a quick yes allows.
-  defaultDuration: 'confirmed',
-  insecureLoopback: 'confirmed',
+  defaultDuration: 'approved',
+  insecureLoopback: 'approved',
   // No level writes a secret.
   logLevel: 'free',
 };

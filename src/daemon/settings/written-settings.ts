@@ -5,8 +5,8 @@
  */
 import { readExtraAuthorities } from '../system/authorities.ts';
 import type { ExtraAuthorities } from '../system/authorities.ts';
-import { differences, toConfirmed } from './confirmed-settings.ts';
-import type { ConfirmedSettings, Difference } from './confirmed-settings.ts';
+import { differences, toApproved } from './approved-settings.ts';
+import type { ApprovedSettings, Difference } from './approved-settings.ts';
 import type { Settings } from './settings.ts';
 
 export interface WrittenSettings {
@@ -23,19 +23,19 @@ export function readWritten(settings: Settings): WrittenSettings {
 }
 
 /** The settings as the vault would keep them after an approval. */
-export function asConfirmed({ settings, authorities }: WrittenSettings): ConfirmedSettings {
-  return toConfirmed(settings, authorities);
+export function asApproved({ settings, authorities }: WrittenSettings): ApprovedSettings {
+  return toApproved(settings, authorities);
 }
 
 export function differencesFrom(
   { settings, authorities }: WrittenSettings,
-  confirmed: ConfirmedSettings,
+  approved: ApprovedSettings,
 ): Difference[] {
-  return differences(settings, confirmed, authorities);
+  return differences(settings, approved, authorities);
 }
 
-/** The file, as long as its content is the one that was confirmed. */
-export function sameFile(file: string, { authoritiesHash }: ConfirmedSettings): ExtraAuthorities | undefined {
+/** The file, as long as its content is the one that was approved. */
+export function sameFile(file: string, { authoritiesHash }: ApprovedSettings): ExtraAuthorities | undefined {
   const found = readIfPossible(file);
   return found?.hash === authoritiesHash ? found : undefined;
 }

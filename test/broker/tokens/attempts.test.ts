@@ -55,7 +55,7 @@ describe('an attempt', () => {
     expect(seen).toEqual([{ startedAt: refreshedAt }, `set ${rig.signIn().item}`]);
     expect(await inVault(rig)).toMatchObject({ refreshedAt });
     expect(await inVault(rig)).not.toHaveProperty('attempt');
-    expect(rig.footprint()['authority.json']).toBe(footprint['authority.json']);
+    expect(rig.footprint()['document.json']).toBe(footprint['document.json']);
   });
 
   it.each<[string, Page]>([

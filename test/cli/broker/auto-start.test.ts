@@ -46,7 +46,7 @@ describe('an auto-started broker', () => {
     const env = { ...always, ...atCreation, ...never, KEYTURN_HOME: home };
     expect(environmentFor(env)).toEqual({ ...always, ...atCreation, KEYTURN_HOME: home });
     // Either is enough: another program can delete one.
-    for (const file of ['config/owner.key', 'state/authority.json']) {
+    for (const file of ['config/owner.key', 'state/document.json']) {
       mkdirSync(path.join(home, path.dirname(file)));
       writeFileSync(path.join(home, file), '{}');
       expect(environmentFor(env), file).toEqual({ ...always, KEYTURN_HOME: home });

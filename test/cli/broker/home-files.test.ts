@@ -19,8 +19,8 @@ const identity = (brokerId: string): string =>
 const ours = identity('b'.repeat(22));
 
 const state = [
-  'authority.json',
-  'authority.json.0123456789ab.new',
+  'document.json',
+  'document.json.0123456789ab.new',
   'audit.jsonl',
   'audit-000012.jsonl',
   'broker.log',
@@ -73,12 +73,12 @@ describe('the files of a home', () => {
       'config/apps/other.key': identity('c'.repeat(22)),
       'config/apps/broken.key': 'no key',
     });
-    const kept = path.join(paths.state, 'authority.json');
+    const kept = path.join(paths.state, 'document.json');
     const left = removeHomeFiles(paths, [kept]).map((file) => path.relative(folder, file));
     expect(left.toSorted()).toEqual([
       'config/apps/broken.key',
       'config/apps/other.key',
-      'state/authority.json',
+      'state/document.json',
       'state/notes.txt',
     ]);
   });

@@ -16,10 +16,10 @@ import { testDocument, turnOfEvents } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { bound } from '../../vault/doubles.ts';
 
-const unconfirmedProxy = { httpsProxy: 'http://127.0.0.1:8080' };
+const unapprovedProxy = { httpsProxy: 'http://127.0.0.1:8080' };
 
-/** The app with this settings file, which nobody confirmed. `write` may hold back each write of the vault. */
-async function desk(write: () => Promise<void>, written: object = unconfirmedProxy) {
+/** The app with this settings file, which nobody approved. `write` may hold back each write of the vault. */
+async function desk(write: () => Promise<void>, written: object = unapprovedProxy) {
   const folder = temporaryFolder();
   for (const name of ['config', 'state']) mkdirSync(path.join(folder, name), { mode: 0o700 });
   const settings = path.join(folder, 'config', 'settings.json');
@@ -93,7 +93,7 @@ it('keeps the person’s yes to settings while the home is given free at the sam
   held.resolve();
   await Promise.all([released, answered]);
   await check.requireSettingsAnswered();
-  expect(records.items).toMatchObject([{ approver: 'either', confirmed: expect.anything() }]);
+  expect(records.items).toMatchObject([{ approver: 'either', approved: expect.anything() }]);
 });
 
 it('serves nothing before the document says that the app used this home', async () => {
@@ -115,7 +115,7 @@ it.each(['approve', 'deny'] as const)(
     await expect(check.requireSettingsAnswered()).rejects.toMatchObject({ reason: 'consent_pending' });
     await answer(said);
     const [record] = records.items;
-    expect(JSON.stringify(record?.confirmed).includes(unconfirmedProxy.httpsProxy)).toBe(said === 'approve');
+    expect(JSON.stringify(record?.approved).includes(unapprovedProxy.httpsProxy)).toBe(said === 'approve');
     expect(record?.denied === undefined).toBe(said === 'approve');
   },
 );

@@ -37,7 +37,7 @@ describe('a home', () => {
 
   it('whose owner.key is lost gets a new one for the home of its document', async () => {
     const place = '{"version":1,"home":"AAAAAAAAAAAAAAAAAAAAAA","vault":"keychain","records":[\n],';
-    const file = path.join(paths.state, 'authority.json');
+    const file = path.join(paths.state, 'document.json');
     writeFileSync(file, place, { mode: 0o600 });
     expect(await openHome(paths)).toMatchObject({
       isNew: false,

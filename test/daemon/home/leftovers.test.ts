@@ -16,18 +16,12 @@ function newPaths() {
 
 const drafts = {
   config: ['owner.key.0123456789ab.new', 'settings.json.tmp-17000000000a1b2c3'],
-  state: ['authority.json.0123456789ab.new', 'broker.path.4711'],
+  state: ['document.json.0123456789ab.new', 'broker.path.4711'],
   items: ['root.0123456789ab.new', `s-${'x'.repeat(22)}.0123456789ab.new`],
 };
 const kept = {
   config: ['settings.json', 'owner.key', 'settings.json.old', 'owner.key.new.mine'],
-  state: [
-    'authority.json',
-    'authority.json.bak',
-    'vault.sealed',
-    'notes.json.0123456789ab.new',
-    'broker.path',
-  ],
+  state: ['document.json', 'document.json.bak', 'vault.sealed', 'notes.json.0123456789ab.new', 'broker.path'],
   items: ['root', `s-${'x'.repeat(22)}`],
 };
 it('drafts are removed, and everything else stays', async () => {
@@ -44,7 +38,7 @@ it('drafts are removed, and everything else stays', async () => {
 
 it('a draft that can’t be removed is reported, and does not prevent the start', async () => {
   const paths = newPaths();
-  mkdirSync(path.join(paths.state, 'authority.json.0123456789ab.new'));
+  mkdirSync(path.join(paths.state, 'document.json.0123456789ab.new'));
   const told: string[] = [];
   await clearLeftovers(paths, (line) => told.push(line));
   expect(told).toEqual([expect.stringContaining('could not be removed')]);

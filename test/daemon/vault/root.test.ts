@@ -47,7 +47,7 @@ describe('the root key', () => {
   it('is not made again if the keychain does not show it and there is a document', async () => {
     await (await started(scriptedKeychain())).root();
     const emptied = scriptedKeychain();
-    writeFileSync(path.join(paths.state, 'authority.json'), '{"mac":"x"}', { mode: 0o600 });
+    writeFileSync(path.join(paths.state, 'document.json'), '{"mac":"x"}', { mode: 0o600 });
     await expect((await started(emptied)).root()).rejects.toMatchObject({
       reason: 'locked',
       hint: expect.stringContaining('keyturn reset'),

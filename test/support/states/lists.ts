@@ -222,7 +222,7 @@ export const wrong: Lists = {
         value: longAddress,
         source: 'vault',
         written: longName,
-        isUnconfirmed: true,
+        isUnapproved: true,
         appliesImmediately: true,
       },
     ],
@@ -253,7 +253,7 @@ export const wrong: Lists = {
     homeState: {
       state: 'mismatched',
       keyturnApp: 'running',
-      isEmpty: false,
+      hasOpenedVault: true,
       isWaiting: true,
       why: 'Keyturn’s data files don’t match each other: the settings name another vault.',
       differing: [{ name: 'httpsProxy', value: longAddress, inEffect: 'http://proxy.example:3128' }],

@@ -76,7 +76,7 @@ const inEachView = (suffix: string, fields: Partial<DeskState>): readonly DeskSt
   }));
 
 const [passphraseVault] = [{ vault: 'sealed-file', vaultKey: 'passphrase' }] as const;
-const emptyHome = { homeState: { ...exampleStatus.homeState, isEmpty: true } };
+const emptyHome = { homeState: { ...exampleStatus.homeState, hasOpenedVault: false } };
 const { allow, pair, url, command } = exampleQuestions;
 
 type Row = readonly [name: string, sign: string, press?: DeskState['press'], refused?: DeskState['refused']];

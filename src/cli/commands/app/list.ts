@@ -65,7 +65,7 @@ async function withLastUse(clients: readonly App[]): Promise<readonly App[]> {
 
 const decisions = { allow: 'allowed', deny: 'denied' } as const;
 
-const isDocument = ({ file }: { readonly file: string }): boolean => path.basename(file) === 'authority.json';
+const isDocument = ({ file }: { readonly file: string }): boolean => path.basename(file) === 'document.json';
 
 /** `isRefused`: the document is not accepted. Its entries are listed all the same, and marked. */
 function rows(client: App, isRefused: boolean): string[][] {

@@ -14,7 +14,7 @@ import {
   clientIdentifier,
   registrationGrantType,
 } from './oauth-client-schema.ts';
-import { allowedGroup, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
+import { allowedGroup, settingName, settingText, settingValue, unapproved } from './settings-schema.ts';
 import { account, day, id, instant, exceptionName, scope, seconds, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
@@ -124,7 +124,7 @@ export const approvalRequest = z.object({
   /** Without a value: it would be unset. A password in a URL is left out. */
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
   /** Of the kind `settings`: what was written outside Keyturn, and would count after an approval. */
-  settings: z.array(unconfirmed).optional(),
+  settings: z.array(unapproved).optional(),
   /** Of the kind `settings`, at the app's first use: what the home allows. A refusal removes all of it. */
   allowed: z.array(allowedGroup).optional(),
   /** The issuer that the MCP server named before, where it names another now. */

@@ -24,15 +24,15 @@ export const setting = z.object({
   default: settingValue.optional(),
   /** `vault`: the file says something else, which nobody confirmed. */
   source: z.literal(['file', 'environment', 'default', 'vault']),
-  /** What the file or a variable says and is not in force, because nobody has confirmed it. */
+  /** What the file or a variable says and is not in force, because the user has not approved it. */
   written: settingValue.optional(),
-  isUnconfirmed: z.literal(true).optional(),
+  isUnapproved: z.literal(true).optional(),
   /** A change is in force at once; else at the broker's next start. */
   appliesImmediately: z.boolean(),
 });
 
 /** A setting that was written otherwise than the vault has it. Passwords in URLs are left out. */
-export const unconfirmed = z.object({
+export const unapproved = z.object({
   name: settingName,
   /** What was written; absent: it was unset. */
   value: settingValue.optional(),

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-import { keyturnAppState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
+import { keyturnAppState, settingName, settingText, settingValue, unapproved } from './settings-schema.ts';
 import { pause } from './pause-schema.ts';
 import { proxyStanding } from './proxy-schema.ts';
 import { instant, exceptionName, url } from './values.ts';
@@ -63,8 +63,8 @@ export const status = z.object({
     /** `unchecked`: the vault was not needed yet. `memory`: a memory vault, which remembers nothing of it. */
     state: z.literal(['unchecked', 'checked', 'memory', 'mismatched']),
     keyturnApp: keyturnAppState,
-    /** No secret was ever kept, so that another vault can be chosen. */
-    isEmpty: z.boolean(),
+    /** The vault of this home was opened, now or at an earlier start. Until then, another one can be chosen. */
+    hasOpenedVault: z.boolean(),
     /** A card about the settings waits, and nothing goes to the network until it is answered. */
     isWaiting: z.boolean(),
     /** Why it is `mismatched`: its files and its vault do not belong together. */
@@ -73,7 +73,7 @@ export const status = z.object({
      * Settings whose written value isn't the vault's. While the app runs, and in an app's home, `inEffect` applies;
      * elsewhere `value` does.
      */
-    differing: z.array(unconfirmed),
+    differing: z.array(unapproved),
   }),
   /** Settings that were recorded or changed, by name. */
   settings: z.record(settingName, settingValue),

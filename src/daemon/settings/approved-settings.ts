@@ -1,8 +1,8 @@
 /**
- * The settings that need a confirmation: how the document keeps them, and which written values differ from them.
+ * The settings that need approval: how the document keeps them, and which written values differ from them.
  *
  * Invariant: values are compared as their schema parsed them, and a CA file by its content. A value that
- * takes access away (a shorter time until the lock, no plain http) needs no confirmation.
+ * takes access away (a shorter time until the lock, no plain http) needs no approval.
  */
 import { z } from 'zod';
 import type { ExtraAuthorities } from '../system/authorities.ts';
@@ -11,7 +11,7 @@ import { defaultSettings, isSettingName, settingsSchema, trustRequired } from '.
 import type { SettingName } from './setting-choices.ts';
 import type { Settings } from './settings.ts';
 
-export const confirmedSchema = z.object({
+export const approvedSchema = z.object({
   /**
    * By name. Defaults are left out, so that they may change with a new Keyturn. Each is checked again where it is used.
    */
@@ -20,9 +20,9 @@ export const confirmedSchema = z.object({
   authoritiesHash: z.string().max(64).optional(),
 });
 
-export type ConfirmedSettings = z.infer<typeof confirmedSchema>;
+export type ApprovedSettings = z.infer<typeof approvedSchema>;
 
-export const nothingConfirmed: ConfirmedSettings = { values: {} };
+export const nothingApproved: ApprovedSettings = { values: {} };
 
 /** A setting that was written otherwise than the vault has it. */
 export interface Difference {
@@ -35,18 +35,15 @@ export interface Difference {
   readonly isContent?: true;
 }
 
-/** The settings that need a confirmation. */
-const confirmedNames: readonly SettingName[] = Object.keys(trustRequired)
+/** The settings that need approval. */
+const approvedNames: readonly SettingName[] = Object.keys(trustRequired)
   .filter(isSettingName)
-  .filter((name) => trustRequired[name] === 'confirmed');
+  .filter((name) => trustRequired[name] === 'approved');
 
 /** These settings as the vault keeps them. `authorities`: of the file that they name. */
-export function toConfirmed(
-  settings: Settings,
-  authorities: ExtraAuthorities | undefined,
-): ConfirmedSettings {
-  const values: ConfirmedSettings['values'] = {};
-  for (const name of confirmedNames) {
+export function toApproved(settings: Settings, authorities: ExtraAuthorities | undefined): ApprovedSettings {
+  const values: ApprovedSettings['values'] = {};
+  for (const name of approvedNames) {
     const value = settings[name];
     if (value !== undefined && value !== defaultSettings[name]) values[name] = value;
   }
@@ -55,41 +52,41 @@ export function toConfirmed(
 }
 
 /** The vault's value; the default if it has none, or one that this Keyturn can't use. */
-function heldValue({ values }: ConfirmedSettings, name: SettingName): Settings[SettingName] {
+function heldValue({ values }: ApprovedSettings, name: SettingName): Settings[SettingName] {
   return settingsSchema.shape[name].safeParse(values[name]).data ?? defaultSettings[name];
 }
 
-/** The written values that the vault would have to confirm and doesn't. */
+/** The written values that the vault would have to approve and doesn't. */
 export function differences(
   written: Settings,
-  confirmed: ConfirmedSettings,
+  approved: ApprovedSettings,
   authorities: ExtraAuthorities | undefined,
 ): Difference[] {
-  return confirmedNames.flatMap((name) => differenceOf(name, written[name], confirmed, authorities) ?? []);
+  return approvedNames.flatMap((name) => differenceOf(name, written[name], approved, authorities) ?? []);
 }
 
 /** The same of one setting. `authorities`: of the file that `extraAuthorities` names, as it is now. */
 export function differenceOf(
   name: SettingName,
   value: Settings[SettingName],
-  confirmed: ConfirmedSettings,
+  approved: ApprovedSettings,
   authorities: ExtraAuthorities | undefined,
 ): Difference | undefined {
-  const held = heldValue(confirmed, name);
+  const held = heldValue(approved, name);
   const isContent =
-    name === 'extraAuthorities' && value !== undefined && authorities?.hash !== confirmed.authoritiesHash;
+    name === 'extraAuthorities' && value !== undefined && authorities?.hash !== approved.authoritiesHash;
   if (value === held) return isContent ? { name, value, isContent: true } : undefined;
-  if (!needsConfirmation(name, value, held)) return undefined;
+  if (!needsApproval(name, value, held)) return undefined;
   return { name, value, inEffect: held };
 }
 
 /** False where `value` only takes away from what `held` gives. */
-function needsConfirmation(
+function needsApproval(
   name: SettingName,
   value: Settings[SettingName],
   held: Settings[SettingName],
 ): boolean {
-  if (trustRequired[name] !== 'confirmed' || value === held) return false;
+  if (trustRequired[name] !== 'approved' || value === held) return false;
   if (name === 'insecureLoopback') return value === true;
   if (name === 'lockWithScreen') return value !== true;
   if (name !== 'lockAfter' || typeof value !== 'number') return true;
@@ -106,22 +103,22 @@ export function inForce(written: Settings, different: readonly Difference[]): Se
   return settings;
 }
 
-/** `confirmed` with one setting changed. */
+/** `approved` with one setting changed. */
 export function withSetting(
-  confirmed: ConfirmedSettings,
+  approved: ApprovedSettings,
   name: SettingName,
   value: Settings[SettingName],
   authorities: ExtraAuthorities | undefined,
-): ConfirmedSettings {
-  const held = Object.fromEntries(confirmedNames.map((each) => [each, heldValue(confirmed, each)]));
+): ApprovedSettings {
+  const held = Object.fromEntries(approvedNames.map((each) => [each, heldValue(approved, each)]));
   const settings = settingsSchema.parse({ ...held, [name]: value });
-  const changed = toConfirmed(settings, authorities);
-  if (name === 'extraAuthorities' || confirmed.authoritiesHash === undefined) return changed;
-  return { ...changed, authoritiesHash: confirmed.authoritiesHash };
+  const changed = toApproved(settings, authorities);
+  if (name === 'extraAuthorities' || approved.authoritiesHash === undefined) return changed;
+  return { ...changed, authoritiesHash: approved.authoritiesHash };
 }
 
 /** True if the user denied exactly these already. */
-export function isDenied(different: readonly Difference[], denied: ConfirmedSettings | undefined): boolean {
+export function isDenied(different: readonly Difference[], denied: ApprovedSettings | undefined): boolean {
   if (!denied) return false;
   return different.every(({ name, value, isContent }) => {
     // A content that was refused once may be another one now: it is asked again.
