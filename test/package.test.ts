@@ -1,17 +1,8 @@
 /** The packages as users get them: packed, installed where nothing else is, and used. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -27,7 +18,7 @@ const root = path.join(import.meta.dirname, '..');
 /** Milliseconds: an installation from the registry takes the network's time, and a busy machine's. */
 const installing = 300_000;
 
-let folder: string;
+const folder = temporaryFolder(afterAll);
 
 /** Packages by their short names, each installed alone where nothing else is. */
 const packages = ['keyturn', 'client', 'server'] as const;
@@ -41,7 +32,6 @@ const installed = (name: Name): string =>
   path.join(modules(name), name === 'keyturn' ? 'keyturn' : `@keyturn/${name}`);
 
 beforeAll(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), 'kt-package-'));
   await run(process.execPath, [path.join(root, 'scripts', 'pack.ts'), folder], { cwd: root });
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
   for (const name of packages) {
@@ -50,8 +40,6 @@ beforeAll(async () => {
     await run('npm', ['install', ...flags, tarball(name)], { cwd: path.join(folder, name) });
   }
 }, installing);
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function packageOf(target: string): string {
   return target.split('/', target.startsWith('@') ? 2 : 1).join('/');

@@ -1,12 +1,12 @@
 /** Help texts, reference page and completion scripts say of every command what its statement says. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { referencePages } from '../../scripts/packaging/reference-pages.ts';
 import { statements } from '../../src/cli/main.ts';
 import { fullHelpOf } from '../../src/cli/terminal/help.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { page, root } from './pages.ts';
 
 const bin = path.join(root, 'src', 'cli', 'bin.ts');
@@ -31,12 +31,8 @@ it.each(Object.entries(await referencePages()))('%s is what `npm run docs` write
 
 describe('completion', () => {
   const scripts = new Map(shells.map((shell) => [shell, keyturn('completion', shell)]));
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(path.join(tmpdir(), 'keyturn-completion-'));
-    for (const [shell, script] of scripts) writeFileSync(path.join(folder, shell), script);
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(afterAll);
+  for (const [shell, script] of scripts) writeFileSync(path.join(folder, shell), script);
 
   const installed = shells.filter((shell) => spawnSync(shell, ['--version']).status === 0);
 

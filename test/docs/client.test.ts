@@ -3,8 +3,7 @@
  * protected server.
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -15,21 +14,20 @@ import type { Daemon } from '../../src/daemon/daemon.ts';
 import { homePaths } from '../../src/base/paths.ts';
 import { until } from '../support/home.ts';
 import { openWorld } from '../support/world.ts';
-import type { TestWorld } from '../support/world.ts';
+import { ofFile } from '../support/lasting.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { codeBlocks, page, root } from './pages.ts';
 
 const run = promisify(execFile);
 
-let folder: string;
-let world: TestWorld;
+// Its name is short: a socket's path has room for 103 bytes.
+const folder = temporaryFolder(afterAll);
+const world = ofFile(() => openWorld());
 let daemon: Daemon;
 let env: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
-  // A short name: a socket's path has room for 103 bytes.
-  folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
   installExamples();
-  world = await openWorld();
   const home = { KEYTURN_HOME: path.join(folder, 'home') };
   env = { ...home, PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: world.caFile };
   daemon = await startDaemon({
@@ -42,11 +40,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await daemon.stop();
-  await world.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => daemon.stop());
 
 /** The examples in a folder where `@keyturn/client` is what the source is now. */
 function installExamples(): void {

@@ -1,10 +1,10 @@
 /** The supply chain: dev/dependencies.md, package.json and the lock file agree, and nothing grows unnoticed. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { page, root, section } from './pages.ts';
 
 const versions = z.record(z.string(), z.string());
@@ -88,8 +88,7 @@ it.each(['clients', 'mutation'])(
 
 describe('npm run sbom', () => {
   it('names the run-time packages with their hashes, and no path of this machine', () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-sbom-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const file = path.join(folder, 'bom.json');
     execFileSync(process.execPath, ['scripts/sbom.mjs', file], { cwd: root });
     const text = readFileSync(file, 'utf8');

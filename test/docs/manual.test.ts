@@ -1,11 +1,11 @@
 /** The man pages say of every command what its statement says, and man shows them without a warning. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { manualPages } from '../../scripts/packaging/manual.ts';
 import { statements } from '../../src/cli/main.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Statement } from '../../src/cli/terminal/statement.ts';
 
 const all = await statements();
@@ -23,13 +23,8 @@ const trap: Statement = {
   examples: [".de XX\n'br"],
 };
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'keyturn-manual-'));
-  for (const [name, text] of manualPages([...all, trap], edition))
-    writeFileSync(path.join(folder, name), text);
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
+for (const [name, text] of manualPages([...all, trap], edition)) writeFileSync(path.join(folder, name), text);
 
 /**
  * The pages as groff formats them for man. man itself would start a dozen processes for each page. Without `columns`

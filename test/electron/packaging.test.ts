@@ -1,8 +1,7 @@
 /** The packed app: electron-builder itself, over a stub of Electron, and what came out. */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -53,14 +52,13 @@ const command = '#!/bin/sh\necho the command\n';
 /** Milliseconds: electron-builder asks npm for the tree of packages, and reads each of them. */
 const packing = 300_000;
 
-let folder: string;
+const folder = temporaryFolder(afterAll);
 let packed: string;
 let files: string[];
 /** The archive's files, outside the clone: none of its packages can answer for one that is missing here. */
 let extracted: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), 'kt-packed-'));
   const stub = path.join(folder, 'stub');
   mkdirSync(path.join(stub, 'resources'), { recursive: true });
   const wire = Buffer.concat([Buffer.from(sentinel), Buffer.from([1, fuses.length]), Buffer.from(shipped)]);
@@ -77,8 +75,6 @@ beforeAll(async () => {
   extracted = path.join(folder, 'extracted');
   asar().extractAll(archive, extracted);
 }, packing);
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Asar {
   listPackage(archive: string, options: { isPack: boolean }): string[];

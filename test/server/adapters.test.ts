@@ -1,13 +1,13 @@
 /** The protected server on real sockets: Node's http, Express, and the protocol's SDK behind each of them. */
 import { createServer, request as httpRequest, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import express from 'express';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { accessOf, metadata, protect } from '../../src/server/express.ts';
 import { jwt, protectedServer, type ProtectedServer } from '../../src/server/index.ts';
 import { fetchListener, nodeListener } from '../../src/server/node.ts';
+import { portOf } from '../support/servers/loopback-server.ts';
 import { Issuer, issuer, type Key, newKey, start, tokenOf } from './parties.ts';
 
 let key: Key;
@@ -19,12 +19,7 @@ beforeAll(async () => {
 /** Listens on a free port of this machine. */
 async function listen(make: (server: ProtectedServer) => RequestListener) {
   const http = createServer();
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    http.closeAllConnections();
-    http.close();
-  });
-  const resource = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  const resource = `http://127.0.0.1:${await portOf(http)}/mcp`;
   const server = protectedServer({
     resource,
     authorizationServers: [issuer],

@@ -1,19 +1,13 @@
 /** The lock of one file, and what may stand in the file's place. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { takeLock, tryLock } from '../../../src/daemon/home/single-instance.ts';
-
-function newFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-lock-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 it('a lock is held by one, and free after its release', async () => {
-  const file = path.join(newFolder(), 'a.lock');
+  const file = path.join(temporaryFolder(), 'a.lock');
   const release = await tryLock(file);
   expect(release).toBeDefined();
   expect(await tryLock(file)).toBeUndefined();
@@ -22,7 +16,7 @@ it('a lock is held by one, and free after its release', async () => {
 });
 
 it('a home is held by one broker, also after its lock file was removed', async () => {
-  const home = newFolder();
+  const home = temporaryFolder();
   const release = await takeLock(home);
   rmSync(path.join(home, 'broker.lock'));
   await expect(takeLock(home)).rejects.toMatchObject({ reason: 'broker_running' });
@@ -36,7 +30,7 @@ it.each([
   // Opened as a file, it would wait for a reader for ever.
   ['a pipe', (file: string) => void execFileSync('mkfifo', [file])],
 ])('a lock is refused where %s stands in its place', async (_what, put) => {
-  const file = path.join(newFolder(), 'a.lock');
+  const file = path.join(temporaryFolder(), 'a.lock');
   put(file);
   await expect(tryLock(file)).rejects.toMatchObject({ reason: 'file_unreadable' });
   expect(existsSync(`${file}.elsewhere`)).toBe(false);

@@ -1,25 +1,22 @@
 /** The daemon's fetch: whom it trusts, and what never goes through a proxy. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readExtraAuthorities } from '../../../src/daemon/system/authorities.ts';
 import { daemonFetch, type FetchOptions } from '../../../src/daemon/system/fetch.ts';
 import { type Certificates, throwAwayCertificates } from '../../../src/serve/certificate.ts';
-import { openWorld, type TestWorld } from '../../support/world.ts';
+import { ofFile } from '../../support/lasting.ts';
+import { portOf } from '../../support/servers/loopback-server.ts';
+import { openWorld } from '../../support/world.ts';
 
-let world: TestWorld;
+const world = ofFile(() => openWorld());
 let url: string;
 
-beforeAll(async () => {
-  world = await openWorld();
+beforeAll(() => {
   url = `${world.authorizationServer.issuer}/.well-known/openid-configuration`;
 });
-
-afterAll(() => world.close());
 
 async function statusWith(options: FetchOptions): Promise<number> {
   const net = daemonFetch(async () => options);
@@ -39,9 +36,7 @@ const plainGet = () =>
 /** Its URL. Servers with the same keys of tickets take each other's TLS sessions. */
 async function serverWith({ key, cert }: Certificates, ticketKeys: Buffer): Promise<string> {
   const server = createServer({ key, cert, ticketKeys }, (_, response) => response.end('{}'));
-  onTestFinished(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `https://localhost:${(server.address() as AddressInfo).port}/`;
+  return `https://localhost:${await portOf(server)}/`;
 }
 
 describe('the daemon’s fetch', () => {

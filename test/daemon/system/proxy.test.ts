@@ -1,67 +1,42 @@
 /** Requests through a real CONNECT proxy; only the proxy can resolve the names of this test. */
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generate } from 'selfsigned';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { readExtraAuthorities } from '../../../src/daemon/system/authorities.ts';
 import { daemonFetch, type FetchOptions } from '../../../src/daemon/system/fetch.ts';
+import { portOf } from '../../support/servers/loopback-server.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { resolveBy } from '../../support/servers/resolver.ts';
 
 /** No resolver knows a name below .example (RFC 6761 §6.5): only the proxy leads there. */
 const name = 'server.example';
 const url = `https://${name}/token`;
 
-const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-proxy-'));
-const caFile = path.join(folder, 'ca.pem');
+const caFile = path.join(temporaryFolder(afterAll), 'ca.pem');
 const asked: string[] = [];
-let server: https.Server;
-let proxy: http.Server;
-let httpsProxy: string;
 
-async function listening(listener: net.Server): Promise<number> {
-  await once(listener.listen(0, '127.0.0.1'), 'listening');
-  const bound = listener.address();
-  return typeof bound === 'object' && bound ? bound.port : 0;
-}
-
-const selfSigned = () =>
-  generate([{ name: 'commonName', value: name }], {
-    keyType: 'ec',
-    curve: 'P-256',
-    algorithm: 'sha256',
-    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: name }] }],
-  });
-
-beforeAll(async () => {
-  const made = await selfSigned();
-  writeFileSync(caFile, made.cert);
-  server = https.createServer({ key: made.private, cert: made.cert }, (_request, response) =>
-    response.end('behind the proxy'),
-  );
-  const behind = await listening(server);
-  proxy = http.createServer().on('connect', (request, socket) => {
-    asked.push(request.url ?? '');
-    const onward = net.connect(behind, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-      socket.pipe(onward).pipe(socket);
-    });
-    for (const end of [socket, onward]) end.on('error', () => onward.destroy());
-  });
-  httpsProxy = `http://127.0.0.1:${await listening(proxy)}`;
+const { private: key, cert } = await generate([{ name: 'commonName', value: name }], {
+  keyType: 'ec',
+  curve: 'P-256',
+  algorithm: 'sha256',
+  extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: name }] }],
 });
-
-afterAll(async () => {
-  for (const each of [server, proxy]) {
-    each.closeAllConnections();
-    await new Promise((resolve) => each.close(resolve));
-  }
-  rmSync(folder, { recursive: true });
+writeFileSync(caFile, cert);
+const server = https.createServer({ key, cert }, (_request, response) => response.end('behind the proxy'));
+const behind = await portOf(server, afterAll);
+const proxy = http.createServer().on('connect', (request, socket) => {
+  asked.push(request.url ?? '');
+  const onward = net.connect(behind, '127.0.0.1', () => {
+    socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+    socket.pipe(onward).pipe(socket);
+  });
+  for (const end of [socket, onward]) end.on('error', () => onward.destroy());
 });
+const httpsProxy = `http://127.0.0.1:${await portOf(proxy, afterAll)}`;
 
 beforeEach(() => asked.splice(0));
 

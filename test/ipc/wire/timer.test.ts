@@ -2,18 +2,16 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
+import { portOf } from '../../support/servers/loopback-server.ts';
 import { after } from '../../../src/ipc/wire/timer.ts';
 
 /** Both ends of one connection of this process to itself, until the test ends. */
 async function socketPair(): Promise<{ readonly client: Socket; readonly server: Socket }> {
-  const listening = createServer().listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  const address = listening.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  const listening = createServer();
+  const port = await portOf(listening);
   const accepted = once(listening, 'connection');
-  const client = connect(address.port, '127.0.0.1');
+  const client = connect(port, '127.0.0.1');
   const [server]: Socket[] = await accepted;
-  listening.close();
   if (!server) throw new Error('no connection');
   onTestFinished(() => {
     client.destroy();

@@ -1,50 +1,28 @@
 /** Identity assertion grants (ID-JAG): a configured provider's assertion for a token. */
 import { createServer } from 'node:https';
-import type { Server } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
-import { claimsOf, editor, notes, startServer, tokenRequest, type Rig } from './rig.ts';
+import { ofFile } from '../../support/lasting.ts';
+import { portOf } from '../../support/servers/loopback-server.ts';
+import { claimsOf, editor, notes, startServer, tokenRequest } from './rig.ts';
 
 const company = 'https://company.example';
 const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-let rig: Rig;
-let keys: Server;
-let own: CryptoKey;
-let foreign: CryptoKey;
-
-beforeAll(async () => {
-  const pair = await generateKeyPair('ES256', { extractable: true });
-  own = pair.privateKey;
-  foreign = (await generateKeyPair('ES256')).privateKey;
-  const jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: 'c1', alg: 'ES256', use: 'sig' }] };
-  const certificates = await throwAwayCertificates();
-  keys = createServer({ key: certificates.key, cert: certificates.cert }, (_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(jwks));
-  });
-  await new Promise<void>((resolve) => {
-    keys.listen(0, '127.0.0.1', resolve);
-  });
-  const address = keys.address();
-  if (address === null || typeof address === 'string') throw new Error('the host has no port');
-  rig = await startServer({
-    authorities: certificates.ca,
-    assertionProviders: [
-      {
-        issuer: company,
-        jwksUri: `https://127.0.0.1:${address.port}/keys`,
-        accountFor: (subject, tenant) =>
-          tenant === 'acme' && subject === 'employee-7' ? 'alice' : undefined,
-      },
-    ],
-  });
+const { publicKey, privateKey: own } = await generateKeyPair('ES256', { extractable: true });
+const { privateKey: foreign } = await generateKeyPair('ES256');
+const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'c1', alg: 'ES256', use: 'sig' }] };
+const { key: tlsKey, cert, ca: authorities } = await throwAwayCertificates();
+const host = createServer({ key: tlsKey, cert }, (_request, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(jwks));
 });
-afterAll(async () => {
-  keys.closeAllConnections();
-  keys.close();
-  await rig.close();
-});
+const jwksUri = `https://127.0.0.1:${await portOf(host, afterAll)}/keys`;
+const accountFor = (subject: string, tenant: string | undefined) =>
+  tenant === 'acme' && subject === 'employee-7' ? 'alice' : undefined;
+const rig = ofFile(async () =>
+  startServer({ authorities, assertionProviders: [{ issuer: company, jwksUri, accountFor }] }),
+);
 
 const now = (): number => Math.floor(Date.now() / 1000);
 

@@ -1,8 +1,8 @@
 /** Clients that the operator didn't enter: registered ones, and those with a metadata document. */
 import { createServer } from 'node:https';
-import type { Server, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { generateKeyPair, exportJWK, SignJWT, type CryptoKey } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import {
   answerTo,
@@ -15,41 +15,22 @@ import {
   startServer,
   tokenRequest,
 } from './rig.ts';
-import type { Rig } from './rig.ts';
-import { ofTest } from '../../support/lasting.ts';
+import { ofFile, ofTest } from '../../support/lasting.ts';
+import { portOf } from '../../support/servers/loopback-server.ts';
 
-let rig: Rig;
 /** What the host of documents answers, by path. */
 const documents = new Map<string, (response: ServerResponse) => unknown>();
 const json = { 'content-type': 'application/json' };
-let host: Server;
-let origin: string;
-/** What the host's certificate is trusted by. */
-let authorities: string;
 const fetched: string[] = [];
-
-beforeAll(async () => {
-  const certificates = await throwAwayCertificates();
-  host = createServer({ key: certificates.key, cert: certificates.cert }, (request, response) => {
-    fetched.push(request.url ?? '');
-    const answer = documents.get(request.url ?? '');
-    if (answer) answer(response);
-    else response.writeHead(404).end();
-  });
-  await new Promise<void>((resolve) => {
-    host.listen(0, '127.0.0.1', resolve);
-  });
-  const address = host.address();
-  if (address === null || typeof address === 'string') throw new Error('the host has no port');
-  origin = `https://127.0.0.1:${address.port}`;
-  authorities = certificates.ca;
-  rig = await startServer({ authorities });
+const { key: tlsKey, cert, ca: authorities } = await throwAwayCertificates();
+const host = createServer({ key: tlsKey, cert }, (request, response) => {
+  fetched.push(request.url ?? '');
+  const answer = documents.get(request.url ?? '');
+  if (answer) answer(response);
+  else response.writeHead(404).end();
 });
-afterAll(async () => {
-  host.closeAllConnections();
-  host.close();
-  await rig.close();
-});
+const origin = `https://127.0.0.1:${await portOf(host, afterAll)}`;
+const rig = ofFile(async () => startServer({ authorities }));
 
 /** Publishes a document at this path; answers its URL, which is the client's id. */
 function publish(
@@ -227,34 +208,25 @@ describe('dynamic registration', () => {
 
   it('is not offered where it is off, and needs the token where the operator set one', async () => {
     const initialAccessToken = 'i'.repeat(43);
-    const closed = await startServer({ registration: 'off' });
-    const guarded = await startServer({ registration: { initialAccessToken } });
-    try {
-      const metadata = (await (
-        await closed.request('/.well-known/oauth-authorization-server')
-      ).json()) as object;
-      expect(metadata).not.toHaveProperty('registration_endpoint');
-      const body = { redirect_uris: [redirectUri] };
-      expect((await register(guarded, body)).status).toBe(401);
-      expect((await register(guarded, body, { authorization: `Bearer ${initialAccessToken}` })).status).toBe(
-        201,
-      );
-    } finally {
-      await Promise.all([closed.close(), guarded.close()]);
-    }
+    const closed = await ofTest(startServer({ registration: 'off' }));
+    const guarded = await ofTest(startServer({ registration: { initialAccessToken } }));
+    const metadata = await closed.request('/.well-known/oauth-authorization-server');
+    expect(await metadata.json()).not.toHaveProperty('registration_endpoint');
+    const body = { redirect_uris: [redirectUri] };
+    expect((await register(guarded, body)).status).toBe(401);
+    const authorization = `Bearer ${initialAccessToken}`;
+    expect((await register(guarded, body, { authorization })).status).toBe(201);
   });
 });
 
+const own = await generateKeyPair('ES256', { extractable: true });
+
 describe('a machine client', () => {
-  let own: Awaited<ReturnType<typeof generateKeyPair>>;
-  let machines: Rig;
-  beforeAll(async () => {
-    own = await generateKeyPair('ES256', { extractable: true });
+  const machines = ofFile(async () => {
     const jwk = { ...(await exportJWK(own.publicKey)), kid: 'machine', alg: 'ES256', use: 'sig' };
     const clients = ['robot', 'robo'].map((clientId) => ({ clientId, keys: [jwk], isMachine: true }));
-    machines = await startServer({ clients });
+    return startServer({ clients });
   });
-  afterAll(async () => machines.close());
 
   async function assertionBy(
     key: CryptoKey,

@@ -1,6 +1,5 @@
 /** The pages that a person sees at the authorization server, and who may answer them. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright';
 import type { Page as Shown } from '../browser.ts';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +9,7 @@ import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import { authorizationOf, editor, redirectUri, registered, startServer } from './rig.ts';
 import type { Asked } from './rig.ts';
+import { portOf } from '../../support/servers/loopback-server.ts';
 import { ofFile } from '../../support/lasting.ts';
 
 const rig = ofFile(async () => startServer());
@@ -192,7 +192,7 @@ describe('the pages in a real browser', () => {
     const behind = await startServer({ issuer, clients, accounts }, '', { certificates, listener });
     let planted: string[] = [];
     const evil = createServer((_request, response) => response.setHeader('set-cookie', planted).end());
-    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+    const port = await portOf(evil);
     const page = await newPage();
     try {
       // Somebody else’s session, from a browser of theirs.
@@ -205,11 +205,10 @@ describe('the pages in a real browser', () => {
       expect(session).toHaveLength(2);
       await page.context().clearCookies();
       planted = session.map(({ name, value }) => `${name}=${value}; Domain=${domain}; Path=/`);
-      await page.goto(`http://evil.${domain}:${(evil.address() as AddressInfo).port}/`);
+      await page.goto(`http://evil.${domain}:${port}/`);
       await page.goto(url);
       expect(await page.getByRole('heading').first().innerText()).toBe('Sign in');
     } finally {
-      evil.close();
       await behind.close();
     }
   });

@@ -1,7 +1,6 @@
 /** What the authorization server keeps: storage, keys, and what a restart or a thief of the file finds. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { decodeProtectedHeader } from 'jose';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -18,10 +17,10 @@ import { adapterFor } from '../../../src/server/authorization/adapter.ts';
 import { loadOidcProvider } from '../../../src/server/authorization/base/peer.ts';
 import { signingKeys } from '../../../src/server/authorization/signing-keys.ts';
 import { notes, redirectUri, refreshOf, register, signIn, startServer, tokenRequest } from './rig.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { ofTest } from '../../support/lasting.ts';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-storage-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder(afterAll);
 
 describe('a server with a database', () => {
   it('AS-25: goes on after a restart, and its file holds no refresh token', async () => {

@@ -1,5 +1,5 @@
 /** People who sign in at an OpenID provider: a real one, and one that answers what it must not. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { upstreamAccounts } from '../../../src/server/authorization/index.ts';
@@ -14,39 +14,27 @@ import {
   tokenRequest,
   walk,
 } from './rig.ts';
-import type { Rig } from './rig.ts';
+import { ofFile } from '../../support/lasting.ts';
 
+const certificates = await throwAwayCertificates();
+const authorities = certificates.ca;
+const listener = await listenOnLoopback(certificates, 0);
 const clientSecret = 'the secret of a confidential client';
 
 describe('an account at a real OpenID provider', () => {
-  let upstream: Rig;
-  let rig: Rig;
-
-  beforeAll(async () => {
-    const certificates = await throwAwayCertificates();
-    // Both need the address of the other.
-    const listener = await listenOnLoopback(certificates, 0);
-    const issuer = `${listener.origin}/tenant`;
-    upstream = await startServer(
-      {
-        resources: [{ resource: notes, scopes: { 'notes:read': 'Read your notes' } }],
-        clients: [{ clientId: 'us', clientSecret, redirectUris: [`${issuer}/login/callback`] }],
-      },
-      '',
-      { certificates },
-    );
-    const accounts = upstreamAccounts({
-      issuer: upstream.issuer,
-      clientId: 'us',
-      clientSecret,
-      authorities: upstream.certificates.ca,
-      mayUse: ({ sub }) => sub !== 'bob',
-    });
-    rig = await startServer({ accounts }, '/tenant', { certificates, listener });
+  // Both need the address of the other.
+  const upstream = ofFile(async () => {
+    const clients = [
+      { clientId: 'us', clientSecret, redirectUris: [`${listener.origin}/tenant/login/callback`] },
+    ];
+    const resources = [{ resource: notes, scopes: { 'notes:read': 'Read your notes' } }];
+    return startServer({ resources, clients }, '', { certificates });
   });
-  afterAll(async () => {
-    await rig.close();
-    await upstream.close();
+  const rig = ofFile(async () => {
+    const mayUse = ({ sub }: Readonly<Record<string, unknown>>) => sub !== 'bob';
+    const { issuer } = upstream;
+    const accounts = upstreamAccounts({ issuer, clientId: 'us', clientSecret, authorities, mayUse });
+    return startServer({ accounts }, '/tenant', { certificates, listener });
   });
 
   it('AS-28: is the issuer and the subject there, in a token that is refreshed', async () => {
@@ -60,19 +48,10 @@ describe('an account at a real OpenID provider', () => {
 });
 
 describe('an answer of a provider', () => {
-  let rig: Rig;
-  let provider: Awaited<ReturnType<typeof startUpstream>>;
-
-  beforeAll(async () => {
-    const certificates = await throwAwayCertificates();
-    provider = await startUpstream(certificates);
-    const { issuer } = provider;
-    const accounts = upstreamAccounts({ issuer, clientId: 'us', authorities: certificates.ca });
-    rig = await startServer({ accounts }, '', { certificates });
-  });
-  afterAll(async () => {
-    await rig.close();
-    await provider.close();
+  const provider = ofFile(async () => startUpstream(certificates));
+  const rig = ofFile(async () => {
+    const accounts = upstreamAccounts({ issuer: provider.issuer, clientId: 'us', authorities });
+    return startServer({ accounts }, '', { certificates });
   });
 
   const forms = () => provider.state.requests.filter(({ path }) => path === '/token').map(({ form }) => form);

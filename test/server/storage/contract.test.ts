@@ -1,14 +1,13 @@
 /** What every kind of storage does, whatever lies below. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { memoryStorage } from '../../../src/server/storage/memory.ts';
 import { postgresStorage } from '../../../src/server/storage/postgres.ts';
 import { sealedStorage } from '../../../src/server/storage/sealing.ts';
 import { sqliteStorage } from '../../../src/server/storage/sqlite.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { postgresPrograms, startPostgres } from '../../support/servers/postgres.ts';
 import type { Storage } from '../../../src/server/storage/storage.ts';
 import { thirdPartyServer } from '../../../src/server/third-party/index.ts';
@@ -24,8 +23,7 @@ import {
 } from '../authorization/rig.ts';
 
 const consumer = path.join(import.meta.dirname, '../../support/processes/consuming-process.ts');
-const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-storage-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder(afterAll);
 
 const postgres = postgresPrograms === undefined ? undefined : await startPostgres(postgresPrograms);
 afterAll(async () => postgres?.stop());

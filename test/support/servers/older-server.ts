@@ -1,9 +1,8 @@
 /** A server of the older transport alone: a stream of events at /sse, messages at /messages. */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
-import { once } from 'node:events';
 import http from 'node:http';
-import { onTestFinished } from 'vitest';
+import { portOf } from './loopback-server.ts';
 
 /** Its one tool `hold` says nothing until the stream is gone; `hello` says hello. */
 export async function olderServer() {
@@ -32,20 +31,13 @@ export async function olderServer() {
       void made(ran).connect(transport);
     } else response.writeHead(request.method === 'POST' && pathname === '/sse' ? 405 : 404).end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await portOf(server);
   const drop = (refused = 0): void => {
     toRefuse = refused;
     isSilent = false;
     open.clear();
     server.closeAllConnections();
   };
-  onTestFinished(() => {
-    drop();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
   return {
     url: new URL(`http://127.0.0.1:${port}/sse`),
     /** Requests as `GET /sse Bearer secret-1`. */

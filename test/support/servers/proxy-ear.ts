@@ -1,7 +1,6 @@
 /** A proxy of somebody else's: it notes who is asked for, and lets nobody through. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { portOf } from './loopback-server.ts';
 
 /** Ends with the test. `asked`: `HOST:PORT` of each tunnel that was asked for. */
 export async function proxyEar(answer = '502 Bad Gateway') {
@@ -11,7 +10,5 @@ export async function proxyEar(answer = '502 Bad Gateway') {
     asked.push(request.url ?? '');
     socket.end(`HTTP/1.1 ${answer}\r\n\r\n`);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `http://127.0.0.1:${await portOf(server)}`, asked };
 }
