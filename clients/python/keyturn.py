@@ -572,14 +572,14 @@ def _hello(identity: Identity, env: Environment) -> _Channel:
     """A channel on which both ends have proved who they are."""
     channel = _Channel(env)
     try:
-        _prove(channel, identity)
+        _authenticate(channel, identity)
     except BaseException:
         channel.close()
         raise
     return channel
 
 
-def _prove(channel: _Channel, identity: Identity) -> None:
+def _authenticate(channel: _Channel, identity: Identity) -> None:
     hint = "The key was kept. Find out which program listens on the socket."
     key = _bytes(identity.key)
     if key is None:
@@ -603,7 +603,7 @@ def _prove(channel: _Channel, identity: Identity) -> None:
     if not hmac.compare_digest(expected.encode(), offer["proof"].encode()):
         raise _error("handshake_failed", "the broker did not prove that it holds the key", hint=hint)
     channel.proven = True
-    channel.call("prove", {"proof": own}, HANDSHAKE_TIMEOUT)
+    channel.call("authenticate", {"proof": own}, HANDSHAKE_TIMEOUT)
 
 
 def _are_capabilities(value: Any) -> bool:

@@ -35,15 +35,15 @@ export async function hello(
     channel.fail(known);
     throw known;
   };
-  const { capabilities, answer } = await prove(channel, identity, socketId, after).catch(end);
+  const { capabilities, answer } = await authenticate(channel, identity, socketId, after).catch(end);
   const proven = answer.catch(end);
   // A caller that doesn't wait for it gets the failure with its next request.
   proven.catch(() => {});
   return { proven, capabilities };
 }
 
-/** Sends hello, checks the answer, sends prove; returns what the broker said, and its last word. */
-async function prove(
+/** Sends hello, checks the answer, sends authenticate; returns what the broker said, and its last word. */
+async function authenticate(
   channel: Channel,
   identity: Identity,
   socketId: string,
@@ -69,7 +69,7 @@ async function prove(
   }
   channel.trust();
   channel.sendTogether();
-  const last = channel.start('prove', { proof: clientProof(key, t, offer.proof) });
+  const last = channel.start('authenticate', { proof: clientProof(key, t, offer.proof) });
   return { capabilities: offer.capabilities, answer: inTime(channel, last.answer, after) };
 }
 

@@ -61,7 +61,7 @@ const requestText = fc
       ),
       method: fc.oneof(
         { weight: 15, arbitrary: fc.constantFrom(...Object.keys(methods)) },
-        { weight: 1, arbitrary: fc.constantFrom('hello', 'prove', 'pair', 'token.get ', '__proto__') },
+        { weight: 1, arbitrary: fc.constantFrom('hello', 'authenticate', 'pair', 'token.get ', '__proto__') },
       ),
       params: fc.oneof(rightParams, fc.dictionary(oddName, oddValue), oddValue),
     },

@@ -235,7 +235,7 @@ export function proofsFor(identity: Identity, line: string, answer: Answer | und
 }
 
 export function prove(proof: string): object {
-  return { jsonrpc: '2.0', id: 'p', method: 'prove', params: { proof } };
+  return { jsonrpc: '2.0', id: 'p', method: 'authenticate', params: { proof } };
 }
 
 /** A raw client that said hello and got an answer, and what it can prove with. */

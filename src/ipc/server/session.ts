@@ -1,5 +1,5 @@
 /**
- * One connection on the broker's side: hello, prove, then requests; or one pairing.
+ * One connection on the broker's side: hello, authenticate, then requests; or one pairing.
  *
  * Invariant: nothing is dispatched before the client has proved its key, and the broker never proves
  * towards a hello that names another socket. Every failure before that ends the connection.
@@ -21,7 +21,7 @@ import {
 import type { NewPairing, PairingQueue } from './pairing.ts';
 import type { PeerFacts } from '../peer/peer.ts';
 import { requireAppName } from '../wire/app-name.ts';
-import { isHelloParams, isPairParams, isProveParams, ownerId } from '../wire/handshake-messages.ts';
+import { isHelloParams, isPairParams, isAuthenticateParams, ownerId } from '../wire/handshake-messages.ts';
 import { errorBody, type Message, type MessageId, parseMessage } from '../wire/json-rpc.ts';
 import { frameLimit, handshakeFrameLimit } from '../wire/limits.ts';
 import type { After } from '../wire/timer.ts';
@@ -81,7 +81,7 @@ const lingerTimeout = 1000;
 
 type Phase =
   | { readonly at: 'hello' }
-  | { readonly at: 'prove'; readonly expected: ExpectedProof }
+  | { readonly at: 'authenticate'; readonly expected: ExpectedProof }
   | { readonly at: 'pairing' }
   | { readonly at: 'ready'; readonly caller: Caller; readonly rateLimit: RateLimit }
   | { readonly at: 'closed' };
@@ -250,11 +250,11 @@ export class Session {
       }
       if (this.#phase.at === 'hello' && message.method === 'pair')
         return this.#pair(message.id, message.params);
-      if (this.#phase.at === 'prove' && message.method === 'prove') {
-        return this.#prove(message.id, message.params, this.#phase.expected);
+      if (this.#phase.at === 'authenticate' && message.method === 'authenticate') {
+        return this.#authenticate(message.id, message.params, this.#phase.expected);
       }
     }
-    throw handshakeRefusal('the handshake comes first: hello, then prove; or pair');
+    throw handshakeRefusal('the handshake comes first: hello, then authenticate; or pair');
   }
 
   async #hello(id: MessageId, params: unknown, line: Buffer): Promise<void> {
@@ -265,16 +265,16 @@ export class Session {
     if (!key) throw unknownApp();
     const { answer, expected } = answerHello(this.#host, { appId: params.appId, key, line });
     if (this.#phase.at !== 'hello') return;
-    this.#phase = { at: 'prove', expected };
+    this.#phase = { at: 'authenticate', expected };
     this.#respond(id, answer);
   }
 
-  async #prove(id: MessageId, params: unknown, expected: ExpectedProof): Promise<void> {
-    if (!isProveParams(params) || !isExpected(expected, params.proof)) {
+  async #authenticate(id: MessageId, params: unknown, expected: ExpectedProof): Promise<void> {
+    if (!isAuthenticateParams(params) || !isExpected(expected, params.proof)) {
       throw handshakeRefusal('the proof is wrong', 'Pair the app again if its key file was replaced.');
     }
     if (expected.appId !== ownerId) await this.#host.confirmPaired(expected.appId);
-    if (this.#phase.at !== 'prove') return;
+    if (this.#phase.at !== 'authenticate') return;
     const rateLimit = this.#host.countConnection(this, expected.appId);
     this.#reader.limit = frameLimit;
     this.#phase = { at: 'ready', caller: this.#callerFor(expected.appId), rateLimit };

@@ -1,5 +1,5 @@
 /**
- * The messages before a program is known: hello, prove and pair, and the identity that a key file holds.
+ * The messages before a program is known: hello, authenticate and pair, and the identity that a key file holds.
  *
  * Invariant: nothing from a socket or a key file is used before a guard here has passed it.
  */
@@ -31,7 +31,7 @@ export interface HelloResult {
   readonly proof: string;
 }
 
-export interface ProveParams {
+export interface AuthenticateParams {
   readonly proof: string;
 }
 
@@ -85,7 +85,7 @@ export function isHelloResult(value: unknown): value is HelloResult {
   );
 }
 
-export function isProveParams(value: unknown): value is ProveParams {
+export function isAuthenticateParams(value: unknown): value is AuthenticateParams {
   return isObject(value) && isBase64url(value['proof'], 32);
 }
 

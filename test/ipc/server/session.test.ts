@@ -160,8 +160,8 @@ describe('before the handshake', () => {
   test.each([
     ['a second hello', (line: string) => line],
     ['a pairing', () => JSON.stringify(request(2, 'pair', pairing))],
-    ['a notification', () => '{"jsonrpc":"2.0","method":"prove","params":{}}'],
-    ['a proof without fields', () => JSON.stringify(request(2, 'prove'))],
+    ['a notification', () => '{"jsonrpc":"2.0","method":"authenticate","params":{}}'],
+    ['a proof without fields', () => JSON.stringify(request(2, 'authenticate'))],
     ['a proof of 31 bytes', () => JSON.stringify(prove(randomBytes(31).toString('base64url')))],
     ['a proof with padding', () => JSON.stringify(prove(`${randomBytes(32).toString('base64url')}=`))],
   ])('refuses %s after the hello', async (_name, second) => {
