@@ -103,10 +103,13 @@ export class TokenRequests {
   }
 
   #refused({ request, endpoint }: PendingRequest, error: unknown): unknown {
-    const refusal =
-      error instanceof DeadlineExceeded ? this.#signIns.stillPending(request.appId, endpoint) : error;
+    const isLate = error instanceof DeadlineExceeded;
+    const refusal = isLate ? this.#signIns.stillPending(request.appId, endpoint) : error;
+    const outcome = reasonOf(refusal);
     const app = this.#parts.apps.nameOf(request.appId);
-    this.#parts.audit.note({ event: 'refused', outcome: reasonOf(refusal), app, endpoint });
+    // The time was over before anybody was asked, so nobody refused.
+    if (!isLate || outcome !== 'authorization_server_unreachable')
+      this.#parts.audit.note({ event: 'refused', outcome, app, endpoint });
     return refusal;
   }
 

@@ -112,6 +112,20 @@ describe('a sign-in page', () => {
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
+  it('that could not begin in time is no refusal in the audit log', async () => {
+    const asked = Promise.withResolvers<void>();
+    const silent = { ...oddServer(site), fetch: () => new Promise<never>(() => asked.resolve()) };
+    const rig = await brokerRig(silent);
+    await rig.allow();
+    const late = { reason: 'authorization_server_unreachable' };
+    const refused = refusal(rig.ask());
+    await asked.promise;
+    rig.clock.advance(60_000);
+    expect(await refused).toMatchObject(late);
+    await rig.parts.audit.flush();
+    expect(rig.texts().join()).not.toContain(late.reason);
+  });
+
   it('that was never shown does not count: an unreachable server is asked again', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     site.lay('/register', { status: 503 });
