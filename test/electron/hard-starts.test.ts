@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { app, double } from '../support/electron/electron-double.ts';
 import { newHome, processFacts, until } from '../support/home.ts';
+import { childrenOf } from '../support/processes/process-table.ts';
 import { appCommandFile } from '../../src/base/paths.ts';
 import { cardPage, deny } from './command-card.ts';
 import { ask, askByPress, iconShows, lookAt, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
@@ -24,10 +25,9 @@ it('starts and ends while its keychain does not answer', async () => {
   const starting = startInDouble(home, ['--hidden']);
   // Only this process's: other files of the run have such processes too.
   const pid = await until('the keychain’s process', () =>
-    readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
-      .split(' ')
-      .map(Number)
-      .find((each) => each > 0 && processFacts(each).argv.some((word) => word.includes('keychain-worker'))),
+    childrenOf(process.pid).find((each) =>
+      processFacts(each).argv.some((word) => word.includes('keychain-worker')),
+    ),
   );
   process.kill(pid, 'SIGSTOP');
   await starting;

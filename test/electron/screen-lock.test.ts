@@ -3,11 +3,11 @@
  * monitor and logind are doubles.
  */
 import { EventEmitter } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import type { PowerMonitor } from 'electron';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startTimeout, watchScreenLock } from '../../electron/system/screen-lock.ts';
-import { until } from '../support/home.ts';
+import { processFacts, until } from '../support/home.ts';
+import { childrenOf } from '../support/processes/process-table.ts';
 import { screenSession } from '../support/processes/screen-saver.ts';
 import { fakeLogind, type Logind, systemBus } from '../support/processes/system-bus.ts';
 import { BusListener } from '../../electron/system/bus-listener.ts';
@@ -56,20 +56,12 @@ async function passPause({ alarms }: Watched): Promise<number> {
   return alarm.in;
 }
 
-/** The dbus-monitor that this process started for the desktop's bus; undefined while none of them waits. */
+/** The dbus-monitor that this process started for the desktop's bus; undefined where there is none. */
 function listener(): number | undefined {
-  const found = readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      const isOurs =
-        stat.includes('(dbus-monitor) S') && stat.split(') ')[1]?.split(' ')[1] === String(process.pid);
-      return isOurs && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0--session\0');
-    } catch {
-      return false;
-    }
+  return childrenOf(process.pid).find((pid) => {
+    const [program = '', bus] = processFacts(pid).argv;
+    return program.endsWith('dbus-monitor') && bus === '--session';
   });
-  return found[0] === undefined ? undefined : Number(found[0]);
 }
 
 /** Kills the listener once locks are heard by it, and answers its process id. */

@@ -28,6 +28,9 @@ import { learnKeys, scan } from './secret-scan.ts';
 import { keepSecret } from './secrets.ts';
 import { openWorld, type TestWorld, type WorldOptions } from './world.ts';
 import { ofTest } from './lasting.ts';
+import { isAlive, pids, processFacts, signalIfAlive } from './processes/process-table.ts';
+
+export { isAlive, processFacts } from './processes/process-table.ts';
 
 /** What a command did. */
 export interface Run {
@@ -302,14 +305,11 @@ export class TestHome {
    */
   brokers(): number[] {
     const holder = lockHolder(path.join(this.paths.state, 'broker.lock'));
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-      .filter((pid) => {
-        const { argv, environ } = processFacts(pid);
-        const isOurs = pid === holder || environ.some((variable) => variable.includes(`${this.#base}/`));
-        return isBroker(argv) && isOurs && isAlive(pid);
-      });
+    return pids().filter((pid) => {
+      const { argv, environ } = processFacts(pid);
+      const isOurs = pid === holder || environ.some((variable) => variable.includes(`${this.#base}/`));
+      return isBroker(argv) && isOurs && isAlive(pid);
+    });
   }
 }
 
@@ -326,36 +326,6 @@ function lockHolder(file: string): number | undefined {
   const inode = statSync(file, { throwIfNoEntry: false })?.ino;
   const held = readFileSync('/proc/locks', 'utf8').matchAll(/FLOCK\s+\S+\s+\S+\s+(\d+)\s+\S+:(\d+)\s/g);
   return [...held].filter(([, , at]) => Number(at) === inode).map(([, pid]) => Number(pid))[0];
-}
-
-/** What anybody of the same user can read about a process; empty where there is none. */
-export function processFacts(pid: number): { argv: string[]; environ: string[] } {
-  const read = (name: string): string[] => {
-    try {
-      return readFileSync(`/proc/${pid}/${name}`, 'utf8').split('\0').slice(0, -1);
-    } catch {
-      return [];
-    }
-  };
-  return { argv: read('cmdline'), environ: read('environ') };
-}
-
-/** False for a zombie too: that is only an entry that nobody has collected. */
-export function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
-/** A process may end between a look at it and the signal. */
-function signalIfAlive(pid: number, name: NodeJS.Signals): void {
-  try {
-    if (isAlive(pid)) process.kill(pid, name);
-  } catch (error) {
-    if (isAlive(pid)) throw error;
-  }
 }
 
 /** Plain files below a folder, as full paths. */

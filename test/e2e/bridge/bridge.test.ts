@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, isAlive, until } from '../../support/home.ts';
-import { childOf } from '../../support/processes/process-table.ts';
+import { childrenOf } from '../../support/processes/process-table.ts';
 
 /** Node's flag for a module that runs before the command. */
 const before = (code: string): string[] => ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
@@ -54,7 +54,7 @@ it.each([
   if (input instanceof Writable) input.write('{\n');
   expect(String(((await once(shell.stdout, 'data')) as [Buffer])[0])).toMatch(/-32700|loading/);
   // With an older Node the bridge is a child of this process.
-  const bridge = childOf(pid) ?? pid;
+  const bridge = childrenOf(pid)[0] ?? pid;
   shell.kill('SIGKILL');
   await until('the bridge ends', () => !isAlive(bridge) && !isAlive(pid));
 });

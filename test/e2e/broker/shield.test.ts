@@ -1,7 +1,7 @@
 /** What others can see of the broker's processes: their memory, their arguments, what a crash leaves behind. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -15,25 +15,13 @@ import {
   readAsNeighbour,
   withoutPrivileges,
 } from '../../support/processes/plain-user.ts';
+import { childrenOf } from '../../support/processes/process-table.ts';
 import { secretsIn, secretsKnown, told } from '../../support/secrets.ts';
 
 /** The module as the desktop host has it: a file of its own. */
 const builtShield = path.join(builtBin, '..', '..', 'app', 'src', 'base', 'shield.js');
 
 const isRoot = process.getuid?.() === 0;
-
-function childrenOf(pid: number): number[] {
-  const stats = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return stats.map(Number).filter((child) => parentOf(child) === pid);
-}
-
-function parentOf(pid: number): number | undefined {
-  try {
-    return Number(/^PPid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  } catch {
-    return undefined;
-  }
-}
 
 /** The keychain worker of a broker. */
 function workerOf(broker: number): number {

@@ -18,7 +18,7 @@ import { askBroker, type Question, questionOf } from '../../support/homes/ask-br
 import { commonHome } from '../../support/homes/common-home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { library } from '../../support/processes/program.ts';
-import { commandLines } from '../../support/processes/process-table.ts';
+import { pids, processFacts } from '../../support/processes/process-table.ts';
 import { pythonProgram } from '../../support/processes/python.ts';
 import { sshServer } from '../../support/processes/ssh-server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -213,7 +213,9 @@ it('a command that is killed leaves no ssh, and the next removes its folder', as
   const { forwards } = await askBroker(home, 'forward.list', {});
   expect(forwards).toMatchObject([{ hostKey: machine.hostKey }]);
   const running = () =>
-    commandLines().filter((line) => line.includes(folder) && line.includes('keyturn-ssh-'));
+    pids()
+      .map((pid) => processFacts(pid).argv.join(' '))
+      .filter((line) => line.includes(folder) && line.includes('keyturn-ssh-'));
   const [leftover = ''] = /\S+\/keyturn-ssh-[^/]+/.exec(running().join('\n')) ?? [];
   first.forward.signal('SIGKILL');
   await until('the end of ssh', () => running().length === 0);

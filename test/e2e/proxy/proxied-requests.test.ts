@@ -5,9 +5,9 @@ import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { statFields } from '../../../src/ipc/peer/proc.ts';
 import { homeInBentWorld, openSharedHome } from '../../support/bent/home.ts';
-import { processFacts, until } from '../../support/home.ts';
+import { until } from '../../support/home.ts';
+import { childrenOf, pids, processFacts } from '../../support/processes/process-table.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
@@ -216,8 +216,7 @@ describe('the address of a proxy', () => {
     const logs = readdirSync(state).filter((name) => /\.(log|jsonl)$/.test(name));
     expect(logs.length).toBeGreaterThan(0);
     for (const name of logs) expect(readFileSync(path.join(state, name), 'utf8')).not.toContain(secret);
-    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    for (const pid of pids.map(Number)) {
+    for (const pid of pids()) {
       const { argv, environ } = processFacts(pid);
       expect([...argv, ...environ].join('\n')).not.toContain(secret);
     }
@@ -236,9 +235,7 @@ describe('the address of a proxy', () => {
 
 /** The process of the proxies of this broker, and of no other. */
 function workersOf(broker: number | undefined): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => processFacts(pid).argv.some((word) => word.endsWith('proxy-worker.js')))
-    .filter((pid) => statFields(pid)?.[1] === String(broker));
+  return childrenOf(broker ?? 0).filter((pid) =>
+    processFacts(pid).argv.some((word) => word.endsWith('proxy-worker.js')),
+  );
 }

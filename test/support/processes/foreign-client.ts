@@ -7,11 +7,12 @@
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { builtBin } from '../built.ts';
 import { filesBelow, isAlive, processFacts, type TestHome, until } from '../home.ts';
+import { treeOf } from './process-table.ts';
 import { type Finding, secretsIn } from '../secrets.ts';
 
 const clients = path.join(import.meta.dirname, '..', '..', 'clients');
@@ -115,7 +116,7 @@ export class ForeignClients {
     /** Ends as its user ends it; resolves when it and its bridge are gone. */
     const close = async (): Promise<void> => {
       // A broker that the bridge started stays.
-      const below = this.descendants(pid).filter((each) => processFacts(each).argv.includes('bridge'));
+      const below = treeOf(pid).filter((each) => processFacts(each).argv.includes('bridge'));
       await ask('close');
       child.disconnect();
       if (child.exitCode === null) await once(child, 'exit');
@@ -144,7 +145,7 @@ export class ForeignClients {
   /** Looks for secrets in arguments and environments of all clients that run, and of the processes below them. */
   search(): void {
     for (const { pid = 0 } of this.#running) {
-      for (const each of [pid, ...this.descendants(pid)]) {
+      for (const each of treeOf(pid)) {
         const { argv, environ } = processFacts(each);
         this.#searched.add(each);
         this.#findings.push(...secretsIn(`process ${argv.join(' ')}`, [...argv, ...environ].join('\0')));
@@ -167,11 +168,6 @@ export class ForeignClients {
     rmSync(this.#folder, { recursive: true });
   }
 
-  descendants(pid: number): number[] {
-    const children = childrenOf(pid);
-    return [...children, ...children.flatMap((child) => this.descendants(child))];
-  }
-
   #keep(name: string, child: ChildProcess): { readonly text: string } {
     const stdout = { place: `stdout of ${name}`, text: '' };
     const stderr = { place: `stderr of ${name}`, text: '' };
@@ -188,20 +184,6 @@ export class ForeignClients {
       .filter(({ place }) => place.endsWith(` of ${name}`))
       .map(({ text }) => text)
       .join('\n');
-  }
-}
-
-function childrenOf(pid: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
-    .map(Number);
-}
-
-function parentOf(pid: string): number | undefined {
-  try {
-    return Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,54 +1,52 @@
-/**
- * The processes of this machine, by what they were started with.
- *
- * Invariant: looks and waits, and ends nobody. Where there is no process table it finds none.
- */
+/** The processes of this machine, by what they were started with. Where there is no process table it finds none. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Milliseconds between two looks at the process table: nothing tells when a foreign process ends. */
 const lookEvery = 20;
 
-/** Waits until no process runs that has this variable, written `NAME=value`, in its environment. */
-export async function noneRunsWith(variable: string): Promise<void> {
-  while (isThereOneWith(variable)) await sleep(lookEvery);
-}
+/** Every process. */
+export const pids = (): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 
-/** What every process was started with, its words separated by spaces. */
-export function commandLines(): string[] {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.map((pid) => wordsOf(pid, 'cmdline').join(' '));
-}
-
-/** A process that `pid` started and that still runs. */
-export function childOf(pid: number): number | undefined {
-  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
-  return child ? Number(child) : undefined;
-}
-
-/** Ends `pid` and all that it started, sessions of their own included. */
-export function killTree(pid: number): void {
+/** Empty where the process is gone, or the file is closed to this user. */
+function textOf(pid: number, name: string): string {
   try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
-    for (const child of children) if (child !== '') killTree(Number(child));
-    process.kill(pid, 'SIGKILL');
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
   } catch {
-    // It is gone.
+    return '';
   }
 }
 
-function isThereOneWith(variable: string): boolean {
-  if (process.platform !== 'linux') return false;
-  return readdirSync('/proc').some(
-    (name) => /^\d+$/.test(name) && wordsOf(name, 'environ').includes(variable),
-  );
+/** What anybody of the same user can read about a process; empty where there is none. */
+export function processFacts(pid: number): { argv: string[]; environ: string[] } {
+  const read = (name: string): string[] => textOf(pid, name).split('\0').slice(0, -1);
+  return { argv: read('cmdline'), environ: read('environ') };
 }
 
-/** Empty for a process that is gone, is a zombie, or is another user's. */
-function wordsOf(pid: string, file: 'environ' | 'cmdline'): string[] {
+/** False for a zombie too: that is only an entry that nobody has collected. */
+export const isAlive = (pid: number): boolean => /^State:\t[^Z]/m.test(textOf(pid, 'status'));
+
+/** The processes that `pid` started and that still run. */
+export const childrenOf = (pid: number): number[] =>
+  textOf(pid, `task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+
+/** `pid` and all that it started, sessions of their own included. */
+export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(treeOf)];
+
+/** Waits until no process runs that has this variable, written `NAME=value`, in its environment. */
+export async function noneRunsWith(variable: string): Promise<void> {
+  if (process.platform !== 'linux') return;
+  while (pids().some((pid) => processFacts(pid).environ.includes(variable))) await sleep(lookEvery);
+}
+
+/** A process may end between a look at it and the signal. */
+export function signalIfAlive(pid: number, name: NodeJS.Signals): void {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0');
-  } catch {
-    return [];
+    if (isAlive(pid)) process.kill(pid, name);
+  } catch (error) {
+    if (isAlive(pid)) throw error;
   }
 }

@@ -10,7 +10,7 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { until } from '../home.ts';
-import { killTree } from './process-table.ts';
+import { signalIfAlive, treeOf } from './process-table.ts';
 import { freePort } from '../servers/port.ts';
 
 /** `host` is the name that ssh knows it by, by its key, or by its certificate's authority. Ends with the test. */
@@ -66,7 +66,7 @@ export async function sshServer(folder: string, host: string, { isKnownByAuthori
   const server = spawnServer(at('sshd_config'));
   const stop = (): void => {
     // Each connection is a session of its own.
-    if (server.pid !== undefined) killTree(server.pid);
+    for (const pid of server.pid === undefined ? [] : treeOf(server.pid)) signalIfAlive(pid, 'SIGKILL');
   };
   onTestFinished(stop);
   await until('sshd', () => answers(port));
