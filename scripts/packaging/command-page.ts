@@ -32,11 +32,11 @@ export function commandPage(topics: readonly Topic[]): string {
 }
 
 /** A verb alone, or a noun with a part for each of its verbs. */
-function partOf({ name, summary, statements }: Topic): string {
+function partOf({ name, statements }: Topic): string {
   const own = statements.find((one) => one.name === name);
   const verbs = statements.filter((one) => one !== own);
   return joined([
-    own ? commandPart('##', own) : `## keyturn ${name}\n\n${summary}.`,
+    own ? commandPart('##', own) : `## keyturn ${name}`,
     ...verbs.map((statement) => commandPart('###', statement)),
   ]);
 }
@@ -58,8 +58,8 @@ function commandPart(level: string, statement: Statement): string {
     ...notes.map(escaped),
     environment ? `${escaped(environment.about)} ${variables}` : '',
     codes.length === 1 ? `Exit code: ${escaped(codes.join())}.` : '',
-    // A line without an option says no more than the usage does.
-    block(examples.filter((line) => / -|[|>"]/.test(line.replace(/ --json$/, '')))),
+    // A line with one option says no more than the usage does.
+    block(examples.filter((line) => / -.* -|[|>"]/.test(line.replace(/ --json$/, '')))),
   ]);
 }
 
