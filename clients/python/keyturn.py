@@ -92,7 +92,7 @@ class KeyturnError(Exception):
 
 
 class Unpaired(KeyturnError):
-    """The broker does not know this program, or there is no key file."""
+    """The broker does not know this app, or there is no key file."""
 
 
 class Unreachable(KeyturnError):
@@ -166,7 +166,7 @@ def _shown(text: Any) -> Optional[str]:
 
 @dataclass(frozen=True)
 class Identity:
-    """Who a paired program is: what its key file holds."""
+    """Who a paired app is: what its key file holds."""
 
     app_id: str
     key: str = field(repr=False)
@@ -241,7 +241,7 @@ def _forwarded(env: Environment) -> Optional[Tuple[str, str]]:
 
 
 def _config_folder(env: Environment) -> Path:
-    """A forward's programs have keys of their own."""
+    """A forward's apps have keys of their own."""
     config = _home_folders(env)[0]
     forwarded = _forwarded(env)
     return config / "forwarded" / forwarded[0] if forwarded else config
@@ -386,7 +386,7 @@ def _dial_at(path: str) -> Tuple[socket.socket, str]:
 def _key_file(name: str, env: Environment) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
         hint = "Use up to 64 letters, digits, dots, dashes and underscores."
-        raise _error("invalid_request", "this can't be the name of a program", hint=hint)
+        raise _error("invalid_request", "this can't be the name of an app", hint=hint)
     return _config_folder(env) / "apps" / f"{name}.key"
 
 
@@ -394,7 +394,7 @@ def _read_key(file: Path) -> Identity:
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise _error("unpaired", f"there is no key at {file}", hint="Pair this program first.") from None
+        raise _error("unpaired", f"there is no key at {file}", hint="Pair this app first.") from None
     except OSError as error:
         raise _error("file_unreadable", f"{file} can't be opened") from error
     with os.fdopen(handle, "rb") as stream:
@@ -612,7 +612,7 @@ def _are_capabilities(value: Any) -> bool:
     )
 
 
-# --- For programs
+# --- For apps
 
 
 class Broker:
@@ -632,7 +632,7 @@ class Broker:
         self.close()
 
     def close(self) -> None:
-        """Ends the connection, and withdraws what the program has open.
+        """Ends the connection, and withdraws what the app has open.
 
         Threads that are asking get `Unreachable`. A later request makes a new connection.
         """
@@ -663,7 +663,7 @@ class Broker:
 
         With `interaction="allow"` the broker may ask the person and open the browser, and this waits up to
         `timeout` seconds (300) for them. `challenge`: the status (401 or 403) and the WWW-Authenticate header
-        with which the server rejected the last token. `operation`: what the program was doing.
+        with which the server rejected the last token. `operation`: what the app is doing, such as `POST /mcp tools/call`.
         """
         params = {
             "resource": resource,
@@ -781,14 +781,14 @@ def _challenge(status: int, www_authenticate: Optional[str]) -> Dict[str, Any]:
     return {"status": status, "wwwAuthenticate": www_authenticate}
 
 
-def connect(program: str | Identity, env: Environment = os.environ) -> Broker:
-    """Connects as a paired program: by its name, or with an identity from a store of your own."""
-    identity = _read_key(_key_file(program, env)) if isinstance(program, str) else program
+def connect(app: str | Identity, env: Environment = os.environ) -> Broker:
+    """Connects as a paired app: by its name, or with an identity from a store of your own."""
+    identity = _read_key(_key_file(app, env)) if isinstance(app, str) else app
     return Broker(identity, env)
 
 
 def pair(name: str, on_code: Callable[[str], object], env: Environment = os.environ) -> Identity:
-    """Asks the person, through the broker, to let this program in. Only a person may start this.
+    """Asks the user, through the broker, to let this app in. Only the user may start this.
 
     `on_code` gets six digits: show them, since the broker's request shows the same. Waits up to two minutes.
     What `on_code` raises ends the pairing.
@@ -838,10 +838,10 @@ def main() -> int:
     """Exits 0; 1 for a refusal, which stands on standard error; 2 for a mistake in the arguments."""
     parser = argparse.ArgumentParser(prog="keyturn.py", description="Access tokens from the Keyturn broker.")
     commands = parser.add_subparsers(dest="command", required=True)
-    pairing = commands.add_parser("pair", help="ask the person to let a program in")
-    pairing.add_argument("name", help="the program's name")
+    pairing = commands.add_parser("pair", help="ask the user to let an app in")
+    pairing.add_argument("name", help="the app's name")
     asking = commands.add_parser("token", help="print an access token")
-    asking.add_argument("name", help="the name the program was paired under")
+    asking.add_argument("name", help="the name the app was paired under")
     asking.add_argument("url", help="the endpoint's URL")
     asking.add_argument("--scope", help="scopes, separated by spaces")
     asking.add_argument("--account", help="which account, where there are several")

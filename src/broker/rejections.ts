@@ -108,7 +108,7 @@ export class Rejections {
     return false;
   }
 
-  /** Requests with the same question share its answer: many programs may hear of one rejection at once. */
+  /** Requests with the same question share its answer: many apps may hear of one rejection at once. */
   async #ask(
     question: Parameters<typeof stillNames>[1],
     signIn: SignIn,

@@ -139,7 +139,7 @@ export class Consent {
       throw error;
     });
     if (decision.verdict === 'approve' && this.#isOutdated(wanted, offer)) {
-      await this.changes.record(wanted, 'void', offer.scope);
+      await this.changes.noteInAuditLog(wanted, 'void', offer.scope);
       return this.#ask(wanted, signal);
     }
     await this.#settle(wanted, { ...offer, appProcess }, decision);
@@ -158,7 +158,7 @@ export class Consent {
   async #settle(wanted: WantedAccess, card: ShownOffer, decision: Decision): Promise<void> {
     switch (decision.verdict) {
       case 'void':
-        await this.changes.record(wanted, 'void', card.scope);
+        await this.changes.noteInAuditLog(wanted, 'void', card.scope);
         return this.#putOff(wanted);
       case 'dismiss':
         return this.#putOff(wanted);

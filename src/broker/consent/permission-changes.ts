@@ -52,7 +52,7 @@ export class PermissionChanges {
    */
   async set(permission: Permission, from?: AsRead): Promise<void> {
     await this.#parts.permissions.set(permission, from);
-    await this.record(permission, permission.decision, permission.scope);
+    await this.noteInAuditLog(permission, permission.decision, permission.scope);
     this.#closeAnswered(permission);
   }
 
@@ -119,7 +119,7 @@ export class PermissionChanges {
         ? { deniedScope: union(before.deniedScope ?? [], more) }
         : { deniedSignInIds: union(before.deniedSignInIds ?? [], [signInId]) }),
     });
-    await this.record(before, 'deny', more);
+    await this.noteInAuditLog(before, 'deny', more);
   }
 
   /** What an approval "as before" adds to: the permission on disk, else a temporary one with an end time; never a denial. */
@@ -132,7 +132,7 @@ export class PermissionChanges {
   }
 
   /** The row in the audit log. */
-  async record(
+  async noteInAuditLog(
     { appId, endpoint }: AppAtEndpoint,
     outcome: 'allow' | 'deny' | 'allow once' | 'allow for a run' | 'allow for a time' | 'void',
     scope: readonly string[] | undefined,
@@ -154,10 +154,10 @@ export class PermissionChanges {
     if (before && covers(before, { ...wanted, scope: allowed.scope })) return;
     const after = before && this.#widened(wanted, before, allowed, undefined);
     if (!before || !after || !(await this.#isReplaced(before, after))) {
-      await this.record(wanted, 'void', allowed.scope);
+      await this.noteInAuditLog(wanted, 'void', allowed.scope);
       throw this.#current.consentRequired(wanted);
     }
-    await this.record(
+    await this.noteInAuditLog(
       after,
       this.#parts.temporary.holding(after) ? 'allow for a time' : 'allow',
       after.scope,
@@ -190,7 +190,7 @@ export class PermissionChanges {
   ): Promise<void> {
     const { temporary } = this.#parts;
     const span = once ? 'once' : run ? 'for a run' : 'for a time';
-    await this.record(permission, `allow ${span}`, permission.scope);
+    await this.noteInAuditLog(permission, `allow ${span}`, permission.scope);
     if (span === 'for a time') return temporary.set({ permission });
     // Race: the run may have ended while the row was written.
     if (appProcess?.nowIs() !== 'same') return;

@@ -1,5 +1,5 @@
 /**
- * Refreshes tokens: one at a time per sign-in, however many programs ask.
+ * Refreshes tokens: one at a time per sign-in, however many apps ask.
  *
  * Invariants (2 and 3, dev/internals.md): the new refresh token is durable before any caller sees the new access
  * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation take turns at a

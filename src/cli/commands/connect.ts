@@ -11,13 +11,13 @@ import { accountOption, jsonOption, scopeOption } from '../terminal/statement.ts
 export const command = defineCommand(
   {
     name: 'connect',
-    summary: 'Give an MCP client access to an MCP server, and print its entry',
+    summary: 'Connect an MCP client to an MCP server, and print what to configure',
     operands: [{ name: 'URL' }],
     options: {
       as: {
         type: 'string',
         value: 'NAME',
-        summary: 'the name of the entry',
+        summary: 'the name of the client in Keyturn',
         more: ' (default: made of the URL)',
       },
       scope: scopeOption('allow this scope', '; without it, every scope that you grant'),
@@ -25,7 +25,7 @@ export const command = defineCommand(
       json: jsonOption('the entry'),
     },
     about:
-      'Pair, allow and sign in for one MCP server now, and print the entry for the configuration of an MCP client. `keyturn setup` does this for the clients that it finds.',
+      'Connect an MCP client to one MCP server: give the client an app key (pairing), allow it to use the server, and sign in. Then print the entry for the client’s configuration. `keyturn setup` does all this for the clients that it finds.',
     notes: [
       'The entry, which is the lines of a configuration, starts `keyturn bridge`. Without a terminal, the command leaves its requests to `keyturn request`, waits for 20 seconds, and prints nothing without --json.',
       'The exit codes are those of `keyturn token`.',

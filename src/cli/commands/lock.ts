@@ -8,7 +8,7 @@ import { say } from '../terminal/output.ts';
 export const command = defineCommand(
   {
     name: 'lock',
-    summary: 'Lock the vault until you unlock it',
+    summary: 'Lock the vault, where Keyturn keeps tokens and API keys',
     operands: [],
     options: {},
     about:

@@ -8,7 +8,7 @@ import { askPassphrase, choosePassphrase, linesFromStdin } from '../terminal/pas
 export const command = defineCommand(
   {
     name: 'passphrase',
-    summary: 'Change the passphrase of a vault of sealed files',
+    summary: 'Change the passphrase of the vault, if it has one',
     operands: [],
     options: {
       'passphrase-stdin': {

@@ -1,5 +1,5 @@
 /**
- * The owner's methods about API keys: setting one, what there is, its end, and which programs may have it.
+ * The owner's methods about API keys: setting one, what there is, its end, and which apps may have it.
  *
  * Invariants: no answer and no error holds a key. A key is set only for a server that offers no sign-in, unless the
  * owner asked not to look. What ends a key ends the permissions for it.

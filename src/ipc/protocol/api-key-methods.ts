@@ -1,4 +1,4 @@
-/** The owner's methods about API keys: setting one, what there is, its end, and which programs may have it. */
+/** The owner's methods about API keys: setting one, what there is, its end, and which apps may have it. */
 import * as z from 'zod';
 
 import { ownersEnd } from './method.ts';

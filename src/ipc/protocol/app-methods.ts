@@ -1,6 +1,6 @@
 /**
  * The methods about apps: the paired ones, their permissions, the questions they raise, the proxies
- * by which programs without a key come, and the forwards by which programs elsewhere do.
+ * by which apps without a key come, and the forwards by which apps elsewhere do.
  */
 import * as z from 'zod';
 

@@ -25,7 +25,7 @@ export const tokenMethods = {
     params: tokenGet,
     result: z.union([tokenResult, keyResult]),
   },
-  /** A proof of the key that a token of this program is bound to, for one request within what it may reach. */
+  /** A proof of the key that a token of this app is bound to, for one request within what it may reach. */
   'token.prove': {
     who: 'app',
     effect: 'reads',

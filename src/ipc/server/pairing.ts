@@ -1,5 +1,5 @@
 /**
- * The queue in which programs without a key wait for the user's answer.
+ * The queue in which apps without a key wait for the user's answer.
  *
  * Invariant: at most three wait. An app that leaves withdraws its card, after two minutes at the latest. With a ticket
  * the card stays for ten minutes without it, and the user's answer for ten more, for who shows that ticket. After a
@@ -16,7 +16,7 @@ import type { After } from '../wire/timer.ts';
 /** What the user is asked. `signal` ends the question: the app left, or nobody answered in time. */
 export interface PairRequest {
   readonly name: string;
-  /** Six digits, shown by the program and on the card: it ties the card to the app. */
+  /** Six digits, shown by the app and on the card: it ties the card to the app. */
   readonly code: string;
   readonly peer: PeerFacts;
   /** Reads the peer again: a card whose app has changed is void. */

@@ -1,5 +1,5 @@
 /**
- * The messages before a program is known: hello, authenticate and pair, and the identity that a key file holds.
+ * The messages before an app is known: hello, authenticate and pair, and the identity that a key file holds.
  *
  * Invariant: nothing from a socket or a key file is used before a guard here has passed it.
  */

@@ -25,9 +25,9 @@ const heldPermission = permission.extend({
   accounts: z.array(account).optional(),
   /** Of several: the one for requests that name none; absent while nobody has chosen. */
   account: account.optional(),
-  /** When the broker last gave the program what this permission is for, in its present run. */
+  /** When the broker last gave the app what this permission is for, in its present run. */
   lastUsedAt: instant.optional(),
-  /** The permission is for this run of the program only. */
+  /** The permission is for this run of the app only. */
   run: appProcess.optional(),
   /** And for one token. */
   once: z.literal(true).optional(),
@@ -38,7 +38,7 @@ const label = z.string().regex(forwardLabelPattern);
 /** As OpenSSH shows it: SHA-256 of the key in base64, without padding. */
 const hostKey = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/);
 
-/** Where a forwarded program runs. Without a host key: in a sandbox of this machine. */
+/** Where a forwarded app runs. Without a host key: in a sandbox of this machine. */
 export const forwardOrigin = z.object({ label, hostKey: hostKey.optional() });
 
 export const pairedApp = z.object({

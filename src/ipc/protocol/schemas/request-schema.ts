@@ -81,7 +81,7 @@ export const approvalRequest = z.object({
   proxied: z.literal(true).optional(),
   /** Of `allow`: the process that asked may have ended, so that an approval can't be for one token or for its run. */
   detached: z.literal(true).optional(),
-  /** Of `allow` and `pair`: the program runs elsewhere. Of a forward that would be opened: its other end. */
+  /** Of `allow` and `pair`: the app runs elsewhere. Of a forward that would be opened: its other end. */
   forward: forwardOrigin.optional(),
   /** Of a forward that would be opened: what its apps could ask for. */
   resources: z.array(url).optional(),
@@ -145,7 +145,7 @@ export const approvalRequest = z.object({
   browserError: settingText.optional(),
   /** Of a sign-in by a page: an answer came without `state`. Its error code, empty if it has none. */
   stateless: z.string().max(maxLength.id).optional(),
-  /** Of a sign-in: a request of a program's, a command, or a window. */
+  /** Of a sign-in: a request of an app, a command, or a window. */
   startedBy: z.literal(['app', 'command', 'window']).optional(),
   /**
    * The page to open; an authorization URL has challenge and state in it, and no secret. Of the kind `url` while the

@@ -52,7 +52,7 @@ export const status = z.object({
   apps: z.int().nonnegative(),
   requests: z.int().nonnegative(),
   exceptions,
-  /** Where each proxy leads and listens, whether it does, and which programs came by it. */
+  /** Where each proxy leads and listens, whether it does, and which apps came by it. */
   proxies: z.array(proxyStanding),
   /** How many forwards are open. */
   forwards: z.int().nonnegative(),
