@@ -1,13 +1,10 @@
 /** Programs without a key, by an address of this machine: stock clients, what they get, and what they never see. */
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { expect, it, onTestFinished } from 'vitest';
-import { homeInWorld, until } from '../../support/home.ts';
-import { askBroker } from '../../support/homes/ask-broker.ts';
+import { homeInWorld } from '../../support/home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
-import { allowedProxy, call, nextCard, type Proxy } from './proxy-rig.ts';
+import { nextCard } from './proxy-rig.ts';
 
 /** The SDK's own client, as anybody would set it up: an address, and nothing else. */
 async function stockClient(url: string): Promise<Client> {
@@ -36,23 +33,4 @@ it('a proxy serves a stock client that holds no token, once it is allowed', asyn
   const notes = await program.callTool({ name: 'list-notes', arguments: {} });
   expect(notes.isError).not.toBe(true);
   expect(world.counts().authorizationServer.authorizations).toBe(1);
-});
-
-it('a proxy’s port is reported as taken at the start, and opened once it is free', async () => {
-  const { home, proxy } = await allowedProxy({ vault: 'keychain' });
-  await home.ok(['broker', 'stop']);
-  const squatter = createServer().listen(proxy.port, '127.0.0.1');
-  onTestFinished(() => void squatter.close());
-  await once(squatter, 'listening');
-  await owner.startBroker(home);
-  await until(
-    'the broker knows',
-    async () => (await askBroker(home, 'proxy.list', {})).proxies[0]?.state === 'portTaken',
-  );
-  expect((await home.keyturn(['proxy', 'list'])).stderr).toContain('another program listens on its port');
-  expect(await home.ok(['status'])).toContain(`${proxy.name} is closed: port ${proxy.port}: another program`);
-  const [listed] = await home.json<Proxy[]>('proxy', 'list');
-  expect(listed).toMatchObject({ url: proxy.url, state: 'portTaken' });
-  squatter.close();
-  await until('it opens', async () => (await call(proxy.url).catch(() => undefined))?.status === 200);
 });
