@@ -11,7 +11,7 @@ import { accountOption, jsonOption, scopeOption } from '../terminal/statement.ts
 export const command = defineCommand(
   {
     name: 'connect',
-    summary: 'Connect an MCP client to an MCP server, and print what to configure',
+    summary: 'Connect an MCP client to a server, and print its configuration',
     operands: [{ name: 'URL' }],
     options: {
       as: {
