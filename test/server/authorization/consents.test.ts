@@ -3,7 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { memoryStorage } from '../../../src/server/authorization/index.ts';
 import { Consents, type AskedConsent } from '../../../src/server/authorization/consents.ts';
 import type { Browser } from '../browser.ts';
-import { authorizationOf, editor, exchangeOf, notes, refreshOf, startServer, tokenRequest } from './rig.ts';
+import {
+  authorizationOf,
+  editor,
+  exchangeOf,
+  notes,
+  refreshOf,
+  startServer,
+  tokenRequest,
+  walk,
+} from './rig.ts';
 import type { Asked } from './rig.ts';
 import { ofFile } from '../../support/lasting.ts';
 
@@ -84,18 +93,10 @@ describe('an app that a person has allowed', () => {
     }),
   );
 
-  /** Alice signs in in this browser, and allows what she is asked. Answers how often she was, and what came of it. */
+  /** Alice signs in in this browser, and allows what she is asked. */
   async function authorize(browser: Browser, changes: Asked = {}) {
     const authorization = authorizationOf(rig, { client_id: web, redirect_uri: redirectUri, ...changes });
-    let consents = 0;
-    let page = await browser.open(authorization.url);
-    while (browser.sentTo === '') {
-      const isConsent = page.text.includes('name="decision"');
-      if (isConsent) consents += 1;
-      page = await browser.submit(page, isConsent ? { decision: 'allow' } : { login: 'alice' });
-    }
-    const { searchParams } = new URL(browser.sentTo);
-    return { consents, code: searchParams.get('code'), error: searchParams.get('error'), authorization };
+    return { authorization, ...(await walk(rig, authorization, browser)) };
   }
 
   const tokensOf = async ({ authorization, code }: Awaited<ReturnType<typeof authorize>>) =>

@@ -4,9 +4,7 @@
  * Invariant: one server serves a whole file; what a test changes belongs to clients of its own.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
 import { Agent, fetch, type RequestInit } from 'undici';
-import { signInAt } from '../../../demo/user-agent.ts';
 import { Browser } from '../browser.ts';
 import { throwAwayCertificates, type Certificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback, type TlsListener } from '../../../src/serve/tls-listener.ts';
@@ -61,7 +59,7 @@ export async function startServer(
     /** A request to a path of the server, or to a URL. */
     request: async (target: string, init?: RequestInit) =>
       fetch(new URL(target, listener.origin), { redirect: 'manual', dispatcher, ...init }),
-    browser: () => new Browser(dispatcher, [listener.origin]),
+    browser: () => new Browser(dispatcher),
     async close() {
       await server.close();
       await dispatcher.close();
@@ -100,34 +98,19 @@ export function authorizationOf({ issuer }: Pick<Rig, 'issuer'>, asked: Asked = 
   return { url: `${issuer}/auth?${query.toString()}`, verifier };
 }
 
-export interface Answer {
-  readonly code: string | null;
-  readonly error: string | null;
-  readonly iss: string | null;
-  readonly state: string | null;
-}
-
-/** Walks the pages as alice, in a browser of her own; answers what came back to the redirect URI. */
-export async function walk(rig: Rig, authorization: Authorization): Promise<Answer> {
-  const back = new URL(new URL(authorization.url).searchParams.get('redirect_uri') ?? redirectUri);
-  let arrived = new URLSearchParams();
-  const listener = createServer((request, response) => {
-    arrived = new URL(request.url ?? '/', back.origin).searchParams;
-    response.end('done');
-  });
-  await new Promise<void>((resolve) => {
-    listener.listen(Number(back.port), '127.0.0.1', resolve);
-  });
-  try {
-    await signInAt(authorization.url, { account: 'alice', ca: rig.certificates.ca });
-  } finally {
-    listener.closeAllConnections();
-    await new Promise((resolve) => {
-      listener.close(resolve);
-    });
+/** Walks the pages as alice, who allows what she is asked: how often that was, and what came back to the redirect URI. */
+export async function walk(rig: Pick<Rig, 'browser'>, { url }: Authorization, browser = rig.browser()) {
+  let consents = 0;
+  let page = await browser.open(url);
+  while (browser.sentTo === '') {
+    if (page.status !== 200) throw new Error(page.text.replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, ' '));
+    const isConsent = page.text.includes('name="decision"');
+    if (isConsent) consents += 1;
+    page = await browser.submit(page, isConsent ? { decision: 'allow' } : { login: 'alice' });
   }
-  const [code, error, iss, state] = ['code', 'error', 'iss', 'state'].map((name) => arrived.get(name));
-  return { code: code ?? null, error: error ?? null, iss: iss ?? null, state: state ?? null };
+  const back = new URL(browser.sentTo).searchParams;
+  const get = (name: string) => back.get(name);
+  return { consents, code: get('code'), error: get('error'), iss: get('iss'), state: get('state') };
 }
 
 export interface TokenAnswer {

@@ -40,8 +40,6 @@ export interface Bend {
   readonly answer?: (
     request: UpstreamRequest,
   ) => { readonly type: string; readonly text: string } | undefined;
-  /** Its answer to the renewal with one refresh token. */
-  readonly renewal?: { readonly token: string; readonly status: number; readonly error: string };
 }
 
 export interface UpstreamRequest {
@@ -157,11 +155,6 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
         response.writeHead(400).end(JSON.stringify({ error: 'invalid_grant' }));
         return;
       }
-      const { renewal } = state.bend;
-      if (renewal && form.get('refresh_token') === renewal.token) {
-        response.writeHead(renewal.status).end(JSON.stringify({ error: renewal.error }));
-        return;
-      }
       response.end(JSON.stringify(await answers[url.pathname]?.(form)));
     })();
   });
@@ -242,7 +235,7 @@ export async function startFlow(
     storage,
     clock,
     events,
-    browser: () => new Browser(dispatcher, [issuer, upstream.issuer]),
+    browser: () => new Browser(dispatcher),
     /** The status of a call with this token, which calls the upstream. */
     async call(token: unknown): Promise<number> {
       const headers = { authorization: `Bearer ${String(token)}` };

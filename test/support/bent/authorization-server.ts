@@ -7,8 +7,7 @@
  * Three ways to bend it, from mild to wild: `settings` (another server that is right too), `bend`
  * (one step answers wrongly), `server.on` (anything at all in place of an endpoint).
  */
-import type { Certificates } from '../../../src/serve/certificate.ts';
-import { type BentServer, json, openBentServer, type RecordedRequest } from './server.ts';
+import { json, openBentServer, type RecordedRequest } from './server.ts';
 import { authorize } from './authorize.ts';
 import { answerDeviceRequest, endDevice } from './device.ts';
 import { type Json, newSigningKey } from './jwt.ts';
@@ -34,11 +33,8 @@ export { type Json, newSigningKey, type SigningKey } from './jwt.ts';
 export interface BentAuthorizationServerOptions extends Partial<Settings> {
   /** Comes after the origin in the issuer: '' (the default), '/', '/tenant', '/tenant/'. */
   readonly issuerPath?: string;
-  readonly certificates?: Certificates;
   /** Everything over http, for tests of the loopback exception. */
   readonly plain?: boolean;
-  /** Serves on this one, which the caller closes; opens its own otherwise. */
-  readonly server?: BentServer;
 }
 
 /** Of a client that is added without one; a test that redirects for real gives its own. */
@@ -127,9 +123,8 @@ function defaults() {
 export type Settings = ReturnType<typeof defaults>;
 
 export async function openBentAuthorizationServer(options: BentAuthorizationServerOptions = {}) {
-  const { issuerPath = '', certificates, plain, server: given, ...settings } = options;
-  const server =
-    given ?? (await openBentServer({ ...(certificates && { certificates }), ...(plain && { plain }) }));
+  const { issuerPath = '', plain = false, ...settings } = options;
+  const server = await openBentServer({ plain });
   const parts: Parts = {
     server,
     /** Byte for byte as the metadata gives it. */
@@ -171,7 +166,7 @@ export async function openBentAuthorizationServer(options: BentAuthorizationServ
       return [...parts.store.refreshTokens.keys()];
     },
     ...administration(parts),
-    close: async () => (given === undefined ? server.close() : undefined),
+    close: () => server.close(),
   };
 }
 

@@ -5,32 +5,32 @@
  * authorization servers issued for its resource, still good and with the scopes needed. What is wrong
  * in a test is what the test bent.
  */
-import type { Certificates } from '../../../src/serve/certificate.ts';
 import type { BentAuthorizationServer, IssuedToken } from './authorization-server.ts';
 import { type Answer, type BentServer, json, openBentServer, type RecordedRequest } from './server.ts';
 
 /** Where the metadata is: RFC 9728 §3.1 with or without the endpoint's path, or where only the header leads. */
 export type ResourceMetadataPlace = 'path' | 'root' | 'elsewhere';
 
-export interface ProtectedSettings {
+/** Another server that is right too. Any of them may be changed at any time. */
+const defaults = {
   /** Live: issuers of the metadata, and whose tokens are taken. */
-  authorizationServers: readonly BentAuthorizationServer[];
+  authorizationServers: [] as readonly BentAuthorizationServer[],
   /** Where the metadata is served; the other places answer 404. Empty: nowhere, as in the earlier revision. */
-  metadataAt: readonly ResourceMetadataPlace[];
-  /** What the challenge names as `resource_metadata`; undefined leaves it out. */
-  metadataUrl: string | undefined;
-  /** The `resource` of the metadata, and the audience that is asked of tokens. */
-  resource: string;
-  scopesSupported: readonly string[] | undefined;
+  metadataAt: ['path'] as readonly ResourceMetadataPlace[],
+  /** What the challenge names as `resource_metadata`; undefined leaves it out. By default the first of `metadataAt`. */
+  metadataUrl: undefined as string | undefined,
+  /** The `resource` of the metadata, and the audience that is asked of tokens. By default the endpoint. */
+  resource: '',
+  scopesSupported: undefined as readonly string[] | undefined,
   /** What every request needs. */
-  scopes: readonly string[];
+  scopes: ['read'] as readonly string[],
   /** `scope` in the challenge of a 401: the scopes needed (true) or none. */
-  scopeInChallenge: boolean;
+  scopeInChallenge: true,
   /** Answers 200 to everybody. */
-  open: boolean;
+  open: false,
   /** What the path with the other end (with a slash, or without) answers: a redirect to the endpoint; undefined: 404. */
-  otherEnd: 301 | 302 | 307 | 308 | undefined;
-}
+  otherEnd: undefined as 301 | 302 | 307 | 308 | undefined,
+};
 
 /** What a request gets. `error` and `scope` become parameters of the challenge. */
 export interface Verdict {
@@ -59,32 +59,17 @@ export interface ProtectedBends {
   answer?: ((answer: Answer, verdict: Verdict, request: RecordedRequest) => Answer) | undefined;
 }
 
-export interface BentProtectedServerOptions extends Partial<ProtectedSettings> {
+export interface BentProtectedServerOptions extends Partial<typeof defaults> {
   /** The path of the endpoint; `/mcp` unless told otherwise. `/` is one too. */
   readonly path?: string;
-  readonly certificates?: Certificates;
   readonly plain?: boolean;
   /** Serves on this one, which the caller closes: the same origin as an authorization server, say. */
   readonly server?: BentServer;
 }
 
-interface Parts {
-  readonly settings: ProtectedSettings;
-  readonly bend: ProtectedBends;
-  readonly visits: {
-    readonly method: string;
-    readonly authorization: string | undefined;
-    readonly query: string;
-    readonly status: number;
-  }[];
-  next: Verdict | undefined;
-  always: (() => Verdict) | undefined;
-}
-
 export async function openBentProtectedServer(options: BentProtectedServerOptions = {}) {
-  const { path = '/mcp', certificates, plain, server: given, ...settings } = options;
-  const server =
-    given ?? (await openBentServer({ ...(certificates && { certificates }), ...(plain && { plain }) }));
+  const { path = '/mcp', plain = false, server: given, ...settings } = options;
+  const server = given ?? (await openBentServer({ plain }));
   const url = `${server.base}${path === '/' ? '' : path}`;
   const paths = metadataPaths(path);
   const metadataUrls = {
@@ -92,28 +77,19 @@ export async function openBentProtectedServer(options: BentProtectedServerOption
     root: server.base + paths.root,
     elsewhere: server.base + paths.elsewhere,
   };
-  const metadataAt = settings.metadataAt ?? ['path'];
-  const [first] = metadataAt;
-  const parts: Parts = {
-    settings: {
-      authorizationServers: [],
-      metadataAt,
-      metadataUrl: first && metadataUrls[first],
-      resource: url,
-      scopesSupported: undefined,
-      scopes: ['read'],
-      scopeInChallenge: true,
-      open: false,
-      otherEnd: undefined,
-      ...settings,
-    },
-    bend: {},
-    /** Requests to the endpoint, in their order. Requests elsewhere are in `server.requests`. */
-    visits: [],
-    /** The next request to the endpoint gets this verdict, whatever it brings; then it judges again. */
-    next: undefined,
-    /** Every request gets this verdict from now on: endless 401s or 403s. Undefined: it judges again. */
-    always: undefined,
+  const [first] = settings.metadataAt ?? defaults.metadataAt;
+  const parts = {
+    settings: { ...defaults, metadataUrl: first && metadataUrls[first], resource: url, ...settings },
+    bend: {} as ProtectedBends,
+    /** Requests to the endpoint, in their order, as they were judged. Requests elsewhere are in `server.requests`. */
+    visits: [] as Readonly<{
+      method: string;
+      authorization: string | undefined;
+      query: string;
+      status: number;
+    }>[],
+    next: undefined as Verdict | undefined,
+    always: undefined as (() => Verdict) | undefined,
   };
   const document = (): Record<string, unknown> => metadataDocument(parts.settings);
   for (const place of new Set(Object.values(paths))) {
@@ -138,7 +114,9 @@ export async function openBentProtectedServer(options: BentProtectedServerOption
     metadataUrls,
     /** The document as it is served, unbent: for a test that puts it on another server. */
     document,
+    /** The next request to the endpoint gets this verdict, whatever it brings; then it judges again. */
     next: (verdict: Verdict) => void (parts.next = verdict),
+    /** Every request gets this verdict from now on: endless 401s or 403s. Undefined: it judges again. */
     always: (verdict: Verdict | (() => Verdict) | undefined) =>
       void (parts.always = typeof verdict === 'object' ? () => verdict : verdict),
     close: async () => (given === undefined ? server.close() : undefined),
@@ -152,13 +130,21 @@ function metadataPaths(path: string): Readonly<Record<ResourceMetadataPlace, str
   return { path: path === '/' ? root : root + path, root, elsewhere: '/about-this-resource' };
 }
 
-function metadataDocument(settings: ProtectedSettings): Record<string, unknown> {
+function metadataDocument(settings: typeof defaults): Record<string, unknown> {
   return {
     resource: settings.resource,
     authorization_servers: settings.authorizationServers.map(({ issuer }) => issuer),
     ...(settings.scopesSupported === undefined ? {} : { scopes_supported: settings.scopesSupported }),
     bearer_methods_supported: ['header'],
   };
+}
+
+interface Parts {
+  readonly settings: typeof defaults;
+  readonly bend: ProtectedBends;
+  readonly visits: BentProtectedServer['visits'];
+  next: Verdict | undefined;
+  always: (() => Verdict) | undefined;
 }
 
 function visit(parts: Parts, request: RecordedRequest): Answer {

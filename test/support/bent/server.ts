@@ -37,8 +37,6 @@ export interface RecordedRequest {
 export type Route = Answer | ((request: RecordedRequest) => Answer | undefined | Promise<Answer | undefined>);
 
 export interface BentServerOptions {
-  /** One authority for all bent servers of a process unless given. */
-  readonly certificates?: Certificates;
   /** Listens for http too, at another port. */
   readonly plain?: boolean;
 }
@@ -63,7 +61,7 @@ interface Entry {
 }
 
 export async function openBentServer(options: BentServerOptions = {}) {
-  const certificates = options.certificates ?? (await sharedCertificates());
+  const certificates = await sharedCertificates();
   const entries: Entry[] = [];
   const requests: RecordedRequest[] = [];
   const failures: unknown[] = [];
