@@ -47,7 +47,7 @@ it('a program that names none of several accounts is asked about once', async ()
 });
 
 describe('the command line, which was allowed one account without an end', () => {
-  it('gets another one for an hour by an approval, beside a permission that stays as it was', async () => {
+  it('gets another one for an hour by an approval, beside its permission', async () => {
     const { rig, work } = await twoAccounts();
     await allow(rig, [work], 'cli');
     const cli = { appId: 'cli' };

@@ -91,7 +91,7 @@ describe('the address for messages', () => {
   );
 });
 
-it('H-18: one stream keeps its last 16 addresses for messages, and none after its end', () => {
+it('H-18: a stream keeps its last 16 addresses for messages, and none after its end', () => {
   const all = new MessageAddresses();
   const [other, stream] = [all.ofStream(), all.ofStream()];
   const destination = { resource: 'https://notes.example/m', fetch: globalThis.fetch };

@@ -44,7 +44,7 @@ describe('a program without permission', () => {
     expect((await asked).scope).toEqual(['notes:read']);
   });
 
-  it('an approval to a question gives a program no scope that the question does not show', async () => {
+  it('an approval gives an app no scope that the request does not show', async () => {
     const { ask, question, parts, endpoint, clock } = await rig();
     const asked = ask({ scope: ['notes:read', 'notes:list'] });
     const { id } = await question('allow');

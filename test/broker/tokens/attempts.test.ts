@@ -118,22 +118,19 @@ describe('an attempt', () => {
       { isUnanswered: true },
       `The answer to the refresh of ${moment(startedAt)} was lost, so the provider may have replaced the token`,
     ],
-  ])(
-    '%s is reported if the server refuses the refresh token, with no more than is known',
-    async (_what, more, known) => {
-      const { rig, server } = await needingRefresh();
-      const attempt = { startedAt, ...more };
-      await cutOff(rig, attempt);
-      server.answer = () => page(400, '{"error":"invalid_grant"}');
-      expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
-      const { state } = rig.signIn();
-      expect(state).toMatchObject({
-        kind: 'signInRequired',
-        why: `the sign-in provider no longer takes the refresh token. ${known}`,
-      });
-      expect(await inVault(rig)).not.toHaveProperty('attempt');
-    },
-  );
+  ])('%s is reported if the server refuses the refresh token', async (_what, more, known) => {
+    const { rig, server } = await needingRefresh();
+    const attempt = { startedAt, ...more };
+    await cutOff(rig, attempt);
+    server.answer = () => page(400, '{"error":"invalid_grant"}');
+    expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'login_required' });
+    const { state } = rig.signIn();
+    expect(state).toMatchObject({
+      kind: 'signInRequired',
+      why: `the sign-in provider no longer takes the refresh token. ${known}`,
+    });
+    expect(await inVault(rig)).not.toHaveProperty('attempt');
+  });
 
   it('no request leaves if the vault can’t note the attempt', async () => {
     const { rig } = await needingRefresh();

@@ -5,7 +5,7 @@ import { entryName, nameOfServer } from '../../../src/cli/programs/entry-name.ts
 const named = (url: string, program = 'claude'): string => entryName(new URL(url), program);
 
 describe('an entry without a name', () => {
-  it('is called by its server and by the program that starts it, the same at each start', () => {
+  it('is called by its server and the program that starts it, always the same', () => {
     expect(named('https://notes.example/mcp')).toMatch(/^notes\.example-mcp-claude-[0-9a-f]{6}$/);
     expect(named('https://notes.example/mcp')).toBe(named('https://notes.example/mcp'));
   });

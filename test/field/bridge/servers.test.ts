@@ -232,7 +232,7 @@ describe('the older transport', () => {
   });
 
   it.each([true, false])(
-    'is not taken for one by an event of a newer server that has answered (a session: %s)',
+    'is not meant by an event of a newer server that answered (a session: %s)',
     async (hasSession) => {
       const { url, log } = await serve((request, response, message) => {
         if (hasSession && message.method === 'initialize') response.setHeader('mcp-session-id', 's');

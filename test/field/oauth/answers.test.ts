@@ -32,7 +32,7 @@ it.each([
 });
 
 it.each([404, 200])(
-  'an issuer that only the user knows serves a server that answers all else with a page (%i), and its next sign-in',
+  'signs in at an issuer that only the user knows, where all else is a page (%i)',
   async (status) => {
     const { rig, authorizationServer, protectedServer } = await ground({
       protection: { metadataAt: [], metadataUrl: undefined },

@@ -95,7 +95,7 @@ const providers: Readonly<Record<string, Provider>> = {
 describe.each(Object.entries(providers))(
   '%s',
   (_name, { settings, bend, secret, scope, takes, waives = [] }) => {
-    it('the refusal prints one command, and what to register; the command enters the client and signs in', async () => {
+    it('the refusal prints what to register, and the command that signs in', async () => {
       const authorization: BentHomeOptions['authorization'] = settings;
       const { home, url, authorizationServer } = await homeInBentWorld({ shared, authorization });
       Object.assign(authorizationServer.bend, bend);
@@ -127,7 +127,7 @@ describe.each(Object.entries(providers))(
   },
 );
 
-it('a sign-in that waits at the error page of a mistyped client goes on with the right one', async () => {
+it('a sign-in at the error page of a mistyped client goes on with the right one', async () => {
   const { home, url, authorizationServer } = await homeInBentWorld({ shared, authorization: byHand });
   const refused = await home.keyturn(['login', url]);
   const [, redirectUri = ''] = /redirect URI (\S+)\. Then/.exec(refused.stderr) ?? [];
