@@ -67,6 +67,17 @@ it('RS-3 RS-4: no token gets a challenge with metadata and scope, and no error',
   expect(challenges[1]?.parameters.get('algs')).toContain('ES256');
 });
 
+it('takes a token whose scheme is written in lower case', async () => {
+  const { call } = rig(new Issuer(key));
+  expect((await call(undefined, { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
+});
+
+it('takes a token for a resource without a path, with the slash that URL parsers add', async () => {
+  const { call } = rig(new Issuer(key), { resource: 'https://notes.example' });
+  for (const aud of ['https://notes.example', 'https://notes.example/'])
+    expect((await call(await tokenOf(key, { aud }), { url: 'https://notes.example/' })).status).toBe(200);
+});
+
 describe('a malformed request', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
