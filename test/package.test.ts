@@ -82,7 +82,7 @@ describe.each(packages)('the tarball of %s', (name) => {
     expect(targets.filter((target) => !existsSync(path.join(installed(name), target)))).toEqual([]);
   });
 
-  it('imports at run time only what it lists as its dependencies, and files that are in it', () => {
+  it('imports at run time only its dependencies and its own files', () => {
     const { dependencies, optionalDependencies, peerDependencies } = manifestOf(name);
     const listed = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }));
     const built = readTree(installed(name));
@@ -144,7 +144,7 @@ describe('installed in an empty folder', () => {
     expect(existsSync(home.folder)).toBe(false);
   });
 
-  it('names the package that `keyturn dev-server` wants besides, with the command that installs it', async () => {
+  it('names the command that installs what `keyturn dev-server` wants besides', async () => {
     const config = path.join(temporaryFolder(), 'serve.json');
     // Any free port: the ports by default may be taken.
     writeFileSync(config, JSON.stringify({ authorizationServer: { port: 0 }, protectedServer: { port: 0 } }));

@@ -6,7 +6,7 @@ import { releaseNotes } from '../scripts/packaging/notes.ts';
 import { page } from './docs/pages.ts';
 import { cloned } from './support/processes/released.ts';
 
-it('a release is refused without the tag of its version, and from a checkout with changes', () => {
+it('a release is refused without its tag, and from a checkout with changes', () => {
   const clone = cloned();
   const { version } = JSON.parse(readFileSync(path.join(clone.folder, 'package.json'), 'utf8')) as {
     version: string;

@@ -9,7 +9,7 @@ import { whyLinux } from './support/needs-linux.ts';
 
 const folder = path.join(root, '.github', 'workflows');
 
-it('the workflows have no fault that GitHub’s parser finds, and every action is pinned by a commit', async () => {
+it('GitHub’s parser finds no fault in the workflows, and all actions are pinned', async () => {
   const names = readdirSync(folder);
   expect(names).toEqual(['ci.yml', 'release.yml']);
   for (const name of names) expect(await faultsOf(readFileSync(path.join(folder, name), 'utf8'))).toEqual([]);
@@ -25,7 +25,7 @@ it.each([
   expect(await faultsOf(text.replace(from, to))).toContainEqual(expect.stringContaining(said));
 });
 
-it('set-up prints the packages that the tests need, without a browser where one is named', () => {
+it('set-up prints the packages for the tests, without a browser if one is named', () => {
   const print = (chromium: string): string =>
     execFileSync(process.execPath, [path.join(root, 'scripts', 'setup.mjs'), '--print-packages'], {
       env: { ...process.env, KEYTURN_TEST_CHROMIUM: chromium },
@@ -35,7 +35,7 @@ it('set-up prints the packages that the tests need, without a browser where one 
   expect([print('').includes('chromium'), print('/usr/bin/x').includes('chromium')]).toEqual([true, false]);
 });
 
-it('a test file is left out on another system for what it or its helpers need of Linux, and else runs', () => {
+it('another system leaves out a test file only for what it needs of Linux', () => {
   const why = (file: string, platform: NodeJS.Platform) => whyLinux(path.join(root, 'test', file), platform);
   expect(why('server/page.test.ts', 'darwin')).toContain('Chromium');
   expect(why('vault/keychain/keychain.test.ts', 'win32')).toContain('keyring');

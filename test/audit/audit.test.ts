@@ -24,7 +24,7 @@ describe('an audit row', () => {
     expect(rows()).toEqual([{ time: 1234, event: 'permission', outcome: 'allow', app: 'editor' }]);
   });
 
-  it('X-10: an audit row about a token waits in memory and keeps its position in the order', async () => {
+  it('X-10: an audit row about a token waits in memory and keeps its place', async () => {
     const { audit, file, rows } = auditIn(temporaryFolder());
     audit.note({ event: 'token', outcome: 'ok' });
     expect(existsSync(file)).toBe(false);

@@ -137,7 +137,7 @@ describe('a card of several questions', () => {
   });
 });
 
-it('what widens without a question needs the window in front and a press, and no card', () => {
+it('what widens without a request needs the window in front and a press', () => {
   expect(() => guard.approve()).toThrow(/too short/);
   pass(minViewTime);
   expect(() => guard.approve()).toThrow(/No key or button/);

@@ -60,40 +60,37 @@ describe('a desk where an app has its token', () => {
   it.each([
     ['from the menu', byMenu],
     ['by one signal after another', bySignals],
-  ])(
-    'quitting %s waits for a rotation that is under way, so that the next start needs no sign-in',
-    async (_how, quit) => {
-      const seat = desk.current();
-      const { app } = seat;
-      const { resource } = world.protectedServer;
-      const program = await programOf(seat, 'editor');
-      const { access_token: token } = await program.getToken({ resource });
-      const before = world.counts().authorizationServer.refreshes;
-      const held = world.holdTokenRequests();
-      onTestFinished(() => held.release());
-      await program.rejectToken({ access_token: token, status: 401 });
-      const refreshing = program.getToken({ resource });
-      await held.arrived;
-      let isGone = false;
-      const gone = app.gone().then(() => (isGone = true));
-      await quit(app);
-      // As long as a process takes: time enough to go, if anything let it.
-      await seat.home.keyturn(['completion', 'bash']);
-      expect(isGone).toBe(false);
-      held.release();
-      await gone;
-      const rotated = await refreshing;
-      expect((await verdictOn(world, rotated.access_token)).status).toBe(200);
-      expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 1, refreshReuses: 0 });
+  ])('quitting %s waits for a rotation, and the next start needs no sign-in', async (_how, quit) => {
+    const seat = desk.current();
+    const { app } = seat;
+    const { resource } = world.protectedServer;
+    const program = await programOf(seat, 'editor');
+    const { access_token: token } = await program.getToken({ resource });
+    const before = world.counts().authorizationServer.refreshes;
+    const held = world.holdTokenRequests();
+    onTestFinished(() => held.release());
+    await program.rejectToken({ access_token: token, status: 401 });
+    const refreshing = program.getToken({ resource });
+    await held.arrived;
+    let isGone = false;
+    const gone = app.gone().then(() => (isGone = true));
+    await quit(app);
+    // As long as a process takes: time enough to go, if anything let it.
+    await seat.home.keyturn(['completion', 'bash']);
+    expect(isGone).toBe(false);
+    held.release();
+    await gone;
+    const rotated = await refreshing;
+    expect((await verdictOn(world, rotated.access_token)).status).toBe(200);
+    expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 1, refreshReuses: 0 });
 
-      const next = await desk.sitDownAgain();
-      const again = await programOf(next, 'editor');
-      const { access_token: fresh } = await again.getToken({ resource });
-      expect((await verdictOn(world, fresh)).status).toBe(200);
-      expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 2, refreshReuses: 0 });
-      expect(next.tabs()).toEqual([]);
-    },
-  );
+    const next = await desk.sitDownAgain();
+    const again = await programOf(next, 'editor');
+    const { access_token: fresh } = await again.getToken({ resource });
+    expect((await verdictOn(world, fresh)).status).toBe(200);
+    expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 2, refreshReuses: 0 });
+    expect(next.tabs()).toEqual([]);
+  });
 });
 
 describe('a headless broker', () => {

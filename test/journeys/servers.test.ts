@@ -40,7 +40,7 @@ describe('servers at one desk', () => {
     });
   }
 
-  it('that forgot the sign-in shows in icon and notification, and one click opens one page', async () => {
+  it('that forgot the sign-in is told, and one click opens one page', async () => {
     const seat = desk.current();
     const { app, tabs } = seat;
     const { resource } = forgetful.protectedServer;

@@ -233,7 +233,7 @@ const serverOf = (n: number, fields: Partial<SignIn> = {}): SignIn => {
   };
 };
 
-it('500 servers and 200 apps are shown some at a time, and all are found by the filter', async () => {
+it('500 servers and 200 apps are shown some at a time, and the filter finds all', async () => {
   const { page } = await openWindow({
     hash: 'servers',
     answer: exampleAnswer({

@@ -16,7 +16,7 @@ it.each([
   expect(riskOf(name)).toBe(risk);
 });
 
-it('what lets an app do most comes first, and a name that says nothing before one that only reads', () => {
+it('what lets an app do most comes first, and what says nothing last', () => {
   expect(byRisk(['openid', 'notes:read', 'repo', 'Mail.Send', 'delete:issue:jira'])).toEqual([
     'delete:issue:jira',
     'Mail.Send',

@@ -101,7 +101,7 @@ describe('a list with one thing beside it', () => {
   });
 });
 
-it('the search finds servers, apps and settings from every view, by the keyboard alone', async () => {
+it('the search finds servers, apps and settings by the keyboard alone', async () => {
   const { page } = await show('activity');
   await page.locator('.entry').first().waitFor();
   await page.keyboard.press('Control+k');

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { cloned } from '../support/processes/released.ts';
 
-it('a release has the packages, the programs of one file, bills of materials, notes and right checksums', () => {
+it('a release has packages, programs, bills of materials, notes and checksums', () => {
   const clone = cloned();
   const { version } = JSON.parse(readFileSync(path.join(clone.folder, 'package.json'), 'utf8')) as {
     version: string;

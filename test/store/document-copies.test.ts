@@ -32,7 +32,7 @@ describe('another broker on a copy of the home', () => {
     expect(() => broker.list.items).toThrow('another broker');
   });
 
-  it('is noticed between the first and the last step of a change, and what it wrote stays', async () => {
+  it('is noticed in the middle of a change, and what it wrote stays', async () => {
     const { home, broker } = await savedHome();
     const write = home.vault.replace.bind(home.vault);
     const before = home.text;

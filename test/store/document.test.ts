@@ -351,7 +351,7 @@ describe('without the vault', () => {
   });
 
   it.each(['fails', 'keeps and fails'] as const)(
-    'a number that is set, and reported as failed (%s), changes nothing: the change is in effect, and the next one succeeds',
+    'a number that is set but reported as failed (%s) stops no change',
     async (how) => {
       for (const next of [without('b'), add({ name: 'd' })]) {
         const { home, broker } = await savedHome();

@@ -49,7 +49,7 @@ describe('a planted secret', () => {
     }
   });
 
-  it('is found as the private part of a JWK, whichever key it is, in a file and in what was printed', () => {
+  it('is found as the private part of any JWK, in a file and in output', () => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const found = (text: string): unknown => {
       const folder = emptyFolder();

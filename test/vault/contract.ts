@@ -125,7 +125,7 @@ export function vaultContract(name: string, open: () => Vault, options: Contract
       expect(await getIfAny(vault, id)).toBeUndefined();
     });
 
-    test('replaces a value only if it is the one that the caller knows, and tells the other one', async () => {
+    test('replaces only the value that the caller knows, and tells another one', async () => {
       expect(await vault.replace(id, 'first', 'second')).toBeUndefined();
       expect(await vault.replace(id, undefined, 'first')).toBe('first');
       expect(await vault.replace(id, undefined, 'second')).toBe('first');

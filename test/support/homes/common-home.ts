@@ -6,8 +6,8 @@
  */
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { MethodName, ParamsOf } from '../../../src/ipc/protocol/methods.ts';
-import { type HomeOptions, TestHome, until } from '../home.ts';
-import { askBroker, type Question } from './ask-broker.ts';
+import { type HomeOptions, TestHome } from '../home.ts';
+import { askBroker } from './ask-broker.ts';
 import { startBroker } from './owner-acts.ts';
 import { openWorld, type TestWorld, type WorldOptions } from '../world.ts';
 
@@ -70,11 +70,5 @@ export function commonHome(options: Omit<HomeOptions, 'world'> & { readonly issu
       worlds.push(world);
       return { home, world, resource: world.protectedServer.resource };
     },
-    /** The one question that waits. */
-    onlyQuestion: (kind: Question['kind']) =>
-      until(`a question of kind ${kind}`, async () => {
-        const { requests } = await ask('request.list', {});
-        return requests.length === 1 && requests[0]?.kind === kind ? requests[0] : undefined;
-      }),
   };
 }
