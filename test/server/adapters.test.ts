@@ -3,18 +3,14 @@ import { createServer, request as httpRequest, type RequestListener } from 'node
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import express from 'express';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { accessOf, metadata, protect } from '../../src/server/express.ts';
 import { jwt, protectedServer, type ProtectedServer } from '../../src/server/index.ts';
 import { fetchListener, nodeListener } from '../../src/server/node.ts';
 import { portOf } from '../support/servers/loopback-server.ts';
-import { Issuer, issuer, type Key, newKey, start, tokenOf } from './parties.ts';
+import { Issuer, issuer, newKey, start, tokenOf } from './parties.ts';
 
-let key: Key;
-
-beforeAll(async () => {
-  key = await newKey();
-});
+const key = await newKey();
 
 /** Listens on a free port of this machine. */
 async function listen(make: (server: ProtectedServer) => RequestListener) {

@@ -10,7 +10,7 @@ import express from 'express';
 import { type Context, Hono } from 'hono';
 import { cloneRawRequest } from 'hono/request';
 import { Agent, fetch } from 'undici';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { metadata, protect as middleware } from '../../src/server/express.ts';
 import { jwt, protect, protectedServer } from '../../src/server/index.ts';
@@ -18,12 +18,9 @@ import type { ProtectedServer, ProtectedServerOptions } from '../../src/server/i
 import { fetchListener } from '../../src/server/node.ts';
 import { freePort } from '../support/servers/port.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { Issuer, issuer, type Key, newKey, start, tokenOf } from './parties.ts';
+import { Issuer, issuer, newKey, start, tokenOf } from './parties.ts';
 
-let key: Key;
-beforeAll(async () => {
-  key = await newKey();
-});
+const key = await newKey();
 
 const guardOf = (resource: string, more: Partial<ProtectedServerOptions> = {}): ProtectedServer =>
   protectedServer({

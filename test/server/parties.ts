@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { bearerChallenge } from '../../src/oauth/discovery/challenge.ts';
 import { jwt, protect, protectedServer } from '../../src/server/index.ts';
 import type { Access, ProtectedServerOptions, ServerEvent } from '../../src/server/index.ts';
 
@@ -146,3 +147,10 @@ export function rig(from: Issuer, options: Partial<ProtectedServerOptions> = {})
     events,
   };
 }
+
+/** What a refusal says of the Bearer scheme. */
+export const challengeOf = (answer: Response) =>
+  bearerChallenge(answer.headers.get('www-authenticate') ?? '');
+
+/** A part of a JWT, made by hand. */
+export const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');

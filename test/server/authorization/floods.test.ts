@@ -1,40 +1,34 @@
 /** Strangers, and pages in somebody's browser, that would use up what others need of the authorization server. */
 import { createHook } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
-import { listenOnLoopback, type TlsListener } from '../../../src/serve/tls-listener.ts';
+import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { until } from '../../support/home.ts';
-import { authorizationOf, publicClient, register, startServer, type Rig } from './rig.ts';
+import { ofFile } from '../../support/lasting.ts';
+import { authorizationOf, publicClient, register, startServer } from './rig.ts';
+
+const certificates = await throwAwayCertificates();
+const host = await listenOnLoopback(certificates, 0);
 
 describe('documents of strangers', () => {
-  let rig: Rig;
-  let host: TlsListener;
   /** Documents that were asked for and not sent yet. */
   const held = new Set<ServerResponse>();
 
-  beforeAll(async () => {
-    const certificates = await throwAwayCertificates();
-    host = await listenOnLoopback(certificates, 0);
-    host.serve(({ url = '' }, response) => {
-      if (url.startsWith('/silent')) {
-        held.add(response);
-        response.once('close', () => held.delete(response));
-        return;
-      }
-      const document = {
-        client_id: host.origin + url,
-        client_name: 'Published',
-        redirect_uris: ['http://127.0.0.1/callback'],
-      };
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
-    });
-    rig = await startServer({ authorities: certificates.ca, trustedProxies: ['127.0.0.1'] });
+  afterAll(() => host.close());
+  host.serve(({ url = '' }, response) => {
+    if (url.startsWith('/silent')) {
+      held.add(response);
+      response.once('close', () => held.delete(response));
+      return;
+    }
+    const redirect_uris = ['http://127.0.0.1/callback'];
+    const document = { client_id: host.origin + url, client_name: 'Published', redirect_uris };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
   });
-  afterAll(async () => {
-    await rig.close();
-    await host.close();
-  });
+  const rig = ofFile(async () =>
+    startServer({ authorities: certificates.ca, trustedProxies: ['127.0.0.1'] }),
+  );
 
   const from = (address: string) => ({ 'x-forwarded-for': address });
 

@@ -1,34 +1,15 @@
 /** Tokens that are bound to a key: with a right proof, and with each way in which a proof can be wrong. */
 import { createHmac } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseChallenges } from '../../../src/oauth/discovery/challenge.ts';
-import {
-  Issuer,
-  type Key,
-  newKey,
-  proofOf,
-  resource,
-  rig,
-  start,
-  thumbprintOf,
-  tokenOf,
-} from '../parties.ts';
+import { Issuer, newKey, part, proofOf, resource, rig, start, thumbprintOf, tokenOf } from '../parties.ts';
 
-let key: Key;
-let device: Key;
-let thief: Key;
-let bound: string;
-let plain: string;
-
-beforeAll(async () => {
-  [key, device, thief] = await Promise.all([newKey(), newKey(), newKey()]);
-  bound = await tokenOf(key, { cnf: { jkt: await thumbprintOf(device) } });
-  plain = await tokenOf(key);
-});
+const [key, device, thief] = await Promise.all([newKey(), newKey(), newKey()]);
+const bound = await tokenOf(key, { cnf: { jkt: await thumbprintOf(device) } });
+const plain = await tokenOf(key);
 
 const now = start / 1000;
 const scheme = 'DPoP';
-const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 function dpopChallenge(answer: Response) {
   const challenges = parseChallenges(answer.headers.get('www-authenticate') ?? '');

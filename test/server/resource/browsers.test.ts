@@ -1,14 +1,9 @@
 /** Pages in browsers, such as the inspector: what they may ask without a token, and what they may read. */
-import { beforeAll, describe, expect, it } from 'vitest';
-import { Issuer, type Key, newKey, resource, rig, tokenOf } from '../parties.ts';
+import { describe, expect, it } from 'vitest';
+import { Issuer, newKey, resource, rig, tokenOf } from '../parties.ts';
 
-let key: Key;
-let token: string;
-
-beforeAll(async () => {
-  key = await newKey();
-  token = await tokenOf(key);
-});
+const key = await newKey();
+const token = await tokenOf(key);
 
 describe('a page in a browser', () => {
   const origin = 'http://localhost:6274';

@@ -1,9 +1,9 @@
 /** Tokens that their issuer is asked about: its answers, what of them is kept, and its silence. */
 import { createLocalJWKSet, exportJWK, jwtVerify } from 'jose';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { introspection } from '../../../src/server/index.ts';
 import type { IntrospectionClient, IntrospectionOptions } from '../../../src/server/index.ts';
-import { Issuer, issuer, type Key, newKey, resource, rig, start } from '../parties.ts';
+import { Issuer, issuer, newKey, resource, rig, start } from '../parties.ts';
 
 const client = { id: 'notes server', secret: 'a:b%c' };
 const now = start / 1000;
@@ -182,12 +182,9 @@ describe('the metadata of the issuer', () => {
   });
 });
 
-describe('the question', () => {
-  let own: Key;
-  beforeAll(async () => {
-    own = await newKey();
-  });
+const own = await newKey();
 
+describe('the question', () => {
   async function asked(as: IntrospectionClient) {
     const from = issuerThatSays(active);
     const seen: { form: URLSearchParams; headers: Headers }[] = [];

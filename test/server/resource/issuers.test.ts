@@ -2,17 +2,13 @@
  * Tokens in the forms that the usual issuers publish: one that passes with its preset, and five beside it that must
  * not. The forms come from the issuers' public documentation; no token here is a real one.
  */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { jwt } from '../../../src/server/index.ts';
 import type { IssuersOption, IssuerTokens, ProtectedServerOptions } from '../../../src/server/index.ts';
 import { TrustedIssuers } from '../../../src/server/resource/tokens/trusted-issuers.ts';
-import { Issuer, type Key, newKey, resource, rig, tokenOf } from '../parties.ts';
+import { Issuer, newKey, resource, rig, tokenOf } from '../parties.ts';
 
-let key: Key;
-
-beforeAll(async () => {
-  key = await newKey('RS256');
-});
+const key = await newKey('RS256');
 
 const none = { client_id: undefined, jti: undefined, scope: undefined };
 const appId = '11111111-2222-3333-4444-555555555555';

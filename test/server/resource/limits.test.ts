@@ -1,14 +1,9 @@
 /** How many requests a protected server takes, of whom, and whom nobody else's requests stop. */
-import { beforeAll, describe, expect, it } from 'vitest';
-import { Issuer, type Key, newKey, rig, tokenOf } from '../parties.ts';
+import { describe, expect, it } from 'vitest';
+import { Issuer, newKey, rig, tokenOf } from '../parties.ts';
 
-let key: Key;
-let token: string;
-
-beforeAll(async () => {
-  key = await newKey();
-  token = await tokenOf(key);
-});
+const key = await newKey();
+const token = await tokenOf(key);
 
 describe('limits', () => {
   const address = '192.0.2.7';

@@ -1,19 +1,22 @@
 /** What a protected server answers to requests, whatever their token: its metadata, its challenges, its refusals. */
-import { beforeAll, describe, expect, it } from 'vitest';
-import { bearerChallenge, parseChallenges } from '../../../src/oauth/discovery/challenge.ts';
+import { describe, expect, it } from 'vitest';
+import { parseChallenges } from '../../../src/oauth/discovery/challenge.ts';
 import { introspection, jwt, protectedServer } from '../../../src/server/index.ts';
 import type { ProtectedServerOptions } from '../../../src/server/index.ts';
-import { claims, Issuer, issuer, type Key, metadataUrl, newKey, resource, rig, tokenOf } from '../parties.ts';
+import {
+  challengeOf,
+  claims,
+  Issuer,
+  issuer,
+  metadataUrl,
+  newKey,
+  resource,
+  rig,
+  tokenOf,
+} from '../parties.ts';
 
-let key: Key;
-let token: string;
-
-beforeAll(async () => {
-  key = await newKey();
-  token = await tokenOf(key);
-});
-
-const challengeOf = (answer: Response) => bearerChallenge(answer.headers.get('www-authenticate') ?? '');
+const key = await newKey();
+const token = await tokenOf(key);
 
 describe('the metadata', () => {
   const places = [metadataUrl, 'https://notes.example/.well-known/oauth-protected-resource'];

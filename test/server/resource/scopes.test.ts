@@ -1,18 +1,10 @@
 /** Which scopes a request needs by its operation and its path, and what a challenge for more asks for. */
-import { beforeAll, describe, expect, it } from 'vitest';
-import { bearerChallenge } from '../../../src/oauth/discovery/challenge.ts';
+import { describe, expect, it } from 'vitest';
 import type { ProtectedServerOptions } from '../../../src/server/index.ts';
-import { Issuer, type Key, metadataUrl, newKey, rig, tokenOf } from '../parties.ts';
+import { challengeOf, Issuer, metadataUrl, newKey, rig, tokenOf } from '../parties.ts';
 
-let key: Key;
-let token: string;
-
-beforeAll(async () => {
-  key = await newKey();
-  token = await tokenOf(key);
-});
-
-const challengeOf = (answer: Response) => bearerChallenge(answer.headers.get('www-authenticate') ?? '');
+const key = await newKey();
+const token = await tokenOf(key);
 
 describe('scopes', () => {
   const operations: ProtectedServerOptions['operations'] = {

@@ -1,19 +1,24 @@
 /** Signed tokens: one that passes, and one change each to it that must not. */
 import { createHmac } from 'node:crypto';
 import { exportSPKI, importJWK, type CryptoKey } from 'jose';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { bearerChallenge } from '../../../src/oauth/discovery/challenge.ts';
-import { claims, Issuer, issuer, type Key, newKey, resource, rig, start, tokenOf } from '../parties.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  challengeOf,
+  claims,
+  Issuer,
+  issuer,
+  type Key,
+  newKey,
+  part,
+  resource,
+  rig,
+  start,
+  tokenOf,
+} from '../parties.ts';
 
-let key: Key;
-let stranger: Key;
-
-beforeAll(async () => {
-  [key, stranger] = await Promise.all([newKey(), newKey()]);
-});
+const [key, stranger] = await Promise.all([newKey(), newKey()]);
 
 const now = start / 1000;
-const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** A token with a MAC, which anybody can make who knows the "secret". */
 function macToken(secret: string | Buffer, header: object = {}): string {
@@ -116,8 +121,7 @@ describe('a signed token', () => {
     const answer = await call(token);
     expect(answer.status).toBe(401);
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    const challenge = bearerChallenge(answer.headers.get('www-authenticate') ?? '');
-    expect(challenge).toMatchObject({ scope: ['notes:read'] });
+    expect(challengeOf(answer)).toMatchObject({ scope: ['notes:read'] });
     const text = await answer.text();
     expect(text).toContain(problem);
     expect(text + JSON.stringify(events)).not.toContain(token);

@@ -1,22 +1,14 @@
 /** Requests to an upstream server: with a token of its own, and never with the one that a client sent. */
-import { beforeAll, expect, it } from 'vitest';
-import { upstreamFetch, type Access } from '../../../src/server/index.ts';
-import { Issuer, type Key, newKey, resource, rig, tokenOf } from '../parties.ts';
+import { expect, it } from 'vitest';
+import { upstreamFetch } from '../../../src/server/index.ts';
+import { Issuer, newKey, resource, rig, tokenOf } from '../parties.ts';
 
 const upstream = 'https://api.example/v1';
-let key: Key;
-let incoming: string;
-let access: Access;
-
-beforeAll(async () => {
-  key = await newKey();
-  incoming = await tokenOf(key);
-  const { call, handled } = rig(new Issuer(key));
-  await call(incoming);
-  const [got] = handled;
-  if (!got) throw new Error('nothing was handled');
-  ({ access } = got);
-});
+const key = await newKey();
+const incoming = await tokenOf(key);
+const caller = rig(new Issuer(key));
+await caller.call(incoming);
+const [{ access } = expect.fail('nothing was handled')] = caller.handled;
 
 function recorder() {
   const sent: Request[] = [];

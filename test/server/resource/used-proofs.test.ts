@@ -1,6 +1,6 @@
 /** The memory of used proofs: who may fill how much of it, and whose requests that stops. */
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Refusal } from '../../../src/server/resource/base/refusal.ts';
 import { Dpop } from '../../../src/server/resource/tokens/dpop.ts';
 import { UsedProofs } from '../../../src/server/resource/tokens/used-proofs.ts';
@@ -44,11 +44,6 @@ describe('the memory of used proofs', () => {
 });
 
 describe('a flood of proofs', () => {
-  let keys: readonly Key[];
-  beforeAll(async () => {
-    keys = await Promise.all([newKey(), newKey(), newKey()]);
-  });
-
   /** Whether a fresh proof passes, with a memory of four. */
   function sender() {
     const dpop = new Dpop(
@@ -83,7 +78,7 @@ describe('a flood of proofs', () => {
   }
 
   it('RS-17: by one client with many keys stops no other account or client', async () => {
-    const [one, two, three] = keys as [Key, Key, Key];
+    const [one, two, three] = await Promise.all([newKey(), newKey(), newKey()]);
     const send = sender();
     expect([await send(one), await send(two)]).toEqual(['passed', 'passed']);
     expect([await send(one), await send(three)]).toEqual(['proofs_exhausted', 'proofs_exhausted']);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import type { Browser, Page as Shown } from '../browser.ts';
+import { part } from '../parties.ts';
 import { authorizationUrl, authorize, newVerifier, notes, redirectUri, signIn, startFlow } from './rig.ts';
 import type { Bend } from './rig.ts';
 import { ofFile, ofTest } from '../../support/lasting.ts';
@@ -245,6 +246,5 @@ describe('an upstream that fails', () => {
 });
 
 function foreignJwt(): string {
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'none' })}.${part({ client_id: 'somebody-else' })}.`;
 }
