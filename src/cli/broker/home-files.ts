@@ -50,8 +50,15 @@ export function removeHomeFiles(
     }
   };
   const clients = path.join(paths.config, 'apps');
-  for (const file of ownKeys(paths, clients)) unlinkSync(file);
-  removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused|ticket|(?:ticket|key)-\d+)$/]);
+  const forwards = path.join(paths.config, 'forwarded');
+  const far = foldersIn(forwards);
+  const farClients = far.flatMap(foldersIn).filter((folder) => path.basename(folder) === 'apps');
+  const own = brokerOf(ownerKeyFile(paths));
+  removeKeys(clients, (broker) => broker === own);
+  // Each opens the broker of another machine.
+  for (const folder of farClients) removeKeys(folder, () => true);
+  for (const folder of [clients, ...farClients])
+    removeNamed(folder, [/^[\w.-]{1,64}\.(?:refused|ticket|(?:ticket|key)-\d+)$/]);
   // Once the broker has removed a home, what is in the run folder is another home's.
   if (isHome(paths)) removeSocket(paths);
   const items = path.join(paths.state, 'items');
@@ -63,7 +70,17 @@ export function removeHomeFiles(
   // Windows removes no file that is open. Elsewhere the lock is held to the end, against a broker that starts meanwhile.
   if (process.platform === 'win32') unlock();
   removeNamed(paths.state, [/^broker\.lock$/]);
-  const folders = [clients, items, paths.run, path.join(paths.state, 'run'), paths.state, paths.config];
+  const folders = [
+    clients,
+    ...farClients,
+    ...far,
+    forwards,
+    items,
+    paths.run,
+    path.join(paths.state, 'run'),
+    paths.state,
+    paths.config,
+  ];
   for (const folder of folders) removeEmpty(folder);
   return folders.flatMap(entriesIn).filter((entry) => !folders.includes(entry));
 }
@@ -81,18 +98,23 @@ function removeSocket(paths: HomePaths): void {
 }
 
 /** Keys that open this home's broker, and nothing once it is gone. Another home's, or what is no key, stays. */
-function ownKeys(paths: HomePaths, folder: string): string[] {
-  const brokerOf = (file: string): string | undefined => {
-    try {
-      return readAppKeyFile(file).brokerId;
-    } catch {
-      return undefined;
-    }
-  };
-  const own = brokerOf(ownerKeyFile(paths));
-  return filesIn(folder).filter(
-    (file) => file.endsWith('.key') && own !== undefined && brokerOf(file) === own,
-  );
+function removeKeys(folder: string, isOwn: (broker: string) => boolean): void {
+  for (const file of filesIn(folder)) {
+    const broker = file.endsWith('.key') ? brokerOf(file) : undefined;
+    if (broker !== undefined && isOwn(broker)) unlinkSync(file);
+  }
+}
+
+function brokerOf(file: string): string | undefined {
+  try {
+    return readAppKeyFile(file).brokerId;
+  } catch {
+    return undefined;
+  }
+}
+
+function foldersIn(folder: string): string[] {
+  return entriesIn(folder).filter((entry) => lstatSync(entry).isDirectory());
 }
 
 function filesIn(folder: string): string[] {
