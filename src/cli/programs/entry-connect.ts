@@ -23,7 +23,7 @@ import { apiKeyPlaceWords } from '../words/api-key-rows.ts';
 import { say } from '../terminal/output.ts';
 import { isAtTerminal } from '../terminal/standard-input.ts';
 import { kinds } from './asked.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, late } from './entry.ts';
 import { forgetRefusal, forgetTicket, isPaired, pairEntry, rememberRefusal } from './pairing.ts';
 import { Prompts, type Together } from './prompts.ts';
 
@@ -116,8 +116,14 @@ async function untilAllowed(
   over.addEventListener('abort', end, { once: true });
   try {
     // Without `getToken`: that one would look for the next broker where this one ends. As a bridge asks: they share it.
-    const asked = { ...params, kinds, interaction: 'allow', detached: true, timeout: waitTime(true) / 1000 };
-    await connection.request('token.get', asked);
+    const ask = async (timeout: number): Promise<unknown> =>
+      connection.request('token.get', { ...params, kinds, interaction: 'allow', detached: true, timeout });
+    // Without a terminal this command ends before its request does, which is then the broker's to keep.
+    if (!isAtTerminal())
+      await ask(0).catch((error: unknown) => {
+        if (!late.includes(reasonOf(error))) throw error;
+      });
+    await ask(waitTime(true) / 1000);
   } catch (error) {
     // A server that wants no token wants no sign-in either.
     if (reasonOf(error) !== 'authorization_not_required') throw error;

@@ -29,7 +29,7 @@ const askable: readonly Reason[] = ['unpaired', 'consent_required', 'account_req
 const pending: readonly Reason[] = ['consent_pending', 'login_pending'];
 
 /** What the broker answers when the time is over. */
-const late: readonly Reason[] = [...pending, 'authorization_server_unreachable'];
+export const late: readonly Reason[] = [...pending, 'authorization_server_unreachable'];
 
 export interface Entry {
   readonly name: string;
