@@ -1,7 +1,7 @@
 /**
  * Tokens as files, for a program that reads its credential from a path and reads it again.
  *
- * Invariants: the files lie in memory (tmpfs), in a folder that only their user may enter, 0600. A file is replaced
+ * Invariants: the files are in memory (tmpfs), in a folder that only their user may enter, 0600. A file is replaced
  * whole. They are removed when this process ends; those of a process that was killed are removed by the next one.
  */
 import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
@@ -53,16 +53,20 @@ export class TokenFiles {
   }
 }
 
+/** Of all users (sticky), in memory on Linux: a session such as cron's has no runtime folder. */
+const shared = '/dev/shm';
+
 function checked(runtime: string | undefined): string {
-  if (!runtime || !path.isAbsolute(runtime)) throw noMemory('XDG_RUNTIME_DIR names no folder');
+  const base = runtime || shared;
+  if (!path.isAbsolute(base)) throw noMemory('XDG_RUNTIME_DIR names no folder');
   try {
-    checkPrivate(lstatSync(runtime, { bigint: true }), runtime, 'stateFolder');
-    if (liesInMemory(statfsSync(runtime))) return runtime;
+    if (base !== shared) checkPrivate(lstatSync(base, { bigint: true }), base, 'stateFolder');
+    if (liesInMemory(statfsSync(base))) return base;
   } catch (error) {
     if (error instanceof KeyturnError) throw error;
-    throw noMemory(`${quoted(runtime)} can't be looked at (${systemCode(error)})`);
+    throw noMemory(`${quoted(base)} can't be looked at (${systemCode(error)})`);
   }
-  throw noMemory(`${quoted(runtime)} is on a disk`);
+  throw noMemory(`${quoted(base)} is on a disk`);
 }
 
 function noMemory(problem: string): KeyturnError {
@@ -78,6 +82,8 @@ async function removeStale(base: string): Promise<void> {
     if (!entry.isDirectory() || !entry.name.startsWith(prefix)) continue;
     const folder = path.join(base, entry.name);
     try {
+      // In the shared folder, others have theirs.
+      checkPrivate(lstatSync(folder, { bigint: true }), folder, 'stateFolder');
       // Without a lock: its process has just made it, or is removing it.
       if (!existsSync(path.join(folder, lockName))) continue;
       const release = await tryLock(path.join(folder, lockName));
