@@ -93,6 +93,10 @@ export const command = defineCommand(
     const client = await clientFrom(options);
     const { signIn } = await (client ? signInWith({ ask, says }, request, client, start) : start());
     if (options.json) printJson(signIn);
+    else if (process.stderr.isTTY)
+      say(
+        `keyturn: you are signed in to ${signIn.endpoint}${signIn.account === undefined ? '' : ` as ${quoted(signIn.account)}`}.`,
+      );
     return exitCodes.ok;
   },
 );
