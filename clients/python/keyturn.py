@@ -833,9 +833,24 @@ def _ask_to_pair(name: str, on_code: Callable[[str], object], env: Environment) 
 
 # --- For a terminal
 
+_EXIT_CODES = {
+    2: "invalid_request invalid_resource invalid_scope not_found conflict",
+    3: "consent_required consent_pending login_required login_pending account_required",
+    4: "consent_denied not_permitted unpaired pairing_denied",
+    5: "login_failed access_denied metadata_invalid issuer_mismatch resource_mismatch state_mismatch pkce_unsupported"
+    " insecure_url registration_required registration_failed redirect_port_taken token_invalid audience_mismatch"
+    " scope_insufficient step_up_exhausted authorization_not_required token_rejected account_mismatch"
+    " client_rejected api_key_rejected oauth_offered assertion_invalid",
+    6: "authorization_server_unreachable mcp_server_unreachable host_unreachable rate_limited",
+    7: "locked paused vault_unreadable vault_unavailable file_unreadable",
+    8: "broker_unreachable broker_running handshake_failed socket_unsafe frame_invalid broker_stopping"
+    " version_unsupported",
+    130: "interrupted",
+}
+
 
 def main() -> int:
-    """Exits 0; 1 for a refusal, which stands on standard error; 2 for a mistake in the arguments."""
+    """Exits as the command `keyturn token` does. A refusal is on standard error."""
     parser = argparse.ArgumentParser(prog="keyturn.py", description="Access tokens from the Keyturn broker.")
     commands = parser.add_subparsers(dest="command", required=True)
     pairing = commands.add_parser("pair", help="ask the user to let an app in")
@@ -872,7 +887,7 @@ def main() -> int:
         lines += [f"rule: {error.rule}"] if error.rule else []
         lines += [f"hint: {error.hint}"] if error.hint else []
         print("\n".join([*lines, f"reason: {error.reason}"]), file=sys.stderr)
-        return 1
+        return next((code for code, reasons in _EXIT_CODES.items() if error.reason in reasons.split()), 1)
     except OSError as error:
         print(f"keyturn.py: {error.strerror}", file=sys.stderr)
         return 1

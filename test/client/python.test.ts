@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { KeyturnError } from '../../src/base/errors.ts';
+import { KeyturnError, reasons } from '../../src/base/errors.ts';
 import { homePaths, type HomePaths } from '../../src/base/paths.ts';
 import { appKeyFile, writeAppKeyFile } from '../../src/client/app-key-file.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
@@ -47,6 +47,14 @@ for v in json.load(open(sys.argv[1])):
   expect(stdout.trim().split('\n')).toEqual(vectors.map((v) => `${v.brokerProof} ${v.clientProof}`));
 });
 
+test('exits as the command does', async () => {
+  const code =
+    'import keyturn, json; print(json.dumps({r: c for c, rs in keyturn._EXIT_CODES.items() for r in rs.split()}))';
+  const { stdout } = await pythonProgram(code, [], {});
+  const exits = Object.entries(reasons).map(([reason, { exit }]) => [reason, exit] as const);
+  expect(JSON.parse(stdout)).toEqual(Object.fromEntries(exits.filter(([, exit]) => exit !== 1)));
+});
+
 test.each<Record<string, string>>([
   { KEYTURN_HOME: '/srv/keyturn', HOME: '/home/ann', XDG_RUNTIME_DIR: '/run/user/7' },
   { HOME: '/home/ann', XDG_RUNTIME_DIR: '/run/user/7' },
@@ -66,7 +74,7 @@ test.each<Record<string, string>>([{ HOME: '' }, { HOME: '/home/ann', KEYTURN_HO
   'refuses an environment that names no folder: %o',
   async (env) => {
     expect(await keyturnPy(['token', 'a', 'https://notes.example'], env)).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining('reason: invalid_request'),
     });
   },
@@ -87,7 +95,7 @@ describe('what is not the user’s alone', () => {
     open(paths, path.join(paths.run, 'broker.sock'));
     const { code, stderr } = await ask(paths);
     expect({ code, stderr }).toMatchObject({
-      code: 1,
+      code: 8,
       stderr: expect.stringContaining('reason: socket_unsafe'),
     });
     expect(squatter.heard()).toBe('');
@@ -126,7 +134,10 @@ describe('a program in the broker’s place', () => {
     const before = readFileSync(file, 'utf8');
     const squatter = await squat(paths, () => JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer }));
     const { code, stderr } = await ask(paths);
-    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.not.stringContaining('squatted') });
+    expect({ code, stderr }).toMatchObject({
+      code: expect.toBeOneOf([4, 7, 8]),
+      stderr: expect.not.stringContaining('squatted'),
+    });
     expect(stderr).toMatch(/reason: (handshake_failed|unpaired|frame_invalid)\n$/);
     expect(squatter.heard().trim().split('\n')).toHaveLength(1);
     expect(readFileSync(file, 'utf8')).toBe(before);
@@ -142,7 +153,10 @@ describe('a program in the broker’s place', () => {
     enrolled(paths);
     await squat(paths, () => `{"jsonrpc":"2.0","id":1,${answer}}`);
     const { code, stderr } = await ask(paths);
-    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.not.stringContaining('Traceback') });
+    expect({ code, stderr }).toMatchObject({
+      code: expect.toBeOneOf([7, 8]),
+      stderr: expect.not.stringContaining('Traceback'),
+    });
     expect(stderr).toMatch(/reason: (handshake_failed|locked|frame_invalid)\n$/);
   });
 });
