@@ -38,7 +38,9 @@ export async function unitState(question: 'is-enabled' | 'is-active', unit: stri
 }
 
 const hint =
-  'A service needs systemd, and a session that it started for you. Without one, `keyturn broker run` runs the broker in a terminal.';
+  'A service needs systemd, and a session that it started for you. ' +
+  'For a user who does not log in: `sudo loginctl enable-linger USER`, then `export XDG_RUNTIME_DIR=/run/user/$(id -u)`. ' +
+  'Without systemd, `keyturn broker run` runs the broker in a terminal.';
 
 /** No systemd runs units of this user on this machine. */
 export class NoSystemd extends KeyturnError {

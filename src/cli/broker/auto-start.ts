@@ -59,7 +59,8 @@ function unreachable(): NotStarted {
 /** Resolves when a broker is up, ours or one that was faster; `killed`: a signal ended ours before. */
 async function spawnBroker(): Promise<'up' | 'killed'> {
   const child = spawnDetached();
-  const slow = setTimeout(() => say('keyturn: starting the broker…'), 1000);
+  // In a script's log it would be noise.
+  const slow = setTimeout(() => process.stderr.isTTY && say('keyturn: starting the broker…'), 1000);
   try {
     const outcome = await readiness(child);
     if (typeof outcome === 'string') return outcome;
