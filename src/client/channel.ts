@@ -151,6 +151,8 @@ const unprovenHints: Readonly<Record<string, string>> = {
   vault_unavailable:
     'keyturn status says why its vault can’t be used. If your terminal sets KEYTURN_HOME, set it for this app too: else it uses another home.',
   rate_limited: 'Try again later.',
+  conflict:
+    'An app of this name is paired already. If it lost its key, run on the machine where the broker runs: keyturn app remove NAME',
   broker_stopping: 'The broker is being stopped or replaced. Ask again in a moment.',
   version_unsupported:
     'Broker and app speak different versions of the wire: update the older; keyturn broker restart starts what is installed.',

@@ -126,7 +126,7 @@ function strangeBroker({ message }: KeyturnError, { config }: HomePaths): Keytur
 function ownerIsElsewhere(): KeyturnError {
   return new KeyturnError('not_permitted', 'This command is for the machine where the broker runs.', {
     rule: 'A forward serves tokens of the named servers; everything else stays on the machine of the broker',
-    hint: 'Run it there. Here, with KEYTURN_SOCKET set, these work: token, bridge, headers, exec.',
+    hint: 'Run it there. Here, with KEYTURN_SOCKET set, these work: token, connect, bridge, headers, exec.',
   });
 }
 

@@ -43,7 +43,7 @@ const certificateFaults: readonly (readonly [RegExp, CertificateFault])[] = [
       isUntrusted: true,
       advice:
         'Its certificate comes from an authority that is not trusted here. If the authority is your own: ' +
-        'keyturn settings set extraAuthorities FILE, then keyturn broker restart (for a new home NODE_EXTRA_CA_CERTS=FILE).',
+        'keyturn settings set extraAuthorities FILE, then keyturn broker restart (for a new home, and at the far end of a forward, NODE_EXTRA_CA_CERTS=FILE).',
     },
   ],
   [

@@ -1,5 +1,6 @@
 /** What a command asks for in place of a program: as whom, and for which token or API key. */
 import { accountFrom, scopeFrom } from '../terminal/arguments.ts';
+import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { CredentialGetParams } from '../../ipc/wire/token-messages.ts';
 
 export interface AppRequest {
@@ -7,6 +8,9 @@ export interface AppRequest {
   readonly as: string | undefined;
   readonly params: CredentialGetParams;
 }
+
+/** At the far end of a forward, where no owner is, the command line is an app: `token@LABEL`. */
+export const forwardedName = 'token';
 
 /** A server that takes an API key gets one, where the permission says so; any other gets a token. */
 export const kinds = ['token', 'apiKey'] as const;
@@ -21,7 +25,7 @@ interface AskedOptions {
 /** What was typed, of terminal/token-options.ts. `validity` in seconds. Throws `invalid_scope`. */
 export function askedBy(options: AskedOptions, resource: string, validity: number): AppRequest {
   return {
-    as: options.as,
+    as: options.as ?? (forwardedSocket(process.env) && forwardedName),
     params: {
       resource,
       kinds,

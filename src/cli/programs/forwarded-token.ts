@@ -5,11 +5,9 @@
  */
 import { connect } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
+import { forwardedName as name } from './asked.ts';
 import { sayCode } from './entry-connect.ts';
 import { forgetRefusal, isPaired, pairEntry } from './pairing.ts';
-
-/** The broker shows it as `token@LABEL`. */
-const name = 'token';
 
 /** Milliseconds, as long as a card stays. */
 const maxWait = 600_000;

@@ -5,7 +5,7 @@
  * itself. No API key leaves this machine. After the forward's time nothing is answered.
  */
 import * as z from 'zod';
-import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
+import { detailsOf, KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import type { ServerDeps } from '../../ipc/server/server.ts';
 import { resourceCovers } from '../../oauth/base/resource.ts';
 
@@ -61,13 +61,24 @@ export function farDispatch(access: FarAccess, dispatch: ServerDeps['dispatch'])
     if (access.isOver()) throw over(access);
     const narrowed = Object.hasOwn(farMethods, method) ? farMethods[method] : undefined;
     if (!narrowed) throw notFar(method);
-    const answer = await dispatch(caller, method, narrowed(access, params));
+    const answer = await heardFar(dispatch(caller, method, narrowed(access, params)));
     const { data } = handedOut.safeParse(method === 'token.reject' ? Object(answer).token : answer);
     if (data) access.given.add(data.tokenId).add(data.access_token);
     // The user may have taken longer to answer than the forward was open.
     if (access.isOver()) throw over(access);
     return answer;
   };
+}
+
+/** A hint that names a command or a window is for the machine of the broker. */
+async function heardFar(answer: unknown): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof KeyturnError) || !/keyturn [a-z]|Keyturn/.test(error.hint ?? '')) throw error;
+    const hint = `On the machine where the broker runs: ${error.hint}`;
+    throw new KeyturnError(error.reason, error.message, { ...detailsOf(error), hint, cause: error });
+  }
 }
 
 function requireNamed(access: FarAccess, resource: string): void {

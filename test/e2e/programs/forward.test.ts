@@ -66,7 +66,7 @@ it('the printed command for bubblewrap gets a token, and keeps the pairing', asy
   const [opening = '', sandboxed = ''] = codeBlocks(page('docs/guides/remote-and-sandboxes.md'), 'sh')
     .filter((block) => block.includes('/box'))
     .map((block) => block.replace('https://notes.example/mcp', resource));
-  const forward = home.startLines(opening, { env: { XDG_RUNTIME_DIR: folder, PATH: env.PATH } });
+  const forward = home.startLines(opening, { env: { XDG_RUNTIME_DIR: folder, HOME: user, PATH: env.PATH } });
   // The shell would leave it running.
   onTestFinished(async () => void (await home.keyturn(['forward', 'close', 'agent'])));
   await forward.prints('.sock');

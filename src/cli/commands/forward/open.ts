@@ -39,7 +39,7 @@ export const openForward = defineCommand(
       'Give apps on another machine (over ssh) or in a sandbox a socket that leads to this broker. They can ask for tokens of the MCP servers that you name, and of no others.',
     notes: [
       'Each app has to be paired and allowed here. Sign-ins, API keys and refresh tokens stay on this computer.',
-      'The command prints the path of the socket and stays; the forward ends with it. Elsewhere, set KEYTURN_SOCKET to that path: keyturn token, bridge, headers and exec then work there.',
+      "The command prints the socket's path and stays; the forward ends with it. Elsewhere, set KEYTURN_SOCKET to that path: keyturn token, connect, bridge, headers and exec then work there.",
       'HOST is whatever `ssh HOST` takes. Apps stay paired for as long as the host has the same SSH host key.',
     ],
     exitCodes: {
@@ -49,7 +49,7 @@ export const openForward = defineCommand(
     },
     examples: [
       'keyturn forward open build.example https://notes.example/mcp',
-      'keyturn forward open --socket "$XDG_RUNTIME_DIR/box/agent.sock" https://notes.example/mcp --for 1h',
+      'keyturn forward open --socket ~/box/agent.sock https://notes.example/mcp --for 1h',
     ],
   },
   async ({ options, operands: [host, ...urls] }) => {
