@@ -181,8 +181,7 @@ export class TestHome {
 
   /** Lines of a shell, in which `keyturn` is the command; they end at the first one that fails. The search for secrets goes by the last `keyturn` in them. */
   startLines(lines: string, options: RunOptions = {}): Running {
-    const [, args = ''] =
-      [...lines.matchAll(/(?:^|"\$|\/|^(?:\w+=\S* )+)keyturn(?:\.py)?"? (.*)$/gm)].at(-1) ?? [];
+    const [, args = ''] = [...lines.matchAll(/(?:^|[ /]|"\$)keyturn(?:\.py)?"? (.*)$/gm)].at(-1) ?? [];
     // A single command takes the shell's place, so that a signal reaches it.
     const script = /^(?:\w+=\S* )*keyturn [^|;&\n]*\n$/.test(lines) ? `exec env ${lines}` : lines;
     return this.#start(['sh', '-euc', script], args.split(' '), options);

@@ -17,13 +17,9 @@ import { homeInWorld, TestHome, until } from '../../support/home.ts';
 import { askBroker, type Question, questionOf } from '../../support/homes/ask-broker.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
-import { library } from '../../support/processes/program.ts';
 import { pids, processFacts } from '../../support/processes/process-table.ts';
-import { pythonProgram } from '../../support/processes/python.ts';
 import { sshServer } from '../../support/processes/ssh-server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-
-const { connect, pair } = await library();
 
 /** The desk of the tests that don't ask for one of their own. Each leaves it without a forward, and pairs programs of its own. */
 const there = commonHome();
@@ -34,14 +30,6 @@ function farHome(socket: string, launcher: readonly string[] = []): TestHome {
   onTestFinished(() => far.close());
   return far;
 }
-
-/** A program of the Python client's, from its pairing on. */
-const python = `
-import sys, keyturn
-keyturn.pair("script", on_code=lambda code: None)
-with keyturn.connect("script") as broker:
-    print(broker.get_token(sys.argv[1], interaction="allow").resource)
-`;
 
 /** Says yes to the next question of this kind, and answers it. */
 async function answered(home: TestHome, kind: Question['kind'], answer: 'approve' | 'deny' = 'approve') {
@@ -81,56 +69,6 @@ it('the printed command for bubblewrap gets a token, and keeps the pairing', asy
   const second = await far.startLines(unasked, { env }).ended;
   expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
   expect(await home.json('app', 'list')).toMatchObject({ apps: [{}, { name: 'token@agent' }] });
-});
-
-it('a key that was paired through a forward opens that forward alone', async () => {
-  const { home, resource } = await there.newWorld();
-  const folder = temporaryFolder();
-  const open = async (label: string) => {
-    const socket = path.join(folder, `${label}.sock`);
-    const forward = home.start(['forward', 'open', '--socket', socket, resource]);
-    await forward.prints('.sock');
-    return { forward, far: farHome(socket) };
-  };
-  const [one, two] = [await open('one'), await open('two')];
-  const pairing = pair({ name: 'agent', env: one.far.env, onCode: () => undefined });
-  await answered(home, 'pair');
-  const key = await pairing;
-  (await connect({ key, env: one.far.env })).close();
-  for (const env of [home.env, two.far.env]) {
-    await expect(connect({ key, env })).rejects.toMatchObject({ reason: 'unpaired' });
-  }
-
-  const child = one.far.start(['exec', '--as', 'agent', '--env', `TOKEN=${resource}`, '--', 'true']);
-  await answered(home, 'allow');
-  expect(await child.ended).toMatchObject({ code: 0 });
-  // It has only seconds, so the sign-in comes before.
-  const headers = await one.far.ok(['headers', resource, '--as', 'agent']);
-  expect(headers).toContain('Bearer ');
-  const opening = two.far.start(['connect', resource, '--as', 'editor']);
-  await opening.says('Its code is ');
-  expect(await answered(home, 'pair')).toMatchObject({ app: 'editor@two' });
-  await answered(home, 'allow');
-  expect(await opening.ended).toMatchObject({ code: 0 });
-
-  const script = pythonProgram(python, [resource], two.far.env);
-  expect(await answered(home, 'pair')).toMatchObject({ app: 'script@two' });
-  await answered(home, 'allow');
-  expect(await script).toMatchObject({ code: 0, stdout: `${resource}\n` });
-
-  const local = pair({ name: 'agent', env: home.env, onCode: () => undefined });
-  await answered(home, 'pair');
-  await expect(connect({ key: await local, env: one.far.env })).rejects.toMatchObject({ reason: 'unpaired' });
-
-  // The forward ends with the command that opened it, however that ends; the next one knows its programs.
-  one.forward.signal('SIGKILL');
-  await until('the end', async () => (await askBroker(home, 'forward.list', {})).forwards.length === 1);
-  await open('one');
-  (await connect({ key, env: one.far.env })).close();
-  await home.ok(['broker', 'stop']);
-  expect(await two.forward.ended).toMatchObject({ code: 8 });
-  expect(readdirSync(folder)).toEqual([]);
-  await owner.startBroker(home);
 });
 
 it('apps of another machine ask over ssh, under its verified host key', async () => {
