@@ -5,7 +5,6 @@
  * in memory.
  */
 import { z } from 'zod';
-import { KeyturnError } from '../../base/errors.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import type {
@@ -13,6 +12,7 @@ import type {
   AuthorizationServerOptions,
   ResourceOptions,
 } from '../authorization/options.ts';
+import { invalidOption } from '../resource/base/option.ts';
 import type { Storage } from '../storage/storage.ts';
 import { upstreamFormSchema } from './upstream-forms.ts';
 import type { UpstreamForm, UpstreamFormName } from './upstream-forms.ts';
@@ -170,11 +170,9 @@ function requireUrl(name: string, check: () => unknown): void {
 }
 
 function invalid(name: string, problem: string): never {
-  throw new KeyturnError(
-    'invalid_request',
-    `The option ${name} of thirdPartyServer can't be used: ${problem}.`,
-    {
-      hint: 'docs/servers/third-party.md has a table of the options.',
-    },
+  return invalidOption(
+    `${name} of thirdPartyServer`,
+    problem,
+    'The types of @keyturn/server/third-party describe each option.',
   );
 }

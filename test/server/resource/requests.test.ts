@@ -309,7 +309,10 @@ it.each([
         ...changes,
       });
     expect(make).toThrow(
-      expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(name) }),
+      expect.objectContaining({
+        reason: 'invalid_request',
+        message: expect.stringMatching(new RegExp(`${name}.*[^.]\\.$`)),
+      }),
     );
   },
 );

@@ -1,13 +1,11 @@
-/** What is said of an option that can't be used. The message repeats no value, since a value may be a secret. */
-import { KeyturnError } from '../../../base/errors.ts';
+/** What is said of an option of the authorization server that can't be used. */
+import { invalidOption as invalid } from '../../resource/base/option.ts';
 
 /** Throws invalid_request. */
 export function invalidOption(name: string, problem: string): never {
-  throw new KeyturnError(
-    'invalid_request',
-    `The option ${name} of authorizationServer can't be used: ${problem}.`,
-    {
-      hint: 'docs/servers/authorization-server.md has a table of the options.',
-    },
+  return invalid(
+    `${name} of authorizationServer`,
+    problem,
+    'The types of @keyturn/server/authorization describe each option.',
   );
 }

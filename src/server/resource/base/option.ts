@@ -6,9 +6,10 @@
 import { z } from 'zod';
 import { KeyturnError } from '../../../base/errors.ts';
 
-/** Throws invalid_request. */
+/** Throws invalid_request. `problem` may be a sentence, as another error says it. */
 export function invalidOption(name: string, problem: string, hint: string): never {
-  throw new KeyturnError('invalid_request', `The option ${name} can't be used: ${problem}.`, { hint });
+  const said = problem.replace(/\.$/, '');
+  throw new KeyturnError('invalid_request', `The option ${name} can't be used: ${said}.`, { hint });
 }
 
 /** The options as the schema reads them. `where` names the function that took them. Throws invalid_request. */
@@ -20,7 +21,7 @@ export function readOptions<T extends z.ZodType>(schema: T, options: unknown, wh
   return invalidOption(
     name === '' ? `of ${where}` : `${name} of ${where}`,
     issue?.message ?? 'it has a wrong form',
-    'docs/servers/protected-server.md has a table of the options.',
+    'The types of @keyturn/server describe each option.',
   );
 }
 
