@@ -4,14 +4,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld, openSharedHome } from '../../support/bent/home.ts';
-import { until } from '../../support/home.ts';
+import { homeInWorld, until } from '../../support/home.ts';
 import { childrenOf, pids, processFacts } from '../../support/processes/process-table.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
-import { allowedProxy, answering, call, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
+import { allowedProxy, answering, call, nextCard, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
 import { ofFile } from '../../support/lasting.ts';
 
 type Allowed = Awaited<ReturnType<typeof allowedProxy>>;
@@ -185,6 +186,24 @@ describe('a client of the older transport', () => {
 });
 
 describe('the programs of a proxy', () => {
+  it('are stock clients that hold no token, once they are allowed', async () => {
+    const { home, world, resource } = await homeInWorld();
+    const url = (await home.ok(['proxy', 'add', resource])).trim();
+    const client = new Client({ name: 'a-stock-client', version: '1.0.0' });
+    onTestFinished(() => client.close());
+    const connecting = client.connect(new StreamableHTTPClientTransport(new URL(url)));
+    connecting.catch(() => undefined);
+    const card = await nextCard(home);
+    expect(card).toMatchObject({ kind: 'allow', resource, app: '127.0.0.1', proxied: true });
+    expect(await home.ok(['request', 'list'])).toContain('any of your programs that knows it');
+    await owner.answer(home, card.id, 'approve');
+    await connecting;
+    expect(card).not.toHaveProperty('appProcess');
+    const notes = await client.callTool({ name: 'list-notes', arguments: {} });
+    expect(notes.isError).not.toBe(true);
+    expect(world.counts().authorizationServer.authorizations).toBe(1);
+  });
+
   it('H-15: are one app: one question for all that know the address', async () => {
     const { home, proxy } = await proxied({ shared });
     const { card } = await answering(home, call(proxy.url), 'approve');
