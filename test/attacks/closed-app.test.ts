@@ -68,9 +68,9 @@ describe('a headless broker in a home of the app', () => {
     const { line } = await openHeadless(await closedDesk());
     const fewer = { app: 'cli', resource, decision: 'allow', scope: 'read' };
     await line.request('permission.set', fewer);
-    await line.request('permission.end', { app: 'cli', resource });
+    await line.request('permission.revoke', { app: 'cli', resource });
     await line.request('permission.set', { app: 'cli', resource, decision: 'deny' });
-    await expect(line.request('permission.end', { app: 'cli', resource })).rejects.toMatchObject({
+    await expect(line.request('permission.revoke', { app: 'cli', resource })).rejects.toMatchObject({
       reason: 'not_permitted',
     });
     await line.request('exception.set', { server: resource, name: 'no-resource', on: false });
@@ -115,7 +115,7 @@ const allow = { ...place, decision: 'allow' };
 
 describe('what the person denies right after an unlock, while it is stored', () => {
   it.each([
-    ['permission.end', place],
+    ['permission.revoke', place],
     ['permission.set', allow],
   ] as const)('is not undone by %s of the key', async (method, params) => {
     const desk = await openDesk(newHome({ vault: 'keychain' }));

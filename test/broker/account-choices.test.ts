@@ -70,7 +70,7 @@ describe('a program that was allowed without an account, where several are signe
   /** `editor` may have any scope until the owner ends it, as `keyturn app allow` without an account says. */
   async function unnamed() {
     const ground = await twoAccounts();
-    await ground.rig.parts.permissions.end('editor', ground.rig.endpoint);
+    await ground.rig.parts.permissions.revoke('editor', ground.rig.endpoint);
     await allow(ground.rig, []);
     const permission = () => ground.rig.parts.permissions.of('editor', ground.rig.clock.wall())[0];
     return { ...ground, permission };

@@ -47,7 +47,7 @@ describe('an account that a command adds to a permission', () => {
 
   it('is not added where the permission was ended while the card waited', async () => {
     const { set, yes, standing, ...rig } = await asked();
-    await asOwner(rig)('permission.end', place);
+    await asOwner(rig)('permission.revoke', place);
     yes();
     expect(await refusal(set)).toMatchObject({ reason: 'conflict' });
     expect(standing()).toEqual([]);
@@ -58,7 +58,7 @@ describe('an account that a command adds to a permission', () => {
     const { permissions } = rig.parts;
     const write = permissions.set.bind(permissions);
     permissions.set = async (...change) => {
-      await asOwner(rig)('permission.end', place);
+      await asOwner(rig)('permission.revoke', place);
       await write(...change);
     };
     const set = asOwner(rig)('permission.set', adding);

@@ -140,7 +140,7 @@ describe('the card of several questions of one run', () => {
     calls.length = 0;
     await button(page, 'Undo').click();
     await page.getByText('editor can ask for these servers again.').waitFor();
-    expect(calls).toEqual(three.map(({ resource }) => ['permission.end', { app: 'c1', resource }]));
+    expect(calls).toEqual(three.map(({ resource }) => ['permission.revoke', { app: 'c1', resource }]));
   });
 
   it('shows no question of another card, and counts cards', async () => {

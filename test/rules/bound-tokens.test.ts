@@ -183,7 +183,7 @@ describe('a proof for a program', () => {
   it('is refused once its permission has ended, is denied, or all access is paused', async () => {
     const { rig, prove } = await proving();
     const key = { appId: 'editor', endpoint: rig.endpoint };
-    await rig.parts.permissions.end(key.appId, key.endpoint);
+    await rig.parts.permissions.revoke(key.appId, key.endpoint);
     expect(await reason(() => prove())).toBe('consent_required');
     await rig.broker.consent.decide({ ...key, decision: 'deny', createdAt: rig.clock.now() });
     expect(await reason(() => prove())).toBe('consent_denied');
@@ -205,7 +205,7 @@ describe('a proof for a program', () => {
     const { rig } = await boundGround();
     const { tokenId: wide } = await rig.ask({ scope: ['mcp:read', 'mcp:write'] });
     const key = { appId: 'editor', endpoint: rig.endpoint };
-    await rig.parts.permissions.end(key.appId, key.endpoint);
+    await rig.parts.permissions.revoke(key.appId, key.endpoint);
     const permission = { ...key, decision: 'allow', createdAt: 0, scope: ['mcp:read'] } as const;
     rig.parts.temporary.set({
       permission: { ...permission, scope: [...permission.scope], signInIds: [rig.signIn().id] },

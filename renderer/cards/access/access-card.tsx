@@ -146,7 +146,7 @@ async function undoDenials(questions: Questions, appId: string): Promise<void> {
       : strings.programs.undone({ program, server: sanitizeLabel(firstResource) });
   const refusals: Refusal[] = [];
   for (const { resource = '', apiKey: key } of denied.values()) {
-    const method = key ? 'apiKey.permission.end' : 'permission.end';
+    const method = key ? 'apiKey.permission.revoke' : 'permission.revoke';
     const answer = await call(method, { app: appId, resource });
     if (!answer.ok) refusals.push(answer.refusal);
   }

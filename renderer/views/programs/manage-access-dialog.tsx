@@ -48,7 +48,7 @@ export function ManageAccessDialog({ program, permission, names, onClose }: Mana
     if (isOpen.current) onClose();
   };
   const revoke = async (): Promise<void> => {
-    if (!(await endPermission(action, program, permission))) return;
+    if (!(await revokePermission(action, program, permission))) return;
     onClose();
     if (canBeSetAnew(permission)) announceBriefly(words.ended(about), () => setAnew(program, permission));
     else announce(words.ended(about));
@@ -89,12 +89,12 @@ export function ManageAccessDialog({ program, permission, names, onClose }: Mana
 }
 
 /** Ends a permission or a denial. Undefined where it was refused. */
-export function endPermission(
+export function revokePermission(
   action: Action,
   { appId: app }: PairedApp,
   { apiKey, resource }: Permission,
 ): Promise<object | undefined> {
-  return action.run(apiKey ? 'apiKey.permission.end' : 'permission.end', { app, resource });
+  return action.run(apiKey ? 'apiKey.permission.revoke' : 'permission.revoke', { app, resource });
 }
 
 /**

@@ -6,7 +6,7 @@ import { ListRow } from '../../lists/list-row.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { ApiKeyPlace } from '../../parts/api-key-place.tsx';
-import { endPermission, ManageAccessDialog } from './manage-access-dialog.tsx';
+import { revokePermission, ManageAccessDialog } from './manage-access-dialog.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { Scopes } from '../../parts/scopes.tsx';
 import { scopeNames } from '../../base/scopes.ts';
@@ -102,7 +102,7 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
   const names = useRemovableScopes(permission);
   const about = { program: sanitizeLabel(program.name), server: sanitizeLabel(permission.resource) };
   const undo = async (): Promise<void> => {
-    if (await endPermission(action, program, permission)) announce(words.undone(about));
+    if (await revokePermission(action, program, permission)) announce(words.undone(about));
   };
   const isDenied = permission.decision === 'deny';
   return (

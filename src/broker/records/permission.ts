@@ -138,7 +138,7 @@ export class Permissions {
    * Ends a permission. Returns whether there was one. Contacts no server. Throws `conflict` if `from` is no longer
    * the stored one.
    */
-  async end(appId: string, endpoint: string, from?: AsRead): Promise<boolean> {
+  async revoke(appId: string, endpoint: string, from?: AsRead): Promise<boolean> {
     const key = { appId, endpoint };
     const before = recordAt(this.#file.items, key);
     await this.#file.change((items) => {
@@ -149,12 +149,12 @@ export class Permissions {
   }
 
   /** Ends what is stored under this endpoint, of every app, denials too. */
-  async endAllFor(endpoint: string): Promise<void> {
+  async removeAllFor(endpoint: string): Promise<void> {
     if (!this.#file.items.some((p) => p.endpoint === endpoint)) return;
     await this.#file.change((items) => items.filter((p) => p.endpoint !== endpoint));
   }
 
-  async endAllOf(appId: string): Promise<void> {
+  async removeAllOf(appId: string): Promise<void> {
     await this.#file.change((items) => items.filter((p) => p.appId !== appId));
   }
 }

@@ -64,7 +64,7 @@ const wideningMethods: {
     widens: widensPermission,
   },
 
-  'permission.end': {
+  'permission.revoke': {
     request: ({ broker }, { app, resource }) =>
       denialEndRequest(broker, broker.parts.apps.resolve(app), broker.canonical(resource)),
     widens: endsDenial,
@@ -89,7 +89,7 @@ const wideningMethods: {
     widens: widensApiKey,
   },
 
-  'apiKey.permission.end': {
+  'apiKey.permission.revoke': {
     request: ({ broker }, { app, resource }) =>
       keyDenialEndRequest(broker, broker.parts.apps.resolve(app), requireKey(broker, resource)),
     widens: endsApiKeyDenial,

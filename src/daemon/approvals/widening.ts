@@ -19,7 +19,7 @@ import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { isWithin, parseScope, union } from '../../oauth/base/scope.ts';
 
 export type PermissionParams = ParamsOf<'permission.set'>;
-export type EndParams = ParamsOf<'permission.end'>;
+export type RevokeParams = ParamsOf<'permission.revoke'>;
 
 /** What the user denied an app at an endpoint. */
 export interface Denial {
@@ -51,15 +51,15 @@ export function denialOf({ parts }: Broker, appId: string, endpoint: string): De
 }
 
 /**
- * True if a refusal would end as well: the app could then ask again. Throws what `permission.end` would throw.
+ * True if a refusal would end as well: the app could then ask again. Throws what `permission.revoke` would throw.
  */
-export function endsDenial(broker: Broker, { app, resource }: EndParams): boolean {
+export function endsDenial(broker: Broker, { app, resource }: RevokeParams): boolean {
   const appId = broker.parts.apps.resolve(app);
   return denialOf(broker, appId, broker.canonical(resource)) !== undefined;
 }
 
 /** The same for the API key that the endpoint has now. Throws `not_found` as well where there is none. */
-export function endsApiKeyDenial(broker: Broker, { app, resource }: EndParams): boolean {
+export function endsApiKeyDenial(broker: Broker, { app, resource }: RevokeParams): boolean {
   const appId = broker.parts.apps.resolve(app);
   return denialOf(broker, appId, apiKeySubject(requireKey(broker, resource))) !== undefined;
 }

@@ -11,13 +11,13 @@ import { requireApiKeyHeader } from '../../broker/records/api-key-header.ts';
 import { KeyturnError, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { offersOAuth } from '../../oauth/discovery/oauth-offer.ts';
-import { endPermission } from './app-methods.ts';
+import { revokePermission } from './app-methods.ts';
 import type { Handlers } from './services.ts';
 import { keyPermissionChange, requireKey } from '../approvals/widening.ts';
 
 export const apiKeyMethods: Pick<
   Handlers,
-  'apiKey.set' | 'apiKey.list' | 'apiKey.remove' | 'apiKey.permission.set' | 'apiKey.permission.end'
+  'apiKey.set' | 'apiKey.list' | 'apiKey.remove' | 'apiKey.permission.set' | 'apiKey.permission.revoke'
 > = {
   'apiKey.set': ({ broker }, _caller, params) => setKey(broker, params),
 
@@ -26,7 +26,7 @@ export const apiKeyMethods: Pick<
   'apiKey.remove': async ({ broker }, _caller, { resource }) => {
     const { apiKeys, audit } = broker.parts;
     const key = requireKey(broker, resource);
-    await endPermissionsFor(broker, key);
+    await removePermissionsFor(broker, key);
     await apiKeys.remove(key);
     await audit.record({ event: 'apiKey', outcome: 'removed', endpoint: key.endpoint });
     await apiKeys.tidy();
@@ -42,9 +42,9 @@ export const apiKeyMethods: Pick<
     return {};
   },
 
-  'apiKey.permission.end': async ({ broker }, _caller, { app, resource }) => {
+  'apiKey.permission.revoke': async ({ broker }, _caller, { app, resource }) => {
     const appId = broker.parts.apps.resolve(app);
-    await endPermission(broker, appId, apiKeySubject(requireKey(broker, resource)), 'ended');
+    await revokePermission(broker, appId, apiKeySubject(requireKey(broker, resource)), 'revoked');
     return {};
   },
 };
@@ -59,10 +59,10 @@ async function setKey(broker: Broker, params: ParamsOf<'apiKey.set'>): Promise<R
   const more = { setAt: clock.wall(), ...(unchecked ? { isUnchecked: true } : {}) };
   const ends = before && !isSamePlace(before, place) ? before : undefined;
   // First: a broker that is killed later must leave no permission for a key that is no more, since no list shows one.
-  if (ends) await endPermissionsFor(broker, ends);
+  if (ends) await removePermissionsFor(broker, ends);
   await apiKeys.set(place, value, more);
   // Race: an app may have been allowed that key in the meantime.
-  if (ends) await endPermissionsFor(broker, ends);
+  if (ends) await removePermissionsFor(broker, ends);
   const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
   await audit.record({ event: 'apiKey', outcome, endpoint });
   await apiKeys.tidy();
@@ -99,10 +99,10 @@ async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<voi
   });
 }
 
-async function endPermissionsFor({ parts }: Broker, key: ApiKey): Promise<void> {
+async function removePermissionsFor({ parts }: Broker, key: ApiKey): Promise<void> {
   const subject = apiKeySubject(key);
   parts.temporary.endAllFor(subject);
-  await parts.permissions.endAllFor(subject);
+  await parts.permissions.removeAllFor(subject);
 }
 
 function anotherKey(resource: string): KeyturnError {

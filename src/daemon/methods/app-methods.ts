@@ -16,7 +16,7 @@ export const appMethods: Pick<
   | 'app.list'
   | 'app.remove'
   | 'permission.set'
-  | 'permission.end'
+  | 'permission.revoke'
   | 'request.list'
   | 'request.answer'
   | 'proxy.add'
@@ -42,9 +42,9 @@ export const appMethods: Pick<
     return {};
   },
 
-  'permission.end': async ({ broker }, _caller, { app, resource }) => {
+  'permission.revoke': async ({ broker }, _caller, { app, resource }) => {
     const appId = broker.parts.apps.resolve(app);
-    await endPermission(broker, appId, broker.canonical(resource), 'ended');
+    await revokePermission(broker, appId, broker.canonical(resource), 'revoked');
     return {};
   },
 
@@ -100,7 +100,7 @@ export async function removeClient(
   const name = apps.nameOf(id);
   temporary.endAllOf(id);
   broker.withdrawAllOf(id);
-  await permissions.endAllOf(id);
+  await permissions.removeAllOf(id);
   await apps.remove(id);
   await audit.record({ event: 'app', outcome: 'removed', app: name });
   closeConnectionsOf(id);
@@ -113,7 +113,7 @@ export async function removeClient(
  * Where the user denied nothing by now, a denial that comes meanwhile stays. Throws `conflict` then, and
  * `not_found` if there is none.
  */
-export async function endPermission(
+export async function revokePermission(
   broker: Broker,
   appId: string,
   endpoint: string,
@@ -123,7 +123,7 @@ export async function endPermission(
   const isRefused = denialOf(broker, appId, endpoint) !== undefined;
   const from = isRefused ? undefined : permissions.asRead({ appId, endpoint });
   const wasTemporary = temporary.end(appId, endpoint);
-  const wasKept = await permissions.end(appId, endpoint, from);
+  const wasKept = await permissions.revoke(appId, endpoint, from);
   if (!wasTemporary && !wasKept) {
     const what = apiKeys.shownOf(endpoint)
       ? `the API key for ${apiKeys.shownOf(endpoint)?.endpoint}`

@@ -12,7 +12,7 @@ import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
 import { denialOf } from '../approvals/widening.ts';
 import { brokerAppId } from '../apps/app-processes.ts';
-import { endPermission } from './app-methods.ts';
+import { revokePermission } from './app-methods.ts';
 
 /** How long `token.get` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 300;
@@ -125,7 +125,7 @@ async function releaseAll(broker: Broker, appId: string, subjects: readonly stri
   const missing: unknown[] = [];
   for (const subject of subjects) {
     try {
-      await endPermission(broker, appId, subject, 'released');
+      await revokePermission(broker, appId, subject, 'released');
     } catch (error) {
       if (reasonOf(error) !== 'not_found') throw error;
       missing.push(error);

@@ -39,7 +39,7 @@ export const apiKeyMethods = {
     params: permission.omit({ scope: true }).extend({ app }),
     result: empty,
   },
-  'apiKey.permission.end': {
+  'apiKey.permission.revoke': {
     who: 'owner',
     effect: 'mayWiden',
     usesRecords: true,

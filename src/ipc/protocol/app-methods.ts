@@ -43,7 +43,7 @@ export const appMethods = {
     params: permission.extend({ app, account: account.optional() }),
     result: empty,
   },
-  'permission.end': {
+  'permission.revoke': {
     who: 'owner',
     effect: 'mayWiden',
     usesRecords: true,

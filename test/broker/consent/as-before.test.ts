@@ -57,7 +57,7 @@ describe('an approval "as before"', () => {
   it('allows nothing if the earlier permission ends right after it', async () => {
     const { rig, id, asked } = await asking();
     rig.parts.approvalRequests.answer(id, 'approve', asBefore);
-    const ending = rig.parts.permissions.end('editor', rig.endpoint);
+    const ending = rig.parts.permissions.revoke('editor', rig.endpoint);
     expect(await refusal(asked)).toMatchObject({ reason: 'consent_required' });
     expect(await ending).toBe(true);
     await rig.parts.audit.flush();
@@ -71,7 +71,7 @@ describe('an approval "as before"', () => {
       const { rig, id, asked } = await asking();
       rig.parts.approvalRequests.answer(id, 'approve', asBefore);
       for (let step = 0; step < steps; step += 1) await Promise.resolve();
-      expect(await rig.parts.permissions.end('editor', rig.endpoint)).toBe(true);
+      expect(await rig.parts.permissions.revoke('editor', rig.endpoint)).toBe(true);
       await asked.catch(() => undefined);
       expect(kept(rig)).toBeUndefined();
       expect(rig.parts.temporary.of('editor', rig.clock.wall())).toEqual([]);

@@ -253,7 +253,7 @@ describe('a permission', () => {
     const r = await rig();
     await r.allow();
     await r.ask();
-    await r.parts.permissions.end('editor', r.endpoint);
+    await r.parts.permissions.revoke('editor', r.endpoint);
     expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
   });
 
@@ -266,7 +266,7 @@ describe('a permission', () => {
 
 it.each<[string, string, (r: Rig) => Promise<unknown>]>([
   ['a denial', 'consent_denied', (r) => decided(r, { decision: 'deny' })],
-  ['the end of the permission', 'consent_required', (r) => r.parts.permissions.end('editor', r.endpoint)],
+  ['the end of the permission', 'consent_required', (r) => r.parts.permissions.revoke('editor', r.endpoint)],
   ['a decision for fewer scopes', 'scope_insufficient', (r) => r.allow('editor', ['other'])],
   [
     'the end of a temporary permission',

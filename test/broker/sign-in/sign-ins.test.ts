@@ -195,7 +195,7 @@ describe('two servers', () => {
     await rig.question('signIn');
     const second = refusal(rig.ask({ resource: server.other }));
     await queued(rig);
-    await rig.parts.permissions.end('editor', server.other);
+    await rig.parts.permissions.revoke('editor', server.other);
     answer();
     await first;
     expect(await second).toMatchObject({ reason: 'consent_required' });

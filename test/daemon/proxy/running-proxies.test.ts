@@ -46,7 +46,7 @@ async function newDesk() {
     changed: () => undefined,
   });
   const removeClient = async (id: string): Promise<void> => {
-    await parts.permissions.endAllOf(id);
+    await parts.permissions.removeAllOf(id);
     await parts.apps.remove(id);
   };
   const apps = new ProxiedApps({

@@ -73,7 +73,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     { app: 'cli', resource: 'https://NOTES.example:443/mcp', decision: 'allow' },
     { command: 'allow', app: 'cli', resource },
   ],
-  'permission.end': [
+  'permission.revoke': [
     { app: 'cli', resource: denied },
     { command: 'endDenial', app: 'cli', resource: denied },
   ],
@@ -85,7 +85,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     { app: 'cli', resource, decision: 'allow' },
     { command: 'allow', app: 'cli', resource, apiKey: { header: 'x-api-key' } },
   ],
-  'apiKey.permission.end': [
+  'apiKey.permission.revoke': [
     { app: 'cli', resource: denied },
     { command: 'endDenial', app: 'cli', resource: denied, apiKey: { header: 'x-api-key' } },
   ],

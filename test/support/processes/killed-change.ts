@@ -24,7 +24,7 @@ const decide =
 export const changes: Readonly<Record<string, Act>> = {
   allow: decide('allow'),
   deny: decide('deny'),
-  end: ({ permissions }, program) => permissions.end(program, server),
+  end: ({ permissions }, program) => permissions.revoke(program, server),
   unpair: ({ apps }, program) => apps.remove(program),
   pair: ({ apps }) => apps.add('agent', 0),
   exception: ({ exceptions }) => exceptions.set(server, 'audience', true),

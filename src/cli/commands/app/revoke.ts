@@ -17,11 +17,11 @@ export const revokeApp = defineCommand(
   },
   async ({ options, operands: [app, resource] }) => {
     if (options['api-key']) {
-      await ask('apiKey.permission.end', { app, resource: resourceFrom(resource) });
+      await ask('apiKey.permission.revoke', { app, resource: resourceFrom(resource) });
       sayApiKeyStays();
       return exitCodes.ok;
     }
-    await ask('permission.end', { app, resource: resourceFrom(resource) });
+    await ask('permission.revoke', { app, resource: resourceFrom(resource) });
     sayNothingRevoked(`keyturn logout ${shellWord(resource)}`);
     return exitCodes.ok;
   },
