@@ -2,8 +2,7 @@
  * A person's desk for the windows' page: a real broker over its socket, real servers to sign in at, and
  * programs that pair and ask.
  *
- * Invariant: the page's calls go the way they go in the app (electron/windows/ipc.ts, then the owner's
- * methods), and everything that crosses is kept, for tests that look for what must not.
+ * Invariant: the page's calls go the way they go in the app (electron/windows/, then the owner's methods), and everything that crosses is kept, for tests that look for what must not.
  */
 import { examplePreferences } from '../support/homes/example-desk.ts';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -12,10 +11,9 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { answerCall } from '../../electron/windows/ipc.ts';
-import type { ChannelHandler } from '../../electron/windows/ipc.ts';
-import type { ShownPreferences } from '../../electron/bridge/channels.ts';
+import { channelHandlers, type HandlerParts } from '../../electron/windows/channel-handlers.ts';
+import type { AppWindow } from '../../electron/windows/windows.ts';
 import { ClientSetup } from '../../electron/windows/client-setup.ts';
-import { startSignIn } from '../../electron/windows/own-client.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
@@ -65,55 +63,29 @@ export async function startPageBroker() {
       allowInsecureLoopback: false,
     }),
   });
-  const preferences: ShownPreferences = { ...examplePreferences, openAtLogin: false };
+  const preferences = { ...examplePreferences, openAtLogin: false };
+  const screenLock = { state: preferences.screenLock };
   const shownCards: string[] = [];
   const openedPages: string[] = [];
   const asked: string[] = [];
   const answered: string[] = [];
-  const handler: ChannelHandler = async (channel, params) => {
-    switch (channel) {
-      case 'preferences.get':
-        return preferences;
-      case 'preferences.set':
-        return Object.assign(preferences, params);
-      case 'card.fit':
-        return {};
-      case 'card.shown':
-        shownCards.push(...(params as { ids: string[] }).ids);
-        return {};
-      case 'card.answer':
-        for (const each of (params as { answers: object[] }).answers)
-          await owner.request('request.answer', { ...each });
-        return {};
-      case 'request.answer': {
-        // An approval to a sign-in opens its page; the broker would call the sign-in off.
-        const { id, answer: given } = params as { id: string; answer: string };
-        if (given !== 'approve' || (await kindOf(owner, id)) !== 'signIn') break;
-        openedPages.push(id);
-        return {};
-      }
-      case 'signIn.start':
-        return startSignIn(
-          { call: (method, wanted) => owner.request(method, wanted as object) },
-          params as Parameters<typeof startSignIn>[1],
-          (request) => owner.request('signIn.start', request),
-        );
-      case 'setup.look':
-        return clientSetup.look();
-      case 'setup.apply':
-        return clientSetup.apply(params as Parameters<ClientSetup['apply']>[0]);
-      case 'setup.undo':
-        return clientSetup.undo();
-      case 'text.copy':
-      case 'proxy.copy':
-        return {};
-      case 'audit.export':
-        return exportTrail(paths, async () => undefined, 'csv');
-      default:
-    }
-    // The bridge has checked them by the channel's schema: an object each.
-    return owner.request(channel, params as object);
-  };
+  const choice = (name: 'openAtLogin' | 'lockWithScreen') => ({
+    isOn: async () => preferences[name],
+    set: async (isOn: boolean) => void (preferences[name] = isOn),
+  });
+  const handler = handlerOver(owner, {
+    clientSetup,
+    preferences: {
+      choices: () => preferences,
+      choose: (chosen: object) => Object.assign(preferences, chosen),
+    },
+    loginItem: choice('openAtLogin'),
+    screenChoice: choice('lockWithScreen'),
+    screenLock,
+    exportAudit: () => exportTrail(paths, async () => undefined, 'csv'),
+    shown: (ids) => shownCards.push(...ids),
+    opens: (id) => openedPages.push(id),
+  });
   const pairing = async (name: string, onCode: (code: string) => void): Promise<Connection> => {
     await pair({ ...at, name, onCode });
     const connection = await connect({ ...at, name });
@@ -128,6 +100,7 @@ export async function startPageBroker() {
     personHome: person,
     /** What the main process keeps for itself. */
     preferences,
+    screenLock,
     /** Ids of the questions whose card was on the screen. */
     shownCards,
     /** Ids of the sign-ins whose page the person had opened. */
@@ -171,14 +144,44 @@ export async function startPageBroker() {
 
 export type PageBroker = Awaited<ReturnType<typeof startPageBroker>>;
 
-interface Listed {
-  readonly requests: readonly { readonly id: string; readonly kind: string }[];
+interface Parts extends Partial<Record<keyof HandlerParts, unknown>> {
+  readonly shown?: (ids: readonly string[]) => void;
+  readonly opens?: (id: string) => void;
 }
 
-async function kindOf(owner: Connection, id: string): Promise<string | undefined> {
-  // The method's own answer; the broker's tests hold its form.
-  const { requests } = (await owner.request('request.list')) as Listed;
-  return requests.find((question) => question.id === id)?.kind;
+/** What the app does for a window over this broker, where every press counts. */
+export function handlerOver(owner: Connection, { shown, opens, ...parts }: Parts = {}) {
+  const guard = {
+    approve: () => undefined,
+    approveCard: () => undefined,
+    cardShown: shown ?? (() => undefined),
+  };
+  const nothing = async (): Promise<void> => undefined;
+  const handlers = channelHandlers({
+    owner: {
+      call: (method: string, params: object) => owner.request(method, params),
+      widens: async () => false,
+      allowCommand: nothing,
+    },
+    signInPages: {
+      open: async (id: string) => opens?.(id),
+      allowAddress: () => undefined,
+      allowPage: () => undefined,
+      reopen: nothing,
+      withPage: (_resource: string, work: () => Promise<unknown>) => work(),
+    },
+    windows: { fitCard: () => undefined, noteAnswer: () => undefined },
+    copy: nothing,
+    restart: () => undefined,
+    preferencesChanged: () => undefined,
+    ...parts,
+    // The rest of the app's parts needs Electron.
+  } as unknown as HandlerParts);
+  return handlers({ guard, updateGuard: () => undefined } as unknown as AppWindow);
+}
+
+interface Listed {
+  readonly requests: readonly { readonly id: string; readonly kind: string }[];
 }
 
 /** The id of the first open question of a kind; waits for it. */

@@ -1,12 +1,12 @@
 /** What the window offers beside a server's address: a client registered by hand, exact scopes, a code on another device. */
 import { expect, it } from 'vitest';
 import { answerCall } from '../../electron/windows/ipc.ts';
-import { startSignIn } from '../../electron/windows/own-client.ts';
 import { homePaths } from '../../src/base/paths.ts';
 import { connectAsOwner } from '../../src/client/connect.ts';
 import type { Bends, Settings } from '../support/bent/authorization-server.ts';
 import { homeInBentWorld, openSharedHome } from '../support/bent/home.ts';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
+import { handlerOver } from './page-broker.ts';
 import { button, windowsOfTests } from './page-window.ts';
 import { ofFile, ofTest } from '../support/lasting.ts';
 
@@ -25,18 +25,7 @@ async function openForm(authorization: Partial<Settings>, bend: Partial<Bends> =
   const window = await openWindow({
     hash: 'servers/add',
     answer: async (channel, params) => {
-      const envelope = await answerCall(
-        async (name, checked) =>
-          name === 'signIn.start'
-            ? startSignIn(
-                { call: (method, wanted) => owner.request(method, wanted as object) },
-                checked as Parameters<typeof startSignIn>[1],
-                (request) => owner.request('signIn.start', request),
-              )
-            : owner.request(name, checked as object),
-        channel,
-        params,
-      );
+      const envelope = await answerCall(handlerOver(owner), channel, params);
       said.push(JSON.stringify(envelope));
       if (channel === 'signIn.start') await held.until;
       return envelope;

@@ -215,7 +215,7 @@ it('Settings enters a client with a hidden secret, and sets and removes an excep
   await expect.poll(() => broker.preferences.notifications).toBe(false);
   const withScreen = page.getByLabel('Lock when the screen locks');
   await withScreen.waitFor();
-  broker.preferences.screenLock = 'ended';
+  broker.screenLock.state = 'ended';
   await change();
   await page.getByText('Not listening: the listener has stopped.').waitFor();
   broker.preferences.lockWithScreen = false;
