@@ -7,6 +7,7 @@ import { memoryStorage } from '../../../src/server/storage/memory.ts';
 import { postgresStorage } from '../../../src/server/storage/postgres.ts';
 import { sealedStorage } from '../../../src/server/storage/sealing.ts';
 import { sqliteStorage } from '../../../src/server/storage/sqlite.ts';
+import { ofTest } from '../../support/lasting.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { postgresPrograms, startPostgres } from '../../support/servers/postgres.ts';
 import type { Storage } from '../../../src/server/storage/storage.ts';
@@ -143,52 +144,40 @@ describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, p
     sealedStorage(kind === 'SQLite' ? sqliteStorage(place) : await postgresStorage(place), keys);
 
   it('sealed third-party sessions continue and end in another process', async () => {
-    const storages = [await open(), await open()] as const;
-    const flow = await startFlow({ storage: storages[0] });
-    const second = await thirdPartyServer({ ...flow.options, storage: storages[1] });
-    try {
-      const tokens = await signInUpstream(flow);
-      const { access, refresh, session } = tokens;
-      expect(await second.checkSession(checkedToken(flow, tokens))).toBe('valid');
-      expect(await flow.call(access)).toBe(200);
-      expect(await second.endSession(session)).toBe('confirmed');
-      expect(await flow.call(access)).toBe(401);
-      expect((await flow.post('/token', refreshForm(refresh))).body['error']).toBe('invalid_grant');
-      expect(await flow.server.receipt(session)).toBe('confirmed');
-    } finally {
-      await second.close();
-      await flow.close();
-      await Promise.all(storages.map(async (storage) => storage.close()));
-    }
+    const storages = [await ofTest(open()), await ofTest(open())] as const;
+    const flow = await ofTest(startFlow({ storage: storages[0] }));
+    const second = await ofTest(thirdPartyServer({ ...flow.options, storage: storages[1] }));
+    const tokens = await signInUpstream(flow);
+    const { access, refresh, session } = tokens;
+    expect(await second.checkSession(checkedToken(flow, tokens))).toBe('valid');
+    expect(await flow.call(access)).toBe(200);
+    expect(await second.endSession(session)).toBe('confirmed');
+    expect(await flow.call(access)).toBe(401);
+    expect((await flow.post('/token', refreshForm(refresh))).body['error']).toBe('invalid_grant');
+    expect(await flow.server.receipt(session)).toBe('confirmed');
   });
 });
 
 describe.runIf(postgres)('two authorization servers on one PostgreSQL database', () => {
   it('AS-27: take a code and a refresh token once, whichever of them is asked', async () => {
     // The database was sealed by the test before.
-    const storages = await Promise.all(
-      [1, 2].map(async () => sealedStorage(await postgresStorage(postgres?.url ?? ''), keys)),
-    );
-    const lifetimes = { refreshGrace: 0 };
-    const rigs = await Promise.all(storages.map(async (storage) => startServer({ storage, lifetimes })));
-    try {
-      const [rig] = rigs;
-      if (!rig) throw new Error('two servers');
-      const twice = async (form: Readonly<Record<string, string>>) => {
-        const callers = [...rigs, ...rigs, ...rigs];
-        const answers = await Promise.all(callers.map(async (each) => tokenRequest(each, form)));
-        expect(answers.filter(({ status }) => status !== 200).map(({ body }) => body['error'])).toEqual(
-          answers.slice(1).map(() => 'invalid_grant'),
-        );
-      };
-      const authorization = authorizationOf(rig);
-      const { code } = await walk(rig, authorization);
-      await twice(exchangeOf(authorization, code));
-      const { body } = await signIn(rig);
-      await twice(refreshOf(body['refresh_token']));
-    } finally {
-      await Promise.all(rigs.map(async (each) => each.close()));
-      await Promise.all(storages.map(async (storage) => storage.close()));
-    }
+    const openRig = async () => {
+      const storage = await ofTest(postgresStorage(postgres?.url ?? ''));
+      return ofTest(startServer({ storage: sealedStorage(storage, keys), lifetimes: { refreshGrace: 0 } }));
+    };
+    const rigs = [await openRig(), await openRig()] as const;
+    const [rig] = rigs;
+    const twice = async (form: Readonly<Record<string, string>>) => {
+      const callers = [...rigs, ...rigs, ...rigs];
+      const answers = await Promise.all(callers.map(async (each) => tokenRequest(each, form)));
+      expect(answers.filter(({ status }) => status !== 200).map(({ body }) => body['error'])).toEqual(
+        answers.slice(1).map(() => 'invalid_grant'),
+      );
+    };
+    const authorization = authorizationOf(rig);
+    const { code } = await walk(rig, authorization);
+    await twice(exchangeOf(authorization, code));
+    const { body } = await signIn(rig);
+    await twice(refreshOf(body['refresh_token']));
   });
 });

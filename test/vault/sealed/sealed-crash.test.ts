@@ -1,7 +1,8 @@
 /** Writers killed in the middle: acknowledged writes are there, and others are there whole or not at all. */
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { killedWriter } from '../../support/processes/killed-writer.ts';
 import { newPlace, passphraseVault, said } from '../vaults.ts';
 import { passphrase, step } from './sealed-writer.ts';
 
@@ -13,6 +14,24 @@ const patience = kills * 30_000;
 const maxLife = 250;
 
 const script = path.join(import.meta.dirname, 'sealed-writer.ts');
+
+/** Kills a writer at a random moment; answers the last step that it said. */
+async function killedWriter(place: string, from: number): Promise<number> {
+  const child = spawn(process.execPath, [script, place, String(from)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (output === '') setTimeout(() => child.kill('SIGKILL'), randomInt(maxLife));
+    output += text;
+  });
+  const signal = await new Promise((resolve) => {
+    child.on('close', (_, by) => resolve(by));
+  });
+  expect(signal).toBe('SIGKILL');
+  // What follows the last line end is half a word.
+  return Number(output.slice(0, output.lastIndexOf('\n')).split('\n').at(-1));
+}
 
 function after(state: ReadonlyMap<string, string>, from: number, last: number): Map<string, string> {
   const next = new Map(state);
@@ -32,7 +51,7 @@ test(
     let state = new Map<string, string>();
     let from = 1;
     for (let round = 0; round < kills; round++) {
-      const acknowledged = await killedWriter(script, folder, from, maxLife);
+      const acknowledged = await killedWriter(folder, from);
       expect(acknowledged).toBeGreaterThanOrEqual(from);
       const survivor = passphraseVault(folder);
       await survivor.store.unlock(passphrase);
