@@ -10,7 +10,7 @@ import type { Operation } from './requests/message.ts';
 import type { Outage, VerifiedToken } from './tokens/token.ts';
 
 export interface RequestEvent {
-  readonly type: 'granted' | 'refused';
+  readonly kind: 'granted' | 'refused';
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly method: string;
@@ -52,7 +52,7 @@ export function requestEvent(
 ): RequestEvent {
   const { method, path, address, token, needed, operations } = course;
   return {
-    type: refusal ? 'refused' : 'granted',
+    kind: refusal ? 'refused' : 'granted',
     at,
     method,
     path: path.slice(0, maxPathLength),

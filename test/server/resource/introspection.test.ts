@@ -137,7 +137,7 @@ describe('an answer', () => {
     const answer = await call('opaque');
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
     expect(events[0]).toMatchObject({
-      type: 'outage',
+      kind: 'outage',
       what: 'introspection',
       isBridged: false,
       problem: expect.stringContaining(problem),

@@ -274,7 +274,7 @@ it('RS-16: events say who was admitted or refused and why, and no secret', async
   await call('wrong', { address: '192.0.2.7' });
   expect(events).toEqual([
     expect.objectContaining({
-      type: 'granted',
+      kind: 'granted',
       method: 'POST',
       path: '/mcp',
       address: '192.0.2.7',
@@ -284,7 +284,7 @@ it('RS-16: events say who was admitted or refused and why, and no secret', async
       needed: ['notes:read'],
       operations: ['resources/read "notes://a"'],
     }),
-    expect.objectContaining({ type: 'refused', status: 401, reason: 'token_unreadable' }),
+    expect.objectContaining({ kind: 'refused', status: 401, reason: 'token_unreadable' }),
   ]);
   expect(JSON.stringify(events)).not.toMatch(/secret|wrong|eyJ/);
 });

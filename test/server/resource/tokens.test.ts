@@ -230,7 +230,7 @@ describe('the keys of an issuer', () => {
     from.fault = 'down';
     pass(601);
     expect((await call(token)).status).toBe(200);
-    expect(events).toContainEqual(expect.objectContaining({ type: 'outage', what: 'keys', isBridged: true }));
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'outage', what: 'keys', isBridged: true }));
     pass(3601);
     const answer = await call(token);
     expect(answer.status).toBe(503);
@@ -250,7 +250,7 @@ describe('the keys of an issuer', () => {
     bend(from);
     const { call, handled, events } = rig(from);
     const answer = await call(await tokenOf(key));
-    expect(events[0]).toMatchObject({ type: 'outage', problem: expect.not.stringMatching('internal') });
+    expect(events[0]).toMatchObject({ kind: 'outage', problem: expect.not.stringMatching('internal') });
     expect(answer.status).toBe(503);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(answer.headers.get('www-authenticate')).toBeNull();

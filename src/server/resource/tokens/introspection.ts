@@ -184,7 +184,7 @@ class Introspection implements TokenCheck {
 
   #unavailable(problem: string, wait: number = retryAfter): Refusal {
     this.#context.onOutage({
-      type: 'outage',
+      kind: 'outage',
       issuer: this.#issuer,
       what: 'introspection',
       problem,

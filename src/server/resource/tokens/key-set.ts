@@ -126,7 +126,7 @@ export class KeySet {
     } catch (error) {
       this.#failed = true;
       const isBridged = this.#keys !== undefined;
-      onOutage({ type: 'outage', issuer, what: 'keys', problem: reasonOf(error), isBridged });
+      onOutage({ kind: 'outage', issuer, what: 'keys', problem: reasonOf(error), isBridged });
     }
   }
 }

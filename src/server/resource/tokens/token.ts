@@ -28,7 +28,7 @@ export interface TokenCheck {
 
 /** Something that the check of tokens met and the operator should know. */
 export interface Outage {
-  readonly type: 'outage';
+  readonly kind: 'outage';
   readonly issuer: string;
   readonly what: 'keys' | 'introspection';
   /** Reason of the failure (docs/reference/errors.md), or what is wrong with the answer. */
