@@ -211,7 +211,8 @@ function hintFor(problem: string, url: string): string {
     : `${fault.advice} If this network wants you to sign in first, do that in a browser.`;
 }
 
-function networkProblem(error: unknown): string {
+/** What is wrong with the connection, in words or as a code such as `ECONNREFUSED`. */
+export function networkProblem(error: unknown): string {
   const chain = causeChain(error);
   if (chain.some((cause) => cause.name === 'TimeoutError' || cause.name === 'AbortError')) {
     return 'no complete answer in time';

@@ -114,13 +114,14 @@ function signInStepOf(step: Step): SignInStep {
 async function signIn(step: Step): Promise<void> {
   const { settings, response, interaction } = step;
   const result = await settings.accounts.signIn(signInStepOf(step));
-  if ('page' in result) return send(response, result.status ?? 200, result.page);
+  const clientId = String(interaction.params['client_id']);
+  if ('page' in result) {
+    const { page, status = 200, problem } = result;
+    if (problem !== undefined) settings.onEvent?.({ kind: 'refused', clientId, problem });
+    return send(response, status, page);
+  }
   if ('redirect' in result) return sendOn(response, result.redirect);
-  settings.onEvent?.({
-    kind: 'signed_in',
-    account: result.account,
-    clientId: String(interaction.params['client_id']),
-  });
+  settings.onEvent?.({ kind: 'signed_in', account: result.account, clientId });
   if (result.name !== undefined) {
     const expiresAt = Math.floor(settings.now() / 1000) + settings.lifetimes.session;
     await step.storage.put(nameKind, result.account, { payload: { name: result.name }, expiresAt });

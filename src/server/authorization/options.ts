@@ -119,6 +119,8 @@ export interface AuthorizationEvent {
   readonly account?: string;
   /** An OAuth error code, for `refused`. */
   readonly error?: string;
+  /** Why the sign-in provider failed, for `refused`. */
+  readonly problem?: string;
 }
 
 const texts = z.array(z.string().min(1));

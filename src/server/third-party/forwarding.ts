@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { AuthorizationResponseError } from 'openid-client';
 import type { ForwardedResult, Forwarding, SignInStep } from '../authorization/accounts/accounts.ts';
 import { accountOf, callbackPath, subjectSchema } from '../authorization/accounts/upstream-accounts.ts';
+import { UpstreamFault, upstreamProblem } from '../authorization/accounts/upstream-client.ts';
 import { errorPage } from '../authorization/base/pages.ts';
 import { fetchTo } from '../resource/upstream.ts';
 import type { Ending } from './ending.ts';
@@ -51,7 +52,7 @@ export function forwardingOf(parts: ForwardingParts): Forwarding {
 }
 
 async function start(
-  { upstream, server }: ForwardingParts,
+  { upstream, server, onEvent }: ForwardingParts,
   step: SignInStep,
   asked: AskedHere,
 ): Promise<ForwardedResult> {
@@ -63,17 +64,20 @@ async function start(
     const { url, started } = await server.start(redirectUriOf(step), state, scopes);
     await step.keep({ ...started });
     return { redirect: url };
-  } catch {
+  } catch (error) {
+    onEvent({ kind: 'upstream_unavailable', problem: upstreamProblem(error) });
     return unavailable;
   }
 }
 
-const unavailable: ForwardedResult = {
+type Failure = Extract<ForwardedResult, { error: string }>;
+
+const unavailable: Failure = {
   error: 'temporarily_unavailable',
   description: 'the upstream authorization server can not be reached',
 };
 
-const failed: ForwardedResult = {
+const failed: Failure = {
   error: 'server_error',
   description: 'the answer of the upstream authorization server can not be used',
 };
@@ -95,13 +99,16 @@ async function finish(parts: ForwardingParts, step: SignInStep, asked: AskedHere
     signedIn = await parts.server.finish(answer, started.data, drop);
   } catch (error) {
     // State and issuer were checked before the error was read.
-    return failureOf(error);
+    const result = failureOf(error);
+    if (result.error !== 'access_denied')
+      parts.onEvent({ kind: 'upstream_unavailable', problem: upstreamProblem(error) });
+    return result;
   }
   return accept(parts, asked, signedIn);
 }
 
 /** Spec, Third-party authorization flow, 9. */
-function failureOf(error: unknown): ForwardedResult {
+function failureOf(error: unknown): Failure {
   const code = error instanceof AuthorizationResponseError ? error.error : undefined;
   // Some providers have own words for a user who refused.
   if (code !== undefined && /denied|cancel/.test(code))
@@ -124,7 +131,8 @@ async function accept(
   let name: string;
   try {
     name = account ?? (await subjectBy(upstream, tokens.accessToken));
-  } catch {
+  } catch (error) {
+    onEvent({ kind: 'upstream_unavailable', problem: upstreamProblem(error) });
     return drop(failed);
   }
   const given = new Set(tokens.scope.split(' '));
@@ -151,7 +159,7 @@ async function accept(
 }
 
 async function subjectBy({ issuer, resource, subjectOf }: Upstream, token: string): Promise<string> {
-  if (subjectOf === undefined) throw new TypeError('nothing says who signed in');
+  if (subjectOf === undefined) throw new UpstreamFault('nothing says who signed in');
   const subject = await subjectOf(fetchTo({ resource, token }));
   return accountOf(issuer, subjectSchema.parse(subject));
 }

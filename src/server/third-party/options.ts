@@ -83,6 +83,8 @@ export interface SessionEvent {
   /** Why a session ended. */
   readonly why?: 'revoked' | 'idle' | 'too_old' | 'upstream_ended' | 'upstream_narrowed';
   readonly receipt?: Receipt;
+  /** Why the upstream failed, for `upstream_unavailable`. */
+  readonly problem?: string;
 }
 
 const seconds = z.int().positive();

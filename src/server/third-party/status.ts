@@ -11,6 +11,7 @@ import { BoundedMap } from '../resource/base/bounded-map.ts';
 import type { SessionState } from '../resource/options.ts';
 import type { VerifiedToken } from '../resource/tokens/token.ts';
 import type { Ending } from './ending.ts';
+import { upstreamProblem } from '../authorization/accounts/upstream-client.ts';
 import type { SessionEvent, SessionTimes } from './options.ts';
 import type { Session, Sessions, UpstreamTokens } from './session.ts';
 import { isSilence, RefusedUpstream } from './upstream-server.ts';
@@ -133,7 +134,7 @@ export class SessionStatus {
     if (problem !== undefined) {
       if (isSilence(problem)) this.#restsUntil = this.#seconds() + rest;
       else this.#resting.set(id, true, this.#parts.now() + rest * 1000);
-      onEvent({ kind: 'upstream_unavailable', session: id });
+      onEvent({ kind: 'upstream_unavailable', session: id, problem: upstreamProblem(problem) });
     }
     const at = this.#seconds();
     const isBridged = isFresh(session, at) && at < session.checkedAt + (await this.#goodFor()) + times.outage;

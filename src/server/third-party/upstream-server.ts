@@ -3,7 +3,7 @@
  *
  * Invariant: an answer counts only for the request that it belongs to (state, `iss`, PKCE), and a token only if nothing
  * that it shows names another client. Each request ends in time. Nothing that the upstream says of an error is passed
- * on.
+ * on to a client.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { decodeJwt } from 'jose';
@@ -11,7 +11,7 @@ import * as openid from 'openid-client';
 import { z } from 'zod';
 import { wantsPerson } from '../../oauth/base/oauth-error.ts';
 import { accountOf, subjectSchema } from '../authorization/accounts/upstream-accounts.ts';
-import { UpstreamConfiguration } from '../authorization/accounts/upstream-client.ts';
+import { UpstreamConfiguration, UpstreamFault } from '../authorization/accounts/upstream-client.ts';
 import type { UpstreamAnswer } from '../authorization/accounts/upstream-client.ts';
 import type { Upstream } from './options.ts';
 import type { UpstreamTokens } from './session.ts';
@@ -39,10 +39,10 @@ const answerSchema = z.object({
 });
 
 /** The upstream doesn't honour the token any more. */
-export class RefusedUpstream extends Error {}
+export class RefusedUpstream extends UpstreamFault {}
 
 /** The answer is about another client than this server. */
-export class ForeignToken extends Error {}
+export class ForeignToken extends UpstreamFault {}
 
 /** True where the upstream gave no answer at all. */
 export function isSilence(error: unknown): boolean {
@@ -92,7 +92,7 @@ export class UpstreamServer {
     const { code_challenge_methods_supported: methods } = configuration.serverMetadata();
     // Spec, Mandatory security requirements 1: a server that names no method may ignore the challenge that it is sent.
     if (this.#upstream.form.pkce && !methods?.includes('S256'))
-      throw new TypeError('the upstream does not name S256');
+      throw new UpstreamFault('the upstream does not name S256');
     const scope = scopes.join(' ');
     const started = { state, nonce: openid.randomNonce(), verifier: openid.randomPKCECodeVerifier(), scope };
     const url = openid.buildAuthorizationUrl(configuration, {
@@ -231,7 +231,7 @@ export class UpstreamServer {
     refreshToken: string | undefined,
   ): UpstreamTokens {
     const { access_token, refresh_token = refreshToken, expires_in, scope = asked, token_type } = response;
-    if (token_type !== 'bearer') throw new TypeError('the upstream token is of another type');
+    if (token_type !== 'bearer') throw new UpstreamFault('the upstream token is of another type');
     const now = Math.floor(this.#now() / 1000);
     return {
       accessToken: access_token,

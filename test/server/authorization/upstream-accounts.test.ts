@@ -95,6 +95,20 @@ describe('an answer of a provider', () => {
     expect(rig.events.filter(({ kind }) => kind === 'signed_in')).toHaveLength(before);
   });
 
+  it('AS-28: that refuses our secret is named to the operator by its error code', async () => {
+    const text = JSON.stringify({ error: 'invalid_client' });
+    provider.state.bend = {};
+    const next: Bend = {
+      answer: ({ path }) => (path === '/token' ? { status: 401, type: 'application/json', text } : undefined),
+    };
+    await expect(signInWith(next)).rejects.toThrow(/can’t be used/);
+    expect(rig.events.at(-1)).toEqual({
+      kind: 'refused',
+      clientId: 'editor-at-the-desk',
+      problem: 'status 401 "invalid_client"',
+    });
+  });
+
   it('AS-28: counts in the browser that was sent there only, and once', async () => {
     provider.state.bend = {};
     provider.state.requests = [];

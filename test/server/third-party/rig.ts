@@ -39,7 +39,7 @@ export interface Bend {
   /** Its own answer to a request; undefined leaves it to the others. */
   readonly answer?: (
     request: UpstreamRequest,
-  ) => { readonly type: string; readonly text: string } | undefined;
+  ) => { readonly status?: number; readonly type: string; readonly text: string } | undefined;
 }
 
 export interface UpstreamRequest {
@@ -147,7 +147,7 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
       }
       const own = state.bend.answer?.(heard);
       if (own) {
-        response.setHeader('content-type', own.type).end(own.text);
+        response.writeHead(own.status ?? 200, { 'content-type': own.type }).end(own.text);
         return;
       }
       response.setHeader('content-type', 'application/json');
@@ -176,6 +176,7 @@ export async function startFlow(
     readonly session?: string;
     readonly why?: string;
     readonly receipt?: string;
+    readonly problem?: string;
   }[] = [];
   const below: Storage = memoryStorage();
   const storage = sealedStorage(below, [{ id: 'one', key: randomBytes(32) }]);

@@ -226,6 +226,25 @@ describe('an upstream that fails', () => {
     expect(requestsTo('/elsewhere')).toHaveLength(0);
   });
 
+  const lastProblem = ({ events }: typeof flow) =>
+    events.findLast(({ kind }) => kind === 'upstream_unavailable')?.problem;
+
+  it('TP-9: that doesn’t accept our secret is named to the operator by its error code', async () => {
+    const text = JSON.stringify({ error: 'invalid_client', error_description: 'not the secret' });
+    bend({
+      answer: ({ path }) => (path === '/token' ? { status: 401, type: 'application/json', text } : undefined),
+    });
+    await authorize(flow);
+    expect(lastProblem(flow)).toBe('status 401 "invalid_client"');
+  });
+
+  it('TP-9: with an unknown authority is named to the operator by what TLS says', async () => {
+    const other = await ofTest(startFlow({}, { authorities: undefined }));
+    const { back } = await authorize(other);
+    expect(back.get('error')).toBe('temporarily_unavailable');
+    expect(lastProblem(other)).toMatch(/CERT|SIGNATURE/);
+  });
+
   it('TP-9: with another state gets a page, and the client hears nothing', async () => {
     const browser = flow.browser();
     const page = await browser.open(authorizationUrl(flow, newVerifier()));

@@ -33,7 +33,8 @@ export interface SignInStep {
 export type SignInResult =
   /** `name`: what the consent page calls the user; the account unless given. */
   | { readonly account: string; readonly name?: string }
-  | { readonly page: string; readonly status?: number }
+  /** `problem`: what the operator's event says of it. */
+  | { readonly page: string; readonly status?: number; readonly problem?: string }
   | { readonly redirect: string };
 
 /** What a sign-in that was forwarded to another authorization server came to. */

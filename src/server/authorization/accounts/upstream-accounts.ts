@@ -13,6 +13,7 @@ import { requireSecureUrl } from '../../../oauth/base/secure-url.ts';
 import type { Accounts, SignInResult, SignInStep } from './accounts.ts';
 import { invalidOption } from '../base/invalid-option.ts';
 import { errorPage, pageHeaders, tryAgainPage } from '../base/pages.ts';
+import { upstreamProblem } from './upstream-client.ts';
 import { UpstreamProvider } from './upstream-provider.ts';
 import type { IdTokenClaims } from './upstream-provider.ts';
 
@@ -88,8 +89,9 @@ async function start({ provider }: Parts, step: SignInStep): Promise<SignInResul
     const { url, started } = await provider.start(redirectUriOf(step), state, step.isAnew);
     await step.keep({ ...started });
     return { redirect: url };
-  } catch {
-    return failed(step, 502, 'The sign-in provider can’t be reached, or its answer can’t be used.');
+  } catch (error) {
+    const said = 'The sign-in provider can’t be reached, or its answer can’t be used.';
+    return { ...failed(step, 502, said), problem: upstreamProblem(error) };
   }
 }
 
@@ -108,7 +110,10 @@ async function finish({ provider, issuer, mayUse }: Parts, step: SignInStep): Pr
     const isDenied = error instanceof AuthorizationResponseError && error.error === 'access_denied';
     return isDenied
       ? failed(step, 403, 'The sign-in was cancelled, or the sign-in provider refused it.')
-      : failed(step, 502, 'The answer of the sign-in provider can’t be used.');
+      : {
+          ...failed(step, 502, 'The answer of the sign-in provider can’t be used.'),
+          problem: upstreamProblem(error),
+        };
   }
   const subject = subjectSchema.safeParse(claims.sub);
   if (!subject.success) return failed(step, 502, 'The answer of the sign-in provider can’t be used.');
@@ -133,8 +138,8 @@ function redirectUriOf({ issuer }: SignInStep): string {
   return issuer + callbackPath;
 }
 
-function failed({ action }: SignInStep, status: number, problem: string): SignInResult {
-  return { page: tryAgainPage(problem, action), status };
+function failed({ action }: SignInStep, status: number, said: string): { page: string; status: number } {
+  return { page: tryAgainPage(said, action), status };
 }
 
 /** From the redirect URI, which every browser may open, to the page that only the browser of the sign-in may. */

@@ -6,8 +6,10 @@
  */
 import * as openid from 'openid-client';
 import { fetch } from 'undici';
+import { KeyturnError, quotedWithheld } from '../../../base/errors.ts';
 import { hostOf, reachOf } from '../../../base/addresses.ts';
 import type { Reach } from '../../../base/addresses.ts';
+import { networkProblem } from '../../../oauth/base/http.ts';
 import { boundedText } from '../base/bounded-text.ts';
 import { operatorAgent } from '../base/operator-agent.ts';
 
@@ -33,6 +35,20 @@ type ReadAnswer = (answer: UpstreamAnswer) => UpstreamAnswer;
 
 /** Where metadata may lie: OpenID Connect Discovery, or RFC 8414. */
 export type MetadataPlace = 'oidc' | 'oauth2';
+
+/** What this server finds wrong with an upstream, in our words. */
+export class UpstreamFault extends Error {}
+
+/** Why the upstream failed, for the operator's events: codes and our own words, never text that could hold a secret. */
+export function upstreamProblem(error: unknown): string {
+  if (error instanceof openid.ResponseBodyError)
+    return `status ${error.status} ${quotedWithheld(error.error)}`;
+  if (error instanceof openid.AuthorizationResponseError) return `the error ${quotedWithheld(error.error)}`;
+  if (error instanceof openid.ClientError) return `${error.message} (${error.code ?? 'no code'})`;
+  if (error instanceof KeyturnError) return `${error.reason}: ${error.message}`;
+  if (error instanceof UpstreamFault) return error.message;
+  return error instanceof TypeError ? networkProblem(error) : 'an answer that can’t be used';
+}
 
 /** Seconds for each request: a user or a program waits for it. */
 const timeoutSeconds = 5;

@@ -6,7 +6,7 @@
  * `cacheSeconds`.
  */
 import { z } from 'zod';
-import { quotedWithheld, reasonOf } from '../../../base/errors.ts';
+import { quotedWithheld } from '../../../base/errors.ts';
 import type { HttpReply } from '../../../oauth/base/http.ts';
 import { retryAfterSeconds } from '../../../oauth/base/http-time.ts';
 import { parseJsonObject } from '../../../oauth/base/json-object.ts';
@@ -19,7 +19,7 @@ import { ask } from './introspection-request.ts';
 import type { IntrospectionClient } from './introspection-request.ts';
 import { names, scopesIn } from './issuer-tokens.ts';
 import { KnownIssuer } from './issuer-metadata.ts';
-import { frozen, withoutToken } from './token.ts';
+import { frozen, problemIn, withoutToken } from './token.ts';
 import type { TokenCheck, TokenContext, TokenKind, VerifiedToken } from './token.ts';
 
 export interface IntrospectionOptions {
@@ -164,7 +164,9 @@ class Introspection implements TokenCheck {
       const endpoint = await this.#endpoint();
       reply = await ask({ endpoint, issuer: this.#issuer, token, client, timeoutSeconds }, http);
     } catch (error) {
-      throw this.#unavailable(reasonOf(error));
+      // Already told.
+      if (error instanceof Refusal) throw error;
+      throw this.#unavailable(problemIn(error));
     }
     const wait = retryAfterSeconds(reply.headers, http.wall());
     const json = parseJsonObject(reply.text ?? '');

@@ -9,7 +9,6 @@
 import { createLocalJWKSet, errors } from 'jose';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
 import { z } from 'zod';
-import { reasonOf } from '../../../base/errors.ts';
 import type { Http } from '../../../oauth/base/http.ts';
 import { fetchMetadata } from '../../../oauth/discovery/metadata-document.ts';
 import { Refusal } from '../base/refusal.ts';
@@ -17,6 +16,7 @@ import type { RefusalReason } from '../base/refusal.ts';
 import { invalid, issuerMetadata } from './issuer-metadata.ts';
 import type { IssuerMetadata } from './issuer-metadata.ts';
 import { publicKey } from '../base/public-key.ts';
+import { problemIn } from './token.ts';
 import type { Outage } from './token.ts';
 
 export interface KeySetSettings {
@@ -126,7 +126,7 @@ export class KeySet {
     } catch (error) {
       this.#failed = true;
       const isBridged = this.#keys !== undefined;
-      onOutage({ kind: 'outage', issuer, what: 'keys', problem: reasonOf(error), isBridged });
+      onOutage({ kind: 'outage', issuer, what: 'keys', problem: problemIn(error), isBridged });
     }
   }
 }

@@ -4,6 +4,7 @@
  * Invariant: a `VerifiedToken` is made only of a token that passed every check, and holds the token itself nowhere. It
  * is kept for later requests, so no handler can change it.
  */
+import { KeyturnError, reasonOf } from '../../../base/errors.ts';
 import type { Http } from '../../../oauth/base/http.ts';
 
 export interface VerifiedToken {
@@ -31,10 +32,15 @@ export interface Outage {
   readonly kind: 'outage';
   readonly issuer: string;
   readonly what: 'keys' | 'introspection';
-  /** Reason of the failure (docs/reference/errors.md), or what is wrong with the answer. */
+  /** Reason and message of the failure, or what is wrong with the answer. */
   readonly problem: string;
   /** True: the last good keys serve meanwhile. */
   readonly isBridged: boolean;
+}
+
+/** A failure as an `Outage` says it. The message of another error could hold a secret of the request. */
+export function problemIn(error: unknown): string {
+  return error instanceof KeyturnError ? `${error.reason}: ${error.message}` : reasonOf(error);
 }
 
 export interface TokenContext {
