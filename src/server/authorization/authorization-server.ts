@@ -33,6 +33,7 @@ import {
   nameRealReason,
   nameSuccessors,
   ownParameters,
+  publishServedModes,
   quietly,
   tellEvents,
 } from './provider-hooks.ts';
@@ -188,6 +189,7 @@ async function build(
   keepErrors(provider, settings);
   completeRequests(provider, settings);
   nameRealReason(provider);
+  publishServedModes(provider);
   tellEvents(provider, onEvent);
   provider.on('grant.revoked', (_ctx, grantId) => ended(grantId));
   provider.on('grant.success', (ctx) => {
@@ -212,7 +214,6 @@ function answerer({ settings, storage, fetch, secrets, consents }: ServerParts, 
     secret: secrets.forms,
   };
   const paths = pathsOf(settings.issuer);
-  const resources = settings.resources.map(({ resource }) => resource);
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { url = '/' } = request;
     // RFC 9112 §3.2.2: the absolute form names a host, and the provider would take it for its own.
@@ -231,7 +232,7 @@ function answerer({ settings, storage, fetch, secrets, consents }: ServerParts, 
     if (wait !== undefined) return refuse(response, 429, wait);
     return fetch.askedBy(caller.site ?? caller.key, async () => {
       if (path.startsWith('/interaction/')) return answerInteraction(interaction, request, response);
-      const rewritten = await rewrittenRequest(request, path, resources);
+      const rewritten = await rewrittenRequest(request, path, settings.resources);
       if (rewritten === undefined) return refuse(response, 413);
       // The provider finds its mount path by comparing the two.
       Object.assign(rewritten, { originalUrl: paths.prefix + path, url: path });

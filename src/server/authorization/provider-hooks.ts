@@ -12,8 +12,8 @@ import { isLocal, redirectProblem } from './clients/redirect.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
 import type { OidcProvider } from './base/peer.ts';
 import { unasked } from './consent-policy.ts';
-import { defaultScopesOf, pathOf } from './provider-settings.ts';
-import { oneSpelling, stated } from './rewritten-request.ts';
+import { pathOf } from './provider-settings.ts';
+import { oneSpelling, stated, withScope } from './rewritten-request.ts';
 
 /**
  * Fills what a request may leave out, and leaves out what says nothing here. The provider by itself refuses a request
@@ -25,13 +25,9 @@ export function completeRequests(provider: Provider, { resources, issuer }: Sett
     if (ctx.path === '/auth') {
       const query = stated(new URLSearchParams(ctx.querystring));
       for (const name of [unasked, ended]) query.delete(name);
-      oneSpelling(
-        query,
-        resources.map(({ resource }) => resource),
-      );
+      oneSpelling(query, resources);
       onlyKnownPrompts(query);
-      const known = resources.find(({ resource }) => resource === query.get('resource')) ?? resources[0];
-      if (!query.get('scope') && known) query.set('scope', defaultScopesOf(known).join(' '));
+      const known = withScope(query, resources);
       // RFC 6749 §3.3: it may ignore some of them. The page and the code then name what the token gets.
       const scopes = query.get('scope')?.split(' ') ?? [];
       const servable = scopes.filter((scope) => isServable(scope, known));
@@ -124,6 +120,17 @@ function showError(ctx: KoaContext, error: string, said: string, back?: string):
 }
 
 type KoaContext = Parameters<Parameters<Provider['use']>[0]>[0];
+
+/** RFC 8414 §2: the provider by itself names modes that `faultOf` refuses. */
+export function publishServedModes(provider: Provider): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    const { success, data } = metadata.safeParse(ctx.body);
+    if (success) ctx.body = { ...data, response_modes_supported: ['query'] };
+  });
+}
+
+const metadata = z.looseObject({ response_modes_supported: z.array(z.string()) });
 
 /** RFC 7591 §3.2.2: the provider judges redirects by other rules first, and would name one of those. */
 export function nameRealReason(provider: Provider): void {

@@ -9,6 +9,8 @@ import { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
 import { parseJsonObject } from '../../oauth/base/json-object.ts';
+import type { ResourceOptions } from './options.ts';
+import { defaultScopesOf } from './provider-settings.ts';
 import { offeredRegistration } from './clients/registration-request.ts';
 
 /** Bytes; the provider takes no more. */
@@ -18,7 +20,7 @@ const maxBody = 56 * 1024;
 export async function rewrittenRequest(
   request: IncomingMessage,
   path: string,
-  resources: readonly string[],
+  resources: readonly ResourceOptions[],
 ): Promise<IncomingMessage | undefined> {
   const { method, headers } = request;
   const [place = ''] = path.split('?', 1);
@@ -40,6 +42,7 @@ export async function rewrittenRequest(
   const form = formOf(text, type);
   if (form === undefined) return withBody(request, type, text);
   oneSpelling(form, resources);
+  if (form.get('grant_type') === 'client_credentials') withScope(form, resources);
   return withBody(request, 'application/x-www-form-urlencoded', form.toString());
 }
 
@@ -67,13 +70,23 @@ export function stated(asked: URLSearchParams): URLSearchParams {
 }
 
 /** RFC 8707 §2: the same protected server in another spelling, or named twice. */
-export function oneSpelling(parameters: URLSearchParams, resources: readonly string[]): void {
+export function oneSpelling(parameters: URLSearchParams, resources: readonly ResourceOptions[]): void {
   const asked = parameters.getAll('resource').filter((resource) => resource !== '');
   const known = asked.map(
-    (text) => resources.find((resource) => spelled(resource) === spelled(text)) ?? text,
+    (text) => resources.find(({ resource }) => spelled(resource) === spelled(text))?.resource ?? text,
   );
   parameters.delete('resource');
   for (const resource of new Set(known)) parameters.append('resource', resource);
+}
+
+/** RFC 6749 §3.3: a request without a scope asks for the default ones of the protected server that it means. */
+export function withScope(
+  parameters: URLSearchParams,
+  resources: readonly ResourceOptions[],
+): ResourceOptions | undefined {
+  const known = resources.find(({ resource }) => resource === parameters.get('resource')) ?? resources[0];
+  if (!parameters.get('scope') && known) parameters.set('scope', defaultScopesOf(known).join(' '));
+  return known;
 }
 
 /** RFC 3986 §6.2.2, §6.2.3: case, default port, escapes of plain characters; and a slash at the end. */

@@ -248,14 +248,15 @@ describe('a machine client', () => {
     readonly jti?: string;
   }
 
-  async function ask(assertion: string, client = 'robot') {
+  async function ask(assertion: string, asked: { readonly scope?: string | undefined } = {}) {
     return tokenRequest(machines, {
       grant_type: 'client_credentials',
-      client_id: client,
+      client_id: 'robot',
       resource: notes,
       scope: 'notes:read',
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       client_assertion: assertion,
+      ...asked,
     });
   }
 
@@ -270,6 +271,8 @@ describe('a machine client', () => {
       client_id: 'robot',
       scope: 'notes:read',
     });
+    const unscoped = await ask(await assertionBy(own.privateKey), { scope: undefined });
+    expect(unscoped.body['scope']).toBe('notes:read');
     expect((await ask(good)).body['error']).toBe('invalid_client');
     expect((await ask(await assertionBy(foreign.privateKey))).body['error']).toBe('invalid_client');
     const other = 'https://other.example';

@@ -30,6 +30,7 @@ describe('the metadata of an authorization server', () => {
       expect(metadata).toMatchObject({
         issuer: rig.issuer,
         code_challenge_methods_supported: ['S256'],
+        response_modes_supported: ['query'],
         client_id_metadata_document_supported: true,
         authorization_response_iss_parameter_supported: true,
         token_endpoint: `${rig.issuer}/token`,
