@@ -174,7 +174,7 @@ export class TokenRequests {
     }
   }
 
-  /** Those of the endpoint. One whose resource has a query is for that URL only. */
+  /** The sign-ins of the endpoint. One whose resource identifier has a query is for that URL only. */
   #signInsFor({ endpoint, request }: PendingRequest): SignIn[] {
     const signIns = this.#parts.signIns.forEndpoint(endpoint);
     return signIns.every(({ resource }) => !resource.includes('?'))
@@ -186,8 +186,7 @@ export class TokenRequests {
   #tokenOf(permitted: PermittedRequest, signIn: SignIn): MaybePromise<Outcome> {
     const { pending, wanted, permission } = permitted;
     if (signIn.state.kind !== 'active') {
-      const mayRevive = this.#parts.refresher.failures.mayRefreshAgain(signIn);
-      return mayRevive
+      return this.#parts.refresher.failures.mayRefreshAgain(signIn)
         ? this.#tryRefreshAgain(permitted, signIn)
         : againAfter(this.#signIns.signIn(permitted, signIn));
     }

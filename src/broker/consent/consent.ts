@@ -159,22 +159,22 @@ export class Consent {
     switch (decision.verdict) {
       case 'void':
         await this.changes.noteInAuditLog(wanted, 'void', card.scope);
-        return this.#putOff(wanted);
+        return this.#refuseUnapproved(wanted);
       case 'dismiss':
-        return this.#putOff(wanted);
+        return this.#refuseUnapproved(wanted);
       case 'deny':
         await this.changes.deny(wanted);
         throw this.current.consentDenied(wanted);
       case 'approve':
         this.#waits.end(wanted.appId);
         await this.changes.allow(wanted, card, decision);
-        // Race: the user may have ended it while it was written.
+        // Race: the user may have revoked it while it was written.
         this.current.coveringOrThrow(wanted);
     }
   }
 
-  /** Not approved, unless a command of the user closed the card. */
-  #putOff(wanted: WantedAccess): void {
+  /** Refuses the request, unless the user allowed it by a command, which closed the card. */
+  #refuseUnapproved(wanted: WantedAccess): void {
     if (this.current.covering(wanted)) return;
     this.#waits.lengthen(wanted.appId, wanted.endpoint);
     throw this.current.consentRequired(wanted);

@@ -88,6 +88,7 @@ export class HomeCheck {
   #record: HomeRecord | undefined;
   /** What the user answered before the vault was opened. */
   #earlyAnswer: ApprovedSettings | 'deny' | undefined;
+  /** Settings whose value in the file isn't the approved one. */
   #different: readonly Difference[] = [];
   /** What the home allowed before the Keyturn app's first use, until the user said what stays. */
   #allowedBefore: readonly AllowedGroup[] = [];
@@ -131,13 +132,13 @@ export class HomeCheck {
     return this.#isUndecided && this.#allowedBefore.length > 0 ? this.requireSettingsAnswered() : undefined;
   }
 
-  /** Before something is widened. Throws as the document's `verify`, `not_permitted` while the Keyturn app is closed, and `consent_pending`. */
+  /** Before a command grants more access. Throws as the document's `verify`, `not_permitted` while the Keyturn app is closed, and `consent_pending`. */
   async requireMayWiden(): Promise<void> {
     if (this.#parts.isKeyturnApp) return this.requireFirstUseAnswered();
     await this.#parts.document.verify();
     this.#requireRecord();
     if (this.isClosed) throw appClosed();
-    // This broker may run on a copy of a home that an app has used since.
+    // This broker may run on a copy of a home that the Keyturn app has used since.
     await this.#parts.document.requireNewest();
   }
 
@@ -174,7 +175,7 @@ export class HomeCheck {
 
   /**
    * The user sets it, and has approved it where that is needed. The document is written, then the caller writes the file. While
-   * the Keyturn app of this home is closed, the document's settings decide what widens: file and variables may say anything. Throws
+   * the Keyturn app of this home is closed, the document's settings decide what grants more access: file and variables may say anything. Throws
    * as `requireSettingsAnswered` and `requireMayWiden`, and `file_unreadable` for certificate authorities that can't be read.
    */
   async recordSetting(name: SettingName, value: Settings[SettingName]): Promise<void> {
@@ -203,8 +204,8 @@ export class HomeCheck {
   }
 
   /**
-   * A step of the document's verification. The Keyturn app's first use, once it is answered, notes that a headless broker
-   * widens nothing here any more: that makes every copy of the document an older one.
+   * A step of the document's verification. The Keyturn app's first use, once it is answered, notes that a broker without a
+   * window grants nothing more here: that makes every copy of the document an older one.
    */
   async load(): Promise<void> {
     const { isKeyturnApp, records, changed } = this.#parts;
@@ -242,7 +243,7 @@ export class HomeCheck {
       extraAuthorities === undefined ? undefined : sameFile(extraAuthorities, approved);
   }
 
-  /** What was written is in force, and the document remembers it. */
+  /** In a broker without a window that may approve: what is in the file is in force, and the document remembers it. */
   async #loadHeadless(record: HomeRecord): Promise<void> {
     const { book, log } = this.#parts;
     const { extraAuthorities } = book.written;
@@ -327,6 +328,7 @@ export class HomeCheck {
     return { different: this.#different, allowed: this.#allowedBefore };
   }
 
+  /** The user of the Keyturn app has not answered yet which settings, and which earlier access, stay. */
   get #isUndecided(): boolean {
     return this.#parts.isKeyturnApp && this.#record !== undefined && this.#record.approved === undefined;
   }

@@ -2,7 +2,7 @@
  * The card about settings that were written outside Keyturn: one for all of them, and the wait until its answer has an
  * effect.
  *
- * Invariants: only an explicit yes approves. If nobody answers in time, or the question can't be asked, nothing is
+ * Invariants: only an explicit approval counts. If nobody answers in time, or the question can't be asked, nothing is
  * approved. A request that comes between the answer and its effect waits for the effect. The audit log names the
  * settings and not their values: a proxy's URL may hold a password.
  */
@@ -13,7 +13,7 @@ import type { AllowedGroup, WrittenSetting } from '../../broker/approval-request
 import type { Difference } from './approved-settings.ts';
 import { withoutPassword } from './settings-book.ts';
 
-/** `later`: nobody answered, or the user put it off. */
+/** `dismiss`: the user dismissed the card, or didn't answer. */
 export type SettingsVerdict = 'approve' | 'deny' | 'dismiss';
 
 /** What is on the card. */
