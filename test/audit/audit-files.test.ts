@@ -1,5 +1,4 @@
 /** The files of the audit log: rotated by size, bounded in number, read back whatever became of them. */
-import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
@@ -19,6 +18,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { exportAudit, tailAudit } from '../../src/audit/audit-export.ts';
 import { AuditFile, type AuditRow } from '../../src/audit/audit.ts';
 import { refusal } from '../broker/rig.ts';
+import { onFullDisk } from '../support/processes/limited.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** About three rows a file, and two full files. */
@@ -146,11 +146,7 @@ describe('an audit log that can’t be written', () => {
       const audit = new AuditFile(process.argv[1], () => 0);
       for (let n = 0; n < 50; n += 1) await audit.record({ event: 'pair', outcome: 'x'.repeat(150) });
       console.log(JSON.stringify(audit.trouble));`;
-    // `ulimit -f` stands for the full disk: the kernel refuses bytes beyond it, after a part of the write.
-    const limited = 'trap "" XFSZ; ulimit -f 4; exec "$0" --input-type=module -e "$1" "$2"';
-    const told = execFileSync('bash', ['-c', limited, process.execPath, program, folder], {
-      encoding: 'utf8',
-    });
+    const told = onFullDisk(4, '--input-type=module', '-e', program, folder);
     const { rows, skipped } = await tailAudit(folder, 100);
     expect([rows.length > 15, skipped]).toEqual([true, 0]);
     expect(JSON.parse(told)).toMatchObject({ waiting: 50 - rows.length, lost: 0 });

@@ -113,7 +113,9 @@ describe('a replacement', () => {
   });
 
   it('on a full disk leaves the old file whole', () => {
-    const { replaced, stands } = onFullDisk(fileOf());
+    const script = path.join(import.meta.dirname, '..', 'support', 'processes', 'full-disk.ts');
+    const told = onFullDisk(100, script, fileOf());
+    const { replaced, stands } = JSON.parse(told) as Record<'replaced' | 'stands', unknown>;
     expect(replaced).toEqual(['kept', expect.stringContaining("can't be written (EFBIG)")]);
     expect(stands).toBe('old');
   });

@@ -1,5 +1,5 @@
 /** The shutdown of a daemon completes, whatever fails on the way. */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Shutdown } from '../../src/daemon/shutdown.ts';
 import type { SignIn } from '../../src/broker/records/sign-in.ts';
 import { after, type After } from '../../src/ipc/wire/timer.ts';
@@ -38,25 +38,22 @@ async function endingThat(
     log: (line) => void lines.push(line),
     after: timer,
   });
-  return { shutdown, taken, lines, restore: () => vi.restoreAllMocks() };
+  onTestFinished(() => void vi.restoreAllMocks());
+  return { shutdown, taken, lines };
 }
 
 describe('a shutdown', () => {
   it.each([...[...new Set(steps)].map((step) => [step, [step]] as const), ['every step', steps] as const])(
     'goes on to the last step if this fails: %s',
     async (_what, fails) => {
-      const { shutdown, taken, lines, restore } = await endingThat(fails);
-      try {
-        await shutdown.finish();
-        await shutdown.stopped;
-        expect(taken).toEqual(steps);
-        expect(lines.filter((line) => line.includes('could not be brought to an end'))).toHaveLength(
-          steps.filter((step) => fails.includes(step)).length,
-        );
-        expect(lines.join()).not.toContain('aSecret-0815');
-      } finally {
-        restore();
-      }
+      const { shutdown, taken, lines } = await endingThat(fails);
+      await shutdown.finish();
+      await shutdown.stopped;
+      expect(taken).toEqual(steps);
+      expect(lines.filter((line) => line.includes('could not be brought to an end'))).toHaveLength(
+        steps.filter((step) => fails.includes(step)).length,
+      );
+      expect(lines.join()).not.toContain('aSecret-0815');
     },
   );
 
@@ -76,14 +73,10 @@ describe('a shutdown', () => {
     };
     const lateRuns: (() => void)[] = [];
     const refused = Array.from({ length: refusals }, () => [signIn]);
-    const { shutdown, lines, restore } = await endingThat([], refused, timer);
-    try {
-      await shutdown.drain();
-      const named = lines.filter((line) => line.includes('keyturn login https://notes.example/mcp'));
-      expect(named).toHaveLength(lost);
-      expect(waits).toContain(10_000);
-    } finally {
-      restore();
-    }
+    const { shutdown, lines } = await endingThat([], refused, timer);
+    await shutdown.drain();
+    const named = lines.filter((line) => line.includes('keyturn login https://notes.example/mcp'));
+    expect(named).toHaveLength(lost);
+    expect(waits).toContain(10_000);
   });
 });

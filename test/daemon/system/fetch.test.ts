@@ -20,13 +20,10 @@ beforeAll(() => {
 
 async function statusWith(options: FetchOptions): Promise<number> {
   const net = daemonFetch(async () => options);
-  try {
-    const response = await net.fetchFor(world.protectedServer.url)(url, plainGet());
-    await response.body?.cancel();
-    return response.status;
-  } finally {
-    await net.close();
-  }
+  onTestFinished(() => net.close());
+  const response = await net.fetchFor(world.protectedServer.url)(url, plainGet());
+  await response.body?.cancel();
+  return response.status;
 }
 
 /** A request without an end of its own. */
@@ -119,12 +116,8 @@ describe('the daemon’s fetch', () => {
     const authorities = readExtraAuthorities(world.caFile);
     const net = daemonFetch(async () => ({ authorities }));
     const fetch = net.fetchFor('https://203.0.113.7.example.invalid/mcp');
-    const named = url.replace('127.0.0.1', 'localhost');
-    try {
-      await expect(fetch(url, plainGet())).rejects.toMatchObject({ reason: 'insecure_url' });
-      await expect(fetch(named, plainGet())).rejects.toMatchObject({ reason: 'insecure_url' });
-    } finally {
-      await net.close();
-    }
+    onTestFinished(() => net.close());
+    for (const to of [url, url.replace('127.0.0.1', 'localhost')])
+      await expect(fetch(to, plainGet())).rejects.toMatchObject({ reason: 'insecure_url' });
   });
 });

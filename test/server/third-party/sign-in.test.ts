@@ -153,25 +153,15 @@ describe('consent, before anything is forwarded', () => {
 
 describe('consent in a real browser', () => {
   it('has no fault that axe finds, and leads by the upstream back to the client', async () => {
-    const profile = await openBrowserProfile({
-      ca: flow.ca,
-      origins: [flow.issuer, flow.upstream.issuer],
-    });
-    try {
-      const { page } = profile;
-      await page.goto(authorizationUrl(flow, newVerifier()));
-      await page.getByRole('heading', { name: 'Allow Editor to use Notes?' }).waitFor();
-      expect(await accessibilityFaults(page)).toEqual([]);
-      const back = page.waitForRequest((request) => request.url().startsWith(redirectUri));
-      await page.getByRole('button', { name: 'Allow' }).click();
-      expect([...new URL((await back).url()).searchParams.keys()].toSorted()).toEqual([
-        'code',
-        'iss',
-        'state',
-      ]);
-    } finally {
-      await profile.close();
-    }
+    const origins = [flow.issuer, flow.upstream.issuer];
+    const { page } = await ofTest(openBrowserProfile({ ca: flow.ca, origins }));
+    await page.goto(authorizationUrl(flow, newVerifier()));
+    await page.getByRole('heading', { name: 'Allow Editor to use Notes?' }).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const back = page.waitForRequest((request) => request.url().startsWith(redirectUri));
+    await page.getByRole('button', { name: 'Allow' }).click();
+    const names = [...new URL((await back).url()).searchParams.keys()];
+    expect(names.toSorted()).toEqual(['code', 'iss', 'state']);
   });
 });
 

@@ -1,5 +1,5 @@
 /** The folder of sealed files: the contract, its passphrase, what it refuses to read, and a disk that refuses to write. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -16,6 +16,7 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { vaultContract } from '../contract.ts';
+import { onFullDisk } from '../../support/processes/limited.ts';
 import { memoryKeychain } from '../doubles.ts';
 import { newPlace, passphraseVault, said, sealedVault, type PassphraseVault } from '../vaults.ts';
 
@@ -216,14 +217,8 @@ describe('the files', () => {
   });
 
   test('a full disk keeps every item, and accepts values again once there is space', () => {
-    // For a write, the shell's limit on file sizes has the same effect as a full disk.
     const script = path.join(import.meta.dirname, 'sealed-full-disk.ts');
-    const limited = 'trap "" XFSZ; ulimit -f 100; exec "$0" "$@"';
-    const ran = spawnSync('bash', ['-c', limited, process.execPath, script, newPlace()], {
-      encoding: 'utf8',
-    });
-    expect(ran.stderr).toBe('');
-    expect(JSON.parse(ran.stdout)).toEqual({
+    expect(JSON.parse(onFullDisk(100, script, newPlace()))).toEqual({
       refusals: ['vault_unavailable', 'vault_unavailable'],
       large: 'absent',
       small: 'kept',

@@ -1,4 +1,5 @@
 /** Fills a folder of sealed files until the system refuses more, and reports the result on stdout. Argument: folder. */
+import { reasonOf } from '../../../src/base/errors.ts';
 import { memoryStore } from '../../../src/vault/memory.ts';
 import { ItemVault } from '../../../src/vault/item-vault.ts';
 import { besideKeychain } from '../../../src/vault/sealed/beside-keychain.ts';
@@ -7,12 +8,7 @@ import { ItemFolder } from '../../../src/vault/sealed/item-folder.ts';
 /** Characters: beyond what the limit (100 blocks of 1,024 bytes) leaves. */
 const tooLong = 200_000;
 
-async function reasonOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    () => 'no refusal',
-    (error: unknown) => (error instanceof Error && 'reason' in error ? error.reason : String(error)),
-  );
-}
+const refusalOf = (work: Promise<unknown>) => work.then(() => 'no refusal', reasonOf);
 
 const keychain = { ...memoryStore(), close: async () => undefined };
 const folder = process.argv[2] ?? '';
@@ -25,10 +21,10 @@ function open(): ItemVault {
 const first = open();
 await first.set('small', 'kept');
 const refusals = [
-  await reasonOf(first.set('large', 'x'.repeat(tooLong))),
-  await reasonOf(first.set('small', 'y'.repeat(tooLong))),
+  await refusalOf(first.set('large', 'x'.repeat(tooLong))),
+  await refusalOf(first.set('small', 'y'.repeat(tooLong))),
 ];
-const large = (await reasonOf(first.get('large'))) === 'vault_unreadable' ? 'absent' : 'there';
+const large = (await refusalOf(first.get('large'))) === 'vault_unreadable' ? 'absent' : 'there';
 const small = await first.get('small');
 await first.set('later', 'fits');
 const later = await first.get('later');
