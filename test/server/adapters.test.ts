@@ -1,6 +1,8 @@
 /** The protected server on real sockets: Node's http, Express, and the protocol's SDK behind each of them. */
 import { createServer, request as httpRequest, type RequestListener } from 'node:http';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { McpServer as McpServer1 } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import express from 'express';
 import { describe, expect, it } from 'vitest';
@@ -223,25 +225,48 @@ it('streams an answer, and ends it in the handler when the client leaves', async
   await ended.promise;
 });
 
-it('RS-18: the protocol’s SDK runs behind it, and its tools know who asks', async () => {
-  const mcp = createMcpHandler(() => {
-    const notes = new McpServer({ name: 'notes', version: '1.0.0' });
-    notes.registerTool('who', {}, ({ http }) => ({
-      content: [{ type: 'text', text: `${String(http?.authInfo?.extra?.['sub'])} ${http?.authInfo?.token}` }],
-    }));
-    return notes;
-  });
-  const { resource, token } = await listen((server) =>
-    fetchListener(server, (request, { authInfo, body }) =>
-      mcp.fetch(request, { authInfo, parsedBody: body }),
-    ),
-  );
-  const own = await token();
-  const client = new Client({ name: 'test', version: '1.0.0' });
-  const transport = new StreamableHTTPClientTransport(new URL(resource), {
-    requestInit: { headers: { authorization: `Bearer ${own}` } },
-  });
-  await client.connect(transport);
-  expect(await client.callTool({ name: 'who' })).toMatchObject({ content: [{ text: 'alice ' }] });
-  await client.close();
+const sdks: readonly (readonly [string, (server: ProtectedServer) => RequestListener])[] = [
+  [
+    '1',
+    (server) =>
+      nodeListener(server, async (request, response, { authInfo, body }) => {
+        const notes = new McpServer1({ name: 'notes', version: '1.0.0' });
+        notes.registerTool('who', {}, (extra) => answerOf(extra.authInfo));
+        const transport = new StreamableHTTPServerTransport({});
+        await notes.connect(transport);
+        await transport.handleRequest(Object.assign(request, { auth: authInfo }), response, body);
+      }),
+  ],
+  [
+    '2',
+    (server) => {
+      const mcp = createMcpHandler(() => {
+        const notes = new McpServer({ name: 'notes', version: '1.0.0' });
+        notes.registerTool('who', {}, ({ http }) => answerOf(http?.authInfo));
+        return notes;
+      });
+      return fetchListener(server, (request, { authInfo, body }) =>
+        mcp.fetch(request, { authInfo, parsedBody: body }),
+      );
+    },
+  ],
+];
+
+const answerOf = (auth?: { readonly token: string; readonly extra?: Record<string, unknown> }) => ({
+  content: [{ type: 'text' as const, text: `${String(auth?.extra?.['sub'])} ${auth?.token}` }],
 });
+
+it.each(sdks)(
+  'RS-18: version %s of the SDK runs behind it, and its tools know who asks',
+  async (_version, behind) => {
+    const { resource, token } = await listen(behind);
+    const own = await token();
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    const transport = new StreamableHTTPClientTransport(new URL(resource), {
+      requestInit: { headers: { authorization: `Bearer ${own}` } },
+    });
+    await client.connect(transport);
+    expect(await client.callTool({ name: 'who' })).toMatchObject({ content: [{ text: 'alice ' }] });
+    await client.close();
+  },
+);
